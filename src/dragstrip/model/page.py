@@ -1,0 +1,49 @@
+"""A page: a document and its resources, with the hosts they came from."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+
+class Resource(Struct, frozen=True, kw_only=True):
+    """One recorded request and what answered it."""
+
+    url: str
+    method: str
+    status: int
+    mime: str
+    """Media type without parameters; empty if the answer had none."""
+    body_bytes: int
+    """Length of the body as it crosses the wire (with its content encoding)."""
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).hostname or ""
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """What the program knows of a recording without its bodies; `path` holds the whole of it."""
+
+    name: str
+    path: Path
+    """The canonical ``.har.zip``, which the origin serves from."""
+    url: str
+    """Where a visit starts."""
+    resources: tuple[Resource, ...]
+    source: str
+    """Where the recording came from, in words."""
+    changes: tuple[str, ...] = ()
+    """What an importer changed, in words, such as http:// served as https."""
+    digest: str
+    """First 12 hex digits of the SHA-256 of the file."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Every host of the recording once, the document's own first."""
+        first = urlsplit(self.url).hostname or ""
+        return tuple(dict.fromkeys([first, *(r.host for r in self.resources)]))
+
+    @property
+    def body_bytes(self) -> int:
+        return sum(r.body_bytes for r in self.resources)

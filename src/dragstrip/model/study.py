@@ -1,0 +1,83 @@
+"""A study: what is compared, how often, in which order."""
+
+import random
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from dragstrip.model.network import Network
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Stack
+
+
+class Client(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The browser and everything about it that is held fixed."""
+
+    browser: str = "chromium-headless-shell"
+    viewport: tuple[int, int] = (1366, 768)
+    device_scale: float = 1.0
+    start: str = "fresh context"
+    timeout_s: float = 180.0
+    """A load that has not fired its load event by then is censored at this limit."""
+    quiet_ms: float = 100.0
+    """Quiet time after loadEventEnd that still belongs to the visit."""
+
+
+class Block(Struct, frozen=True, kw_only=True):
+    """One visit of every stack on one page and network, in shuffled order."""
+
+    page: str
+    network: str
+    index: int
+    seed: int
+    """Seed of the link's random stream, shared by all stacks of the block."""
+    order: tuple[str, ...]
+    """Stack names, shuffled."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.page}|{self.network}|{self.index}"
+
+
+class Study(Struct, frozen=True, kw_only=True):
+    """Resolved and complete: every name has become the object it stands for."""
+
+    name: str
+    pages: tuple[Page, ...]
+    networks: tuple[Network, ...]
+    stacks: tuple[Stack, ...]
+    runs: int
+    seed: int
+    client: Client = Client()
+    reruns: int = 3
+    """How often an invalid block is rerun before it is given up."""
+
+    def blocks(self) -> Iterator[Block]:
+        """The schedule: round after round over all cells, so drift hits every cell alike.
+
+        Each block's order and link seed depend only on the study's seed and the block's own id:
+        a resumed or extended study keeps the blocks it already has.
+        """
+        for index in range(self.runs):
+            cells = [(p.name, n.name) for p in self.pages for n in self.networks]
+            random.Random(f"{self.seed}:round:{index}").shuffle(cells)
+            for page, network in cells:
+                draw = random.Random(f"{self.seed}:{page}|{network}|{index}")
+                order = [s.name for s in self.stacks]
+                draw.shuffle(order)
+                yield Block(
+                    page=page,
+                    network=network,
+                    index=index,
+                    seed=draw.getrandbits(48),
+                    order=tuple(order),
+                )
+
+    def page(self, name: str) -> Page:
+        return next(p for p in self.pages if p.name == name)
+
+    def network(self, name: str) -> Network:
+        return next(n for n in self.networks if n.name == name)
+
+    def stack(self, name: str) -> Stack:
+        return next(s for s in self.stacks if s.name == name)

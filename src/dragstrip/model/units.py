@@ -1,0 +1,69 @@
+"""Quantities as people type them: ``10.5mbit``, ``37ms``, ``1.7%``, ``10KB``.
+
+Everything inside the program is in the unit its name carries (`rate_mbps`, `delay_ms`, `loss` as a
+share of 1). These parsers are the only door from text; each raises `UnitError` with the mend.
+"""
+
+import re
+
+
+class UnitError(ValueError):
+    """A quantity could not be read; the text says what was expected."""
+
+
+_RATE_MBPS = {"bit": 1e-6, "kbit": 1e-3, "mbit": 1.0, "gbit": 1e3}
+_RATE_MBPS |= {"bps": 1e-6, "kbps": 1e-3, "mbps": 1.0, "gbps": 1e3}
+_TIME_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+_SIZE_BYTES = {"": 1, "b": 1, "kb": 1_000, "mb": 1_000_000, "kib": 1 << 10, "mib": 1 << 20}
+_NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z%]*)\s*")
+
+
+def _split(text: str, what: str, example: str) -> tuple[float, str]:
+    found = _NUMBER.fullmatch(text)
+    if not found:
+        raise UnitError(f"{text!r} is not a {what}; write it like {example}")
+    return float(found[1]), found[2].lower()
+
+
+def _scaled(text: str, units: dict[str, float], what: str, example: str) -> float:
+    value, unit = _split(text, what, example)
+    if unit not in units:
+        known = ", ".join(u for u in units if u)
+        raise UnitError(f"{text!r} is not a {what}; use one of {known}, like {example}")
+    return value * units[unit]
+
+
+def parse_rate_mbps(text: str) -> float | None:
+    """``"10.5mbit"`` -> 10.5; ``"unlimited"`` -> None. A rate of zero is refused."""
+    if text.strip().lower() == "unlimited":
+        return None
+    rate = _scaled(text, _RATE_MBPS, "rate", "10.5mbit or unlimited")
+    if rate <= 0:
+        raise UnitError(f"{text!r}: a rate must be above zero")
+    return rate
+
+
+def parse_duration_ms(text: str) -> float:
+    """``"37ms"`` -> 37.0; ``"0.2s"`` -> 200.0."""
+    return _scaled(text, _TIME_MS, "duration", "37ms")
+
+
+def parse_share(text: str) -> float:
+    """``"1.7%"`` -> 0.017; ``"0.017"`` -> 0.017. Outside 0..1 is refused."""
+    value, unit = _split(text, "share", "1.7% or 0.017")
+    if unit not in ("", "%"):
+        raise UnitError(f"{text!r} is not a share; write it like 1.7% or 0.017")
+    share = value / 100 if unit == "%" else value
+    if share > 1:
+        raise UnitError(f"{text!r}: a share lies between 0% and 100%")
+    return share
+
+
+def parse_size_bytes(text: str) -> int:
+    """``"10KB"`` -> 10_000; ``"10KiB"`` -> 10_240."""
+    return round(_scaled(text, _SIZE_BYTES, "size", "10KB"))
+
+
+def plain(value: float) -> str:
+    """A number without a useless tail: 74.0 -> ``74``, 10.5 -> ``10.5``."""
+    return f"{value:.6g}"

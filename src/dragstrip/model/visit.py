@@ -1,0 +1,216 @@
+"""A visit: one page load, the evidence about it, and the verdict.
+
+All `*_ms` of requests and of the page count from the navigation's start (the browser's
+timeOrigin), so they can be drawn on one axis. `t_*_us` are microseconds of the Unix epoch
+(CLOCK_REALTIME), shared by browser, link and origin.
+"""
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+from dragstrip.model.stack import Protocol
+
+Outcome = Literal["loaded", "failed", "timeout"]
+"""What the stack did. `failed` and `timeout` are results (censored at the limit), not mistakes."""
+
+ReasonCode = Literal[
+    "fallback",  # no request used the protocol the stack asks for
+    "mixed",  # some requests used another protocol
+    "replay-miss",  # recorded objects not served, or too many requests the recording lacks
+    "link-drift",  # the link did not deliver the network that was asked for
+    "impossible",  # faster than bytes / rate and the round trips allow
+    "overloaded",  # the host was too busy for the link to keep its times
+    "warm",  # a first visit used resumed connections or cached answers
+    "stack-drift",  # browser and origin disagree, or the stack was not what it claims
+]
+
+
+class Reason(Struct, frozen=True):
+    """Why a visit may not be believed. `detail` names the evidence, with numbers."""
+
+    code: ReasonCode
+    detail: str
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """One request as the browser saw it. Times are None where the browser gave none."""
+
+    url: str
+    host: str
+    method: str = "GET"
+    protocol: Protocol | None
+    """None if no answer arrived."""
+    status: int = 0
+    mime: str = ""
+    resource_type: str = ""
+    """CDP resource type: Document, Stylesheet, Script, Image, Font, XHR, Fetch, Other ..."""
+    priority: str = ""
+    initiator: str = ""
+    """URL of the resource that caused the request, if the browser named one."""
+    connection: int = 0
+    """The browser's id of the connection, unique within a visit."""
+    reused: bool = False
+    remote_ip: str = ""
+    from_cache: bool = False
+    error: str = ""
+    """The browser's network error such as net::ERR_ABORTED; empty if the request ended well."""
+    wire_bytes: int = 0
+    """Encoded bytes received, header and body, as the browser counts them."""
+    start_ms: float
+    """The browser decided to fetch it."""
+    dns_start_ms: float | None = None
+    dns_end_ms: float | None = None
+    connect_start_ms: float | None = None
+    connect_end_ms: float | None = None
+    tls_start_ms: float | None = None
+    send_start_ms: float | None = None
+    send_end_ms: float | None = None
+    response_start_ms: float | None = None
+    end_ms: float | None = None
+    request_headers: tuple[tuple[str, str], ...] = ()
+    response_headers: tuple[tuple[str, str], ...] = ()
+
+
+class Served(Struct, frozen=True, kw_only=True):
+    """One line of the origin's request log."""
+
+    t_us: int
+    """Request headers complete."""
+    end_us: int
+    """Last byte of the answer handed to the transport; 0 if it never was."""
+    host: str
+    method: str
+    url: str
+    protocol: Protocol
+    connection: int
+    client_port: int
+    resumed: bool
+    early: bool
+    """The request arrived as early data (TLS 1.3 early data or QUIC 0-RTT)."""
+    status: int
+    body_bytes: int
+    match: Literal["exact", "query", "miss"]
+    """How the recording answered: this URL, the nearest query string, or not at all (404)."""
+
+
+class DirectionReport(Struct, frozen=True, kw_only=True):
+    """What one direction of the link did during a visit. Bytes are layer 3."""
+
+    packets_in: int
+    bytes_in: int
+    packets_out: int
+    bytes_out: int
+    dropped_loss: int
+    dropped_queue: int
+    queued: int
+    """Packets still inside when the report was made."""
+    largest_frame_bytes: int
+    """Longest Ethernet frame seen, header included; above MTU + 14 means super-packets."""
+    ring_drops: int
+    """Packets the kernel dropped before the link could read them."""
+    queue_max_ms: float
+    busy_ms: float
+    """Time the bottleneck was sending back to back, by actual departures."""
+    busy_bytes: int
+    """Layer 3 bytes that left during `busy_ms`."""
+    transit_min_ms: float | None
+    """Least time any packet really spent in the link; None if none passed."""
+    lateness_p50_us: float | None
+    lateness_p99_us: float | None
+    lateness_max_us: float | None
+
+    @property
+    def realised_mbps(self) -> float | None:
+        """Rate while the bottleneck was busy; None if it hardly was."""
+        return self.busy_bytes * 8 / self.busy_ms / 1000 if self.busy_ms > 0 else None
+
+    @property
+    def realised_loss(self) -> float:
+        return self.dropped_loss / self.packets_in if self.packets_in else 0.0
+
+
+class LinkReport(Struct, frozen=True, kw_only=True):
+    down: DirectionReport
+    up: DirectionReport
+
+
+class HostReport(Struct, frozen=True, kw_only=True):
+    """What the machine did meanwhile."""
+
+    wall_ms: float
+    busy_share: float
+    """Share of all cores' time that was not idle."""
+    steal_share: float
+
+
+class Overhead(Struct, frozen=True, kw_only=True):
+    """What a visit cost beyond the page load itself, in ms of wall time."""
+
+    prepare_ms: float
+    """Link and origin reset, new browser context, until the navigation is sent."""
+    before_navigation_ms: float
+    """Navigation sent until the browser's timeOrigin."""
+    settle_ms: float
+    """The stated quiet time after loadEventEnd."""
+    collect_ms: float
+    """Reading timings and logs, closing context and connections."""
+
+    @property
+    def total_ms(self) -> float:
+        return self.prepare_ms + self.before_navigation_ms + self.settle_ms + self.collect_ms
+
+
+class Visit(Struct, frozen=True, kw_only=True):
+    """One page load with all its evidence: a line of the journal."""
+
+    block: str
+    """Id of the block, see `dragstrip.model.study.Block`."""
+    attempt: int
+    """0, or how often the block had been rerun."""
+    position: int
+    """Place within the shuffled block, from 0."""
+    page: str
+    network: str
+    stack: str
+    seed: int
+    """Seed of the link's random stream, the same for the whole block."""
+    started_us: int
+    outcome: Outcome
+    error: str = ""
+    """Why the load failed, in the browser's words."""
+    plt_ms: float | None = None
+    """loadEventEnd, from the navigation's start."""
+    dcl_ms: float | None = None
+    """domContentLoadedEventEnd."""
+    ttfb_ms: float | None = None
+    """responseStart of the document (after redirects)."""
+    connect_to_response_ms: float | None = None
+    """responseStart minus connectStart of the document: handshakes plus one request."""
+    fcp_ms: float | None = None
+    requests: tuple[Request, ...] = ()
+    served: tuple[Served, ...] = ()
+    link: LinkReport | None = None
+    host: HostReport | None = None
+    overhead: Overhead | None = None
+    reasons: tuple[Reason, ...] = field(default=())
+    """Empty means valid."""
+
+    @property
+    def valid(self) -> bool:
+        return not self.reasons
+
+    @property
+    def verdict(self) -> str:
+        """``valid``, or the codes of the reasons joined by commas."""
+        return ",".join(dict.fromkeys(r.code for r in self.reasons)) or "valid"
+
+    @property
+    def protocol_share(self) -> dict[str, float]:
+        """Share of answered requests per protocol."""
+        answered = [r.protocol for r in self.requests if r.protocol]
+        return {p: answered.count(p) / len(answered) for p in dict.fromkeys(answered)}
+
+    @property
+    def wire_bytes(self) -> int:
+        return sum(r.wire_bytes for r in self.requests)
