@@ -92,21 +92,16 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
                 "like 10.5mbit/2.8mbit/37ms/0%/200ms"
             )
         down, up, delay, loss, queue = parts
-        shared = {
-            "delay_ms": parse_duration_ms(delay),
-            "loss": parse_share(loss),
-            "queue_ms": None if queue.strip() == "unbounded" else parse_duration_ms(queue),
-        }
-        try:
-            return cls(
-                name=text,
-                down=Direction(rate_mbps=parse_rate_mbps(down), **shared),
-                up=Direction(rate_mbps=parse_rate_mbps(up), **shared),
-            )
-        except UnitError:
-            raise
-        except ValueError as error:
-            raise UnitError(f"{text!r}: {error}") from None
+        both = Direction(
+            delay_ms=parse_duration_ms(delay),
+            loss=parse_share(loss),
+            queue_ms=None if queue.strip() == "unbounded" else parse_duration_ms(queue),
+        )
+        return cls(
+            name=text,
+            down=structs.replace(both, rate_mbps=parse_rate_mbps(down)),
+            up=structs.replace(both, rate_mbps=parse_rate_mbps(up)),
+        )
 
     def with_down(self, **changes: object) -> Self:
         """A copy whose downstream direction differs; for falsehood tests and calibration."""

@@ -68,8 +68,6 @@ class Request(Struct, frozen=True, kw_only=True):
     send_end_ms: float | None = None
     response_start_ms: float | None = None
     end_ms: float | None = None
-    request_headers: tuple[tuple[str, str], ...] = ()
-    response_headers: tuple[tuple[str, str], ...] = ()
 
 
 class Served(Struct, frozen=True, kw_only=True):
@@ -90,8 +88,21 @@ class Served(Struct, frozen=True, kw_only=True):
     """The request arrived as early data (TLS 1.3 early data or QUIC 0-RTT)."""
     status: int
     body_bytes: int
-    match: Literal["exact", "query", "miss"]
-    """How the recording answered: this URL, the nearest query string, or not at all (404)."""
+    match: Literal["exact", "query", "preflight", "miss"]
+    """How the recording answered: this URL, the nearest query string, a CORS preflight made up
+    for it, or not at all (404)."""
+
+
+class Connection(Struct, frozen=True, kw_only=True):
+    """A connection the origin accepted, or whose handshake failed (`error`)."""
+
+    id: int
+    protocol: str
+    host: str = ""
+    client_port: int
+    t_us: int
+    resumed: bool = False
+    error: str = ""
 
 
 class DirectionReport(Struct, frozen=True, kw_only=True):
@@ -184,12 +195,13 @@ class Visit(Struct, frozen=True, kw_only=True):
     dcl_ms: float | None = None
     """domContentLoadedEventEnd."""
     ttfb_ms: float | None = None
-    """responseStart of the document (after redirects)."""
+    """responseStart of the document, redirects included."""
     connect_to_response_ms: float | None = None
     """responseStart minus connectStart of the document: handshakes plus one request."""
     fcp_ms: float | None = None
     requests: tuple[Request, ...] = ()
     served: tuple[Served, ...] = ()
+    connections: tuple[Connection, ...] = ()
     link: LinkReport | None = None
     host: HostReport | None = None
     overhead: Overhead | None = None

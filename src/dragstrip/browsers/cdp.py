@@ -1,0 +1,111 @@
+"""The Chrome DevTools Protocol over a pipe: JSON messages that end with a NUL byte.
+
+Synchronous on purpose: a visit is one straight line, and a testbed has a thread of its own.
+"""
+
+import itertools
+import os
+import select
+import time
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+_CALL_TIMEOUT_S = 30.0
+
+
+class CdpError(RuntimeError):
+    """The browser refused a command, ended, or did not answer in time."""
+
+
+class Event(Struct, frozen=True):
+    """Something the browser reports."""
+
+    method: str
+    params: dict[str, Any]
+    session: str
+
+
+class _Message(Struct):
+    id: int | None = None
+    method: str = ""
+    params: dict[str, Any] = {}
+    sessionId: str = ""  # noqa: N815 - the protocol's own spelling
+    result: dict[str, Any] = {}
+    error: dict[str, Any] | None = None
+
+
+class Cdp:
+    """One browser. `events` holds what has been reported and not yet taken, oldest first."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self._read_fd = read_fd
+        self._write_fd = write_fd
+        self._received = bytearray()
+        self._ids = itertools.count(1)
+        self._decoder = msgspec.json.Decoder(_Message)
+        self._answers: dict[int, _Message] = {}
+        self.events: deque[Event] = deque()
+
+    def call(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
+        """Send a command and wait for its result. Raises `CdpError`."""
+        return self.result_of(self.send(method, session, **params), method)
+
+    def call_all(self, session: str, methods: Iterable[tuple[str, dict[str, Any]]]) -> None:
+        """Send several commands in one go and wait for all. Raises `CdpError`."""
+        sent = [(self.send(method, session, **params), method) for method, params in methods]
+        for number, method in sent:
+            self.result_of(number, method)
+
+    def send(self, method: str, session: str = "", **params: Any) -> int:
+        """Send a command without waiting; returns its number for `result_of`."""
+        number = next(self._ids)
+        message: dict[str, Any] = {"id": number, "method": method, "params": params}
+        if session:
+            message["sessionId"] = session
+        data = msgspec.json.encode(message) + b"\0"
+        try:
+            while data:
+                data = data[os.write(self._write_fd, data) :]
+        except BrokenPipeError:
+            raise CdpError(f"the browser ended before {method}") from None
+        return number
+
+    def result_of(self, number: int, method: str) -> dict[str, Any]:
+        deadline = time.monotonic() + _CALL_TIMEOUT_S
+        while number not in self._answers:
+            if not self.pump(deadline):
+                raise CdpError(f"{method}: no answer for {_CALL_TIMEOUT_S:g} s")
+        answer = self._answers.pop(number)
+        if answer.error:
+            raise CdpError(f"{method}: {answer.error.get('message', answer.error)}")
+        return answer.result
+
+    def answered(self, number: int) -> bool:
+        return number in self._answers
+
+    def pump(self, deadline: float) -> bool:
+        """Take in what arrives next, or return False once `deadline` (monotonic s) is past."""
+        ready, _, _ = select.select([self._read_fd], [], [], max(0.0, deadline - time.monotonic()))
+        if not ready:
+            return False
+        chunk = os.read(self._read_fd, 1 << 20)
+        if not chunk:
+            raise CdpError("the browser ended")
+        self._received += chunk
+        if b"\0" in chunk:
+            *messages, rest = bytes(self._received).split(b"\0")
+            self._received = bytearray(rest)
+            for raw in messages:
+                self._take(raw)
+        return True
+
+    def _take(self, raw: bytes) -> None:
+        message = self._decoder.decode(raw)
+        if message.id is None:
+            self.events.append(Event(message.method, message.params, message.sessionId))
+        else:
+            self._answers[message.id] = message

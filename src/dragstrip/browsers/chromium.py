@@ -1,0 +1,156 @@
+"""Chromium headless-shell inside a testbed, driven over a CDP pipe.
+
+The flags that force a protocol were checked against the origin's log (tests/browser). One process
+holds one protocol; a visit gets a fresh browser context, which shares no sockets, TLS tickets,
+cache or cookies with any other.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragstrip.browsers.cdp import Cdp
+from dragstrip.model.stack import Protocol
+from dragstrip.model.study import Client
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.testbed import Testbed
+
+# The wrappers in /usr/bin inject flags of their own, so the program itself is run.
+_BINARIES = (
+    "/usr/lib/chromium/chromium-headless-shell",
+    "/usr/lib/chromium-browser/headless_shell",
+)
+
+PROTOCOL_FLAGS: Mapping[Protocol, tuple[str, ...]] = {
+    "h1": ("--disable-quic", "--disable-http2"),
+    "h2": ("--disable-quic",),
+    "h3": ("--enable-quic", "--origin-to-force-quic-on=*"),
+}
+
+_QUIET_FLAGS = (
+    "--disable-background-networking",
+    "--disable-background-timer-throttling",
+    "--disable-breakpad",
+    "--disable-client-side-phishing-detection",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-gpu",
+    "--disable-renderer-backgrounding",
+    # One renderer for all frames: every request of the page is reported in one place.
+    "--disable-site-isolation-trials",
+    "--disable-features=IsolateOrigins,site-per-process,OptimizationHints,MediaRouter",
+    "--disable-sync",
+    "--mute-audio",
+    "--no-first-run",
+    "--no-proxy-server",
+    # Inside the testbed the process is unprivileged and has no route out (decision 0001).
+    "--no-sandbox",
+)
+
+_UNPRIVILEGED = 65534
+
+
+@dataclass(frozen=True)
+class Chromium:
+    """A running browser. Made by `chromium`."""
+
+    cdp: Cdp
+    version: str
+
+
+def find_chromium() -> str:
+    """Path of headless-shell. Raises `TestbedError` with the mend."""
+    for binary in _BINARIES:
+        if Path(binary).is_file():
+            return binary
+    raise TestbedError(
+        "chromium-headless-shell is missing: apt-get install chromium-headless-shell"
+    )
+
+
+@contextlib.contextmanager
+def chromium(
+    bed: Testbed, protocol: Protocol, client: Client, extra_flags: tuple[str, ...] = ()
+) -> Iterator[Chromium]:
+    """Run a browser that can only speak `protocol` and only reach the testbed's hosts.
+
+    It trusts the origin's throw-away CA through its own certificate store, with verification on.
+    `extra_flags` come last, so they win. Raises `TestbedError`, `CdpError`.
+    """
+    home = _home(bed, protocol)
+    width, height = client.viewport
+    rules = ", ".join(f"MAP {host} {ip}" for host, ip in bed.addresses.items())
+    flags = [
+        *PROTOCOL_FLAGS[protocol],
+        *_QUIET_FLAGS,
+        f"--window-size={width},{height}",
+        f"--force-device-scale-factor={client.device_scale:g}",
+        f"--user-data-dir={home}/profile",
+        f"--host-resolver-rules={rules}, MAP * ~NOTFOUND",
+        "--remote-debugging-pipe",
+        *extra_flags,
+    ]
+    to_browser, from_browser = os.pipe(), os.pipe()
+    wire = f'exec "$@" 3<&{to_browser[0]} 4>&{from_browser[1]}'
+    launch = [*_as_nobody(bed), "env", f"HOME={home}", "bash", "-c", wire, "bash"]
+    with (home / "chromium.err").open("wb") as errors:
+        process = subprocess.Popen(
+            bed.spaces.command("client", *launch, find_chromium(), *flags),
+            stdin=subprocess.DEVNULL,
+            stdout=errors,
+            stderr=errors,
+            pass_fds=(to_browser[0], from_browser[1]),
+            start_new_session=True,
+        )
+    os.close(to_browser[0])
+    os.close(from_browser[1])
+    cdp = Cdp(from_browser[0], to_browser[1])
+    try:
+        yield Chromium(cdp=cdp, version=cdp.call("Browser.getVersion")["product"])
+    finally:
+        os.close(to_browser[1])  # the browser ends with its pipe
+        os.close(from_browser[0])
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _home(bed: Testbed, protocol: Protocol) -> Path:
+    """A fresh HOME whose certificate store trusts the origin's CA."""
+    home = bed.workspace / f"home-{protocol}"
+    store = home / ".pki" / "nssdb"
+    store.mkdir(parents=True)
+    certutil = shutil.which("certutil")
+    if not certutil:
+        raise TestbedError("certutil is missing: apt-get install libnss3-tools")
+    database = f"sql:{store}"
+    for argv in (
+        ["-N", "--empty-password"],
+        ["-A", "-n", "dragstrip", "-t", "C,,", "-i", str(bed.origin.ca)],
+    ):
+        done = subprocess.run(
+            [certutil, "-d", database, *argv],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise TestbedError(f"certutil {argv[0]} in {store} failed: {done.stderr.strip()}")
+    if not bed.spaces.rootless:
+        for path in (home, *home.rglob("*")):
+            os.chown(path, _UNPRIVILEGED, _UNPRIVILEGED)
+    return home
+
+
+def _as_nobody(bed: Testbed) -> list[str]:
+    if bed.spaces.rootless:  # no other user is mapped there, and this one has no privileges
+        return []
+    ids = [f"--reuid={_UNPRIVILEGED}", f"--regid={_UNPRIVILEGED}"]
+    return ["setpriv", *ids, "--clear-groups"]

@@ -1,0 +1,182 @@
+"""From CDP Network events to requests with times.
+
+Pure: events in, exchanges out. CDP gives `timing.requestTime` in monotonic seconds and the phases
+in ms relative to it, -1 where a phase did not happen; everything becomes ms since timeOrigin.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import Struct, structs
+
+from dragstrip.browsers.cdp import Event
+from dragstrip.model.stack import Protocol
+from dragstrip.model.visit import Request
+
+Headers = tuple[tuple[str, str], ...]
+
+_PROTOCOLS: dict[str, Protocol] = {"http/1.0": "h1", "http/1.1": "h1", "h2": "h2", "h3": "h3"}
+
+
+class Exchange(Struct, frozen=True, kw_only=True):
+    """A request with what only the HAR needs beside it."""
+
+    request: Request
+    request_headers: Headers = ()
+    response_headers: Headers = ()
+    status_text: str = ""
+    http_version: str = ""
+
+
+class _Open(Struct):
+    """A request on its way; CDP keys it by request id, a redirect reuses the id."""
+
+    exchange: Exchange
+    received: int = 0
+
+
+def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, ...]:
+    """All http(s) requests in the order the browser made them.
+
+    `time_origin_s` is the document's timeOrigin on the clock of the events' timestamps.
+    """
+    done: list[_Open] = []
+    by_id: dict[str, _Open] = {}
+    for event in events:
+        params = event.params
+        current = by_id.get(params.get("requestId", ""))
+        if event.method == "Network.requestWillBeSent":
+            if current and (redirect := params.get("redirectResponse")):
+                _answered(current, redirect, time_origin_s)
+                _ended(current, params["timestamp"], redirect, time_origin_s)
+            if params["request"]["url"].startswith(("https:", "http:")):
+                by_id[params["requestId"]] = opened = _opened(params, time_origin_s)
+                done.append(opened)
+        elif current and (handler := _HANDLERS.get(event.method)):
+            handler(current, params, time_origin_s)
+    return tuple(o.exchange for o in done)
+
+
+def _opened(params: dict[str, Any], origin_s: float) -> _Open:
+    request, initiator = params["request"], params.get("initiator", {})
+    return _Open(
+        Exchange(
+            request=Request(
+                url=request["url"],
+                host=urlsplit(request["url"]).hostname or "",
+                method=request["method"],
+                protocol=None,
+                resource_type=params.get("type", ""),
+                priority=request.get("initialPriority", ""),
+                initiator=initiator.get("url") or _script_url(initiator),
+                start_ms=(params["timestamp"] - origin_s) * 1000,
+            ),
+            request_headers=_headers(request["headers"]),
+        )
+    )
+
+
+def _script_url(initiator: dict[str, Any]) -> str:
+    stack = initiator.get("stack")
+    while stack:
+        for frame in stack.get("callFrames", ()):
+            if frame.get("url"):
+                return str(frame["url"])
+        stack = stack.get("parent")
+    return ""
+
+
+def _change(current: _Open, **changes: Any) -> None:
+    request = structs.replace(current.exchange.request, **changes)
+    current.exchange = structs.replace(current.exchange, request=request)
+
+
+def _on_response(current: _Open, params: dict[str, Any], origin_s: float) -> None:
+    _answered(current, params["response"], origin_s)
+
+
+def _answered(current: _Open, response: dict[str, Any], origin_s: float) -> None:
+    cached = bool(
+        response.get("fromDiskCache")
+        or response.get("fromPrefetchCache")
+        or response.get("fromServiceWorker")
+    )
+    _change(
+        current,
+        protocol=_PROTOCOLS.get(response.get("protocol", "")),
+        status=response["status"],
+        mime=response.get("mimeType", ""),
+        connection=int(response.get("connectionId", 0)),
+        reused=bool(response.get("connectionReused")),
+        remote_ip=response.get("remoteIPAddress", "").strip("[]"),
+        from_cache=cached or current.exchange.request.from_cache,
+        **_phases(response.get("timing"), origin_s),
+    )
+    current.exchange = structs.replace(
+        current.exchange,
+        response_headers=_headers(response["headers"]),
+        status_text=response.get("statusText", ""),
+        http_version=response.get("protocol", ""),
+    )
+
+
+def _phases(timing: dict[str, Any] | None, origin_s: float) -> dict[str, float | None]:
+    if not timing:
+        return {}
+    start_ms = (timing["requestTime"] - origin_s) * 1000
+
+    def at(name: str) -> float | None:
+        value = timing.get(name, -1)
+        return start_ms + value if value >= 0 else None
+
+    return {
+        "dns_start_ms": at("dnsStart"),
+        "dns_end_ms": at("dnsEnd"),
+        "connect_start_ms": at("connectStart"),
+        "connect_end_ms": at("connectEnd"),
+        "tls_start_ms": at("sslStart"),
+        "send_start_ms": at("sendStart"),
+        "send_end_ms": at("sendEnd"),
+        "response_start_ms": at("receiveHeadersStart") or at("receiveHeadersEnd"),
+    }
+
+
+def _on_cache(current: _Open, params: dict[str, Any], origin_s: float) -> None:
+    _change(current, from_cache=True)
+
+
+def _on_data(current: _Open, params: dict[str, Any], origin_s: float) -> None:
+    current.received += params["encodedDataLength"]
+
+
+def _on_finished(current: _Open, params: dict[str, Any], origin_s: float) -> None:
+    _ended(current, params["timestamp"], params, origin_s)
+
+
+def _on_failed(current: _Open, params: dict[str, Any], origin_s: float) -> None:
+    error = params.get("blockedReason") or params.get("errorText") or "failed"
+    _change(current, error=error)
+    _ended(current, params["timestamp"], {"encodedDataLength": current.received}, origin_s)
+
+
+def _ended(current: _Open, timestamp: float, sizes: dict[str, Any], origin_s: float) -> None:
+    _change(
+        current,
+        end_ms=(timestamp - origin_s) * 1000,
+        wire_bytes=max(0, int(sizes.get("encodedDataLength", 0))),
+    )
+
+
+_HANDLERS = {
+    "Network.requestServedFromCache": _on_cache,
+    "Network.responseReceived": _on_response,
+    "Network.dataReceived": _on_data,
+    "Network.loadingFinished": _on_finished,
+    "Network.loadingFailed": _on_failed,
+}
+
+
+def _headers(pairs: dict[str, str]) -> Headers:
+    # CDP joins repeated headers by newlines.
+    return tuple((k, v) for k, joined in pairs.items() for v in joined.split("\n"))

@@ -1,0 +1,7 @@
+"""What can go wrong below a visit."""
+
+
+class TestbedError(RuntimeError):
+    """The testbed cannot run here; the text says what was attempted and what to do."""
+
+    __test__ = False

@@ -1,0 +1,62 @@
+"""The origin as a running process. The protocol is docs/reference/processes.md."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Stack
+from dragstrip.model.visit import Connection, Served
+from dragstrip.testbed.namespaces import Namespaces
+from dragstrip.testbed.process import JsonProcess, json_process
+from dragstrip.testbed.programs import program
+
+
+class OriginLog(Struct, frozen=True, kw_only=True):
+    requests: tuple[Served, ...]
+    connections: tuple[Connection, ...]
+
+
+class Origin:
+    """Made by `origin`."""
+
+    def __init__(self, process: JsonProcess, ca: Path) -> None:
+        self._process = process
+        self.ca = ca
+        """Certificate of the throw-away CA, PEM."""
+
+    def serve(self, page: Page) -> None:
+        self._process.ask("page", dict[str, Any], path=str(page.path.absolute()))
+
+    def tune(self, stack: Stack) -> None:
+        """Hold connections accepted from now on to the stack's transport tuning."""
+        if stack.transport == "tcp":
+            wish: dict[str, Any] = {"tcp": {"congestion": stack.congestion}}
+        else:
+            window = stack.initial_window_packets
+            wish = {
+                "quic": {"congestion": stack.congestion, "initial_window_packets": window},
+            }
+        self._process.ask("tune", dict[str, Any], **wish)
+
+    def close(self) -> None:
+        """Close every connection and forget it; tickets are kept."""
+        self._process.ask("close", dict[str, Any])
+
+    def log(self) -> OriginLog:
+        """What was asked for and connected since the last call."""
+        return self._process.ask("log", OriginLog)
+
+
+@contextlib.contextmanager
+def origin(spaces: Namespaces, workspace: Path) -> Iterator[Origin]:
+    """Run the origin in its namespace, on port 443 of every address there."""
+    ca = workspace / "ca.pem"
+    argv = [program("dragstrip-origin"), "--ca-out", str(ca)]
+    with json_process(
+        "dragstrip-origin", spaces.command("origin", *argv), workspace / "origin.err"
+    ) as process:
+        yield Origin(process, ca)

@@ -1,0 +1,96 @@
+"""A child that talks JSON lines: one object in, one object out, in order."""
+
+import contextlib
+import os
+import select
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from dragstrip.testbed.errors import TestbedError
+
+T = TypeVar("T")
+_ANSWER_TIMEOUT_S = 30.0
+_EXIT_TIMEOUT_S = 2.0
+
+
+class JsonProcess:
+    """Made by `json_process`. Not safe for use from several threads."""
+
+    def __init__(self, name: str, child: "subprocess.Popen[bytes]", errors: Path) -> None:
+        self._name = name
+        self._child = child
+        self._errors = errors
+        self._received = bytearray()
+        assert child.stdin
+        assert child.stdout
+        self._stdin, self._stdout = child.stdin, child.stdout
+        self.greeting: dict[str, Any] = self._decoded(self._line(), dict[str, Any])
+
+    def ask(self, cmd: str, answer: type[T], **fields: Any) -> T:
+        """Send one command and return its answer as type `answer`. Raises `TestbedError`."""
+        try:
+            self._stdin.write(msgspec.json.encode({"cmd": cmd, **fields}) + b"\n")
+            self._stdin.flush()
+        except BrokenPipeError:
+            raise self._died(f"before {cmd!r}") from None
+        return self._decoded(self._line(), answer)
+
+    def _decoded(self, line: bytes, answer: type[T]) -> T:
+        try:
+            status = msgspec.json.decode(line, type=_Status)
+            if not status.ok:
+                raise TestbedError(f"{self._name}: {status.error}")
+            return msgspec.json.decode(line, type=answer)
+        except msgspec.DecodeError as error:
+            raise TestbedError(f"{self._name} answered {line[:200]!r}: {error}") from None
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._received:
+            ready, _, _ = select.select([self._stdout], [], [], _ANSWER_TIMEOUT_S)
+            if not ready:
+                raise TestbedError(f"{self._name} has not answered for {_ANSWER_TIMEOUT_S:g} s")
+            chunk = os.read(self._stdout.fileno(), 1 << 20)
+            if not chunk:
+                raise self._died("while an answer was awaited")
+            self._received += chunk
+        line, _, rest = bytes(self._received).partition(b"\n")
+        self._received = bytearray(rest)
+        return line
+
+    def _died(self, when: str) -> TestbedError:
+        said = self._errors.read_text(errors="replace").strip().splitlines()
+        return TestbedError(f"{self._name} ended {when}: {' '.join(said[-3:]) or 'no word why'}")
+
+
+class _Status(msgspec.Struct):
+    ok: bool
+    error: str = ""
+
+
+@contextlib.contextmanager
+def json_process(name: str, argv: Sequence[str], errors: Path) -> Iterator[JsonProcess]:
+    """Run `argv`; its stderr goes to the file `errors`. Closing its stdin ends it."""
+    with (
+        errors.open("wb") as log,
+        subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            start_new_session=True,
+        ) as child,
+    ):
+        try:
+            yield JsonProcess(name, child, errors)
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                assert child.stdin
+                child.stdin.close()
+            try:
+                child.wait(_EXIT_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                child.kill()

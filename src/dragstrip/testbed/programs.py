@@ -1,0 +1,15 @@
+"""Where the two Rust programs are: in the wheel, or freshly built in a checkout."""
+
+from pathlib import Path
+
+import dragstrip
+from dragstrip.testbed.errors import TestbedError
+
+
+def program(name: str) -> str:
+    """Path of `dragstrip-link` or `dragstrip-origin`. Raises `TestbedError` with the mend."""
+    package = Path(dragstrip.__file__).parent
+    for folder in (package / "_bin", package.parent.parent / "target" / "release"):
+        if (folder / name).is_file():
+            return str(folder / name)
+    raise TestbedError(f"{name} is not built: run `make build` in the checkout")

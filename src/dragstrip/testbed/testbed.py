@@ -1,0 +1,42 @@
+"""A whole testbed: namespaces, wires, link and origin, as one context manager."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragstrip.testbed.link import Link, emulated_link
+from dragstrip.testbed.namespaces import Namespaces, namespaces
+from dragstrip.testbed.origin import Origin, origin
+from dragstrip.testbed.wires import host_addresses, wire_up
+from dragstrip.testbed.workspace import workspace
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """Everything a visit needs but the browser."""
+
+    __test__ = False
+
+    spaces: Namespaces
+    workspace: Path
+    addresses: Mapping[str, str]
+    """Host name to IP address of the origin."""
+    link: Link
+    origin: Origin
+
+
+@contextlib.contextmanager
+def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
+    """A testbed in which every one of `hosts` has an address of its own.
+
+    Any number may exist at once. Nothing stays behind, however the owner ends. Raises
+    `TestbedError` where it cannot be had.
+    """
+    addresses = host_addresses(hosts)
+    with workspace() as folder, namespaces() as spaces:
+        wire_up(spaces, addresses, congestion="cubic", initial_window=10)
+        with emulated_link(spaces, folder) as link, origin(spaces, folder) as server:
+            yield Testbed(
+                spaces=spaces, workspace=folder, addresses=addresses, link=link, origin=server
+            )

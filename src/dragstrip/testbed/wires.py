@@ -1,0 +1,60 @@
+"""Interfaces, addresses and routes of a testbed.
+
+Both ends know each other's hardware address and have one route, so nothing but the page's own
+packets crosses the link: no ARP, no neighbour discovery, no way out.
+"""
+
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Address
+
+from dragstrip.testbed.namespaces import Namespaces, Where
+
+CLIENT_IP = "10.64.0.1"
+_GATEWAY_IP = "10.64.0.2"
+_FIRST_HOST = IPv4Address("10.64.1.1")
+_MAC: dict[Where, str] = {"client": "02:00:00:00:00:01", "origin": "02:00:00:00:00:02"}
+_SYSCTLS = (
+    "net.ipv4.tcp_no_metrics_save=1",  # a visit must not learn from the one before
+    "net.ipv6.conf.all.disable_ipv6=1",
+)
+
+
+def host_addresses(hosts: Sequence[str]) -> dict[str, str]:
+    """One address of its own for every host, in the order given."""
+    return {host: str(_FIRST_HOST + i) for i, host in enumerate(hosts)}
+
+
+def wire_up(
+    spaces: Namespaces, addresses: Mapping[str, str], congestion: str, initial_window: int
+) -> None:
+    """Join client and origin to the link's namespace and give the origin its addresses.
+
+    Kernel TCP's congestion control and initial window are set on the routes of both ends: a new
+    namespace inherits the host's default, and the host is never changed. Raises `TestbedError`.
+    """
+    _plug(spaces, "client", CLIENT_IP, _GATEWAY_IP, congestion, initial_window)
+    _plug(spaces, "origin", _GATEWAY_IP, CLIENT_IP, congestion, initial_window)
+    spaces.configure("origin", [f"addr add {ip}/32 dev lo" for ip in addresses.values()])
+
+
+def _plug(
+    spaces: Namespaces, where: Where, address: str, peer: str, congestion: str, window: int
+) -> None:
+    peer_mac = _MAC["origin" if where == "client" else "client"]
+    spaces.run(where, "sysctl", "-q", "-w", *_SYSCTLS)
+    spaces.configure(
+        where,
+        [
+            f"link add eth0 address {_MAC[where]} type veth peer name {where} netns link",
+            "link set eth0 gso_max_segs 1 txqueuelen 10000",
+            f"addr add {address}/30 dev eth0",
+            "link set eth0 up",
+            f"neigh add {peer} lladdr {peer_mac} dev eth0 nud permanent",
+            f"route add default via {peer} dev eth0 src {address} "
+            f"congctl {congestion} initcwnd {window}",
+        ],
+    )
+    # Without this the kernel hands the link super-packets of up to 64 kB and unfinished checksums.
+    spaces.run(where, "ethtool", "-K", "eth0", *"tx off tso off gso off gro off".split())
+    spaces.run("link", "sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1")
+    spaces.configure("link", [f"link set {where} up"])

@@ -1,0 +1,62 @@
+"""A scratch folder that never outlives its owner for long.
+
+The owner holds an exclusive lock on the folder's lock file. The kernel drops the lock when the
+owner dies, however it dies, so a folder whose lock can be had is stale and anyone may remove it,
+while a running owner's folder never is.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def scratch_root() -> Path:
+    """Where this user's scratch folders live."""
+    return Path(tempfile.gettempdir()) / f"dragstrip-{os.geteuid()}"
+
+
+@contextlib.contextmanager
+def workspace() -> Iterator[Path]:
+    """A fresh folder, readable by the unprivileged browser, removed on exit."""
+    root = scratch_root()
+    root.mkdir(mode=0o711, exist_ok=True)
+    sweep()
+    folder = Path(tempfile.mkdtemp(prefix="testbed-", dir=root))
+    with _lock_file(folder).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder.chmod(0o711)
+        try:
+            yield folder
+        finally:
+            _remove(folder)
+
+
+def sweep() -> list[Path]:
+    """Remove the folders whose owners are gone; returns what was removed."""
+    removed = []
+    for folder in scratch_root().glob("testbed-*/"):
+        try:
+            lock = _lock_file(folder).open("a")
+        except FileNotFoundError:
+            continue  # its owner is just removing it
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            _remove(folder)
+            removed.append(folder)
+    return removed
+
+
+def _lock_file(folder: Path) -> Path:
+    return folder.with_name(folder.name + ".lock")
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    _lock_file(folder).unlink(missing_ok=True)

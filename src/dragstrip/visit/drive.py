@@ -1,0 +1,85 @@
+"""One visit: set the link and the origin, load the page, gather all evidence, judge."""
+
+import time
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from dragstrip.browsers.chromium import Chromium
+from dragstrip.browsers.load import Load, fresh_tab, load
+from dragstrip.model.network import Network
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import Block, Client
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Overhead, Visit
+from dragstrip.testbed.testbed import Testbed
+from dragstrip.visit.host import HostMeter
+from dragstrip.visit.verdict import judge
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a visit is to be."""
+
+    block: Block
+    attempt: int
+    page: Page
+    network: Network
+    stack: Stack
+    client: Client
+    thresholds: Thresholds
+
+
+def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
+    """Make the visit. The `Load` carries the headers, for a HAR.
+
+    Raises `TestbedError` or `CdpError` only if the testbed breaks; a load that fails is a result.
+    """
+    begun = time.monotonic()
+    bed.origin.tune(plan.stack)
+    bed.origin.log()  # drop what belongs to nobody
+    with fresh_tab(browser, plan.client) as session:
+        bed.link.configure(plan.network, plan.block.seed)
+        host = HostMeter()
+        navigated = time.monotonic()
+        loaded = load(browser, session, plan.page.url, plan.client)
+        ended = time.monotonic()
+        link = bed.link.report()
+        host_report = host.report()
+        bed.link.passthrough()  # what is still open closes fast, and outside the visit
+    log = bed.origin.log()
+    bed.origin.close()
+    timing = loaded.navigation
+    document = loaded.outcome == "loaded"
+    quiet_ms = plan.client.quiet_ms if document else 0.0
+    result = Visit(
+        block=plan.block.id,
+        attempt=plan.attempt,
+        position=plan.block.order.index(plan.stack.name),
+        page=plan.page.name,
+        network=plan.network.name,
+        stack=plan.stack.name,
+        seed=plan.block.seed,
+        started_us=round(loaded.time_origin_s * 1e6),
+        outcome=loaded.outcome,
+        error=loaded.error,
+        plt_ms=timing.loadEventEnd if document else None,
+        dcl_ms=timing.domContentLoadedEventEnd if document else None,
+        ttfb_ms=timing.responseStart if document else None,
+        connect_to_response_ms=timing.responseStart - timing.connectStart if document else None,
+        fcp_ms=loaded.fcp_ms,
+        requests=tuple(e.request for e in loaded.exchanges),
+        served=log.requests,
+        connections=log.connections,
+        link=link,
+        host=host_report,
+        overhead=Overhead(
+            prepare_ms=(navigated - begun) * 1000,
+            before_navigation_ms=max(0.0, (loaded.time_origin_s - loaded.sent_s) * 1000),
+            settle_ms=quiet_ms,
+            collect_ms=(time.monotonic() - ended) * 1000,
+        ),
+    )
+    reasons = judge(result, plan.page, plan.network, plan.stack, plan.thresholds)
+    return structs.replace(result, reasons=reasons), loaded

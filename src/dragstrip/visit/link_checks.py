@@ -1,0 +1,118 @@
+"""Did the link deliver the network that was asked for, and was the host free to let it?"""
+
+from collections.abc import Iterator
+
+from scipy.stats import binom
+
+from dragstrip.model.network import ETHERNET_MTU, Direction, Network, Side
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import DirectionReport, Reason, Visit
+
+_FRAME_BYTES = ETHERNET_MTU + 14
+
+
+def delivered(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
+    """Bytes, rate, delay, loss and packet size, from what the link really did."""
+    if visit.link is None:
+        yield Reason("link-drift", "the link gave no report")
+        return
+    yield from _in_path(visit)
+    for side, asked, got in (
+        ("down", network.down, visit.link.down),
+        ("up", network.up, visit.link.up),
+    ):
+        for detail in _drift(side, asked, got, limits):  # type: ignore[arg-type]
+            yield Reason("link-drift", f"{side}: {detail}")
+
+
+def _in_path(visit: Visit) -> Iterator[Reason]:
+    assert visit.link
+    up, down = visit.link.up, visit.link.down
+    received = visit.wire_bytes
+    if received > down.bytes_out:
+        yield Reason(
+            "link-drift",
+            f"the browser received {received} bytes, but only {down.bytes_out} crossed the link",
+        )
+    if visit.outcome == "loaded" or visit.connections or visit.served:
+        return
+    if not up.packets_in:
+        yield Reason("link-drift", "no packet of the browser reached the link")
+    elif up.packets_out and not down.dropped_loss and not down.dropped_queue:
+        yield Reason(
+            "link-drift",
+            f"the link handed {up.packets_out} packets to the origin, which saw no connection",
+        )
+
+
+def _drift(side: Side, asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
+    if got.largest_frame_bytes > _FRAME_BYTES:
+        yield f"a frame of {got.largest_frame_bytes} bytes exceeds {_FRAME_BYTES}: super-packets"
+    if got.ring_drops:
+        yield f"the kernel dropped {got.ring_drops} packets before the link could read them"
+    yield from _rate(asked, got, limits)
+    yield from _delay(asked, got, limits)
+    # Downstream loss comes after the queue, upstream before it (see Network).
+    trials = got.packets_in if side == "up" else got.packets_out + got.dropped_loss
+    low, high = loss_interval(trials, asked.loss, limits.loss_tail)
+    if not low <= got.dropped_loss <= high:
+        yield (
+            f"{got.dropped_loss} of {trials} packets were lost at random; {asked.loss:.2%} asks "
+            f"for {low} to {high}"
+        )
+
+
+def loss_interval(trials: int, loss: float, tail: float) -> tuple[int, int]:
+    """Losses that are not improbable: each side outside has at most probability `tail`."""
+    if loss in (0.0, 1.0):
+        return round(trials * loss), round(trials * loss)
+    return int(binom.ppf(tail, trials, loss)), int(binom.isf(tail, trials, loss))
+
+
+def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
+    realised = got.realised_mbps
+    if asked.rate_mbps is None or realised is None:
+        return
+    if got.busy_bytes < limits.rate_packets * ETHERNET_MTU:
+        return
+    if abs(realised / asked.rate_mbps - 1) > limits.rate_error:
+        yield f"the realised rate is {realised:.3f} Mbit/s, asked were {asked.rate_mbps:g}"
+
+
+def _delay(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
+    if got.transit_min_ms is None:
+        return
+    serialisation = 0.0 if asked.rate_mbps is None else ETHERNET_MTU * 8 / asked.rate_mbps / 1000
+    slack = max(limits.delay_error_ms, limits.delay_error_share * asked.delay_ms)
+    if got.transit_min_ms < asked.delay_ms - limits.clock_slack_ms:
+        yield f"a packet passed in {got.transit_min_ms:.3f} ms, the delay is {asked.delay_ms:g} ms"
+    elif got.transit_min_ms > asked.delay_ms + serialisation + slack:
+        yield (
+            f"no packet passed in less than {got.transit_min_ms:.3f} ms, the delay is "
+            f"{asked.delay_ms:g} ms"
+        )
+
+
+def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
+    """The link's own lateness says whether the host could keep up."""
+    if visit.link is None:
+        return
+    limit_ms = max(limits.lateness_p99_ms, limits.lateness_p99_rtt_share * network.rtt_ms)
+    for side, report in (("down", visit.link.down), ("up", visit.link.up)):
+        late_us = report.lateness_p99_us
+        if late_us is not None and late_us > limit_ms * 1000:
+            yield Reason(
+                "overloaded",
+                f"{side}: 1 % of the packets left more than {late_us / 1000:.2f} ms late (limit "
+                f"{limit_ms:g} ms)",
+            )
+
+
+def host(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
+    """Time the hypervisor gave to somebody else."""
+    if visit.host and visit.host.steal_share > limits.steal_share:
+        yield Reason(
+            "overloaded",
+            f"the hypervisor took {visit.host.steal_share:.1%} of the CPU time (limit "
+            f"{limits.steal_share:.0%})",
+        )

@@ -1,0 +1,135 @@
+"""Was every request what it claims to be: protocol, origin, recording, coldness?"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import urldefrag
+
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Stack
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Reason, ReasonCode, Request, Served, Visit
+
+_NAMED = 3
+
+
+def protocol(visit: Visit, stack: Stack) -> Iterator[Reason]:
+    """Every request on the stack's protocol, by the browser's word and by the origin's."""
+    asked = stack.protocol
+    answers: list[tuple[str, str]] = [
+        (r.protocol, r.url) for r in visit.requests if r.protocol and not r.from_cache
+    ]
+    for who, seen in (
+        ("browser", answers),
+        ("origin", [(s.protocol, s.url) for s in visit.served]),
+    ):
+        other = [(used, url) for used, url in seen if used != asked]
+        if not other:
+            continue
+        counts = ", ".join(f"{n} on {used}" for used, n in Counter(u for u, _ in other).items())
+        code: ReasonCode = "fallback" if len(other) == len(seen) else "mixed"
+        yield Reason(
+            code,
+            f"{asked} was asked for, but the {who} saw {counts} of {len(seen)} requests: "
+            + _some(url for _, url in other),
+        )
+
+
+def agreement(visit: Visit) -> Iterator[Reason]:
+    """What the browser received must be what the origin sent."""
+    served = Counter((s.method, s.url) for s in visit.served)
+    received = Counter(
+        (r.method, urldefrag(r.url).url) for r in visit.requests if r.protocol and not r.from_cache
+    )
+    strangers = received - served
+    if strangers:
+        yield Reason(
+            "stack-drift",
+            f"the browser received {strangers.total()} answers the origin never gave: "
+            + _some(url for _, url in strangers),
+        )
+
+
+def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
+    """Everything recorded must be served; what the page invents anew must stay rare."""
+    recorded = {(r.method, r.url) for r in page.resources}
+    misses = [s for s in visit.served if s.match == "miss"]
+    lost = [s for s in misses if (s.method, s.url) in recorded]
+    if lost:
+        yield Reason(
+            "replay-miss",
+            f"{len(lost)} recorded objects were not served: " + _some(s.url for s in lost),
+        )
+    invented = len(misses) - len(lost)
+    if invented > limits.miss_share * len(visit.served):
+        yield Reason(
+            "replay-miss",
+            f"{invented} of {len(visit.served)} requests are not in the recording (limit "
+            f"{limits.miss_share:.0%}): " + _some(s.url for s in misses),
+        )
+
+
+def cold(visit: Visit) -> Iterator[Reason]:
+    """A first visit resumes nothing from before it, and finds nothing in a cache."""
+    first_of_host: dict[str, bool] = {}
+    for connection in sorted(visit.connections, key=lambda c: c.t_us):
+        if not connection.error:
+            first_of_host.setdefault(connection.host, connection.resumed)
+    resumed = [host for host, was_resumed in first_of_host.items() if was_resumed]
+    if resumed:
+        yield Reason("warm", "a first visit resumed a TLS session with " + _some(resumed))
+    fetched: set[str] = set()
+    stale: list[str] = []
+    for request in visit.requests:
+        if request.from_cache and request.url not in fetched:
+            stale.append(request.url)
+        fetched.add(request.url)
+    if stale:
+        yield Reason("warm", f"{len(stale)} answers came from a cache: {_some(stale)}")
+
+
+def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
+    """Misses that only some stacks of a block met, as a reason for each such stack.
+
+    Compared by host and path, since the query of an invented request is random; only what was
+    asked before the load event, since what comes after has no effect on the load.
+    """
+    met = {v.stack: Counter(_address(s) for s in _missed_before_load(v)) for v in visits}
+    loaded = [v.stack for v in visits if v.outcome == "loaded"]
+    if len(loaded) < 2:
+        return {}
+    common = met[loaded[0]]
+    for stack in loaded[1:]:
+        common = common & met[stack]
+    return {
+        stack: Reason(
+            "replay-miss",
+            "the recording lacked what other stacks of the block did not ask for: "
+            + _some(met[stack] - common),
+        )
+        for stack in loaded
+        if met[stack] - common
+    }
+
+
+def _missed_before_load(visit: Visit) -> Iterator[Served]:
+    for served in visit.served:
+        since_start_ms = (served.t_us - visit.started_us) / 1000
+        if served.match == "miss" and since_start_ms < (visit.plt_ms or 0):
+            yield served
+
+
+def _address(served: Served) -> str:
+    return served.url.partition("?")[0]
+
+
+def _some(names: Iterable[str]) -> str:
+    every = list(dict.fromkeys(names))
+    rest = len(every) - _NAMED
+    return ", ".join(every[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def before_load(visit: Visit) -> Iterator[Request]:
+    """Requests that ended before the load event."""
+    for request in visit.requests:
+        if request.end_ms is not None and request.end_ms <= (visit.plt_ms or 0):
+            yield request

@@ -1,0 +1,34 @@
+"""The verdict: did the testbed do what was asked of it?
+
+Every check looks at the evidence of one visit and yields reasons not to believe it. Failures
+that the asked conditions explain are outcomes and yield nothing.
+"""
+
+from collections.abc import Iterator
+
+from dragstrip.model.network import Network
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Stack
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Reason, Visit
+from dragstrip.visit import link_checks, physics, request_checks
+
+
+def judge(
+    visit: Visit, page: Page, network: Network, stack: Stack, limits: Thresholds
+) -> tuple[Reason, ...]:
+    """All reasons against the visit, most telling first; empty if it may be believed."""
+    return tuple(_reasons(visit, page, network, stack, limits))
+
+
+def _reasons(
+    visit: Visit, page: Page, network: Network, stack: Stack, limits: Thresholds
+) -> Iterator[Reason]:
+    yield from request_checks.protocol(visit, stack)
+    yield from request_checks.agreement(visit)
+    yield from request_checks.replay(visit, page, limits)
+    yield from request_checks.cold(visit)
+    yield from physics.possible(visit, network, stack, limits)
+    yield from link_checks.delivered(visit, network, limits)
+    yield from link_checks.on_time(visit, network, limits)
+    yield from link_checks.host(visit, limits)
