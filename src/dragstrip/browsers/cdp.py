@@ -33,7 +33,7 @@ class _Message(Struct):
     id: int | None = None
     method: str = ""
     params: dict[str, Any] = {}
-    sessionId: str = ""  # noqa: N815 - the protocol's own spelling
+    sessionId: str = ""
     result: dict[str, Any] = {}
     error: dict[str, Any] | None = None
 

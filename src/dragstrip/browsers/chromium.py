@@ -60,7 +60,12 @@ class Chromium:
     """A running browser. Made by `chromium`."""
 
     cdp: Cdp
-    version: str
+
+
+def browser_version() -> str:
+    """What the browser calls itself, like ``Chromium 156.0.8078.79``. Raises `TestbedError`."""
+    done = subprocess.run([find_chromium(), "--version"], capture_output=True, text=True)
+    return done.stdout.partition("built on")[0].strip()
 
 
 def find_chromium() -> str:
@@ -111,7 +116,7 @@ def chromium(
     os.close(from_browser[1])
     cdp = Cdp(from_browser[0], to_browser[1])
     try:
-        yield Chromium(cdp=cdp, version=cdp.call("Browser.getVersion")["product"])
+        yield Chromium(cdp=cdp)
     finally:
         os.close(to_browser[1])  # the browser ends with its pipe
         os.close(from_browser[0])

@@ -25,14 +25,14 @@ _READ_TIMINGS = """JSON.stringify({
 class Navigation(Struct, frozen=True, kw_only=True):
     """PerformanceNavigationTiming of the document, ms since timeOrigin; 0 means not reached."""
 
-    connectStart: float = 0.0  # noqa: N815 - names of the W3C specification
-    responseStart: float = 0.0  # noqa: N815
-    domContentLoadedEventEnd: float = 0.0  # noqa: N815
-    loadEventEnd: float = 0.0  # noqa: N815
+    connectStart: float = 0.0
+    responseStart: float = 0.0
+    domContentLoadedEventEnd: float = 0.0
+    loadEventEnd: float = 0.0
 
 
 class _Timings(Struct, frozen=True, kw_only=True):
-    timeOrigin: float  # noqa: N815
+    timeOrigin: float
     url: str
     navigation: Navigation | None = None
     fcp: float | None = None

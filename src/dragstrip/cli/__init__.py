@@ -1,0 +1,47 @@
+"""The command line, one command per file. See docs/reference/command-line.md."""
+
+import sys
+
+import click
+import typer
+
+from dragstrip.browsers.cdp import CdpError
+from dragstrip.cli import doctor, known, page, race, report, run
+from dragstrip.model.errors import InputError
+from dragstrip.testbed.errors import TestbedError
+
+DONE, WRONG_INPUT, NO_TESTBED = 0, 2, 3
+_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="dragstrip",
+    help="Race web protocol stacks: the same page, the same emulated link, a real browser.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command()(race.race)
+app.command()(run.run)
+app.command()(report.report)
+app.add_typer(page.app, name="page")
+app.command("list")(known.known)
+app.command()(doctor.doctor)
+
+
+def main() -> None:
+    """Entry point of the `dragstrip` program; every foreseen error is one line."""
+    try:
+        sys.exit(app(standalone_mode=False) or DONE)
+    except click.ClickException as error:
+        _fail(error.format_message(), WRONG_INPUT)
+    except InputError as error:
+        _fail(str(error), WRONG_INPUT)
+    except (TestbedError, CdpError) as error:
+        _fail(f"{error} (`dragstrip doctor` says what this machine lacks)", NO_TESTBED)
+    except (KeyboardInterrupt, click.Abort):
+        _fail("interrupted; the same command resumes what was measured", _INTERRUPTED)
+
+
+def _fail(message: str, code: int) -> None:
+    sys.stderr.write(f"dragstrip: {message}\n")
+    sys.exit(code)

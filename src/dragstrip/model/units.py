@@ -5,9 +5,12 @@ share of 1). These parsers are the only door from text; each raises `UnitError` 
 """
 
 import re
+from collections.abc import Mapping
+
+from dragstrip.model.errors import InputError
 
 
-class UnitError(ValueError):
+class UnitError(InputError):
     """A quantity could not be read; the text says what was expected."""
 
 
@@ -25,7 +28,7 @@ def _split(text: str, what: str, example: str) -> tuple[float, str]:
     return float(found[1]), found[2].lower()
 
 
-def _scaled(text: str, units: dict[str, float], what: str, example: str) -> float:
+def _scaled(text: str, units: Mapping[str, float], what: str, example: str) -> float:
     value, unit = _split(text, what, example)
     if unit not in units:
         known = ", ".join(u for u in units if u)

@@ -1,0 +1,34 @@
+# Every target sets up what it needs; nothing is done twice.
+UV = scripts/uv
+RUN = $(UV) run --frozen --no-sync
+
+.PHONY: demo test check bench build setup clean
+.DEFAULT_GOAL := build
+
+demo: build  ## race h1, h2 and h3 on the bundled page over an LTE-like link
+	$(RUN) python scripts/demo.py
+
+test: build  ## all tests; those that need what this machine lacks say why they skip
+	cargo test --quiet --workspace --release
+	$(RUN) pytest
+
+check: build  ## format, lint, types, import direction
+	cargo fmt --check
+	scripts/clippy
+	$(RUN) ruff format --check
+	$(RUN) ruff check
+	$(RUN) mypy
+	$(RUN) lint-imports --no-cache
+
+bench: build  ## measurements; results go to bench/results
+	$(RUN) python bench/visits.py
+
+build: setup
+	@cargo build --quiet --release --locked
+	@$(UV) sync --quiet --frozen
+
+setup:
+	@scripts/setup
+
+clean:
+	rm -rf target .venv .cache

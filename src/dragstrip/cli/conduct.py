@@ -1,0 +1,109 @@
+"""Runs a study into a capsule, shows progress, and ends with report, table or JSON."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dragstrip.browsers.chromium import browser_version
+from dragstrip.browsers.load import Load
+from dragstrip.model.study import Study
+from dragstrip.model.visit import Visit
+from dragstrip.report.html import build
+from dragstrip.report.terminal import show
+from dragstrip.results.blocks import trials
+from dragstrip.results.capsule import Capsule
+from dragstrip.results.compare import compare
+from dragstrip.results.manifest import Manifest, Start
+from dragstrip.results.summary import summarise
+from dragstrip.results.tables import write_tables
+from dragstrip.schedule.run import run
+from dragstrip.visit.har import har
+
+ALLOWED_INVALID_BLOCKS = 0.05
+STAYED_INVALID = 4
+
+
+def conduct(study: Study, out: Path, *, as_json: bool) -> int:
+    """Run what `out` still lacks of `study`; returns the exit code.
+
+    Raises `InputError` if `out` holds something else, `TestbedError` if nothing can run here.
+    """
+    browser = browser_version()
+    start = Start.here(browser_version=browser, command=tuple(sys.argv))
+    with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
+        done = list(capsule.visits())
+        with _progress(study, done) as shown:
+
+            def keep(visit: Visit, load: Load) -> None:
+                _write_har(out, study, visit, load, browser)
+                capsule.append(visit)
+                shown(visit)
+
+            run(study, done, keep)
+        capsule.finish()
+    return present(out, as_json=as_json)
+
+
+def present(out: Path, *, as_json: bool) -> int:
+    """Redraw tables and report of a capsule and print the answer; returns the exit code."""
+    capsule = Capsule.open(out)
+    study = capsule.manifest.study
+    visits = list(capsule.visits())
+    write_tables(out, visits)
+    report = build(out)
+    comparisons = compare(study, visits)
+    if as_json:
+        summary = summarise(study.name, visits, comparisons)
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    console = Console(stderr=True)
+    show(console, study, visits, comparisons)
+    console.print(f"report: {report}", highlight=False)
+    return _exit_code(study, visits)
+
+
+def _exit_code(study: Study, visits: list[Visit]) -> int:
+    blocks = trials(visits, [s.name for s in study.stacks])
+    invalid = sum(not b.counts for b in blocks)
+    return STAYED_INVALID if invalid > ALLOWED_INVALID_BLOCKS * len(blocks) else 0
+
+
+def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) -> None:
+    folder = out / "har"
+    folder.mkdir(exist_ok=True)
+    name = f"{visit.block}|{visit.stack}|{visit.attempt}".replace("/", "_").replace("|", "-")
+    archive = har(visit, load, study.page(visit.page).url, browser)
+    (folder / f"{name}.har").write_bytes(msgspec.json.encode(archive))
+
+
+@contextmanager
+def _progress(study: Study, done: list[Visit]) -> Iterator["_Shown"]:
+    total = study.runs * len(study.pages) * len(study.networks) * len(study.stacks)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("visits, left about"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield _Shown(bar, total, done)
+
+
+class _Shown:
+    """Counts valid visits; a block that is rerun makes the total grow."""
+
+    def __init__(self, bar: Progress, total: int, done: list[Visit]) -> None:
+        self._bar = bar
+        self._task = bar.add_task("starting", total=total, completed=len(done))
+
+    def __call__(self, visit: Visit) -> None:
+        took = f"{visit.plt_ms:.0f} ms" if visit.plt_ms is not None else visit.outcome
+        verdict = "" if visit.valid else f" [red]{visit.verdict}[/red]"
+        self._bar.update(
+            self._task, advance=1, description=f"{visit.page} {visit.stack} {took}{verdict}"
+        )

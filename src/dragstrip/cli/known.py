@@ -1,0 +1,42 @@
+"""`dragstrip list`: what is known by name."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from dragstrip.browsers.chromium import browser_version, find_chromium
+from dragstrip.study.presets import networks, stacks
+from dragstrip.testbed.errors import TestbedError
+
+
+class Kind(StrEnum):
+    networks = "networks"
+    stacks = "stacks"
+    browsers = "browsers"
+
+
+def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
+    """List the networks, stacks or browsers that are known by name."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("name", style="bold", no_wrap=True)
+    if kind is Kind.networks:
+        table.add_column("is")
+        table.add_column("source")
+        for network in networks().values():
+            table.add_row(network.name, network.describe(), network.source)
+    elif kind is Kind.stacks:
+        table.add_column("fingerprint", no_wrap=True)
+        table.add_column("is")
+        table.add_column("source")
+        for stack in stacks().values():
+            table.add_row(stack.name, stack.fingerprint, stack.describe(), stack.source)
+    else:
+        table.add_column("path")
+        try:
+            table.add_row(browser_version(), find_chromium())
+        except TestbedError as error:
+            table.add_row("none", str(error))
+    Console().print(table)

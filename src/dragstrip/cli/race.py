@@ -1,0 +1,40 @@
+"""`dragstrip race`: a study from the command line."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragstrip.cli.conduct import conduct
+from dragstrip.cli.places import new_capsule, page_cache
+from dragstrip.model.study import Client
+from dragstrip.study.file import make_study
+from dragstrip.study.presets import find_network, find_stack
+
+
+def race(
+    page: Annotated[
+        list[str], typer.Argument(help="A recording, 'demo', or 'synth:64x10KB'.", metavar="PAGE...")
+    ],
+    network: Annotated[
+        list[str],
+        typer.Option(help="A name, or down/up/delay/loss/queue (10.5mbit/2.8mbit/37ms/0%/200ms)."),
+    ],
+    stack: Annotated[list[str], typer.Option(help="Stacks to race; the first is the reference.")],
+    runs: Annotated[int, typer.Option(help="Blocks per page and network.")] = 5,
+    out: Annotated[Path | None, typer.Option(help="Result folder; an existing one resumes.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> int:
+    """Race stacks on pages over networks and say which is faster."""
+    study = make_study(
+        name="race",
+        pages=page,
+        networks=[find_network(n) for n in network],
+        stacks=[find_stack(s) for s in stack],
+        runs=runs,
+        seed=seed,
+        client=Client(),
+        cache=page_cache(),
+    )
+    return conduct(study, out or new_capsule(study.name), as_json=as_json)

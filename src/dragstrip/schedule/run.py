@@ -1,0 +1,121 @@
+"""Runs a study block by block, from wherever an earlier run stopped."""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
+
+from dragstrip.browsers.cdp import CdpError
+from dragstrip.browsers.load import Load
+from dragstrip.model.study import Block, Study
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Visit
+from dragstrip.schedule.lab import Lab, lab
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.visit.drive import Plan
+from dragstrip.visit.request_checks import uneven_misses
+
+_BROWSER_CRASHES = 3
+
+Keep = Callable[[Visit, Load], None]
+"""Called with every visit as soon as it is made; must store it before it returns."""
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """A visit that is still to be made."""
+
+    block: Block
+    attempt: int
+    stack: str
+
+
+class Schedule:
+    """What has been visited and what is next. Knows nothing of testbeds, so it is easily tested."""
+
+    def __init__(self, study: Study, done: Iterable[Visit]) -> None:
+        self._study = study
+        self._visits: dict[tuple[str, int], dict[str, Visit]] = {}
+        for visit in done:
+            self.add(visit)
+
+    def add(self, visit: Visit) -> None:
+        self._visits.setdefault((visit.block, visit.attempt), {})[visit.stack] = visit
+
+    def tasks(self) -> Iterator[Task]:
+        """What is left, in order. A block is rerun while it is invalid and reruns are left.
+
+        Lazy: each task must be added (see `add`) before the next one is asked for.
+        """
+        for block in self._study.blocks():
+            for attempt in range(self._study.reruns + 1):
+                for stack in block.order:
+                    if stack not in self._made(block, attempt):
+                        yield Task(block=block, attempt=attempt, stack=stack)
+                if self._valid(block, attempt):
+                    break
+
+    def blocks_left(self) -> int:
+        """Blocks without a valid or final attempt: the least number still to run."""
+        return sum(not self._settled(block) for block in self._study.blocks())
+
+    def _made(self, block: Block, attempt: int) -> dict[str, Visit]:
+        return self._visits.get((block.id, attempt), {})
+
+    def _valid(self, block: Block, attempt: int) -> bool:
+        visits = self._made(block, attempt)
+        return (
+            set(visits) >= set(block.order)
+            and all(v.valid for v in visits.values())
+            and not uneven_misses(list(visits.values()))
+        )
+
+    def _settled(self, block: Block) -> bool:
+        last = self._study.reruns
+        return any(self._valid(block, a) for a in range(last + 1)) or (
+            set(self._made(block, last)) >= set(block.order)
+        )
+
+
+def run(study: Study, done: Iterable[Visit], keep: Keep) -> None:
+    """Make every visit the study still lacks, handing each to `keep`.
+
+    A browser that crashes is restarted and its visit made again; nothing of a crashed visit is
+    kept. Raises `TestbedError` if the testbed cannot be had or the browser crashes repeatedly.
+    """
+    schedule = Schedule(study, done)
+    tasks = schedule.tasks()
+    task = next(tasks, None)
+    crashes = 0
+    while task:
+        with contextlib.suppress(_Restart), lab(study) as place:
+            while task:
+                try:
+                    visit, load = place.visit(_plan(study, task))
+                except CdpError as error:
+                    crashes += 1
+                    if crashes == _BROWSER_CRASHES:
+                        raise TestbedError(f"the browser broke {crashes} times: {error}") from error
+                    raise _Restart from error
+                keep(visit, load)
+                schedule.add(visit)
+                crashes = 0
+                task = next(tasks, None)
+
+
+class _Restart(Exception):
+    """Leaves the lab, to come back to a fresh one."""
+
+
+def _plan(study: Study, task: Task) -> Plan:
+    return Plan(
+        block=task.block,
+        attempt=task.attempt,
+        page=study.page(task.block.page),
+        network=study.network(task.block.network),
+        stack=study.stack(task.stack),
+        client=study.client,
+        thresholds=Thresholds(),
+    )
+
+
+__all__ = ["Keep", "Lab", "Schedule", "Task", "run"]

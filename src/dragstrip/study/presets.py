@@ -1,0 +1,58 @@
+"""The networks and stacks that are known by name."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.network import Network
+from dragstrip.model.stack import Stack
+
+
+@cache
+def networks() -> Mapping[str, Network]:
+    """Name to network, from networks.toml."""
+    return {k: msgspec.convert({"name": k, **v}, Network) for k, v in _table("networks").items()}
+
+
+@cache
+def stacks() -> Mapping[str, Stack]:
+    """Name to stack, from stacks.toml."""
+    return {k: msgspec.convert({"name": k, **v}, Stack) for k, v in _table("stacks").items()}
+
+
+def find_network(text: str) -> Network:
+    """A network by name or by ``down/up/delay/loss/queue``. Raises `InputError`."""
+    if text in networks():
+        return networks()[text]
+    if "/" in text:
+        return Network.parse(text)
+    raise InputError(
+        f"unknown network {text!r}{suggest(text, networks())}; known are {', '.join(networks())}, "
+        "or give down/up/delay/loss/queue like 10.5mbit/2.8mbit/37ms/0%/200ms"
+    )
+
+
+def find_stack(name: str) -> Stack:
+    """A stack by name. Raises `InputError`."""
+    if name in stacks():
+        return stacks()[name]
+    raise InputError(
+        f"unknown stack {name!r}{suggest(name, stacks())}; known are {', '.join(stacks())}"
+    )
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """``, did you mean 'LTE'?`` or nothing."""
+    by_lower = {k.lower(): k for k in known}
+    close = get_close_matches(name.lower(), by_lower, n=1)
+    return f" (did you mean {by_lower[close[0]]!r}?)" if close else ""
+
+
+def _table(name: str) -> dict[str, dict[str, Any]]:
+    text = resources.files("dragstrip.study").joinpath(f"{name}.toml").read_bytes()
+    return msgspec.toml.decode(text, type=dict[str, dict[str, Any]])

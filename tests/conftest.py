@@ -1,0 +1,62 @@
+"""What tests of real namespaces and browsers need, or why they skip."""
+
+import shutil
+import subprocess
+from functools import cache
+
+import pytest
+
+from dragstrip.browsers.chromium import find_chromium
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.namespaces import namespaces
+from dragstrip.testbed.programs import program
+
+
+@cache
+def _no_namespaces() -> str:
+    try:
+        program("dragstrip-link")
+        with namespaces() as spaces:
+            spaces.run("client", "true")
+    except TestbedError as error:
+        return str(error)
+    return ""
+
+
+@cache
+def _no_browser() -> str:
+    try:
+        find_chromium()
+    except TestbedError as error:
+        return str(error)
+    return "" if shutil.which("certutil") else "certutil is missing: apt-get install libnss3-tools"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        folder = item.path.parent.name
+        if folder in ("net", "browser"):
+            item.add_marker(folder)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    missing = ""
+    if item.get_closest_marker("net") or item.get_closest_marker("browser"):
+        missing = _no_namespaces()
+    if not missing and item.get_closest_marker("browser"):
+        missing = _no_browser()
+    if missing:
+        pytest.skip(missing)
+
+
+@pytest.fixture
+def host_state():
+    """What must look the same after a testbed is gone."""
+
+    def look() -> tuple[str, ...]:
+        commands = (["ip", "-o", "link"], ["ip", "netns"], ["lsns", "-n", "-t", "net", "-o", "NS"])
+        return tuple(
+            subprocess.run(argv, capture_output=True, text=True).stdout for argv in commands
+        )
+
+    return look

@@ -1,0 +1,135 @@
+"""A believable visit to build lies upon: three requests on LTE, with evidence that agrees."""
+
+from pathlib import Path
+
+from msgspec import structs
+
+from dragstrip.model.network import Network
+from dragstrip.model.page import Page, Resource
+from dragstrip.model.stack import Protocol, Stack
+from dragstrip.model.study import Study
+from dragstrip.model.visit import (
+    Connection,
+    DirectionReport,
+    HostReport,
+    LinkReport,
+    Request,
+    Served,
+    Visit,
+)
+
+LTE = Network.parse("10.5mbit/2.8mbit/37ms/0%/200ms")
+STACKS = {p: Stack(name=p, protocol=p) for p in ("h1", "h2", "h3")}
+PAGE = Page(
+    name="made",
+    path=Path("made.har.zip"),
+    url="https://a.test/",
+    resources=tuple(
+        Resource(url=f"https://a.test/{name}", method="GET", status=200, mime="", body_bytes=20_000)
+        for name in ("", "1.js", "2.png")
+    ),
+    source="made up",
+    digest="0" * 12,
+)
+
+
+def study(runs: int = 3, pages: tuple[str, ...] = ("made",), seed: int = 1) -> Study:
+    return Study(
+        name="made",
+        pages=tuple(structs.replace(PAGE, name=name) for name in pages),
+        networks=(structs.replace(LTE, name="LTE"),),
+        stacks=tuple(STACKS.values()),
+        runs=runs,
+        seed=seed,
+    )
+
+
+def request(url: str, protocol: Protocol, start_ms: float, *, connects: bool = False) -> Request:
+    sent = start_ms + (160.0 if connects else 1.0)
+    return Request(
+        url=url,
+        host="a.test",
+        protocol=protocol,
+        status=200,
+        connection=1,
+        wire_bytes=20_000,
+        start_ms=start_ms,
+        connect_start_ms=start_ms if connects else None,
+        connect_end_ms=sent if connects else None,
+        send_start_ms=sent,
+        send_end_ms=sent,
+        response_start_ms=sent + 76,
+        end_ms=sent + 95,
+    )
+
+
+def served(url: str, protocol: Protocol, **changes: object) -> Served:
+    line = Served(
+        t_us=1_000_200_000,
+        end_us=1_000_300_000,
+        host="a.test",
+        method="GET",
+        url=url,
+        protocol=protocol,
+        connection=1,
+        client_port=4000,
+        resumed=False,
+        early=False,
+        status=200,
+        body_bytes=20_000,
+        match="exact",
+    )
+    return structs.replace(line, **changes)
+
+
+def direction(**changes: object) -> DirectionReport:
+    report = DirectionReport(
+        packets_in=1200,
+        bytes_in=100_000,
+        packets_out=1200,
+        bytes_out=100_000,
+        dropped_loss=0,
+        dropped_queue=0,
+        queued=0,
+        largest_frame_bytes=1514,
+        ring_drops=0,
+        queue_max_ms=20.0,
+        busy_ms=0.0,
+        busy_bytes=0,
+        transit_min_ms=37.1,
+        lateness_p50_us=10.0,
+        lateness_p99_us=100.0,
+        lateness_max_us=900.0,
+    )
+    return structs.replace(report, **changes)
+
+
+def visit(protocol: Protocol = "h2", **changes: object) -> Visit:
+    urls = [r.url for r in PAGE.resources]
+    good = Visit(
+        block="made|LTE|0",
+        attempt=0,
+        position=0,
+        page="made",
+        network="LTE",
+        stack=protocol,
+        seed=1,
+        started_us=1_000_000_000,
+        outcome="loaded",
+        plt_ms=900.0,
+        dcl_ms=500.0,
+        ttfb_ms=236.0,
+        connect_to_response_ms=236.0,
+        requests=(
+            request(urls[0], protocol, 0.0, connects=True),
+            request(urls[1], protocol, 300.0),
+            request(urls[2], protocol, 300.0),
+        ),
+        served=tuple(served(url, protocol) for url in urls),
+        connections=(
+            Connection(id=1, protocol=protocol, host="a.test", client_port=4000, t_us=1_000_100_000),
+        ),
+        link=LinkReport(down=direction(), up=direction()),
+        host=HostReport(wall_ms=1000, busy_share=0.3, steal_share=0.0),
+    )
+    return structs.replace(good, **changes)

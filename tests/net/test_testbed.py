@@ -1,0 +1,130 @@
+"""Testbeds in real namespaces: they coexist, and nothing outlives its owner."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dragstrip.testbed import workspace as workspace_module
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.namespaces import namespaces
+from dragstrip.testbed.testbed import testbed as make_testbed
+from dragstrip.testbed.wires import CLIENT_IP
+from dragstrip.testbed.workspace import scratch_root, sweep, workspace
+
+HOSTS = ["a.test", "b.test", "c.test"]
+
+
+def gone(pid: int, within_s: float = 5.0) -> bool:
+    deadline = time.monotonic() + within_s
+    while Path(f"/proc/{pid}").exists():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def test_every_host_has_an_address_of_its_own_and_answers_through_the_link(host_state):
+    before = host_state()
+    with make_testbed(HOSTS) as bed:
+        assert len(set(bed.addresses.values())) == 3
+        for address in bed.addresses.values():
+            bed.spaces.run("client", "bash", "-c", f"exec 3<>/dev/tcp/{address}/443")
+        assert bed.link.report().up.packets_in > 0
+    assert host_state() == before
+
+
+def test_two_testbeds_use_the_same_names_and_addresses_at_once():
+    with make_testbed(HOSTS) as one, make_testbed(HOSTS) as two:
+        assert one.addresses == two.addresses
+        target = one.addresses["a.test"]
+        one.spaces.run("client", "bash", "-c", f"exec 3<>/dev/tcp/{target}/443")
+        assert one.link.report().up.packets_in > 0
+        assert two.link.report().up.packets_in == 0
+
+
+def test_nothing_leads_out():
+    with make_testbed(HOSTS) as bed:
+        routes = bed.spaces.run("client", "ip", "-o", "route")
+        assert CLIENT_IP in routes
+        links = bed.spaces.run("client", "ip", "-o", "link").splitlines()
+        assert {line.split(": ")[1].partition("@")[0] for line in links} == {"lo", "eth0"}
+
+
+def test_the_host_keeps_its_settings():
+    setting = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+    before = setting.read_text()
+    with make_testbed(HOSTS):
+        assert setting.read_text() == before
+
+
+_OWNER = """
+import sys, time
+from dragstrip.testbed.testbed import testbed
+with testbed(["a.test"]) as bed:
+    print(bed.spaces.keeper_pid, bed.workspace, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_an_owner_that_is_killed_leaves_nothing_behind(how, host_state):
+    before = host_state()
+    owner = subprocess.Popen(
+        [sys.executable, "-c", _OWNER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert owner.stdout
+    keeper_pid, folder = owner.stdout.readline().split()
+    with owner:
+        owner.send_signal(how)
+    assert gone(int(keeper_pid))
+    sweep()
+    assert not Path(folder).exists()
+    deadline = time.monotonic() + 5
+    while host_state() != before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert host_state() == before
+
+
+def test_the_next_start_removes_stale_folders_but_never_somebody_elses(tmp_path, monkeypatch):
+    monkeypatch.setattr(workspace_module, "scratch_root", lambda: tmp_path)
+    stale = tmp_path / "testbed-stale"
+    stale.mkdir()
+    stale.with_name("testbed-stale.lock").touch()
+    with workspace() as mine, workspace() as other:
+        assert not stale.exists()
+        assert mine.exists()
+        assert other.exists()
+        assert sweep() == []
+    assert list(tmp_path.iterdir()) == []
+    assert scratch_root() != tmp_path
+
+
+def test_a_failing_command_is_named():
+    with namespaces() as spaces:
+        with pytest.raises(TestbedError, match="'false' in namespace 'client' failed"):
+            spaces.run("client", "false")
+        with pytest.raises(TestbedError, match="ip -batch in namespace 'link' failed"):
+            spaces.configure("link", ["link set nowhere up"])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+def test_an_ordinary_user_gets_namespaces_too(tmp_path):
+    python = Path(sys.executable).resolve()
+    check = (
+        "from dragstrip.testbed.namespaces import namespaces\n"
+        "with namespaces() as spaces: print(spaces.rootless, spaces.run('client', 'id', '-u'))"
+    )
+    done = subprocess.run(
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", python, "-c", check],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+    )
+    if "Permission denied" in done.stderr:
+        pytest.skip("the interpreter is not readable for an ordinary user here")
+    assert done.stdout.split() == ["True", "0"]

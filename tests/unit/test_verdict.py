@@ -1,0 +1,177 @@
+"""Each check is silent on a believable visit and speaks when the evidence is bent."""
+
+import made
+import pytest
+from msgspec import structs
+
+from dragstrip.model.network import Network
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import LinkReport, Reason, Visit
+from dragstrip.visit.link_checks import loss_interval
+from dragstrip.visit.request_checks import uneven_misses
+from dragstrip.visit.verdict import judge
+
+
+def reasons(visit: Visit, network: Network = made.LTE) -> tuple[Reason, ...]:
+    return judge(visit, made.PAGE, network, made.STACKS[visit.stack], Thresholds())
+
+
+def codes(visit: Visit, network: Network = made.LTE) -> set[str]:
+    return {r.code for r in reasons(visit, network)}
+
+
+def with_link(side: str, **changes: object) -> Visit:
+    link = structs.replace(made.visit().link, **{side: made.direction(**changes)})
+    return made.visit(link=link)
+
+
+@pytest.mark.parametrize("protocol", ["h1", "h2", "h3"])
+def test_a_believable_visit_is_valid(protocol):
+    assert reasons(made.visit(protocol)) == ()
+
+
+def test_every_request_on_another_protocol_is_a_fallback():
+    slipped = made.visit("h2")
+    assert codes(structs.replace(slipped, stack="h3")) == {"fallback"}
+
+
+def test_one_slipped_request_is_mixed_and_named():
+    visit = made.visit("h3")
+    first, *rest = visit.requests
+    bent = structs.replace(visit, requests=(first, structs.replace(rest[0], protocol="h2"), rest[1]))
+    (reason,) = reasons(bent)
+    assert reason.code == "mixed"
+    assert rest[0].url in reason.detail
+
+
+def test_the_origins_word_counts_even_if_the_browser_claims_the_protocol():
+    visit = made.visit("h3")
+    log = (made.served(made.PAGE.url, "h2"), *visit.served[1:])
+    assert "mixed" in codes(structs.replace(visit, served=log))
+
+
+def test_an_answer_the_origin_never_gave_is_drift():
+    visit = made.visit()
+    assert codes(structs.replace(visit, served=visit.served[:-1])) == {"stack-drift"}
+
+
+def test_a_recorded_object_that_is_missing_is_always_a_replay_miss():
+    visit = made.visit()
+    log = [*visit.served[:-1], structs.replace(visit.served[-1], match="miss", status=404)]
+    many = [made.served(f"https://a.test/{i}", "h2") for i in range(100)]
+    (reason,) = [r for r in reasons(structs.replace(visit, served=(*log, *many)))]
+    assert reason.code == "replay-miss"
+    assert visit.served[-1].url in reason.detail
+
+
+@pytest.mark.parametrize(("invented", "said"), [(5, set()), (6, {"replay-miss"})])
+def test_invented_requests_count_only_beyond_the_threshold(invented, said):
+    visit = made.visit()
+    hits = tuple(made.served(f"https://a.test/x{i}", "h2") for i in range(97 - invented))
+    misses = tuple(
+        made.served(f"https://a.test/?{i}", "h2", match="miss", status=404) for i in range(invented)
+    )
+    assert codes(structs.replace(visit, served=(*visit.served, *hits, *misses))) == said
+
+
+def test_misses_only_one_stack_met_are_uneven():
+    miss = made.served("https://a.test/ad?r=1", "h3", match="miss")
+    other = made.served("https://a.test/ad?r=2", "h2", match="miss")
+    both = [
+        made.visit("h3", served=(*made.visit("h3").served, miss)),
+        made.visit("h2", served=(*made.visit("h2").served, other)),
+    ]
+    assert uneven_misses(both) == {}
+    assert set(uneven_misses([both[0], made.visit("h2")])) == {"h3"}
+
+
+def test_a_resumed_first_connection_is_warm_but_a_later_one_is_not():
+    visit = made.visit()
+    (first,) = visit.connections
+    later = structs.replace(first, id=2, t_us=first.t_us + 1, resumed=True)
+    assert codes(structs.replace(visit, connections=(first, later))) == set()
+    resumed = structs.replace(first, resumed=True)
+    assert codes(structs.replace(visit, connections=(resumed, later))) == {"warm"}
+
+
+def test_a_cached_answer_is_warm_unless_the_visit_itself_fetched_it():
+    visit = made.visit()
+    again = structs.replace(visit.requests[1], from_cache=True)
+    assert codes(structs.replace(visit, requests=(*visit.requests, again))) == set()
+    assert codes(structs.replace(visit, requests=(visit.requests[0], again))) == {"warm"}
+
+
+def test_a_load_faster_than_bytes_over_rate_is_impossible():
+    visit = made.visit()
+    huge = tuple(structs.replace(r, wire_bytes=30_000_000) for r in visit.requests)
+    link = LinkReport(down=made.direction(bytes_out=99_000_000), up=made.direction())
+    assert codes(structs.replace(visit, requests=huge, link=link)) == {"impossible"}
+
+
+def test_connects_and_answers_faster_than_round_trips_are_impossible():
+    visit = made.visit()
+    document, *rest = visit.requests
+    quick = structs.replace(document, connect_end_ms=147.0)
+    assert codes(structs.replace(visit, requests=(quick, *rest))) == {"impossible"}
+    quick = structs.replace(rest[0], response_start_ms=rest[0].send_start_ms + 73)
+    assert codes(structs.replace(visit, requests=(document, quick, rest[1]))) == {"impossible"}
+
+
+def test_a_bypassed_link_is_drift():
+    assert codes(with_link("down", bytes_out=59_999)) == {"link-drift"}
+
+
+def test_super_packets_and_ring_drops_are_drift():
+    assert codes(with_link("down", largest_frame_bytes=1515)) == {"link-drift"}
+    assert codes(with_link("up", ring_drops=1)) == {"link-drift"}
+
+
+@pytest.mark.parametrize(("mbps", "said"), [(10.5, set()), (10.7, set()), (11.5, {"link-drift"})])
+def test_the_realised_rate_is_judged(mbps, said):
+    busy = {"busy_bytes": 1_000_000, "busy_ms": 8000 / mbps}
+    assert codes(with_link("down", **busy)) == said
+
+
+@pytest.mark.parametrize(
+    ("transit_ms", "said"), [(36.5, {"link-drift"}), (37.0, set()), (45.0, {"link-drift"})]
+)
+def test_the_least_transit_is_judged(transit_ms, said):
+    assert codes(with_link("up", transit_min_ms=transit_ms)) == said
+
+
+def test_missing_loss_is_drift_and_probable_loss_is_not():
+    lossy = Network.parse("10.5mbit/2.8mbit/37ms/5%/200ms")
+    both = made.direction(packets_out=1140, dropped_loss=60)
+    good = made.visit(link=LinkReport(down=both, up=made.direction(dropped_loss=60)))
+    assert codes(good, lossy) == set()
+    assert codes(made.visit(), lossy) == {"link-drift"}
+
+
+def test_loss_intervals_hold_their_tail():
+    low, high = loss_interval(1200, 0.05, 1e-6)
+    assert 20 < low < 60 < high < 110
+    assert loss_interval(50, 0.05, 1e-6)[0] == 0
+    assert loss_interval(50, 0.0, 1e-6) == (0, 0)
+
+
+def test_lateness_and_steal_are_overload():
+    assert codes(with_link("down", lateness_p99_us=1600.0)) == {"overloaded"}
+    host = structs.replace(made.visit().host, steal_share=0.05)
+    assert codes(made.visit(host=host)) == {"overloaded"}
+
+
+def failed(**changes: object) -> Visit:
+    blank = made.visit(outcome="failed", plt_ms=None, requests=(), served=(), connections=())
+    return structs.replace(blank, **changes)
+
+
+def test_a_failure_nothing_explains_is_drift():
+    assert codes(failed()) == {"link-drift"}
+    silent = made.direction(packets_in=0, packets_out=0, transit_min_ms=None)
+    assert codes(failed(link=LinkReport(down=silent, up=silent))) == {"link-drift"}
+
+
+def test_a_failure_the_asked_loss_explains_is_an_outcome():
+    lossy = Network.parse("10.5mbit/2.8mbit/37ms/50%/200ms")
+    some = made.direction(packets_in=6, packets_out=3, dropped_loss=3)
+    assert codes(failed(link=LinkReport(down=some, up=some)), lossy) == set()
