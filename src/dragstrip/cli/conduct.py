@@ -14,13 +14,13 @@ from dragstrip.browsers.load import Load
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.report.html import build
-from dragstrip.report.terminal import show
+from dragstrip.report.terminal import render
 from dragstrip.results.blocks import trials
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare import compare
 from dragstrip.results.manifest import Manifest, Start
 from dragstrip.results.summary import summarise
-from dragstrip.results.tables import write_tables
+from dragstrip.results.tables import write
 from dragstrip.schedule.run import run
 from dragstrip.visit.har import har
 
@@ -54,14 +54,14 @@ def present(out: Path, *, as_json: bool) -> int:
     capsule = Capsule.open(out)
     study = capsule.manifest.study
     visits = list(capsule.visits())
-    write_tables(out, visits)
+    write(out)
     report = build(out)
     comparisons = compare(study, visits)
     if as_json:
         summary = summarise(study.name, visits, comparisons)
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
     console = Console(stderr=True)
-    show(console, study, visits, comparisons)
+    console.print(render(study, visits))
     console.print(f"report: {report}", highlight=False)
     return _exit_code(study, visits)
 

@@ -97,8 +97,10 @@ class Connection(Struct, frozen=True, kw_only=True):
     """A connection the origin accepted, or whose handshake failed (`error`)."""
 
     id: int
-    protocol: str
-    host: str = ""
+    protocol: Protocol | None
+    """None if the handshake failed before one was agreed."""
+    host: str | None
+    """The name the client asked for (SNI); None if it never said."""
     client_port: int
     t_us: int
     resumed: bool = False

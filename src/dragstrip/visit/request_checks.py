@@ -70,11 +70,11 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
 
 def cold(visit: Visit) -> Iterator[Reason]:
     """A first visit resumes nothing from before it, and finds nothing in a cache."""
-    first_of_host: dict[str, bool] = {}
+    first_of_host: dict[str | None, bool] = {}
     for connection in sorted(visit.connections, key=lambda c: c.t_us):
         if not connection.error:
             first_of_host.setdefault(connection.host, connection.resumed)
-    resumed = [host for host, was_resumed in first_of_host.items() if was_resumed]
+    resumed = [str(host) for host, was_resumed in first_of_host.items() if was_resumed]
     if resumed:
         yield Reason("warm", "a first visit resumed a TLS session with " + _some(resumed))
     fetched: set[str] = set()

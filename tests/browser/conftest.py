@@ -1,0 +1,117 @@
+"""A testbed with one browser per protocol, shared by the tests of this folder."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from dragstrip.browsers.chromium import Chromium, chromium
+from dragstrip.model.network import Network
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Protocol
+from dragstrip.model.study import Block, Client
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Visit
+from dragstrip.pages.archive import write_page
+from dragstrip.pages.synth import synth
+from dragstrip.study.presets import find_stack
+from dragstrip.testbed.testbed import Testbed, testbed
+from dragstrip.visit.drive import Plan, visit
+
+NETWORK = Network.parse("10mbit/10mbit/10ms/0%/200ms")
+CLIENT = Client(timeout_s=20)
+_QUIET_ENOUGH = Thresholds(lateness_p99_ms=50, steal_share=1)
+"""Tests run on busy machines; whether the host keeps up is not their question."""
+
+
+class Track:
+    """A testbed whose parts a test may replace by lying ones."""
+
+    def __init__(self, bed: Testbed, folder: Path, resources: ExitStack) -> None:
+        self.bed = bed
+        self.folder = folder
+        self._resources = resources
+        self._browsers: dict[tuple[str, tuple[str, ...]], Chromium] = {}
+
+    def browser(self, protocol: Protocol, *flags: str) -> Chromium:
+        key = (protocol, flags)
+        if key not in self._browsers:
+            self._browsers[key] = self._resources.enter_context(
+                chromium(self.bed, protocol, CLIENT, flags)
+            )
+        return self._browsers[key]
+
+    def page(self, spec: str, hosts: int = 1) -> Page:
+        path = self.folder / f"{spec}-{hosts}.har.zip"
+        return write_page(path, synth(spec, hosts=hosts))
+
+    def visit(
+        self,
+        stack: str,
+        page: Page,
+        *,
+        network: Network = NETWORK,
+        browser: Chromium | None = None,
+        serve: bool = True,
+        bed: Testbed | None = None,
+    ) -> Visit:
+        if serve:
+            self.bed.origin.serve(page)
+        block = Block(page=page.name, network=network.name, index=0, seed=7, order=(stack,))
+        plan = Plan(
+            block=block,
+            attempt=0,
+            page=page,
+            network=network,
+            stack=find_stack(stack),
+            client=CLIENT,
+            thresholds=_QUIET_ENOUGH,
+        )
+        used = browser or self.browser(plan.stack.protocol)
+        return visit(bed or self.bed, used, plan)[0]
+
+
+class LyingLink:
+    """Passes everything on to the real link, but configures another network."""
+
+    def __init__(self, bed: Testbed, lie: Callable[[Network], Network]) -> None:
+        self._link = bed.link
+        self._lie = lie
+        self.report = bed.link.report
+        self.passthrough = bed.link.passthrough
+
+    def configure(self, network: Network, seed: int) -> None:
+        self._link.configure(self._lie(network), seed)
+
+
+def lying(bed: Testbed, **down: object) -> Testbed:
+    """The same testbed with a link whose downstream is not what was asked for."""
+    return replace(bed, link=LyingLink(bed, lambda network: network.with_down(**down)))
+
+
+@contextmanager
+def open_track(folder: Path) -> Iterator[Track]:
+    hosts = [h for spec, n in (("1x1KB", 4),) for h in _hosts(folder, spec, n)]
+    with ExitStack() as resources:
+        yield Track(resources.enter_context(testbed(hosts)), folder, resources)
+
+
+def _hosts(folder: Path, spec: str, hosts: int) -> tuple[str, ...]:
+    return write_page(folder / "hosts.har.zip", synth(spec, hosts=hosts)).hosts
+
+
+@pytest.fixture(scope="module")
+def track(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Track]:
+    with open_track(tmp_path_factory.mktemp("pages")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def codes() -> Callable[[Visit], set[str]]:
+    return lambda made: {r.code for r in made.reasons}
+
+
+__all__ = ["NETWORK", "Track", "lying", "structs"]

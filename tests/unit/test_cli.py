@@ -1,0 +1,98 @@
+"""Wrong input gives one line that names the place and the mend, and exit code 2."""
+
+import subprocess
+import sys
+
+import pytest
+
+RACE = ["race", "synth:2x1KB", "--network", "LTE", "--stack", "h2", "--stack", "h3"]
+STUDY = """
+pages = ["synth:2x1KB"]
+networks = ["LTE"]
+stacks = ["h2", "h3"]
+runs = 2
+"""
+
+
+def dragstrip(*argv: str, home: object = "/nonexistent") -> tuple[int, str, str]:
+    code = "from dragstrip.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *argv],
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(home)},
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def replaced(argv: list[str], old: str, new: str) -> list[str]:
+    return [new if a == old else a for a in argv]
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (replaced(RACE, "LTE", "LTF"), "unknown network 'LTF' (did you mean 'LTE'?)"),
+        (replaced(RACE, "LTE", "10mbit/1mbit/5/0%/1ms"), "'5' is not a duration"),
+        (replaced(RACE, "h3", "h4"), "unknown stack 'h4'"),
+        ([*RACE, "--runs", "0"], "0 runs measure nothing"),
+        (["race", "synth:2x1KB", "--network", "LTE", "--stack", "h2"], "at least two stacks"),
+        (replaced(RACE, "synth:2x1KB", "nowhere.warc.gz"), "nowhere.warc.gz"),
+        (replaced(RACE, "synth:2x1KB", "synth:2x1XB"), "2x1XB"),
+        ([*RACE, "--stack", "h2"], "stack 'h2' is given twice"),
+        (["race"], "Missing argument"),
+        ([*RACE, "--sed", "1"], "--sed"),
+        (["run", "nowhere.toml"], "nowhere.toml cannot be read"),
+        (["report", "nowhere"], "nowhere"),
+        (["page", "import", "nowhere.warc"], "nowhere.warc"),
+    ],
+)
+def test_wrong_input_is_one_clear_line(tmp_path, argv, said):
+    code, out, err = dragstrip(*argv, home=tmp_path)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert err.startswith("dragstrip: ")
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("runs = 2", "rnus = 2", "rnus"),
+        ("runs = 2", 'runs = "2"', "runs: Expected `int`, got `str`"),
+        ("runs = 2", "runs = 0", "runs: Expected `int` >= 1"),
+        ('["LTE"]', '["LTE", "nope"]', "unknown network 'nope'"),
+        ('["LTE"]', "[]", "networks: Expected `array` of length >= 1"),
+        ("runs = 2", "runs = ", "is not TOML"),
+        ("runs = 2", "runs = 2\n[client]\ntimeout = 3", "client"),
+        (
+            "runs = 2",
+            "runs = 2\n[network.x]\nup = {}\ndown = { loss = 2 }",
+            "network[...].down: loss is a share between 0 and 1",
+        ),
+    ],
+)
+def test_a_study_file_error_names_file_and_place(tmp_path, old, new, said):
+    study = tmp_path / "typo.toml"
+    study.write_text(STUDY.replace(old, new))
+    code, _, err = dragstrip("run", str(study), home=tmp_path)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert str(study) in err
+    assert said in err
+
+
+def test_lists_name_what_is_known(tmp_path):
+    code, out, _ = dragstrip("list", "networks", home=tmp_path)
+    assert code == 0
+    assert "wolsing2019" in out
+    code, out, _ = dragstrip("list", "stacks", home=tmp_path)
+    assert "h3" in out
+
+
+def test_the_aliases_are_the_same_stack():
+    from dragstrip.study.presets import find_stack
+
+    assert find_stack("h2").fingerprint == find_stack("TCP").fingerprint
+    assert find_stack("h3").fingerprint == find_stack("QUIC").fingerprint
+    assert find_stack("h2").fingerprint != find_stack("h3").fingerprint
