@@ -94,13 +94,9 @@ def lying(bed: Testbed, **down: object) -> Testbed:
 
 @contextmanager
 def open_track(folder: Path) -> Iterator[Track]:
-    hosts = [h for spec, n in (("1x1KB", 4),) for h in _hosts(folder, spec, n)]
+    hosts = write_page(folder / "hosts.har.zip", synth("4x1KB", hosts=4)).hosts
     with ExitStack() as resources:
         yield Track(resources.enter_context(testbed(hosts)), folder, resources)
-
-
-def _hosts(folder: Path, spec: str, hosts: int) -> tuple[str, ...]:
-    return write_page(folder / "hosts.har.zip", synth(spec, hosts=hosts)).hosts
 
 
 @pytest.fixture(scope="module")

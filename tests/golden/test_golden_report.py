@@ -58,7 +58,7 @@ class Words(HTMLParser):
     """The text a reader sees, a line for each block or cell row; figures and scripts left out."""
 
     silent = frozenset({"script", "style", "svg", "title"})
-    lines = frozenset({"p", "h1", "h2", "h3", "tr", "div", "dd", "summary", "figcaption", "nav"})
+    lines = frozenset({"p", "h1", "h2", "h3", "tr", "div", "dt", "summary", "footer", "nav"})
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -2,7 +2,7 @@
 
 import json
 import zipfile
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 
 import brotli
@@ -26,15 +26,14 @@ paths = st.from_regex(r"/[a-zA-Z0-9/_.~%-]{0,20}(\?[a-z=&0-9]{0,20})?", fullmatc
 @st.composite
 def recorded(draw: st.DrawFn) -> Recorded:
     body = draw(st.binary(max_size=300))
-    coding = draw(st.sampled_from([(), (("content-encoding", "br"),)]))
-    headers = (*draw(st.lists(st.tuples(tokens, texts), max_size=4)), *coding)
+    coding = draw(st.sampled_from(["", "br"]))
+    headers = dict(draw(st.lists(st.tuples(tokens, texts), max_size=4)))
+    headers["content-encoding"] = coding
     return Recorded(
         url=f"https://{draw(hosts)}{draw(paths)}",
         method=draw(st.sampled_from(["GET", "POST", "HEAD"])),
         status=draw(st.integers(200, 599)),
-        headers=tuple(h for h in replaying(headers) if h == coding or h[0] != "content-encoding")
-        if not coding
-        else (*(h for h in replaying(headers[:-1]) if h[0] != "content-encoding"), *coding),
+        headers=replaying(headers.items()),
         request_headers=tuple(draw(st.lists(st.tuples(tokens, texts), max_size=3))),
         wire=brotli.compress(body) if coding and body else body,
         started=draw(st.datetimes(timezones=st.just(UTC))),
@@ -46,7 +45,7 @@ def page_of(*answers: Recorded, changes: tuple[str, ...] = ()) -> Recording:
     return Recording(name="a", url=START.url, source="a test", changes=changes, answers=answers)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(answers=st.lists(recorded(), max_size=6), changes=st.lists(texts, max_size=3))
 def test_what_is_written_is_loaded(tmp_path_factory, answers, changes):
     path = tmp_path_factory.mktemp("round") / "a.har.zip"
@@ -129,7 +128,7 @@ def _response(log):
         (lambda log: log["_dragstrip"].update(format=2), r"format 2 at log\._dragstrip"),
         (lambda log: log["_dragstrip"].update(url="https://x.test/"), "no GET entry answers"),
         (lambda log: log.pop("_dragstrip"), r"`_dragstrip` - at `\$\.log`"),
-        (lambda log: log["entries"][0]["request"].pop("url"), r"url.*entries\[\.\.\.\]\.request"),
+        (lambda log: log["entries"][0]["request"].pop("url"), r"`url` - at `\$\.log\.entries\[0\]"),
         (
             lambda log: log["entries"][0]["request"].update(url="http://www.a.test/"),
             r"entries\[0\]\.request\.url .* should be https://www\.a\.test/",
@@ -182,7 +181,7 @@ def test_an_unreadable_file_is_a_page_error(tmp_path):
         load_page(tmp_path)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(data=st.data())
 def test_a_damaged_page_file_never_loads_as_something_else(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("damaged")

@@ -9,6 +9,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,7 +130,7 @@ def chromium(
 
 def _home(bed: Testbed, protocol: Protocol) -> Path:
     """A fresh HOME whose certificate store trusts the origin's CA."""
-    home = bed.workspace / f"home-{protocol}"
+    home = Path(tempfile.mkdtemp(prefix=f"home-{protocol}-", dir=bed.workspace))
     store = home / ".pki" / "nssdb"
     store.mkdir(parents=True)
     certutil = shutil.which("certutil")

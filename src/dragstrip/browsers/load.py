@@ -143,7 +143,7 @@ class _Watch:
 
     def _sort(self, event: Event) -> None:
         if event.method.startswith("Network."):
-            if event.method == "Network.requestWillBeSent" and not self.network:
+            if event.method == "Network.requestWillBeSent" and not self.clock_offset_s:
                 self.clock_offset_s = event.params["wallTime"] - event.params["timestamp"]
             self.network.append(event)
         elif event.method == "Page.frameNavigated":

@@ -2,7 +2,6 @@
 
 import sys
 
-import click
 import typer
 
 from dragstrip.browsers.cdp import CdpError
@@ -32,13 +31,13 @@ def main() -> None:
     """Entry point of the `dragstrip` program; every foreseen error is one line."""
     try:
         sys.exit(app(standalone_mode=False) or DONE)
-    except click.ClickException as error:
-        _fail(error.format_message(), WRONG_INPUT)
+    except typer.TyperException as error:
+        _fail(" ".join(error.format_message().split()), WRONG_INPUT)
     except InputError as error:
         _fail(str(error), WRONG_INPUT)
     except (TestbedError, CdpError) as error:
         _fail(f"{error} (`dragstrip doctor` says what this machine lacks)", NO_TESTBED)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted; the same command resumes what was measured", _INTERRUPTED)
 
 

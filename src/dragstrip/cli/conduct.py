@@ -13,14 +13,12 @@ from dragstrip.browsers.chromium import browser_version
 from dragstrip.browsers.load import Load
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
-from dragstrip.report.html import build
 from dragstrip.report.terminal import render
 from dragstrip.results.blocks import trials
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare import compare
 from dragstrip.results.manifest import Manifest, Start
 from dragstrip.results.summary import summarise
-from dragstrip.results.tables import write
 from dragstrip.schedule.run import run
 from dragstrip.visit.har import har
 
@@ -51,6 +49,10 @@ def conduct(study: Study, out: Path, *, as_json: bool) -> int:
 
 def present(out: Path, *, as_json: bool) -> int:
     """Redraw tables and report of a capsule and print the answer; returns the exit code."""
+    # Drawing and tables load slowly; wrong input must not wait for them.
+    from dragstrip.report.html import build
+    from dragstrip.results.tables import write
+
     capsule = Capsule.open(out)
     study = capsule.manifest.study
     visits = list(capsule.visits())
