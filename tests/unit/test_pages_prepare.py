@@ -80,7 +80,7 @@ def test_what_cannot_be_served_is_left_out_by_name():
 
 
 def test_nothing_left_is_an_error_that_says_what_was_there():
-    with pytest.raises(PageError, match="no document.*http://10.0.0.1/ left out"):
+    with pytest.raises(PageError, match=r"no document.*http://10\.0\.0\.1/ left out"):
         prepared(answer("http://10.0.0.1/", HTML))
 
 

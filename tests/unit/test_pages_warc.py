@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -132,7 +133,7 @@ def _with_revisit(body: bytes, target: bytes) -> bytes:
     digest = f"WARC-Payload-Digest: sha1:{hashlib.sha1(target).hexdigest()}"
     answer = message("HTTP/1.1 200 OK", [HTML], b"")
     revisit = record("revisit", 50, "https://b.test/same", answer, digest)
-    return warc(("https://a.test/", "200 OK", [HTML], body), more=[gzip.compress(revisit)])
+    return warc(("https://a.test/", "200 OK", [HTML], body), more=[revisit])
 
 
 def test_a_revisit_gets_the_body_the_file_holds(read):
@@ -148,9 +149,16 @@ def test_a_revisit_of_a_body_elsewhere_is_refused(read):
         read(_with_revisit(b"<p>this", b"<p>that"))
 
 
-def test_a_file_that_breaks_off_is_refused(read):
-    with pytest.raises(PageError, match="is not a whole WARC file"):
-        read(warc(*PAGE, compressed=False)[:-400])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_a_file_that_breaks_off_within_a_record_is_refused(read, compressed):
+    shorter = warc(*PAGE[:3], compressed=compressed)
+    last = exchange(6, *PAGE[3])[0]
+    last = gzip.compress(last, mtime=0) if compressed else last
+    end = 0 if compressed else 4  # the empty lines after a record may be missing
+    for cut in range(1, len(last) - end):
+        with pytest.raises(PageError, match="is not a whole WARC file"):
+            read(shorter + last[:cut])
+    assert len(read(shorter + last).answers) == 4
 
 
 @pytest.mark.parametrize("data", [b"", b"hello\n", b"\x1f\x8b\x08junk", gzip.compress(b"WARC/1.0")])
@@ -167,10 +175,8 @@ def test_a_damaged_file_is_a_page_error_or_a_page(tmp_path_factory, data, compre
     for _ in range(data.draw(st.integers(1, 6))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     (folder / "a.warc.gz").write_bytes(damaged)
-    try:
+    with suppress(PageError):
         write_page(folder / "a.har.zip", read_warc(folder / "a.warc.gz", "a"))
-    except PageError as error:
-        assert "\n" not in str(error)
 
 
 @pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings of ../shared are absent")

@@ -1,0 +1,118 @@
+"""HAR 1.2 as typed records, with the `_dragstrip` fields of docs/reference/page-format.md.
+
+Only what a page file needs; other fields a HAR may carry are ignored when read.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+
+class Part(Struct, frozen=True, rename="camel"):
+    """Base of all parts: HAR spells its fields in camel case."""
+
+
+class Pair(Part, frozen=True, kw_only=True):
+    """A header or a query parameter."""
+
+    name: str
+    value: str
+
+
+class Request(Part, frozen=True, kw_only=True):
+    method: str
+    url: str
+    http_version: str
+    cookies: tuple[Any, ...] = ()
+    headers: tuple[Pair, ...]
+    query_string: tuple[Pair, ...]
+    headers_size: int = -1
+    body_size: int = -1
+
+
+class Content(Part, frozen=True, kw_only=True, omit_defaults=True):
+    size: int
+    mime_type: str
+    file: str | None = field(default=None, name="_file")
+
+
+class ResponseExtra(
+    Part, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    wire_file: str | None = field(default=None, name="wire_file")
+
+
+class Response(Part, frozen=True, kw_only=True):
+    status: int
+    status_text: str
+    http_version: str
+    cookies: tuple[Any, ...] = ()
+    headers: tuple[Pair, ...]
+    content: Content
+    redirect_url: str = field(name="redirectURL")
+    headers_size: int = -1
+    body_size: int
+    dragstrip: ResponseExtra = field(default=ResponseExtra(), name="_dragstrip")
+
+
+class Timings(Part, frozen=True, kw_only=True):
+    send: float = 0
+    wait: float = 0
+    receive: float = 0
+
+
+class Entry(Part, frozen=True, kw_only=True):
+    pageref: str
+    started_date_time: datetime
+    time: float
+    request: Request
+    response: Response
+    cache: dict[str, Any] = {}
+    timings: Timings
+
+
+class PageTimings(Part, frozen=True, kw_only=True):
+    """Nothing is known of them: a page file is a recording of bodies, not of a visit."""
+
+
+class HarPage(Part, frozen=True, kw_only=True):
+    started_date_time: datetime
+    id: str
+    title: str
+    page_timings: PageTimings = PageTimings()
+
+
+class Creator(Part, frozen=True, kw_only=True):
+    name: str
+    version: str
+
+
+class LogExtra(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    format: int
+    name: str
+    url: str
+    source: str
+    changes: tuple[str, ...]
+
+
+class Log(Part, frozen=True, kw_only=True):
+    version: str
+    creator: Creator
+    pages: tuple[HarPage, ...]
+    entries: tuple[Entry, ...]
+    dragstrip: LogExtra = field(name="_dragstrip")
+
+
+class Har(Part, frozen=True, kw_only=True):
+    log: Log
+
+
+def encode(har: Har) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(har), indent=1)
+
+
+def decode(text: bytes) -> Har:
+    """Raises `msgspec.DecodeError`, whose text ends in the JSON path of what is wrong."""
+    return msgspec.json.decode(text, type=Har)

@@ -1,0 +1,59 @@
+"""What `dragstrip page show` prints: a page counted by host, type and status."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from dragstrip.model.page import Page, Resource
+
+
+class Share(Struct, frozen=True):
+    """A part of the page. `wire_bytes` are bodies with their content encoding, no headers."""
+
+    name: str
+    objects: int
+    wire_bytes: int
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    name: str
+    path: Path
+    digest: str
+    url: str
+    source: str
+    objects: int
+    wire_bytes: int
+    hosts: tuple[Share, ...]
+    """In the order of the recording, the document's own first."""
+    types: tuple[Share, ...]
+    """By media type, most bytes first; ``none`` where an answer had no type."""
+    statuses: tuple[Share, ...]
+    """By status code, ascending."""
+    changes: tuple[str, ...]
+
+
+def summarise(page: Page) -> Summary:
+    order = {host: place for place, host in enumerate(page.hosts)}
+    return Summary(
+        name=page.name,
+        path=page.path,
+        digest=page.digest,
+        url=page.url,
+        source=page.source,
+        objects=len(page.resources),
+        wire_bytes=page.body_bytes,
+        hosts=tuple(sorted(_shares(page, lambda r: r.host), key=lambda s: order[s.name])),
+        types=tuple(sorted(_shares(page, lambda r: r.mime or "none"), key=lambda s: -s.wire_bytes)),
+        statuses=tuple(sorted(_shares(page, lambda r: str(r.status)), key=lambda s: s.name)),
+        changes=page.changes,
+    )
+
+
+def _shares(page: Page, key: Callable[[Resource], str]) -> list[Share]:
+    objects = Counter(key(r) for r in page.resources)
+    wire_bytes: Counter[str] = Counter()
+    for resource in page.resources:
+        wire_bytes[key(resource)] += resource.body_bytes
+    return [Share(name, count, wire_bytes[name]) for name, count in objects.items()]
