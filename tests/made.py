@@ -127,7 +127,9 @@ def visit(protocol: Protocol = "h2", **changes: object) -> Visit:
         ),
         served=tuple(served(url, protocol) for url in urls),
         connections=(
-            Connection(id=1, protocol=protocol, host="a.test", client_port=4000, t_us=1_000_100_000),
+            Connection(
+                id=1, protocol=protocol, host="a.test", client_port=4000, t_us=1_000_100_000
+            ),
         ),
         link=LinkReport(down=direction(), up=direction()),
         host=HostReport(wall_ms=1000, busy_share=0.3, steal_share=0.0),

@@ -18,7 +18,9 @@ def visit_for(task: Task, *, valid: bool = True) -> Visit:
     )
 
 
-def play(study: Study, done: list[Visit], bad: set[tuple[str, int, str]] = frozenset()) -> list[Visit]:
+def play(
+    study: Study, done: list[Visit], bad: set[tuple[str, int, str]] = frozenset()
+) -> list[Visit]:
     schedule = Schedule(study, done)
     visits = []
     for task in schedule.tasks():

@@ -38,7 +38,9 @@ def test_every_request_on_another_protocol_is_a_fallback():
 def test_one_slipped_request_is_mixed_and_named():
     visit = made.visit("h3")
     first, *rest = visit.requests
-    bent = structs.replace(visit, requests=(first, structs.replace(rest[0], protocol="h2"), rest[1]))
+    bent = structs.replace(
+        visit, requests=(first, structs.replace(rest[0], protocol="h2"), rest[1])
+    )
     (reason,) = reasons(bent)
     assert reason.code == "mixed"
     assert rest[0].url in reason.detail
@@ -72,6 +74,15 @@ def test_invented_requests_count_only_beyond_the_threshold(invented, said):
         made.served(f"https://a.test/?{i}", "h2", match="miss", status=404) for i in range(invented)
     )
     assert codes(structs.replace(visit, served=(*visit.served, *hits, *misses))) == said
+
+
+def test_misses_known_from_the_rehearsal_are_only_named():
+    misses = tuple(
+        made.served(f"https://a.test/ad?{i}", "h2", match="miss", status=404) for i in range(9)
+    )
+    visit = made.visit(served=(*made.visit().served, *misses))
+    assert codes(visit) == {"replay-miss"}
+    assert codes(structs.replace(visit, known_misses=("https://a.test/ad",))) == set()
 
 
 def test_misses_only_one_stack_met_are_uneven():

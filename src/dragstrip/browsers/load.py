@@ -22,6 +22,15 @@ _READ_TIMINGS = """JSON.stringify({
 })"""
 
 
+_PIN_RANDOM = """{
+  let state = 0x2545f491;  // xorshift32 (Marsaglia 2003), the same in every document
+  Math.random = () => {
+    state ^= state << 13; state ^= state >>> 17; state ^= state << 5;
+    return (state >>> 0) / 4294967296;
+  };
+}"""
+
+
 class Navigation(Struct, frozen=True, kw_only=True):
     """PerformanceNavigationTiming of the document, ms since timeOrigin; 0 means not reached."""
 
@@ -78,6 +87,8 @@ def fresh_tab(browser: Chromium, client: Client) -> Iterator[str]:
                 ("Network.setBypassServiceWorker", {"bypass": True}),
             ],
         )
+        if client.pin_random:
+            cdp.call("Page.addScriptToEvaluateOnNewDocument", session, source=_PIN_RANDOM)
         yield session
     finally:
         cdp.call("Target.disposeBrowserContext", browserContextId=context)

@@ -43,7 +43,9 @@ def doctor(
     """Say whether races can run here, and what to do where they cannot."""
     findings = list(_examine())
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(findings), indent=2) + b"\n")
+        sys.stdout.buffer.write(
+            msgspec.json.format(msgspec.json.encode(findings), indent=2) + b"\n"
+        )
     console = Console(stderr=as_json)
     for finding in findings:
         mark = "[green]ok  [/green]" if finding.good else "[red]no  [/red]"

@@ -14,7 +14,8 @@ from dragstrip.study.presets import find_network, find_stack
 
 def race(
     page: Annotated[
-        list[str], typer.Argument(help="A recording, 'demo', or 'synth:64x10KB'.", metavar="PAGE...")
+        list[str],
+        typer.Argument(help="A recording, 'demo', or 'synth:64x10KB'.", metavar="PAGE..."),
     ],
     network: Annotated[
         list[str],
@@ -22,7 +23,9 @@ def race(
     ],
     stack: Annotated[list[str], typer.Option(help="Stacks to race; the first is the reference.")],
     runs: Annotated[int, typer.Option(help="Blocks per page and network.")] = 5,
-    out: Annotated[Path | None, typer.Option(help="Result folder; an existing one resumes.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder; an existing one resumes.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> int:

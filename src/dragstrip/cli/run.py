@@ -12,7 +12,9 @@ from dragstrip.study.file import read_study
 
 def run(
     study: Annotated[Path, typer.Argument(help="Study file (TOML).", metavar="STUDY.toml")],
-    out: Annotated[Path | None, typer.Option(help="Result folder; an existing one resumes.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder; an existing one resumes.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> int:
     """Run a study, or go on with one that was interrupted."""

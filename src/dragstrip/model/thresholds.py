@@ -7,7 +7,7 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Limits of the verdict. A report prints the ones that were used."""
 
     miss_share: float = 0.05
-    """Share of requests that the recording may lack, if the page invented them."""
+    """Share of requests that the recording may lack, beyond those it lacked in the rehearsal."""
     loss_tail: float = 1e-6
     """A realised loss less probable than this, on either side, is not the loss asked for."""
     rate_error: float = 0.02

@@ -92,6 +92,11 @@ class Served(Struct, frozen=True, kw_only=True):
     """How the recording answered: this URL, the nearest query string, a CORS preflight made up
     for it, or not at all (404)."""
 
+    @property
+    def address(self) -> str:
+        """The URL without its query, which is often random."""
+        return self.url.partition("?")[0]
+
 
 class Connection(Struct, frozen=True, kw_only=True):
     """A connection the origin accepted, or whose handshake failed (`error`)."""
@@ -203,6 +208,9 @@ class Visit(Struct, frozen=True, kw_only=True):
     fcp_ms: float | None = None
     requests: tuple[Request, ...] = ()
     served: tuple[Served, ...] = ()
+    known_misses: tuple[str, ...] = ()
+    """Addresses (URL without query) the page asked for in its rehearsal, a load without emulation
+    before the first visit, though the recording lacks them."""
     connections: tuple[Connection, ...] = ()
     link: LinkReport | None = None
     host: HostReport | None = None

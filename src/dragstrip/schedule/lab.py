@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dragstrip.browsers.chromium import Chromium, chromium
 from dragstrip.browsers.load import Load, fresh_tab, load
@@ -14,7 +15,7 @@ from dragstrip.visit.drive import Plan, visit
 
 
 class Lab:
-    """Made by `lab`. One browser per protocol, started and warmed up when first needed."""
+    """Made by `lab`. One browser per protocol, started when first needed."""
 
     def __init__(self, bed: Testbed, client: Client, resources: contextlib.ExitStack) -> None:
         self._bed = bed
@@ -22,29 +23,43 @@ class Lab:
         self._resources = resources
         self._browsers: dict[Protocol, Chromium] = {}
         self._serving: Page | None = None
+        self._rehearsed: dict[tuple[str, Protocol], frozenset[str]] = {}
 
     def visit(self, plan: Plan) -> tuple[Visit, Load]:
         """Make one visit. Raises `TestbedError` or `CdpError` if the testbed breaks."""
         if plan.page is not self._serving:
             self._bed.origin.serve(plan.page)
             self._serving = plan.page
-        return visit(self._bed, self._browser(plan), plan)
+        browser = self._browser(plan.stack.protocol)
+        key = plan.page.digest, plan.stack.protocol
+        if key not in self._rehearsed:
+            self._rehearsed[key] = self._rehearse(browser, plan)
+        return visit(self._bed, browser, replace(plan, known_misses=self._known(plan.page)))
 
-    def _browser(self, plan: Plan) -> Chromium:
-        protocol = plan.stack.protocol
+    def _known(self, page: Page) -> tuple[str, ...]:
+        found = (misses for (digest, _), misses in self._rehearsed.items() if digest == page.digest)
+        return tuple(sorted(frozenset().union(*found)))
+
+    def _browser(self, protocol: Protocol) -> Chromium:
         if protocol not in self._browsers:
-            browser = self._resources.enter_context(chromium(self._bed, protocol, self._client))
-            self._browsers[protocol] = browser
-            self._warm_up(browser, plan)
+            self._browsers[protocol] = self._resources.enter_context(
+                chromium(self._bed, protocol, self._client)
+            )
         return self._browsers[protocol]
 
-    def _warm_up(self, browser: Chromium, plan: Plan) -> None:
-        """A first load in a new process pays for code and caches of the process; discard it."""
+    def _rehearse(self, browser: Chromium, plan: Plan) -> frozenset[str]:
+        """Load the page once without emulation and discard the load.
+
+        It warms up process and page, which a first load would pay for, and shows which addresses
+        the page asks for though its recording lacks them.
+        """
         self._bed.link.passthrough()
         self._bed.origin.tune(plan.stack)
         with fresh_tab(browser, self._client) as session:
             load(browser, session, plan.page.url, self._client)
+        misses = {s.address for s in self._bed.origin.log().requests if s.match == "miss"}
         self._bed.origin.close()
+        return frozenset(misses)
 
 
 @contextlib.contextmanager

@@ -1,18 +1,18 @@
 """A study file (TOML) becomes a study.
 
-    name = "first-race"
-    pages = ["demo", "recordings/reddit.warc.gz"]   # relative to this file
-    networks = ["LTE", "slow"]
-    stacks = ["h1", "h2", "h3"]
-    runs = 5
-    seed = 1                       # optional
+name = "first-race"
+pages = ["demo", "recordings/reddit.warc.gz"]   # relative to this file
+networks = ["LTE", "slow"]
+stacks = ["h1", "h2", "h3"]
+runs = 5
+seed = 1                       # optional
 
-    [network.slow]                 # optional, any number
-    down = { rate_mbps = 1, delay_ms = 50, loss = 0.01, queue_ms = 200 }
-    up = { rate_mbps = 0.5, delay_ms = 50, queue_ms = 200 }
+[network.slow]                 # optional, any number
+down = { rate_mbps = 1, delay_ms = 50, loss = 0.01, queue_ms = 200 }
+up = { rate_mbps = 0.5, delay_ms = 50, queue_ms = 200 }
 
-    [client]                       # optional, see dragstrip.model.study.Client
-    timeout_s = 60
+[client]                       # optional, see dragstrip.model.study.Client
+timeout_s = 60
 """
 
 import re
@@ -125,6 +125,3 @@ def _placed(message: str) -> str:
     """msgspec says ``... - at `$.runs```; put the place first."""
     found = re.fullmatch(r"(.*) - at `\$\.?(.*)`", message)
     return f"{found[2]}: {found[1]}" if found else message
-
-
-

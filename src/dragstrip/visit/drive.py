@@ -29,6 +29,7 @@ class Plan:
     stack: Stack
     client: Client
     thresholds: Thresholds
+    known_misses: tuple[str, ...] = ()
 
 
 def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
@@ -71,6 +72,7 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
         fcp_ms=loaded.fcp_ms,
         requests=tuple(e.request for e in loaded.exchanges),
         served=log.requests,
+        known_misses=plan.known_misses,
         connections=log.connections,
         link=link,
         host=host_report,

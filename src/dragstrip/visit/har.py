@@ -24,7 +24,10 @@ def har(visit: Visit, load: Load, url: str, browser: str) -> dict[str, Any]:
         "id": page_id,
         "title": url,
         "startedDateTime": _time(load.time_origin_s, 0),
-        "pageTimings": {"onContentLoad": _or_minus(visit.dcl_ms), "onLoad": _or_minus(visit.plt_ms)},
+        "pageTimings": {
+            "onContentLoad": _or_minus(visit.dcl_ms),
+            "onLoad": _or_minus(visit.plt_ms),
+        },
     }
     return {
         "log": {
@@ -87,7 +90,13 @@ def _timings(request: Request) -> dict[str, float]:
     sent = request.send_start_ms
     if sent is None or request.send_end_ms is None:
         blank = dict.fromkeys(("dns", "connect", "ssl"), -1.0)
-        return {"blocked": 0.0, **blank, "send": 0.0, "wait": end - request.start_ms, "receive": 0.0}
+        return {
+            "blocked": 0.0,
+            **blank,
+            "send": 0.0,
+            "wait": end - request.start_ms,
+            "receive": 0.0,
+        }
     first = request.response_start_ms if request.response_start_ms is not None else end
     dns = _span(request.dns_start_ms, request.dns_end_ms)
     connect = _span(request.connect_start_ms, request.connect_end_ms)

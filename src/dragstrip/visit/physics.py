@@ -25,9 +25,7 @@ def floor_ms(visit: Visit, network: Network, protocol: Protocol) -> float:
     return rtts + (wire_bytes * 8 / (rate * 1000) if rate else 0.0)
 
 
-def possible(
-    visit: Visit, network: Network, stack: Stack, limits: Thresholds
-) -> Iterator[Reason]:
+def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
     """A load, a first byte or an answer faster than the network allows.
 
     Connect times are not judged request by request: for a socket that was opened ahead of need the

@@ -50,7 +50,11 @@ def agreement(visit: Visit) -> Iterator[Reason]:
 
 
 def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
-    """Everything recorded must be served; what the page invents anew must stay rare."""
+    """Everything recorded must be served; what the page invents anew must stay rare.
+
+    A page of another day or another browser asks for things its recording lacks. Those that the
+    rehearsal met too belong to the page; they cost every stack the same 404 and are only named.
+    """
     recorded = {(r.method, r.url) for r in page.resources}
     misses = [s for s in visit.served if s.match == "miss"]
     lost = [s for s in misses if (s.method, s.url) in recorded]
@@ -59,12 +63,13 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
             "replay-miss",
             f"{len(lost)} recorded objects were not served: " + _some(s.url for s in lost),
         )
-    invented = len(misses) - len(lost)
-    if invented > limits.miss_share * len(visit.served):
+    known = set(visit.known_misses)
+    new = [s for s in misses if s.address not in known and s not in lost]
+    if len(new) > limits.miss_share * len(visit.served):
         yield Reason(
             "replay-miss",
-            f"{invented} of {len(visit.served)} requests are not in the recording (limit "
-            f"{limits.miss_share:.0%}): " + _some(s.url for s in misses),
+            f"{len(new)} of {len(visit.served)} requests are neither in the recording nor known "
+            f"from the rehearsal (limit {limits.miss_share:.0%}): " + _some(s.url for s in new),
         )
 
 
@@ -93,7 +98,7 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
     Compared by host and path, since the query of an invented request is random; only what was
     asked before the load event, since what comes after has no effect on the load.
     """
-    met = {v.stack: Counter(_address(s) for s in _missed_before_load(v)) for v in visits}
+    met = {v.stack: Counter(s.address for s in _missed_before_load(v)) for v in visits}
     loaded = [v.stack for v in visits if v.outcome == "loaded"]
     if len(loaded) < 2:
         return {}
@@ -116,10 +121,6 @@ def _missed_before_load(visit: Visit) -> Iterator[Served]:
         since_start_ms = (served.t_us - visit.started_us) / 1000
         if served.match == "miss" and since_start_ms < (visit.plt_ms or 0):
             yield served
-
-
-def _address(served: Served) -> str:
-    return served.url.partition("?")[0]
 
 
 def _some(names: Iterable[str]) -> str:
