@@ -1,0 +1,149 @@
+"""The answer in plain sentences, and whether it may be believed."""
+
+from collections import Counter
+from typing import Literal
+
+from msgspec import Struct
+
+from dragstrip.report.cells import Cell
+from dragstrip.report.words import counted, listed, percent
+from dragstrip.results.summary import Comparison
+
+ENOUGH_BLOCKS = 5
+"""With fewer the t interval rests on a spread that is hardly known; the answer says so first."""
+
+Standing = Literal["shown", "not shown", "too few", "none"]
+
+
+class Answer(Struct, frozen=True):
+    """`standing`: a difference was shown, was not shown, rests on too few blocks, or no block
+    counts."""
+
+    standing: Standing
+    sentence: str
+    believe: str
+    """What the answer rests on and what speaks against it."""
+
+
+def answer(cell: Cell, limit_s: float) -> Answer:
+    """What the cell says about page load time. `limit_s` is the client's, for censored loads."""
+    where = f"{cell.page.name} over {cell.network.name}"
+    believe = _believe(cell, limit_s)
+    if not cell.counted:
+        return Answer("none", f"No answer for {where}: {_why_none(cell)}.", believe)
+    if len(cell.results) == 1:
+        return Answer("none", f"Only one stack was visited on {where}: no comparison.", believe)
+    shown, sentence = _verdict(cell)
+    if cell.counted < ENOUGH_BLOCKS:
+        few = f"{counted(cell.counted, 'block')}, at least {ENOUGH_BLOCKS} are wanted"
+        return Answer("too few", f"Too few blocks to say ({few}). So far: {sentence}", believe)
+    return Answer("shown" if shown else "not shown", sentence, believe)
+
+
+def _verdict(cell: Cell) -> tuple[bool, str]:
+    """Whether any difference to the fastest stack was shown, and the sentence."""
+    best = _fastest(cell)
+    rivals = sorted((_turned(c, best) for c in cell.comparisons if best in (c.a, c.b)), key=_ratio)
+    shown = [c for c in rivals if c.high is not None and c.high < 1]
+    rest = [c for c in rivals if c not in shown]
+    where = f"{cell.page.name} over {cell.network.name}"
+    n = counted(cell.counted, "block")
+    if not shown:
+        names = listed([r.stack.name for r in cell.results])
+        spans = listed([f"{_span(c)} {c.a}'s" for c in rest])
+        return False, (
+            f"On {where} no difference between {names} could be shown: "
+            f"{best}'s page load time is {spans} ({n})."
+        )
+    parts = listed([f"{percent(1 - c.ratio)} faster than {c.a} ({_interval(c)})" for c in shown])
+    sentence = f"{best} loads {where} {parts}; 95 % intervals, {n}."
+    if rest:
+        spans = listed([f"{_span(c)} {c.a}'s" for c in rest])
+        sentence += f" Against {listed([c.a for c in rest])} no difference could be shown: {spans}."
+    return True, sentence
+
+
+def _fastest(cell: Cell) -> str:
+    """The stack of least geometric mean; the first stack stands at 1."""
+    first = cell.results[0].stack.name
+    level = {c.b: c.ratio for c in cell.comparisons if c.a == first} | {first: 1.0}
+    return min(level, key=lambda name: level[name])
+
+
+def _turned(c: Comparison, best: str) -> Comparison:
+    """The same comparison with `best` as `b`."""
+    if c.b == best:
+        return c
+    return Comparison(
+        a=c.b,
+        b=c.a,
+        metric=c.metric,
+        ratio=1 / c.ratio,
+        low=None if c.high is None else 1 / c.high,
+        high=None if c.low is None else 1 / c.low,
+        n=c.n,
+        page=c.page,
+        network=c.network,
+        censored=c.censored,
+    )
+
+
+def _ratio(c: Comparison) -> float:
+    return c.ratio
+
+
+def _interval(c: Comparison) -> str:
+    if c.low is None or c.high is None:
+        return "no interval"
+    return f"{(1 - c.high) * 100:.1f} to {percent(1 - c.low)}"
+
+
+def _span(c: Comparison) -> str:
+    if c.low is None or c.high is None:
+        return f"{percent(abs(1 - c.ratio))} {'below' if c.ratio < 1 else 'above'} (no interval)"
+    return f"between {_offset(c.low)} and {_offset(c.high)}"
+
+
+def _offset(ratio: float) -> str:
+    return f"{percent(abs(1 - ratio))} {'below' if ratio < 1 else 'above'}"
+
+
+def _why_none(cell: Cell) -> str:
+    if not cell.trials:
+        return "no visit has been made"
+    invalid = sum(any(not v.valid for v in t.visits.values()) for t in cell.trials)
+    if not invalid:
+        return f"none of {counted(len(cell.trials), 'block')} is complete yet"
+    return (
+        f"none of {counted(len(cell.trials), 'block')} counts; "
+        f"{'every one' if invalid == len(cell.trials) else invalid} ended with an invalid visit"
+    )
+
+
+def _believe(cell: Cell, limit_s: float) -> str:
+    if not cell.trials:
+        return "There is nothing to believe yet."
+    sentences = []
+    if cell.counted:
+        visits = counted(cell.counted * len(cell.results), "visit")
+        sentences.append(f"It rests on {visits}, each of which passed every check of the testbed.")
+    lost = len(cell.trials) - cell.counted
+    if lost and cell.counted:
+        sentences.append(
+            f"{lost} of {counted(len(cell.trials), 'block')} "
+            f"{'does' if lost == 1 else 'do'} not count (an invalid or missing visit)."
+        )
+    if invalid := sum(r.invalid for r in cell.results):
+        made = sum(r.visits for r in cell.results)
+        shares = ", ".join(f"{r.stack.name} {r.invalid} of {r.visits}" for r in cell.results)
+        codes = Counter(code for r in cell.results for code in r.reasons)
+        why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
+        sentences.append(f"{invalid} of {made} visits were invalid ({shares}; {why}).")
+    if censored := sum(r.censored for r in cell.results):
+        stacks = listed([f"{r.stack.name} {r.censored}" for r in cell.results if r.censored])
+        sentences.append(
+            f"{counted(censored, 'load')} failed or timed out ({stacks}) and "
+            f"{'enters' if censored == 1 else 'enter'} at the limit of {limit_s:g} s: the ratio "
+            "understates how slow that stack was, and its interval is wide."
+        )
+    return " ".join(sentences)

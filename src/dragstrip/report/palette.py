@@ -1,0 +1,34 @@
+"""The colours of the report: one per protocol, everywhere the same.
+
+The three keep a CIE76 distance of at least 32 from each other under simulated protanopia,
+deuteranopia and tritanopia (Machado, Oliveira and Fernandes 2009, severity 1), and differ in
+lightness, so that they survive a grey printer. Stacks of one protocol share its colour and differ
+by dash.
+"""
+
+from collections.abc import Sequence
+
+from dragstrip.model.stack import Protocol, Stack
+
+PROTOCOL: dict[Protocol, str] = {"h1": "#c05a00", "h2": "#33479e", "h3": "#1a9c86"}
+FAINT: dict[Protocol, str] = {"h1": "#f0cfae", "h2": "#c3cae6", "h3": "#b5e0d8"}
+"""The same, for the time a request waits for its answer."""
+UNKNOWN = "#8b8f98"
+QUEUE, CONNECT, TLS = "#c9ccd3", "#9aa0ab", "#5c626e"
+ALARM = "#b3261e"
+
+_DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))
+
+
+def colour(protocol: Protocol | None) -> str:
+    return PROTOCOL[protocol] if protocol else UNKNOWN
+
+
+def faint(protocol: Protocol | None) -> str:
+    return FAINT[protocol] if protocol else QUEUE
+
+
+def dashes(stacks: Sequence[Stack]) -> list[tuple[int, ...]]:
+    """A dash pattern for each stack: solid for the first of its protocol, then others."""
+    protocols = [s.protocol for s in stacks]
+    return [_DASHES[protocols[:i].count(p) % len(_DASHES)] for i, p in enumerate(protocols)]

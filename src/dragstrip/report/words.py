@@ -1,0 +1,42 @@
+"""How numbers read, in the terminal and in the report."""
+
+from dragstrip.results.summary import Comparison
+
+DASH = "\N{EN DASH}"
+
+
+def duration(ms: float | None) -> str:
+    """``1.234 s`` from one second on, else ``234 ms``; a dash for None."""
+    if ms is None:
+        return DASH
+    return f"{ms / 1000:.3f} s" if ms >= 1000 else f"{ms:.0f} ms"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    return f"{share * 100:.{digits}f} %"
+
+
+def size(count: int) -> str:
+    """Decimal units: ``1.69 MB``, ``28 kB``."""
+    if count >= 1_000_000:
+        return f"{count / 1e6:.2f} MB"
+    return f"{count / 1000:.0f} kB" if count >= 1000 else f"{count} B"
+
+
+def ratio(comparison: Comparison | None) -> str:
+    """``0.889 (0.881 to 0.897)``."""
+    if comparison is None:
+        return DASH
+    if comparison.low is None or comparison.high is None:
+        return f"{comparison.ratio:.3f} (no interval)"
+    return f"{comparison.ratio:.3f} ({comparison.low:.3f} to {comparison.high:.3f})"
+
+
+def listed(words: list[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def counted(n: int, noun: str) -> str:
+    """``1 block``, ``2 blocks``."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

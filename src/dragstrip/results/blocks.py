@@ -1,0 +1,73 @@
+"""Which blocks count: the one place that turns a journal into paired observations."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from dragstrip.model.visit import Visit
+
+Metric = Literal["plt_ms", "ttfb_ms", "fcp_ms"]
+METRICS: tuple[Metric, ...] = ("plt_ms", "ttfb_ms", "fcp_ms")
+
+
+class Observation(Struct, frozen=True):
+    """A metric of one visit."""
+
+    value_ms: float
+    censored: bool = False
+    """The event had not happened when the visit ended; `value_ms` is the client's limit."""
+
+
+class Trial(Struct, frozen=True, kw_only=True):
+    """The last attempt at a block: one visit for each stack that got that far."""
+
+    block: str
+    page: str
+    network: str
+    attempt: int
+    visits: Mapping[str, Visit]
+    counts: bool
+    """Every stack was visited and every visit is valid. Only such blocks enter the statistics."""
+
+
+def trials(visits: Iterable[Visit], stacks: Sequence[str]) -> list[Trial]:
+    """The last attempt of every block, in the order the blocks began."""
+    blocks: dict[str, list[Visit]] = {}
+    for visit in visits:
+        blocks.setdefault(visit.block, []).append(visit)
+    return [_last_attempt(made, stacks) for made in blocks.values()]
+
+
+def _last_attempt(made: list[Visit], stacks: Sequence[str]) -> Trial:
+    attempt = max(v.attempt for v in made)
+    last = {v.stack: v for v in made if v.attempt == attempt}
+    complete = all(s in last for s in stacks)
+    return Trial(
+        block=made[0].block,
+        page=made[0].page,
+        network=made[0].network,
+        attempt=attempt,
+        visits=last,
+        counts=complete and all(v.valid for v in last.values()),
+    )
+
+
+def cells(found: Iterable[Trial]) -> dict[tuple[str, str], list[Trial]]:
+    """The trials of each (page, network) that has any."""
+    by_cell: dict[tuple[str, str], list[Trial]] = {}
+    for trial in found:
+        by_cell.setdefault((trial.page, trial.network), []).append(trial)
+    return by_cell
+
+
+def observe(visit: Visit, metric: Metric, limit_ms: float) -> Observation | None:
+    """The metric of a valid visit; None if the browser reported none although the page loaded.
+
+    A load that failed or timed out has no page load time, whatever the browser says: it is censored
+    at the client's limit, and so is every earlier event it never reached.
+    """
+    value = getattr(visit, metric)
+    if value is not None and (visit.outcome == "loaded" or metric != "plt_ms"):
+        return Observation(value)
+    return None if visit.outcome == "loaded" else Observation(limit_ms, censored=True)

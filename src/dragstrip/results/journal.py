@@ -1,0 +1,105 @@
+"""The journal: one visit a line, on disk before the next begins."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.visit import Visit
+
+Key = tuple[str, int, str]
+"""Block, attempt and stack: what makes a visit that visit."""
+
+
+class CapsuleError(InputError):
+    """A capsule cannot be used; the text names the file or folder and the mend."""
+
+
+def key(visit: Visit) -> Key:
+    return visit.block, visit.attempt, visit.stack
+
+
+def read(path: Path) -> Iterator[Visit]:
+    """The journal's visits in the order they were made.
+
+    A last line without its newline was cut off in the writing; it is skipped, as its visit was
+    never reported done. Any other damage raises `CapsuleError`.
+    """
+    decoder = msgspec.json.Decoder(Visit)
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise CapsuleError(
+                    f"{path}, line {number}: not a visit ({error}); "
+                    "delete this line and its visit will be made again"
+                ) from None
+
+
+class Journal:
+    """The one writer of a journal. Holds the file's lock until closed.
+
+    Raises `CapsuleError` if another process writes this journal.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            self._lock()
+            self._end = self._cut_torn_line()
+            self._keys = {key(visit) for visit in read(path)}
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CapsuleError(
+                f"{self._path.parent}: another run is writing this capsule; "
+                "wait for it, or give another --out"
+            ) from None
+
+    def _cut_torn_line(self) -> int:
+        """Length of the file after an unfinished last line is gone."""
+        with self._path.open("rb") as lines:
+            end = sum(len(line) for line in lines if line.endswith(b"\n"))
+        os.ftruncate(self._fd, end)
+        return end
+
+    def append(self, visit: Visit) -> None:
+        """Returns when the visit is safely on disk. A visit already there is a `CapsuleError`."""
+        if key(visit) in self._keys:
+            raise CapsuleError(
+                f"{self._path}: block {visit.block}, attempt {visit.attempt}, stack {visit.stack} "
+                "is already recorded"
+            )
+        line = msgspec.json.encode(visit) + b"\n"
+        try:
+            written = os.write(self._fd, line)
+            if written != len(line):
+                raise OSError(f"only {written} of {len(line)} bytes could be written")
+            os.fsync(self._fd)
+        except OSError as error:
+            # Half a line in the middle would make the whole journal unreadable.
+            os.ftruncate(self._fd, self._end)
+            raise CapsuleError(
+                f"{self._path}: the visit could not be saved ({error}); free some disk space "
+                "and start the same command again"
+            ) from error
+        self._end += len(line)
+        self._keys.add(key(visit))
+
+    def close(self) -> None:
+        """Gives up the lock; closing twice is harmless."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

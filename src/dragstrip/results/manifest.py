@@ -1,0 +1,149 @@
+"""The manifest: everything a capsule's visits depend on, resolved, so that a report needs no other
+file and a study is never continued under changed conditions."""
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from dragstrip import __version__
+from dragstrip.model.study import Study
+
+SCHEMA = 1
+"""Raised when a reader of the old capsule would misread the new one."""
+
+
+class Machine(Struct, frozen=True, kw_only=True):
+    """The host the visits were made on."""
+
+    kernel: str
+    cpu: str
+    cores: int
+    memory_mb: int
+    python: str
+
+    @classmethod
+    def here(cls) -> "Machine":
+        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return cls(
+            kernel=platform.release(),
+            cpu=_cpu_model(),
+            cores=os.cpu_count() or 1,
+            memory_mb=pages // 2**20,
+            python=platform.python_version(),
+        )
+
+
+class Start(Struct, frozen=True, kw_only=True):
+    """One start of the program that added visits: a resumed study has several."""
+
+    started: str
+    """UTC, ISO 8601."""
+    finished: str | None = None
+    """UTC, ISO 8601; None if it was cut off or still runs."""
+    command: tuple[str, ...]
+    dragstrip_version: str
+    git: str | None
+    """`git describe` of the program's own checkout; None if it does not run from one."""
+    browser_version: str
+    machine: Machine
+
+    @classmethod
+    def here(cls, *, browser_version: str, command: tuple[str, ...]) -> "Start":
+        """This program on this machine, now."""
+        return cls(
+            started=now(),
+            command=command,
+            dragstrip_version=__version__,
+            git=_own_git(),
+            browser_version=browser_version,
+            machine=Machine.here(),
+        )
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """`manifest.json` of a capsule."""
+
+    study: Study
+    starts: tuple[Start, ...]
+    schema: int = SCHEMA
+
+    def differences(self, other: "Manifest") -> list[str]:
+        """What makes `other` another study, in words; empty if its visits may be added.
+
+        The number of runs and reruns may differ (more runs continue a study), and a page may have
+        moved as long as its digest is the same.
+        """
+        mine, theirs = _identity(self.study), _identity(other.study)
+        return [f"{k} {mine[k]} there, {theirs[k]} here" for k in mine if mine[k] != theirs[k]]
+
+    def continued_by(self, other: "Manifest") -> "Manifest":
+        """The manifest after `other` started to add visits to the same study."""
+        return structs.replace(self, study=other.study, starts=self.starts + other.starts)
+
+    def finished(self) -> "Manifest":
+        """The same with the end of its last start noted."""
+        *before, last = self.starts
+        return structs.replace(self, starts=(*before, structs.replace(last, finished=now())))
+
+    def to_json(self) -> bytes:
+        return msgspec.json.format(msgspec.json.encode(self, enc_hook=_encode), indent=2) + b"\n"
+
+    @classmethod
+    def from_json(cls, data: bytes) -> "Manifest":
+        """Raises `msgspec.ValidationError` or `msgspec.DecodeError`, naming the place."""
+        return msgspec.json.decode(data, type=cls, dec_hook=_decode)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _identity(study: Study) -> dict[str, Any]:
+    return {
+        "study": study.name,
+        "seed": study.seed,
+        "pages": [f"{p.name} ({p.digest})" for p in study.pages],
+        "networks": [f"{n.name} ({n.describe()})" for n in study.networks],
+        "stacks": [f"{s.name} ({s.fingerprint})" for s in study.stacks],
+        "client": msgspec.to_builtins(study.client),
+    }
+
+
+def _encode(value: object) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError(type(value).__name__)
+
+
+def _decode(kind: type, value: object) -> object:
+    if kind is Path:
+        return Path(str(value))
+    raise NotImplementedError(kind.__name__)
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    models = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.machine())
+
+
+def _own_git() -> str | None:
+    def git(*args: str) -> str:
+        command = ["git", "-C", str(Path(__file__).parent), *args]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        # A package installed into somebody else's checkout must not borrow its hash.
+        git("ls-files", "--error-unmatch", Path(__file__).name)
+        return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+    except (OSError, subprocess.CalledProcessError):
+        return None

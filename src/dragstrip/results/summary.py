@@ -1,0 +1,88 @@
+"""The object that ``--json`` prints. Its field names are a contract; fields may only be added."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from dragstrip.model.visit import Outcome, Reason, Visit
+from dragstrip.results.blocks import Metric
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Stack `b` against stack `a` in one metric, on one page and network."""
+
+    a: str
+    b: str
+    metric: Metric
+    ratio: float
+    """Geometric mean over blocks of b / a: below 1, `b` is faster."""
+    low: float | None
+    high: float | None
+    """95 % confidence interval of `ratio`; None with fewer than two blocks."""
+    n: int
+    """Blocks that count."""
+    page: str
+    network: str
+    censored: int
+    """Blocks of `n` in which a load of `a` or `b` failed or timed out and took the limit."""
+
+
+class VisitLine(Struct, frozen=True, kw_only=True):
+    """What ``--json`` says of a visit; all evidence is in the capsule."""
+
+    block: str
+    attempt: int
+    position: int
+    stack: str
+    page: str
+    network: str
+    verdict: str
+    reasons: tuple[Reason, ...]
+    outcome: Outcome
+    error: str
+    protocol_share: dict[str, float]
+    plt_ms: float | None
+    ttfb_ms: float | None
+    fcp_ms: float | None
+    requests: int
+    bytes: int
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    study: str
+    blocks: int
+    """Blocks begun, whether or not they count."""
+    visits: tuple[VisitLine, ...]
+    """Every visit, those of invalid attempts included."""
+    comparisons: tuple[Comparison, ...]
+
+
+def summarise(study: str, visits: Sequence[Visit], comparisons: Iterable[Comparison]) -> Summary:
+    """`comparisons` come from `dragstrip.results.compare`."""
+    return Summary(
+        study=study,
+        blocks=len({v.block for v in visits}),
+        visits=tuple(_line(v) for v in visits),
+        comparisons=tuple(comparisons),
+    )
+
+
+def _line(visit: Visit) -> VisitLine:
+    return VisitLine(
+        block=visit.block,
+        attempt=visit.attempt,
+        position=visit.position,
+        stack=visit.stack,
+        page=visit.page,
+        network=visit.network,
+        verdict=visit.verdict,
+        reasons=visit.reasons,
+        outcome=visit.outcome,
+        error=visit.error,
+        protocol_share=visit.protocol_share,
+        plt_ms=visit.plt_ms,
+        ttfb_ms=visit.ttfb_ms,
+        fcp_ms=visit.fcp_ms,
+        requests=len(visit.requests),
+        bytes=visit.wire_bytes,
+    )
