@@ -2,8 +2,8 @@
 
     uv run python bench/handshake.py [visits per stack]
 
-Expected for a cold connection: h2 three round trips (TCP, TLS 1.3, request), h3 two. What the browser
-spends before connectStart is printed apart. Prints a table; a number in the docs names this command.
+Expected for a cold connection: h2 three round trips (TCP, TLS 1.3, request), h3 two. What the
+browser spends before connectStart is printed apart.
 """
 
 import statistics

@@ -1,6 +1,6 @@
 """What a visit costs beyond the page load itself, and how many fit into a minute.
 
-    uv run python bench/visits.py [page] [network] [runs]
+uv run python bench/visits.py [page] [network] [runs]
 """
 
 import statistics
@@ -35,7 +35,9 @@ def main() -> None:
         started = time.monotonic()
         run(study, [], lambda visit, _: visits.append(visit))
         wall_s = time.monotonic() - started
-    print(f"{page} over {network}: {len(visits)} visits in {wall_s:.1f} s, start included: ", end="")
+    print(
+        f"{page} over {network}: {len(visits)} visits in {wall_s:.1f} s, start included: ", end=""
+    )
     print(f"{len(visits) / wall_s * 60:.0f} a minute")
     costs = [v.overhead for v in visits if v.overhead]
     for part in structs.fields(costs[0]):

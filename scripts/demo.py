@@ -16,8 +16,14 @@ def main() -> int:
     code = subprocess.run([*argv, "--out", str(out)]).returncode
     report = out / "report.html"
     opener = shutil.which("xdg-open")
-    if report.exists() and opener and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        subprocess.Popen([opener, str(report)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if (
+        report.exists()
+        and opener
+        and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    ):
+        subprocess.Popen(
+            [opener, str(report)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
     return code
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from conftest import NETWORK, lying
 
+from conftest import NETWORK, lying
 from dragstrip.model.network import Network
 from dragstrip.pages.archive import load_page
 

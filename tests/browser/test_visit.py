@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from conftest import NETWORK
 
+from conftest import NETWORK
 from dragstrip.browsers.load import fresh_tab
 from dragstrip.model.network import Network
 from dragstrip.visit.har import har

@@ -1,9 +1,9 @@
 """The schedule reads like a sentence: what is asked for, what came back, what comes next."""
 
-import made
 import pytest
 from msgspec import structs
 
+import made
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Reason, Visit
 from dragstrip.schedule.run import Schedule, Task

@@ -1,14 +1,14 @@
 """Each check is silent on a believable visit and speaks when the evidence is bent."""
 
-import made
 import pytest
 from msgspec import structs
 
+import made
 from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import LinkReport, Reason, Visit
+from dragstrip.visit.block_checks import uneven_misses, with_block_reasons
 from dragstrip.visit.link_checks import loss_interval
-from dragstrip.visit.request_checks import uneven_misses
 from dragstrip.visit.verdict import judge
 
 
@@ -61,7 +61,7 @@ def test_a_recorded_object_that_is_missing_is_always_a_replay_miss():
     visit = made.visit()
     log = [*visit.served[:-1], structs.replace(visit.served[-1], match="miss", status=404)]
     many = [made.served(f"https://a.test/{i}", "h2") for i in range(100)]
-    (reason,) = [r for r in reasons(structs.replace(visit, served=(*log, *many)))]
+    (reason,) = reasons(structs.replace(visit, served=(*log, *many)))
     assert reason.code == "replay-miss"
     assert visit.served[-1].url in reason.detail
 
@@ -93,7 +93,11 @@ def test_misses_only_one_stack_met_are_uneven():
         made.visit("h2", served=(*made.visit("h2").served, other)),
     ]
     assert uneven_misses(both) == {}
-    assert set(uneven_misses([both[0], made.visit("h2")])) == {"h3"}
+    uneven = [both[0], made.visit("h2")]
+    assert set(uneven_misses(uneven)) == {"h3"}
+    once = with_block_reasons(uneven)
+    assert [v.verdict for v in once] == ["replay-miss", "valid"]
+    assert with_block_reasons(once) == once
 
 
 def test_a_resumed_first_connection_is_warm_but_a_later_one_is_not():

@@ -16,6 +16,7 @@ import msgspec
 from dragstrip.model.visit import Visit
 from dragstrip.results.journal import CapsuleError, Journal, read
 from dragstrip.results.manifest import SCHEMA, Manifest
+from dragstrip.visit.block_checks import with_block_reasons
 
 __all__ = ["Capsule", "CapsuleError"]
 
@@ -75,7 +76,7 @@ class Capsule:
     def visits(self) -> Iterator[Visit]:
         """Every visit recorded so far, attempts included, in the order they were made."""
         journal = self.path / JOURNAL
-        return read(journal) if journal.exists() else iter(())
+        return iter(with_block_reasons(read(journal)) if journal.exists() else ())
 
     def finish(self) -> None:
         """Notes in the manifest that this start came to its end."""

@@ -12,8 +12,8 @@ from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.lab import Lab, lab
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.visit.block_checks import uneven_misses
 from dragstrip.visit.drive import Plan
-from dragstrip.visit.request_checks import uneven_misses
 
 _BROWSER_CRASHES = 3
 

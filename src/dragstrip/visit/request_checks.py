@@ -1,13 +1,13 @@
 """Was every request what it claims to be: protocol, origin, recording, coldness?"""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from urllib.parse import urldefrag
 
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Reason, ReasonCode, Request, Served, Visit
+from dragstrip.model.visit import Reason, ReasonCode, Request, Visit
 
 _NAMED = 3
 
@@ -30,7 +30,7 @@ def protocol(visit: Visit, stack: Stack) -> Iterator[Reason]:
         yield Reason(
             code,
             f"{asked} was asked for, but the {who} saw {counts} of {len(seen)} requests: "
-            + _some(url for _, url in other),
+            + some(url for _, url in other),
         )
 
 
@@ -45,7 +45,7 @@ def agreement(visit: Visit) -> Iterator[Reason]:
         yield Reason(
             "stack-drift",
             f"the browser received {strangers.total()} answers the origin never gave: "
-            + _some(url for _, url in strangers),
+            + some(url for _, url in strangers),
         )
 
 
@@ -61,7 +61,7 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
     if lost:
         yield Reason(
             "replay-miss",
-            f"{len(lost)} recorded objects were not served: " + _some(s.url for s in lost),
+            f"{len(lost)} recorded objects were not served: " + some(s.url for s in lost),
         )
     known = set(visit.known_misses)
     new = [s for s in misses if s.address not in known and s not in lost]
@@ -69,7 +69,7 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
         yield Reason(
             "replay-miss",
             f"{len(new)} of {len(visit.served)} requests are neither in the recording nor known "
-            f"from the rehearsal (limit {limits.miss_share:.0%}): " + _some(s.url for s in new),
+            f"from the rehearsal (limit {limits.miss_share:.0%}): " + some(s.url for s in new),
         )
 
 
@@ -81,7 +81,7 @@ def cold(visit: Visit) -> Iterator[Reason]:
             first_of_host.setdefault(connection.host, connection.resumed)
     resumed = [str(host) for host, was_resumed in first_of_host.items() if was_resumed]
     if resumed:
-        yield Reason("warm", "a first visit resumed a TLS session with " + _some(resumed))
+        yield Reason("warm", "a first visit resumed a TLS session with " + some(resumed))
     fetched: set[str] = set()
     stale: list[str] = []
     for request in visit.requests:
@@ -89,41 +89,11 @@ def cold(visit: Visit) -> Iterator[Reason]:
             stale.append(request.url)
         fetched.add(request.url)
     if stale:
-        yield Reason("warm", f"{len(stale)} answers came from a cache: {_some(stale)}")
+        yield Reason("warm", f"{len(stale)} answers came from a cache: {some(stale)}")
 
 
-def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
-    """Misses that only some stacks of a block met, as a reason for each such stack.
-
-    Compared by host and path, since the query of an invented request is random; only what was
-    asked before the load event, since what comes after has no effect on the load.
-    """
-    met = {v.stack: Counter(s.address for s in _missed_before_load(v)) for v in visits}
-    loaded = [v.stack for v in visits if v.outcome == "loaded"]
-    if len(loaded) < 2:
-        return {}
-    common = met[loaded[0]]
-    for stack in loaded[1:]:
-        common = common & met[stack]
-    return {
-        stack: Reason(
-            "replay-miss",
-            "the recording lacked what other stacks of the block did not ask for: "
-            + _some(met[stack] - common),
-        )
-        for stack in loaded
-        if met[stack] - common
-    }
-
-
-def _missed_before_load(visit: Visit) -> Iterator[Served]:
-    for served in visit.served:
-        since_start_ms = (served.t_us - visit.started_us) / 1000
-        if served.match == "miss" and since_start_ms < (visit.plt_ms or 0):
-            yield served
-
-
-def _some(names: Iterable[str]) -> str:
+def some(names: Iterable[str]) -> str:
+    """The first few of many names."""
     every = list(dict.fromkeys(names))
     rest = len(every) - _NAMED
     return ", ".join(every[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
