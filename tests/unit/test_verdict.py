@@ -138,6 +138,7 @@ def test_a_bypassed_link_is_drift():
 def test_super_packets_and_ring_drops_are_drift():
     assert codes(with_link("down", largest_frame_bytes=1515)) == {"link-drift"}
     assert codes(with_link("up", ring_drops=1)) == {"link-drift"}
+    assert codes(with_link("up", send_failures=1)) == {"link-drift"}
 
 
 @pytest.mark.parametrize(("mbps", "said"), [(10.5, set()), (10.7, set()), (11.5, {"link-drift"})])

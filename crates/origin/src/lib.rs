@@ -1,0 +1,26 @@
+//! The origin: serves a recorded page over HTTP/1.1, HTTP/2 and HTTP/3 from one content path.
+//!
+//! `Recording` is the page file in memory, `Replay` finds the answer to a request, `Origin` carries
+//! it over TCP and QUIC and logs what it did, `control` takes commands as JSON lines.
+
+mod body;
+mod certs;
+mod connections;
+pub mod control;
+mod h3_quinn;
+mod har;
+mod log;
+mod origin;
+mod priority;
+mod quic;
+mod recording;
+mod replay;
+mod tcp;
+mod tls;
+mod tuning;
+
+pub use log::{Connection, Entries, Protocol, Served};
+pub use origin::{Origin, Summary};
+pub use recording::{Entry, Recording};
+pub use replay::{Answer, Match, Replay};
+pub use tuning::{Congestion, Quic, Tcp, Tuning};

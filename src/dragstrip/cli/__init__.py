@@ -30,15 +30,16 @@ app.command()(doctor.doctor)
 def main() -> None:
     """Entry point of the `dragstrip` program; every foreseen error is one line."""
     try:
-        sys.exit(app(standalone_mode=False) or DONE)
+        code = app(standalone_mode=False) or DONE
     except typer.TyperException as error:
         _fail(" ".join(error.format_message().split()), WRONG_INPUT)
     except InputError as error:
         _fail(str(error), WRONG_INPUT)
     except (TestbedError, CdpError) as error:
         _fail(f"{error} (`dragstrip doctor` says what this machine lacks)", NO_TESTBED)
-    except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted; the same command resumes what was measured", _INTERRUPTED)
+    if code == _INTERRUPTED:
+        _fail("interrupted; the same command with this --out resumes it", _INTERRUPTED)
+    sys.exit(code)
 
 
 def _fail(message: str, code: int) -> None:

@@ -127,6 +127,8 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     """Longest Ethernet frame seen, header included; above MTU + 14 means super-packets."""
     ring_drops: int
     """Packets the kernel dropped before the link could read them."""
+    send_failures: int = 0
+    """Packets the kernel would not send on."""
     queue_max_ms: float
     busy_ms: float
     """Time the bottleneck was sending back to back, by actual departures."""

@@ -57,8 +57,8 @@ class Lab:
         self._bed.origin.tune(plan.stack)
         with fresh_tab(browser, self._client) as session:
             load(browser, session, plan.page.url, self._client)
-        misses = {s.address for s in self._bed.origin.log().requests if s.match == "miss"}
         self._bed.origin.close()
+        misses = {s.address for s in self._bed.origin.log().requests if s.match == "miss"}
         return frozenset(misses)
 
 

@@ -49,8 +49,8 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
         link = bed.link.report()
         host_report = host.report()
         bed.link.passthrough()  # what is still open closes fast, and outside the visit
+    bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
     log = bed.origin.log()
-    bed.origin.close()
     timing = loaded.navigation
     document = loaded.outcome == "loaded"
     quiet_ms = plan.client.quiet_ms if document else 0.0

@@ -53,6 +53,8 @@ def _drift(side: Side, asked: Direction, got: DirectionReport, limits: Threshold
         yield f"a frame of {got.largest_frame_bytes} bytes exceeds {_FRAME_BYTES}: super-packets"
     if got.ring_drops:
         yield f"the kernel dropped {got.ring_drops} packets before the link could read them"
+    if got.send_failures:
+        yield f"the kernel refused to send on {got.send_failures} packets"
     yield from _rate(asked, got, limits)
     yield from _delay(asked, got, limits)
     # Downstream loss comes after the queue, upstream before it (see Network).

@@ -1,0 +1,117 @@
+//! The command protocol: one JSON object per line in, one per line out (docs/reference/processes.md).
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::origin::Origin;
+use crate::tuning::{Quic, Tcp, Tuning};
+
+#[derive(Deserialize)]
+#[serde(tag = "cmd", rename_all = "lowercase", deny_unknown_fields)]
+enum Command {
+    Page {
+        path: PathBuf,
+    },
+    Tune {
+        #[serde(default)]
+        tcp: Tcp,
+        #[serde(default)]
+        quic: Quic,
+    },
+    Close {},
+    Log {},
+    Quit {},
+}
+
+/// Binds an origin, writes its root certificate to `ca_out` and obeys stdin until it ends or says
+/// quit. `log` gets the request log as JSON lines.
+///
+/// One thread: everything the origin does is short, and a second one would only compete with the
+/// browser for the other core.
+pub fn run(port: u16, ca_out: &Path, log: Option<&Path>) -> Result<()> {
+    let log = log.map(|path| {
+        File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .with_context(|| path.display().to_string())
+    });
+    let log = log.transpose()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let origin = Origin::bind(port, log)?;
+        fs::write(ca_out, origin.root_pem()).with_context(|| ca_out.display().to_string())?;
+        obey_stdin(&origin).await
+    })
+}
+
+async fn obey_stdin(origin: &Origin) -> Result<()> {
+    answer(
+        &json!({ "ok": true, "ready": "dragstrip-origin", "version": env!("CARGO_PKG_VERSION") }),
+    )?;
+    let mut lines = stdin_lines();
+    while let Some(line) = lines.recv().await {
+        let line = line?;
+        let command = match serde_json::from_str(&line) {
+            Ok(command) => command,
+            Err(error) => {
+                answer(
+                    &json!({ "ok": false, "error": format!("command not understood: {error}") }),
+                )?;
+                continue;
+            }
+        };
+        if let Command::Quit {} = command {
+            return answer(&json!({ "ok": true }));
+        }
+        match obey(command, origin).await {
+            Ok(mut reply) => {
+                reply["ok"] = json!(true);
+                answer(&reply)?;
+            }
+            Err(error) => answer(&json!({ "ok": false, "error": format!("{error:#}") }))?,
+        }
+    }
+    Ok(())
+}
+
+async fn obey(command: Command, origin: &Origin) -> Result<Value> {
+    Ok(match command {
+        Command::Page { path } => json!(origin.page(&path)?),
+        Command::Tune { tcp, quic } => json!(origin.tune(Tuning { tcp, quic })?),
+        Command::Close {} => {
+            let (tcp, quic) = origin.close().await;
+            json!({ "tcp": tcp, "quic": quic })
+        }
+        Command::Log {} => json!(origin.log()),
+        Command::Quit {} => json!({}),
+    })
+}
+
+/// A thread of its own reads, so that waiting for a command costs the servers nothing.
+fn stdin_lines() -> mpsc::Receiver<io::Result<String>> {
+    let (sender, receiver) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            if sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+fn answer(reply: &impl Serialize) -> Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, reply)?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}

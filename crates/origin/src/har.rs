@@ -1,0 +1,60 @@
+//! The part of HAR 1.2 (with our `_dragstrip` fields) that the origin reads.
+
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+pub(crate) struct Har {
+    pub log: Log,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Log {
+    pub entries: Vec<Entry>,
+    #[serde(rename = "_dragstrip")]
+    pub page: Page,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Page {
+    pub format: u64,
+    pub name: String,
+    pub url: String,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Entry {
+    pub request: Request,
+    pub response: Response,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Request {
+    pub method: String,
+    pub url: String,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Response {
+    pub status: u16,
+    pub headers: Vec<Header>,
+    pub content: Content,
+    #[serde(rename = "_dragstrip", default)]
+    pub extra: Extra,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Header {
+    pub name: String,
+    pub value: String,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Content {
+    #[serde(rename = "_file")]
+    pub file: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+pub(crate) struct Extra {
+    pub wire_file: Option<String>,
+}

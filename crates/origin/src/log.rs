@@ -1,0 +1,160 @@
+//! The request log: what the origin itself saw, the evidence the verdict sets beside the browser's.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+
+use crate::replay::Match;
+
+/// What a request or connection really used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    H1,
+    H2,
+    H3,
+}
+
+/// One answered request. Times are microseconds of the Unix epoch.
+#[derive(Debug, Clone, Serialize)]
+pub struct Served {
+    /// Request headers complete.
+    pub t_us: u64,
+    /// Last byte handed to the transport; 0 if it never was.
+    pub end_us: u64,
+    pub host: String,
+    pub method: String,
+    pub url: String,
+    pub protocol: Protocol,
+    pub connection: u64,
+    pub client_port: u16,
+    pub resumed: bool,
+    /// The request arrived as early data.
+    pub early: bool,
+    pub status: u16,
+    pub body_bytes: u64,
+    #[serde(rename = "match")]
+    pub matched: Match,
+}
+
+/// One connection, or an attempt at one.
+#[derive(Debug, Clone, Serialize)]
+pub struct Connection {
+    /// Unique in this process.
+    pub id: u64,
+    /// None if the handshake failed before it was agreed.
+    pub protocol: Option<Protocol>,
+    /// The server name the client asked for; empty if it got no further.
+    pub host: String,
+    pub client_port: u16,
+    /// When it was accepted, before the handshake.
+    pub t_us: u64,
+    pub resumed: bool,
+    /// Why the handshake failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What happened since the last look.
+#[derive(Debug, Default, Serialize)]
+pub struct Entries {
+    pub requests: Vec<Served>,
+    pub connections: Vec<Connection>,
+}
+
+/// Collects in memory; `file` gets the same as JSON lines.
+#[derive(Default)]
+pub struct Log {
+    entries: Mutex<Entries>,
+    file: Option<Mutex<File>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Line<'a> {
+    Request(&'a Served),
+    Connection(&'a Connection),
+}
+
+impl Log {
+    pub fn new(file: Option<File>) -> Self {
+        Self {
+            entries: Mutex::default(),
+            file: file.map(Mutex::new),
+        }
+    }
+
+    /// Everything since the last call, by time.
+    pub fn drain(&self) -> Entries {
+        let mut entries = std::mem::take(&mut *unpoisoned(&self.entries));
+        entries.requests.sort_by_key(|served| served.t_us);
+        entries
+            .connections
+            .sort_by_key(|connection| connection.t_us);
+        entries
+    }
+
+    pub(crate) fn connection(&self, connection: Connection) {
+        self.append(&Line::Connection(&connection));
+        unpoisoned(&self.entries).connections.push(connection);
+    }
+
+    fn served(&self, served: Served) {
+        self.append(&Line::Request(&served));
+        unpoisoned(&self.entries).requests.push(served);
+    }
+
+    fn append(&self, line: &Line) {
+        let Some(file) = &self.file else { return };
+        let text = serde_json::to_string(line).expect("log lines are plain data") + "\n";
+        if let Err(error) = unpoisoned(file).write_all(text.as_bytes()) {
+            eprintln!("dragstrip-origin: the log file cannot be written: {error}");
+        }
+    }
+}
+
+/// A request on its way: logged when its answer has been handed over, or with `end_us` 0 when it is
+/// given up.
+pub(crate) struct InFlight {
+    served: Option<Served>,
+    log: Arc<Log>,
+}
+
+impl InFlight {
+    pub fn new(served: Served, log: Arc<Log>) -> Self {
+        Self {
+            served: Some(served),
+            log,
+        }
+    }
+
+    pub fn finish(&mut self) {
+        if let Some(mut served) = self.served.take() {
+            served.end_us = now_us();
+            self.log.served(served);
+        }
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if let Some(served) = self.served.take() {
+            self.log.served(served);
+        }
+    }
+}
+
+pub(crate) fn now_us() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("the clock is past 1970");
+    since.as_micros() as u64
+}
+
+/// Nothing here leaves shared data half changed, so a panic elsewhere does not spoil it.
+pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,165 @@
+//! The origin as a whole: what its transports share, and what can be asked of it.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context, Result};
+use http::{header, request};
+use serde::Serialize;
+
+use crate::certs::Authority;
+use crate::connections::Connections;
+use crate::log::{Connection, Entries, InFlight, Log, Served, now_us, unpoisoned};
+use crate::recording::{Recording, host_of};
+use crate::replay::{Answer, Replay};
+use crate::tuning::Tuning;
+use crate::{quic, tcp};
+
+/// Streams a client may have open at once, for h2 and h3 alike.
+pub(crate) const MAX_STREAMS: u32 = 256;
+
+/// What `Origin::page` tells about the recording it now serves.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    pub name: String,
+    pub hosts: Vec<String>,
+    pub objects: usize,
+}
+
+/// A running server. It lives as long as the runtime it was bound in.
+pub struct Origin {
+    shared: Arc<Shared>,
+    port: u16,
+}
+
+/// What every connection needs.
+pub(crate) struct Shared {
+    pub authority: Arc<Authority>,
+    pub connections: Connections,
+    pub log: Arc<Log>,
+    replay: Mutex<Replay>,
+    tuning: Mutex<Tuning>,
+    last_connection: AtomicU64,
+}
+
+impl Origin {
+    /// Listens on every address, TCP and UDP; port 0 takes a free one. IPv6 is left out where the
+    /// machine has none.
+    pub fn bind(port: u16, log: Option<File>) -> Result<Self> {
+        let shared = Arc::new(Shared {
+            authority: Arc::new(Authority::new()?),
+            connections: Connections::default(),
+            log: Arc::new(Log::new(log)),
+            replay: Mutex::default(),
+            tuning: Mutex::default(),
+            last_connection: AtomicU64::new(0),
+        });
+        let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+        let port = tcp::listen(v4, &shared)?.with_context(|| format!("{v4}: no IPv4 here"))?;
+        let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+        quic::listen(v4, &shared)?;
+        let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+        tcp::listen(v6, &shared)?;
+        quic::listen(v6, &shared)?;
+        Ok(Self { shared, port })
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The certificate a client must trust.
+    pub fn root_pem(&self) -> &str {
+        self.shared.authority.root_pem()
+    }
+
+    /// Serves this recording from now on. Issues its certificates, so that no visit waits for one.
+    pub fn page(&self, path: &Path) -> Result<Summary> {
+        let recording = Recording::open(path)?;
+        let hosts = recording.hosts();
+        for host in &hosts {
+            self.shared
+                .authority
+                .issue(host)
+                .with_context(|| path.display().to_string())?;
+        }
+        let summary = Summary {
+            name: recording.name.clone(),
+            hosts,
+            objects: recording.entries.len(),
+        };
+        *unpoisoned(&self.shared.replay) = Replay::new(recording);
+        Ok(summary)
+    }
+
+    /// Holds for connections accepted from now on. An error, and no change, if it cannot be had.
+    pub fn tune(&self, tuning: Tuning) -> Result<Tuning> {
+        tuning.check()?;
+        *unpoisoned(&self.shared.tuning) = tuning;
+        Ok(tuning)
+    }
+
+    /// Ends every connection, open streams included, and starts repeated entries from the first
+    /// again. Session tickets stay good. Returns how many connections (tcp, quic).
+    pub async fn close(&self) -> (usize, usize) {
+        let counts = self.shared.connections.close().await;
+        unpoisoned(&self.shared.replay).rewind();
+        counts
+    }
+
+    /// What was logged since the last call.
+    pub fn log(&self) -> Entries {
+        self.shared.log.drain()
+    }
+}
+
+impl Shared {
+    pub fn tuning(&self) -> Tuning {
+        *unpoisoned(&self.tuning)
+    }
+
+    pub fn next_connection(&self) -> u64 {
+        self.last_connection.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The answer to a request, and its line of the log, still open.
+    pub fn answer(
+        &self,
+        request: &request::Parts,
+        connection: &Connection,
+        early: bool,
+    ) -> (Answer, InFlight) {
+        let t_us = now_us();
+        let protocol = connection
+            .protocol
+            .expect("requests come after the handshake");
+        let header = || request.headers.get(header::HOST)?.to_str().ok();
+        let authority = request.uri.authority().map(|authority| authority.as_str());
+        let authority = authority.or_else(header).unwrap_or_default();
+        let host = host_of(authority);
+        let answer = unpoisoned(&self.replay).answer(&host, request);
+        let target = request
+            .uri
+            .path_and_query()
+            .map_or("/", |target| target.as_str());
+        let served = Served {
+            t_us,
+            end_us: 0,
+            host,
+            method: request.method.to_string(),
+            url: format!("https://{authority}{target}"),
+            protocol,
+            connection: connection.id,
+            client_port: connection.client_port,
+            resumed: connection.resumed,
+            early,
+            status: answer.status.as_u16(),
+            body_bytes: answer.body.len() as u64,
+            matched: answer.matched,
+        };
+        (answer, InFlight::new(served, self.log.clone()))
+    }
+}

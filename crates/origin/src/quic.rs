@@ -1,0 +1,247 @@
+//! HTTP/3 over QUIC.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, anyhow};
+use bytes::Bytes;
+use h3::server::RequestResolver;
+use http::Response;
+use quinn::crypto::rustls::{HandshakeData, QuicServerConfig};
+use quinn::{
+    Endpoint, EndpointConfig, Incoming, ServerConfig, TokenLog, TokenReuseError, TokioRuntime,
+    TransportConfig, ValidationTokenConfig, VarInt, ZeroRttAccepted,
+};
+use socket2::{Domain, Socket, Type};
+
+use crate::connections::Generation;
+use crate::h3_quinn::{Connection as Transport, Streams};
+use crate::log::{Connection, Log, Protocol, now_us};
+use crate::origin::{MAX_STREAMS, Shared};
+use crate::priority::Priority;
+use crate::tcp::no_ipv6;
+use crate::tls::{self, Witness};
+use crate::tuning::Quic;
+
+/// UDP payload from the first packet on: what 1500 bytes leave beside IPv6 (40) and UDP (8). Nothing is probed: the link's MTU is known.
+const UDP_PAYLOAD: u16 = 1452;
+
+/// What quinn may hold unacknowledged per connection. A whole page, so that priorities decide what
+/// is sent next and not which answer came first into the buffer.
+const SEND_WINDOW: u64 = 256 << 20;
+
+const IDLE: Duration = Duration::from_secs(180);
+const NO_ERROR: VarInt = VarInt::from_u32(0x100); // H3_NO_ERROR, RFC 9114 section 8.1
+
+/// Serves from now on, unless the machine lacks the address family.
+pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>) -> Result<()> {
+    let place = || format!("UDP {address}");
+    let socket = match bind(address) {
+        Err(error) if no_ipv6(address, &error) => return Ok(()),
+        bound => bound.with_context(place)?,
+    };
+    let mut tls = tls::server_config(&shared.authority, &["h3"])?;
+    // 0-RTT on, with no limit: RFC 9001 section 4.6.1 knows no other value.
+    tls.max_early_data_size = u32::MAX;
+    let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls.clone())?));
+    config.validation_token_config(tokens()).migration(false);
+    let endpoint = Endpoint::new(
+        EndpointConfig::default(),
+        Some(config.clone()),
+        socket,
+        Arc::new(TokioRuntime),
+    )
+    .with_context(place)?;
+    let shared = shared.clone();
+    tokio::spawn(async move {
+        while let Some(incoming) = endpoint.accept().await {
+            let generation = shared.connections.current();
+            let tasks = generation.quic.clone();
+            tasks.spawn(serve(
+                incoming,
+                tls.clone(),
+                config.clone(),
+                shared.clone(),
+                generation,
+            ));
+        }
+    });
+    Ok(())
+}
+
+fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.bind(&address.into())?;
+    Ok(socket.into())
+}
+
+/// Address tokens, without which a 0-RTT answer stops at three times what came in.
+fn tokens() -> ValidationTokenConfig {
+    struct AcceptAll;
+    impl TokenLog for AcceptAll {
+        fn check_and_insert(
+            &self,
+            _: u128,
+            _: SystemTime,
+            _: Duration,
+        ) -> Result<(), TokenReuseError> {
+            Ok(())
+        }
+    }
+    let mut config = ValidationTokenConfig::default();
+    config.sent(2).log(Arc::new(AcceptAll));
+    config
+}
+
+fn transport(tuning: &Quic) -> Result<TransportConfig> {
+    let mut config = TransportConfig::default();
+    config
+        .congestion_controller_factory(tuning.controller()?)
+        .initial_rtt(tuning.initial_rtt()?)
+        .initial_mtu(UDP_PAYLOAD)
+        .mtu_discovery_config(None)
+        .send_window(SEND_WINDOW)
+        .max_concurrent_bidi_streams(VarInt::from_u32(MAX_STREAMS))
+        .max_idle_timeout(Some(IDLE.try_into()?))
+        .allow_spin(false);
+    Ok(config)
+}
+
+async fn serve(
+    incoming: Incoming,
+    tls: rustls::ServerConfig,
+    config: ServerConfig,
+    shared: Arc<Shared>,
+    generation: Generation,
+) {
+    let mut connection = Connection {
+        id: shared.next_connection(),
+        protocol: None,
+        host: String::new(),
+        client_port: incoming.remote_address().port(),
+        t_us: now_us(),
+        resumed: false,
+        error: None,
+    };
+    let opened = tokio::select! {
+        opened = handshake(incoming, tls, config, &shared, &mut connection) => opened,
+        () = generation.ended.cancelled() => Err(anyhow!("closed during the handshake")),
+    };
+    match opened {
+        Ok((quinn, completed)) => {
+            let verdict = log_when(
+                completed,
+                quinn.clone(),
+                connection.clone(),
+                shared.log.clone(),
+            );
+            generation.streams.spawn(verdict);
+            tokio::select! {
+                () = http(quinn.clone(), connection, shared, &generation) => {}
+                () = generation.ended.cancelled() => {}
+            }
+            quinn.close(NO_ERROR, b"");
+        }
+        Err(error) => {
+            connection.error = Some(format!("{error:#}"));
+            shared.log.connection(connection);
+        }
+    }
+}
+
+/// Requests may come before the handshake is through; only then is it known whether it succeeded.
+async fn log_when(
+    completed: ZeroRttAccepted,
+    quinn: quinn::Connection,
+    connection: Connection,
+    log: Arc<Log>,
+) {
+    completed.await;
+    let error = quinn.close_reason().map(|reason| reason.to_string());
+    log.connection(Connection {
+        error,
+        ..connection
+    });
+}
+
+/// Returns as soon as the client's keys are known: 0-RTT requests are served before it answers.
+async fn handshake(
+    incoming: Incoming,
+    mut tls: rustls::ServerConfig,
+    mut config: ServerConfig,
+    shared: &Shared,
+    connection: &mut Connection,
+) -> Result<(quinn::Connection, ZeroRttAccepted)> {
+    let witness = Witness::new(tls.session_storage.clone());
+    tls.session_storage = witness.clone();
+    config.crypto = Arc::new(QuicServerConfig::try_from(tls)?);
+    config.transport = Arc::new(transport(&shared.tuning().quic)?);
+    let mut connecting = incoming.accept_with(Arc::new(config))?;
+    // A ClientHello of today spans two datagrams. Until all of it is here the client's stream limits
+    // are unknown, and h3 would wait for ever for leave to open its control stream.
+    let data = connecting.handshake_data().await?;
+    let data = data
+        .downcast::<HandshakeData>()
+        .map_err(|_| anyhow!("no handshake data"))?;
+    connection.host = data.server_name.unwrap_or_default();
+    connection.resumed = witness.resumed();
+    connection.protocol = Some(Protocol::H3);
+    connecting
+        .into_0rtt()
+        .map_err(|_| anyhow!("no 0.5-RTT keys"))
+}
+
+async fn http(
+    quinn: quinn::Connection,
+    connection: Connection,
+    shared: Arc<Shared>,
+    generation: &Generation,
+) {
+    let streams = Streams::default();
+    let transport = Transport::new(quinn, streams.clone());
+    let Ok(mut h3) = h3::server::builder()
+        .send_grease(false)
+        .build(transport)
+        .await
+    else {
+        return;
+    };
+    // An error here is the end of the connection; requests it cut off stand in the log without end.
+    while let Ok(Some(resolver)) = h3.accept().await {
+        let (streams, connection, shared) = (streams.clone(), connection.clone(), shared.clone());
+        generation.streams.spawn(async move {
+            let _ = respond(resolver, streams, connection, shared).await;
+        });
+    }
+}
+
+async fn respond(
+    resolver: RequestResolver<Transport, Bytes>,
+    streams: Streams,
+    connection: Connection,
+    shared: Arc<Shared>,
+) -> Result<()> {
+    let (request, mut stream) = resolver.resolve_request().await?;
+    let (request, ()) = request.into_parts();
+    let arrival = streams.take(stream.id());
+    let (answer, mut in_flight) = shared.answer(&request, &connection, arrival.early);
+    let rank = Priority::of(&request.headers).rank(stream.id().index());
+    arrival.priority.store(rank.quinn(), Ordering::Relaxed);
+    // To the end, or the client's stream credit is never given back.
+    while stream.recv_data().await?.is_some() {}
+    let mut response = Response::new(());
+    *response.status_mut() = answer.status;
+    *response.headers_mut() = answer.headers;
+    stream.send_response(response).await?;
+    if !answer.body.is_empty() {
+        stream.send_data(answer.body).await?;
+    }
+    stream.finish().await?;
+    in_flight.finish();
+    Ok(())
+}

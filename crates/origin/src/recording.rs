@@ -1,0 +1,216 @@
+//! Reads a page file (`.har.zip`, see docs/reference/page-format.md) into memory.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, StatusCode};
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use crate::har;
+
+const HAR_MEMBER: &str = "har.har";
+
+/// Headers that describe the recorded connection and are never served.
+const CONNECTION_HEADERS: [&str; 9] = [
+    "alt-svc",
+    "connection",
+    "content-length",
+    "keep-alive",
+    "strict-transport-security",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// A page as it was recorded: every answer, bodies included.
+#[derive(Debug, Default)]
+pub struct Recording {
+    pub name: String,
+    /// Where a visit starts.
+    pub url: String,
+    pub entries: Vec<Entry>,
+}
+
+/// One recorded request and its answer.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub method: Method,
+    /// Lower case, without port.
+    pub host: String,
+    /// Path with query, as in the request line.
+    pub target: String,
+    pub status: StatusCode,
+    /// In recorded order, without those of the recorded connection.
+    pub headers: HeaderMap,
+    /// The body as it crosses the wire.
+    pub wire: Bytes,
+    /// The body without content encoding, if `wire` has one.
+    pub decoded: Option<Bytes>,
+}
+
+impl Recording {
+    /// Reads a `.har.zip` whole. Errors name the file, the place in it and what is wrong there.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::read(path).with_context(|| path.display().to_string())
+    }
+
+    fn read(path: &Path) -> Result<Self> {
+        let file = BufReader::new(File::open(path).context("cannot be opened")?);
+        let mut archive = ZipArchive::new(file).context("is not a zip archive")?;
+        let json = member(&mut archive, HAR_MEMBER)?;
+        let mut parser = serde_json::Deserializer::from_slice(&json);
+        let log = serde_path_to_error::deserialize::<_, har::Har>(&mut parser)
+            .map_err(|e| anyhow!("{HAR_MEMBER}: {}: {}", e.path(), e.inner()))?
+            .log;
+        ensure!(
+            log.page.format == 1,
+            "{HAR_MEMBER}: log._dragstrip.format is {}, this version reads format 1",
+            log.page.format
+        );
+        let mut bodies = Bodies {
+            archive,
+            read: HashMap::new(),
+        };
+        let entries = log.entries.into_iter().enumerate().map(|(index, entry)| {
+            Entry::new(entry, &mut bodies)
+                .with_context(|| format!("{HAR_MEMBER}: log.entries[{index}]"))
+        });
+        Ok(Self {
+            entries: entries.collect::<Result<_>>()?,
+            name: log.page.name,
+            url: log.page.url,
+        })
+    }
+
+    /// Every host once, the document's own first.
+    pub fn hosts(&self) -> Vec<String> {
+        let document = split_url(&self.url).map(|(host, _)| host);
+        let mut hosts: Vec<String> = document.into_iter().collect();
+        for entry in &self.entries {
+            if !hosts.contains(&entry.host) {
+                hosts.push(entry.host.clone());
+            }
+        }
+        hosts
+    }
+}
+
+impl Entry {
+    fn new(entry: har::Entry, bodies: &mut Bodies) -> Result<Self> {
+        let har::Entry { request, response } = entry;
+        let (host, target) = split_url(&request.url).with_context(|| {
+            format!(
+                "request.url: {:?} is not an absolute https URL",
+                request.url
+            )
+        })?;
+        let method = Method::from_bytes(request.method.as_bytes())
+            .with_context(|| format!("request.method: {:?} is not a method", request.method))?;
+        let status = StatusCode::from_u16(response.status)
+            .ok()
+            .filter(|status| !status.is_informational())
+            .with_context(|| format!("response.status: {} cannot be replayed", response.status))?;
+        let mut body = |name: Option<String>, field: &str| {
+            let found = name.map(|name| bodies.get(&name)).transpose();
+            found.with_context(|| format!("response.{field}"))
+        };
+        let content = body(response.content.file, "content._file")?.unwrap_or_default();
+        let encoded = body(response.extra.wire_file, "_dragstrip.wire_file")?;
+        let mut headers = header_map(response.headers)?;
+        // Without a wire body the decoded one crosses the wire, whatever the recorder noted.
+        let (wire, decoded) = match encoded {
+            Some(wire) => (wire, Some(content)),
+            None => {
+                headers.remove(CONTENT_ENCODING);
+                (content, None)
+            }
+        };
+        Ok(Self {
+            method,
+            host,
+            target,
+            status,
+            headers,
+            wire,
+            decoded,
+        })
+    }
+}
+
+/// Zip members, each read once: equal bodies share their memory.
+struct Bodies {
+    archive: ZipArchive<BufReader<File>>,
+    read: HashMap<String, Bytes>,
+}
+
+impl Bodies {
+    fn get(&mut self, name: &str) -> Result<Bytes> {
+        if let Some(body) = self.read.get(name) {
+            return Ok(body.clone());
+        }
+        let body = Bytes::from(member(&mut self.archive, name)?);
+        self.read.insert(name.to_owned(), body.clone());
+        Ok(body)
+    }
+}
+
+fn member(archive: &mut ZipArchive<BufReader<File>>, name: &str) -> Result<Vec<u8>> {
+    let mut file = match archive.by_name(name) {
+        Ok(file) => file,
+        Err(ZipError::FileNotFound) => bail!("the archive has no member {name:?}"),
+        Err(error) => return Err(error).with_context(|| format!("member {name:?}")),
+    };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)
+        .with_context(|| format!("member {name:?} cannot be unpacked"))?;
+    Ok(bytes)
+}
+
+/// Pseudo-headers and connection headers fall away; a value with line breaks is how browsers' HAR
+/// exports join repeated headers, and comes apart again.
+fn header_map(recorded: Vec<har::Header>) -> Result<HeaderMap> {
+    let mut headers = HeaderMap::with_capacity(recorded.len());
+    for (index, har::Header { name, value }) in recorded.into_iter().enumerate() {
+        let lower = name.to_ascii_lowercase();
+        if lower.starts_with(':')
+            || lower.starts_with("proxy-")
+            || CONNECTION_HEADERS.contains(&lower.as_str())
+        {
+            continue;
+        }
+        let place = || format!("response.headers[{index}]: {name:?} is not a valid header");
+        let key = HeaderName::from_bytes(lower.as_bytes()).with_context(place)?;
+        for line in value.split('\n') {
+            headers.append(
+                &key,
+                HeaderValue::from_bytes(line.as_bytes()).with_context(place)?,
+            );
+        }
+    }
+    Ok(headers)
+}
+
+/// Host (lower case, no port) and path with query of an absolute https URL.
+pub(crate) fn split_url(url: &str) -> Option<(String, String)> {
+    let rest = url.strip_prefix("https://")?;
+    let rest = rest.split('#').next().unwrap_or(rest);
+    let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let host = host_of(authority);
+    let slash = if target.starts_with('/') { "" } else { "/" };
+    (!host.is_empty()).then(|| (host, format!("{slash}{target}")))
+}
+
+/// The host of `host[:port]`, lower case.
+pub(crate) fn host_of(authority: &str) -> String {
+    let host = authority
+        .split_once(':')
+        .map_or(authority, |(host, _port)| host);
+    host.to_ascii_lowercase()
+}

@@ -1,0 +1,200 @@
+//! HTTP/1.1 and HTTP/2 over TLS over TCP.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use rustls::HandshakeKind;
+use socket2::{Domain, SockRef, Socket, Type};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::body::{Body, FRAME_BYTES};
+use crate::connections::Generation;
+use crate::log::{Connection, Protocol, now_us};
+use crate::origin::{MAX_STREAMS, Shared};
+use crate::priority::{Priority, Turn, Turns};
+use crate::tls;
+
+const BACKLOG: i32 = 1024;
+
+/// What may wait unsent in the kernel: enough to keep it busy until we are woken, little enough
+/// that an urgent answer is not queued behind megabytes of another.
+const NOTSENT_LOWAT: u32 = 16 * 1024;
+
+/// Serves from now on; returns the port, or None if the machine lacks the address family.
+pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>) -> Result<Option<u16>> {
+    let place = || format!("TCP {address}");
+    let listener = match bind(address) {
+        Err(error) if no_ipv6(address, &error) => return Ok(None),
+        bound => bound.with_context(place)?,
+    };
+    let port = listener.local_addr()?.port();
+    let acceptor = TlsAcceptor::from(Arc::new(tls::server_config(
+        &shared.authority,
+        &["h2", "http/1.1"],
+    )?));
+    let shared = shared.clone();
+    tokio::spawn(async move {
+        loop {
+            match listener.accept().await {
+                Ok((socket, client)) => {
+                    let generation = shared.connections.current();
+                    let tasks = generation.tcp.clone();
+                    tasks.spawn(serve(
+                        socket,
+                        client,
+                        acceptor.clone(),
+                        shared.clone(),
+                        generation,
+                    ));
+                }
+                Err(error) => {
+                    eprintln!("dragstrip-origin: a TCP connection could not be accepted: {error}");
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            }
+        }
+    });
+    Ok(Some(port))
+}
+
+pub(crate) fn no_ipv6(address: SocketAddr, error: &io::Error) -> bool {
+    let missing = error.raw_os_error() == Some(97) || error.kind() == ErrorKind::AddrNotAvailable;
+    address.is_ipv6() && missing
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+async fn serve(
+    socket: TcpStream,
+    client: SocketAddr,
+    acceptor: TlsAcceptor,
+    shared: Arc<Shared>,
+    generation: Generation,
+) {
+    // A second handle, because the socket itself disappears into TLS and hyper.
+    let Ok(twin) = SockRef::from(&socket).try_clone() else {
+        return;
+    };
+    tokio::select! {
+        () = talk(socket, client, acceptor, shared, generation.clone()) => {}
+        () = generation.ended.cancelled() => {
+            // Close with a reset: it goes out at once and discards what is unsent or unacknowledged,
+            // so nothing of this connection is retransmitted into the next visit.
+            let _ = twin.set_linger(Some(Duration::ZERO));
+        }
+    }
+}
+
+async fn talk(
+    socket: TcpStream,
+    client: SocketAddr,
+    acceptor: TlsAcceptor,
+    shared: Arc<Shared>,
+    generation: Generation,
+) {
+    let mut connection = Connection {
+        id: shared.next_connection(),
+        protocol: None,
+        host: String::new(),
+        client_port: client.port(),
+        t_us: now_us(),
+        resumed: false,
+        error: None,
+    };
+    let stream = match handshake(socket, &acceptor, &shared, &mut connection).await {
+        Ok(stream) => stream,
+        Err(error) => {
+            connection.error = Some(format!("{error:#}"));
+            return shared.log.connection(connection);
+        }
+    };
+    shared.log.connection(connection.clone());
+    // A broken connection shows in the log as requests without an end.
+    let _ = http(stream, connection, shared, generation).await;
+}
+
+async fn handshake(
+    socket: TcpStream,
+    acceptor: &TlsAcceptor,
+    shared: &Shared,
+    connection: &mut Connection,
+) -> Result<TlsStream<TcpStream>> {
+    let options = SockRef::from(&socket);
+    options.set_tcp_nodelay(true)?;
+    options.set_tcp_notsent_lowat(NOTSENT_LOWAT)?;
+    shared.tuning().tcp.apply(&options)?;
+    let limit = |tls: &mut rustls::ServerConnection| tls.set_buffer_limit(Some(FRAME_BYTES));
+    let stream = acceptor
+        .accept_with(socket, limit)
+        .await
+        .context("TLS handshake")?;
+    let tls = stream.get_ref().1;
+    connection.host = tls.server_name().unwrap_or_default().to_owned();
+    connection.resumed = tls.handshake_kind() == Some(HandshakeKind::Resumed);
+    let h2 = tls.alpn_protocol() == Some(b"h2");
+    connection.protocol = Some(if h2 { Protocol::H2 } else { Protocol::H1 });
+    Ok(stream)
+}
+
+async fn http(
+    stream: TlsStream<TcpStream>,
+    connection: Connection,
+    shared: Arc<Shared>,
+    generation: Generation,
+) -> hyper::Result<()> {
+    let h2 = connection.protocol == Some(Protocol::H2);
+    let turns = h2.then(Arc::<Turns>::default);
+    let service = service_fn(|request: Request<Incoming>| {
+        let (shared, connection, turns) = (shared.clone(), connection.clone(), turns.clone());
+        async move {
+            let (request, upload) = request.into_parts();
+            let (answer, in_flight) = shared.answer(&request, &connection, false);
+            let turn = turns.map(|turns| Turn::new(&turns, Priority::of(&request.headers)));
+            if upload.collect().await.is_err() {
+                // The client gave up in the middle of its request: there is nobody to answer.
+                pending::<()>().await;
+            }
+            let mut response = Response::new(Body::new(answer.body, turn, in_flight));
+            *response.status_mut() = answer.status;
+            *response.headers_mut() = answer.headers;
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let io = TokioIo::new(stream);
+    if h2 {
+        http2::Builder::new(generation)
+            .auto_date_header(false)
+            .max_concurrent_streams(MAX_STREAMS)
+            .max_send_buf_size(FRAME_BYTES)
+            .serve_connection(io, service)
+            .await
+    } else {
+        http1::Builder::new()
+            .auto_date_header(false)
+            .serve_connection(io, service)
+            .await
+    }
+}

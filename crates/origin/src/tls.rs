@@ -1,0 +1,79 @@
+//! TLS 1.3 as both transports use it: same ciphers, same chain, tickets kept in memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use rustls::ServerConfig;
+use rustls::crypto::ring::{self, cipher_suite};
+use rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
+use rustls::version::TLS13;
+
+use crate::certs::Authority;
+
+const SESSIONS: usize = 4096;
+/// A TLS 1.3 ticket works once; h1 opens six connections at a time, so two would run out.
+const TICKETS: usize = 4;
+
+/// The order of preference is ours, so that every client gets the same cipher over TCP and QUIC.
+pub(crate) fn server_config(authority: &Arc<Authority>, alpn: &[&str]) -> Result<ServerConfig> {
+    let mut provider = ring::default_provider();
+    provider.cipher_suites = vec![
+        cipher_suite::TLS13_AES_128_GCM_SHA256,
+        cipher_suite::TLS13_AES_256_GCM_SHA384,
+        cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
+    ];
+    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&[&TLS13])?
+        .with_no_client_auth()
+        .with_cert_resolver(authority.clone());
+    config.ignore_client_order = true;
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
+    config.send_tls13_tickets = TICKETS;
+    Ok(config)
+}
+
+/// Session storage of one handshake that remembers whether it gave a session away.
+///
+/// quinn does not say whether a handshake was resumed. rustls takes a stored session out exactly
+/// when a client offers its ticket, and resumes it unless the server name or cipher differ, which
+/// with one configuration and a ticket per name cannot happen.
+#[derive(Debug)]
+pub(crate) struct Witness {
+    sessions: Arc<dyn StoresServerSessions>,
+    taken: AtomicBool,
+}
+
+impl Witness {
+    pub fn new(sessions: Arc<dyn StoresServerSessions>) -> Arc<Self> {
+        Arc::new(Self {
+            sessions,
+            taken: AtomicBool::new(false),
+        })
+    }
+
+    pub fn resumed(&self) -> bool {
+        self.taken.load(Ordering::Relaxed)
+    }
+}
+
+impl StoresServerSessions for Witness {
+    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+        self.sessions.put(key, value)
+    }
+
+    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.sessions.get(key)
+    }
+
+    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let session = self.sessions.take(key);
+        self.taken.fetch_or(session.is_some(), Ordering::Relaxed);
+        session
+    }
+
+    fn can_cache(&self) -> bool {
+        self.sessions.can_cache()
+    }
+}

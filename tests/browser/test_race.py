@@ -1,0 +1,103 @@
+"""The command a user runs: its JSON, its capsule, and what a kill -9 in the middle leaves."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+
+from dragstrip.testbed.workspace import scratch_root
+
+RACE = ["race", "synth:6x3KB", "--network", "50mbit/50mbit/5ms/0%/100ms"]
+STACKS = ["--stack", "h1", "--stack", "h2", "--stack", "h3"]
+
+
+def start(home: Path, *argv: str) -> "subprocess.Popen[str]":
+    code = "from dragstrip.cli import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HOME": str(home)},
+    )
+
+
+def finish(process: "subprocess.Popen[str]") -> tuple[str, str]:
+    out, err = process.communicate(timeout=300)
+    # 4 is allowed: on a busy machine visits may stay overloaded, which is not the question here.
+    assert process.returncode in (0, 4), err
+    return out, err
+
+
+def journal(capsule: Path) -> list[tuple[str, int, str]]:
+    lines = (capsule / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    visits = [json.loads(line) for line in lines if line.endswith(b"\n")]
+    return [(v["block"], v["attempt"], v["stack"]) for v in visits]
+
+
+def test_a_race_prints_the_agreed_json_and_leaves_a_whole_capsule(tmp_path, host_state):
+    before = host_state()
+    capsule = tmp_path / "capsule"
+    argv = [*RACE, *STACKS, "--runs", "2", "--json", "--out", str(capsule)]
+    out, err = finish(start(tmp_path, *argv))
+    summary = json.loads(out)
+    assert set(summary) >= {"study", "blocks", "visits", "comparisons"}
+    fields = "block stack page network verdict reasons outcome protocol_share plt_ms ttfb_ms"
+    for visit in summary["visits"]:
+        assert set(visit) >= {*fields.split(), "requests", "bytes"}
+        assert visit["protocol_share"] == {visit["stack"]: 1.0}
+        assert visit["requests"] == 7
+    for comparison in summary["comparisons"]:
+        assert set(comparison) >= {"a", "b", "metric", "ratio", "low", "high", "n"}
+    assert "report:" in err
+    visits = pl.read_parquet(capsule / "visits.parquet")
+    assert visits.height == len(summary["visits"])
+    assert pl.read_parquet(capsule / "requests.parquet").height == 7 * visits.height
+    assert len(list((capsule / "har").glob("*.har"))) == visits.height
+    assert "<html" in (capsule / "report.html").read_text()
+    assert host_state() == before
+
+
+def test_killed_in_the_middle_it_leaves_nothing_and_resumes_without_losing_a_visit(
+    tmp_path, host_state
+):
+    before = host_state()
+    capsule = tmp_path / "capsule"
+    argv = [*RACE, *STACKS, "--runs", "4", "--json", "--out", str(capsule)]
+    process = start(tmp_path, *argv)
+    deadline = time.monotonic() + 120
+    while not (capsule / "journal.jsonl").exists() or len(journal(capsule)) < 4:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    kept = journal(capsule)
+    out, _ = finish(start(tmp_path, *argv))
+    visits = journal(capsule)
+    assert visits[: len(kept)] == kept
+    assert len(set(visits)) == len(visits)
+    first = {(block, stack) for block, attempt, stack in visits if attempt == 0}
+    assert len(first) == 12
+    assert len(json.loads(out)["visits"]) == len(visits)
+    assert host_state() == before
+    assert not list(scratch_root().glob("testbed-*/"))
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path, host_state):
+    before = host_state()
+    capsule = tmp_path / "capsule"
+    process = start(tmp_path, *RACE, *STACKS, "--runs", "4", "--out", str(capsule))
+    deadline = time.monotonic() + 120
+    while not (capsule / "journal.jsonl").exists() or len(journal(capsule)) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; the same command" in err
+    assert host_state() == before
