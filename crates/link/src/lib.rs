@@ -1,0 +1,21 @@
+//! The emulated link: frames in at one interface, out at the other, late by what was asked.
+//!
+//! [`model`] decides, without I/O or clock, when each packet leaves. [`forward`] runs one
+//! direction in a thread: it takes frames with the kernel's arrival stamps from a ring
+//! ([`ring`]), asks the model, waits ([`pace`]) and sends ([`socket`]), and a [`meter`] writes
+//! down what really happened. [`control`] is the JSON-lines side and [`program`] the
+//! command line of the program.
+
+pub mod config;
+pub mod control;
+pub mod meter;
+pub mod model;
+pub mod program;
+
+mod clock;
+mod forward;
+mod pace;
+mod pool;
+mod realtime;
+mod ring;
+mod socket;

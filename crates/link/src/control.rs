@@ -1,0 +1,236 @@
+//! The program's JSON lines: docs/reference/processes.md, section dragstrip-link.
+
+use std::io::{BufRead, Write};
+use std::sync::mpsc::Receiver;
+
+use anyhow::{Context, Result, anyhow};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::both_ns;
+use crate::config::Config;
+use crate::forward::Remote;
+use crate::meter::Report;
+use crate::model::Pipeline;
+use crate::realtime::lock_memory;
+use crate::socket::Interface;
+
+/// The two directions of a running link.
+pub struct Link {
+    up: Remote,
+    down: Remote,
+    since_us: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "cmd", rename_all = "snake_case", deny_unknown_fields)]
+enum Command {
+    Configure(Config),
+    Passthrough {},
+    Stats {},
+    Quit {},
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Answer {
+    Ready {
+        ready: &'static str,
+        version: &'static str,
+        realtime: bool,
+    },
+    Configured {
+        config: Config,
+    },
+    Done {},
+    Stats {
+        since_us: u64,
+        up: Box<Report>,
+        down: Box<Report>,
+    },
+}
+
+#[derive(Serialize)]
+struct Line<T> {
+    ok: bool,
+    #[serde(flatten)]
+    rest: T,
+}
+
+#[derive(Serialize)]
+struct Failure {
+    error: String,
+}
+
+impl Link {
+    /// Starts forwarding between two interfaces, without delay.
+    pub fn start(client: &str, origin: &str, mtu: usize) -> Result<Self> {
+        let client = Interface::find(client)?;
+        let origin = Interface::find(origin)?;
+        let mut link = Self {
+            up: Remote::start("up", &client, &origin, mtu)?,
+            down: Remote::start("down", &origin, &client, mtu)?,
+            since_us: 0,
+        };
+        link.become_link(Pipeline::default(), Pipeline::default())?;
+        lock_memory();
+        Ok(link)
+    }
+
+    /// Answers commands until the input ends or `quit` comes.
+    pub fn serve(&mut self, input: impl BufRead, mut output: impl Write) -> Result<()> {
+        let ready = Answer::Ready {
+            ready: "dragstrip-link",
+            version: env!("CARGO_PKG_VERSION"),
+            realtime: self.up.realtime && self.down.realtime,
+        };
+        write_line(&mut output, &good(ready))?;
+        for line in input.lines() {
+            let line = line.context("cannot read stdin")?;
+            let command = serde_json::from_str(&line)
+                .map_err(|error| anyhow!("this line is not a command of dragstrip-link: {error}"));
+            if matches!(command, Ok(Command::Quit {})) {
+                return write_line(&mut output, &good(Answer::Done {}));
+            }
+            match command.and_then(|command| self.answer(command)) {
+                Ok(answer) => write_line(&mut output, &good(answer))?,
+                Err(error) => write_line(&mut output, &bad(&error))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, command: Command) -> Result<Answer> {
+        match command {
+            Command::Configure(config) => {
+                let config = config.understood()?;
+                self.become_link(config.up_pipeline(), config.down_pipeline())?;
+                Ok(Answer::Configured { config })
+            }
+            Command::Passthrough {} => {
+                self.become_link(Pipeline::default(), Pipeline::default())?;
+                Ok(Answer::Done {})
+            }
+            Command::Stats {} => {
+                let up = self.up.ask(|forwarder| forwarder.report());
+                let down = self.down.ask(|forwarder| forwarder.report());
+                Ok(Answer::Stats {
+                    since_us: self.since_us,
+                    up: Box::new(reply(&up)?),
+                    down: Box::new(reply(&down)?),
+                })
+            }
+            Command::Quit {} => Ok(Answer::Done {}),
+        }
+    }
+
+    /// Both directions change at one instant: packets that arrive after it meet the new link.
+    fn become_link(&mut self, up: Pipeline, down: Pipeline) -> Result<()> {
+        let (since_ns, since_realtime_ns) = both_ns();
+        let up = self
+            .up
+            .ask(move |forwarder| forwarder.configure(up, since_ns));
+        let down = self
+            .down
+            .ask(move |forwarder| forwarder.configure(down, since_ns));
+        reply(&up)?;
+        reply(&down)?;
+        self.since_us = since_realtime_ns / 1000;
+        Ok(())
+    }
+}
+
+fn reply<T>(receiver: &Receiver<T>) -> Result<T> {
+    receiver.recv().context("a forwarding thread has ended")
+}
+
+fn good<T: Serialize>(rest: T) -> Line<T> {
+    Line { ok: true, rest }
+}
+
+fn bad(error: &anyhow::Error) -> Line<Failure> {
+    Line {
+        ok: false,
+        rest: Failure {
+            error: format!("{error:#}"),
+        },
+    }
+}
+
+fn write_line(output: &mut impl Write, line: &impl Serialize) -> Result<()> {
+    let mut text = serde_json::to_string(line)?;
+    text.push('\n');
+    output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+        .context("cannot write stdout")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = r#"{"rate_mbps":null,"delay_ms":0,"loss":0,"queue_ms":null}"#;
+
+    fn error(line: &str) -> String {
+        match serde_json::from_str::<Command>(line) {
+            Err(error) => error.to_string(),
+            Ok(Command::Configure(config)) => config.understood().unwrap_err().to_string(),
+            Ok(_) => panic!("{line} was understood"),
+        }
+    }
+
+    fn configure(up: &str) -> String {
+        format!(r#"{{"cmd":"configure","seed":1,"up":{up},"down":{PLAIN}}}"#)
+    }
+
+    #[test]
+    fn understands_a_network_in_its_own_units() {
+        let up = r#"{"rate_mbps":1.4608,"delay_ms":37.5,"loss":0.017,"queue_ms":200}"#;
+        let Ok(Command::Configure(config)) = serde_json::from_str(&configure(up)) else {
+            panic!("not a command");
+        };
+        assert_eq!(config.understood().unwrap(), config);
+    }
+
+    #[test]
+    fn takes_every_seed() {
+        let line = configure(PLAIN).replace(":1,", &format!(":{},", u64::MAX));
+        assert!(matches!(
+            serde_json::from_str(&line),
+            Ok(Command::Configure(Config { seed: u64::MAX, .. }))
+        ));
+    }
+
+    #[test]
+    fn unknown_commands_and_fields_are_errors() {
+        assert!(error(r#"{"cmd":"reset"}"#).contains("unknown variant `reset`"));
+        assert!(error(r#"{"cmd":"stats","verbose":true}"#).contains("unknown field `verbose`"));
+        let up = PLAIN.replace("loss", "lose");
+        assert!(error(&configure(&up)).contains("unknown field `lose`"));
+        assert!(error("[]").contains("cmd"));
+    }
+
+    #[test]
+    fn a_missing_rate_is_not_taken_for_unlimited() {
+        let up = r#"{"delay_ms":0,"loss":0,"queue_ms":null}"#;
+        assert!(error(&configure(up)).contains("missing field `rate_mbps`"));
+    }
+
+    #[test]
+    fn values_without_sense_are_named() {
+        for (field, value) in [
+            ("rate_mbps", "0"),
+            ("delay_ms", "-1"),
+            ("loss", "1.01"),
+            ("queue_ms", "0"),
+        ] {
+            let mut up: serde_json::Value = serde_json::from_str(PLAIN).unwrap();
+            up[field] = serde_json::from_str(value).unwrap();
+            let said = error(&configure(&up.to_string()));
+            assert!(
+                said.starts_with(&format!("up.{field} is {value}")),
+                "{said}"
+            );
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! One direction of the link as a thread: frames in, the model's word, frames out.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::clock::{Arrivals, both_ns, monotonic_ns};
+use crate::meter::{Meter, Report};
+use crate::model::{Packet, Pipeline};
+use crate::pace::{Pace, Wait};
+use crate::pool::Pool;
+use crate::realtime::make_thread_realtime;
+use crate::ring::Ring;
+use crate::socket::{Interface, Outlet, Sent, VNET_HEADER};
+
+const ETHERNET_HEADER: usize = 14;
+const ETHERTYPE: usize = VNET_HEADER + 12;
+const IPV4: [u8; 2] = [0x08, 0x00];
+const IPV6: [u8; 2] = [0x86, 0xdd];
+/// Frames read before anything is sent.
+const BATCH: usize = 32;
+/// A frame the kernel has no room for is tried again after this time, and given up after that.
+const RETRY_NS: u64 = 50_000;
+const PATIENCE_NS: u64 = 100_000_000;
+/// While packets are inside, arrivals need no waking if none can be due within twice this time;
+/// but the ring is looked after this often.
+const LOOK_NS: u64 = 2_000_000;
+
+type Task = Box<dyn FnOnce(&mut Forwarder) + Send>;
+
+/// Forwards one direction. Lives in its own thread and is reached through a [`Remote`].
+pub struct Forwarder {
+    ring: Ring,
+    outlet: Outlet,
+    mailbox: Arc<Mailbox>,
+    tasks: Receiver<Task>,
+    arrivals: Arrivals,
+    pace: Pace,
+    pool: Pool,
+    pipeline: Pipeline,
+    meter: Meter,
+    since_ns: u64,
+    ring_drops: u64,
+    /// Packets whose time has come, in order.
+    outbox: VecDeque<Packet>,
+    retry_ns: Option<u64>,
+}
+
+/// Reaches a forwarding thread without ever holding it up.
+pub struct Remote {
+    tasks: Sender<Task>,
+    mailbox: Arc<Mailbox>,
+    pub realtime: bool,
+}
+
+struct Mailbox {
+    full: AtomicBool,
+    event: OwnedFd,
+}
+
+impl Remote {
+    /// Starts forwarding from one interface to the other.
+    pub fn start(name: &str, from: &Interface, to: &Interface, mtu: usize) -> Result<Self> {
+        // SAFETY: a plain system call; a good result is a descriptor nobody else owns.
+        let event = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        ensure!(
+            event >= 0,
+            "cannot make an eventfd: {}",
+            io::Error::last_os_error()
+        );
+        let mailbox = Arc::new(Mailbox {
+            full: AtomicBool::new(false),
+            event: unsafe { OwnedFd::from_raw_fd(event) },
+        });
+        let (tasks, receiver) = mpsc::channel();
+        let mut forwarder = Forwarder {
+            ring: Ring::open(from, mtu)?,
+            outlet: Outlet::open(to)?,
+            mailbox: mailbox.clone(),
+            tasks: receiver,
+            arrivals: Arrivals::default(),
+            pace: Pace::new(monotonic_ns()),
+            pool: Pool::default(),
+            pipeline: Pipeline::default(),
+            meter: Meter::default(),
+            since_ns: 0,
+            ring_drops: 0,
+            outbox: VecDeque::new(),
+            retry_ns: None,
+        };
+        let (started, realtime) = mpsc::channel();
+        let run = move || {
+            let _ = started.send(make_thread_realtime());
+            // A link with one direction would be worse than none: a panic, too, ends the program.
+            if let Ok(Err(error)) = catch_unwind(AssertUnwindSafe(|| forwarder.run())) {
+                eprintln!("dragstrip-link: {error:#}");
+            }
+            std::process::exit(1);
+        };
+        let thread = thread::Builder::new().name(name.to_owned());
+        thread.spawn(run).context("cannot start a thread")?;
+        let realtime = realtime
+            .recv()
+            .context("a forwarding thread ended at once")?;
+        Ok(Self {
+            tasks,
+            mailbox,
+            realtime,
+        })
+    }
+
+    /// Runs `task` in the forwarding thread; the answer comes through the channel.
+    pub fn ask<T: Send + 'static>(
+        &self,
+        task: impl FnOnce(&mut Forwarder) -> T + Send + 'static,
+    ) -> Receiver<T> {
+        let (answer, receiver) = mpsc::channel();
+        let task = move |forwarder: &mut Forwarder| drop(answer.send(task(forwarder)));
+        // Were the thread gone, the receiver would say so.
+        let _ = self.tasks.send(Box::new(task));
+        self.mailbox.full.store(true, Ordering::Release);
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: writes eight readable bytes.
+        unsafe { libc::write(self.mailbox.event.as_raw_fd(), one.as_ptr().cast(), 8) };
+        receiver
+    }
+}
+
+impl Forwarder {
+    /// Becomes another link at `since_ns`: what came before is dropped and forgotten.
+    pub fn configure(&mut self, pipeline: Pipeline, since_ns: u64) {
+        self.pipeline = pipeline;
+        self.meter = Meter::default();
+        self.since_ns = since_ns;
+        self.outbox.clear();
+        self.pool.release_all();
+        self.retry_ns = None;
+        self.ring.drops();
+        self.ring_drops = 0;
+    }
+
+    pub fn report(&mut self) -> Report {
+        self.ring_drops += self.ring.drops();
+        self.meter.report(self.ring_drops)
+    }
+
+    fn run(&mut self) -> Result<()> {
+        loop {
+            self.do_tasks();
+            self.receive();
+            self.send();
+            self.wait()?;
+        }
+    }
+
+    fn do_tasks(&mut self) {
+        if self.mailbox.full.swap(false, Ordering::Acquire) {
+            let mut count = [0u8; 8];
+            let event = self.mailbox.event.as_raw_fd();
+            // SAFETY: reads into eight writable bytes.
+            unsafe { libc::read(event, count.as_mut_ptr().cast(), 8) };
+            while let Ok(task) = self.tasks.try_recv() {
+                task(self);
+            }
+        }
+    }
+
+    fn receive(&mut self) {
+        if !self.ring.ready() {
+            return;
+        }
+        let (monotonic_ns, realtime_ns) = both_ns();
+        self.arrivals.synchronise(monotonic_ns, realtime_ns);
+        for _ in 0..BATCH {
+            if !self.receive_one() {
+                break;
+            }
+        }
+    }
+
+    /// Takes one frame into the model; false if there was none.
+    fn receive_one(&mut self) -> bool {
+        let taken = self.ring.take(|frame| {
+            let arrival_ns = self.arrivals.monotonic(frame.stamp_ns, monotonic_ns());
+            let length = frame.bytes.len() - VNET_HEADER;
+            if arrival_ns < self.since_ns || length < ETHERNET_HEADER {
+                return None;
+            }
+            let ethertype = &frame.bytes[ETHERTYPE..ETHERTYPE + 2];
+            if ethertype != IPV4 && ethertype != IPV6 {
+                self.outlet.send(frame.bytes);
+                return None;
+            }
+            let bytes = (length - ETHERNET_HEADER) as u32;
+            let index = self.meter.arrived(length, bytes);
+            let slot = self.pool.keep(frame.bytes);
+            Some(Packet::new(index, bytes, arrival_ns, slot))
+        });
+        if let Some(packet) = taken
+            .flatten()
+            .and_then(|packet| self.pipeline.take(packet))
+        {
+            self.leave(packet);
+        }
+        taken.is_some()
+    }
+
+    /// A packet comes out of the model.
+    fn leave(&mut self, packet: Packet) {
+        match packet.dropped {
+            None => self.outbox.push_back(packet),
+            Some(cause) => {
+                self.meter.dropped(&packet, cause);
+                self.pool.release(packet.slot);
+            }
+        }
+    }
+
+    fn send(&mut self) {
+        let mut now_ns = monotonic_ns();
+        if self.retry_ns.is_some_and(|retry_ns| now_ns < retry_ns) {
+            return;
+        }
+        self.retry_ns = None;
+        loop {
+            while let Some(packet) = self.pipeline.release(now_ns) {
+                self.leave(packet);
+            }
+            let Some(&packet) = self.outbox.front() else {
+                return;
+            };
+            let sent = self.outlet.send(self.pool.frame(packet.slot));
+            // Read after the call, so that nothing that happened in it is left out.
+            now_ns = monotonic_ns();
+            match sent {
+                Sent::Yes => self.meter.sent(&packet, now_ns),
+                Sent::Busy if now_ns < packet.at_ns + PATIENCE_NS => {
+                    self.retry_ns = Some(now_ns + RETRY_NS);
+                    return;
+                }
+                Sent::Busy | Sent::Refused => self.meter.refused(&packet),
+            }
+            self.outbox.pop_front();
+            self.pool.release(packet.slot);
+        }
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        let due_ns = self.retry_ns.or_else(|| self.pipeline.next_ns());
+        let now_ns = monotonic_ns();
+        if self.stirred() || due_ns.is_some_and(|due_ns| due_ns <= now_ns) {
+            return Ok(());
+        }
+        match self.pace.plan(now_ns, due_ns) {
+            Wait::Spin(until_ns) => {
+                let mut after_ns = now_ns;
+                while after_ns < until_ns && !self.stirred() {
+                    std::hint::spin_loop();
+                    after_ns = monotonic_ns();
+                }
+                self.pace.spun(after_ns - now_ns);
+            }
+            Wait::Sleep(Some(timeout_ns)) if self.pipeline.least_ns() >= 2 * LOOK_NS => {
+                let timeout_ns = timeout_ns.min(LOOK_NS);
+                if self.sleep(&[&self.mailbox.event], Some(timeout_ns)) {
+                    self.pace.slept(timeout_ns, monotonic_ns() - now_ns);
+                }
+            }
+            Wait::Sleep(timeout_ns) => {
+                let timed_out = self.sleep(&[&self.mailbox.event, self.ring.fd()], timeout_ns);
+                match timeout_ns.filter(|_| timed_out) {
+                    Some(timeout_ns) => self.pace.slept(timeout_ns, monotonic_ns() - now_ns),
+                    None => self.ring.check()?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn stirred(&self) -> bool {
+        self.ring.ready() || self.mailbox.full.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps until one of `watched` can be read; true if none could in time.
+    fn sleep(&self, watched: &[&OwnedFd], timeout_ns: Option<u64>) -> bool {
+        let mut polled = [libc::pollfd {
+            fd: -1, // ignored by poll
+            events: libc::POLLIN,
+            revents: 0,
+        }; 2];
+        for (poll, fd) in polled.iter_mut().zip(watched) {
+            poll.fd = fd.as_raw_fd();
+        }
+        let timeout = timeout_ns.map(|ns| libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+        });
+        let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
+        // SAFETY: `polled` and `timeout` outlive the call; no signal mask is given.
+        unsafe { libc::ppoll(polled.as_mut_ptr(), 2, timeout, ptr::null()) == 0 }
+    }
+}

@@ -1,0 +1,283 @@
+//! What one direction really did, by the actual clock and not by its configuration.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::model::{DropCause, Packet};
+
+/// The ends of a busy stretch are uncertain by tens of microseconds; a stretch must be long
+/// enough for that to stay below one per cent of it.
+const SHORTEST_STRETCH_NS: u64 = 5_000_000;
+
+/// One direction of the answer to `stats`, as `dragstrip.model.visit.DirectionReport`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    pub packets_in: u64,
+    pub bytes_in: u64,
+    pub packets_out: u64,
+    pub bytes_out: u64,
+    pub dropped_loss: u64,
+    pub dropped_queue: u64,
+    /// Packets the kernel refused to send, after retries.
+    pub send_failures: u64,
+    pub queued: u64,
+    pub largest_frame_bytes: u64,
+    pub ring_drops: u64,
+    pub queue_max_ms: f64,
+    pub busy_ms: f64,
+    pub busy_bytes: u64,
+    pub transit_min_ms: Option<f64>,
+    pub lateness_p50_us: Option<f64>,
+    pub lateness_p99_us: Option<f64>,
+    pub lateness_max_us: Option<f64>,
+}
+
+/// Counts packets as they come and go.
+pub struct Meter {
+    packets_in: u64,
+    bytes_in: u64,
+    packets_out: u64,
+    bytes_out: u64,
+    dropped_loss: u64,
+    dropped_queue: u64,
+    send_failures: u64,
+    largest_frame_bytes: u64,
+    queue_max_ns: u64,
+    transit_min_ns: u64,
+    busy: Busy,
+    lateness_ns: Histogram<u64>,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self {
+            packets_in: 0,
+            bytes_in: 0,
+            packets_out: 0,
+            bytes_out: 0,
+            dropped_loss: 0,
+            dropped_queue: 0,
+            send_failures: 0,
+            largest_frame_bytes: 0,
+            queue_max_ns: 0,
+            transit_min_ns: u64::MAX,
+            busy: Busy::default(),
+            lateness_ns: Histogram::new_with_max(3_600_000_000_000, 2)
+                .expect("an hour in ns at two digits is within hdrhistogram's bounds"),
+        }
+    }
+}
+
+impl Meter {
+    /// A packet came in; returns its index.
+    pub fn arrived(&mut self, frame_bytes: usize, packet_bytes: u32) -> u64 {
+        let index = self.packets_in;
+        self.packets_in += 1;
+        self.bytes_in += u64::from(packet_bytes);
+        self.largest_frame_bytes = self.largest_frame_bytes.max(frame_bytes as u64);
+        index
+    }
+
+    /// A packet was sent at `actual_ns`.
+    pub fn sent(&mut self, packet: &Packet, actual_ns: u64) {
+        self.packets_out += 1;
+        self.bytes_out += u64::from(packet.bytes);
+        let transit_ns = actual_ns.saturating_sub(packet.arrival_ns);
+        self.transit_min_ns = self.transit_min_ns.min(transit_ns);
+        let lateness_ns = actual_ns.saturating_sub(packet.at_ns);
+        self.lateness_ns.saturating_record(lateness_ns);
+        self.passed_bottleneck(packet, Some(actual_ns));
+    }
+
+    /// A packet was dropped by the model.
+    pub fn dropped(&mut self, packet: &Packet, cause: DropCause) {
+        match cause {
+            DropCause::Loss => self.dropped_loss += 1,
+            DropCause::Queue => self.dropped_queue += 1,
+        }
+        self.passed_bottleneck(packet, None);
+    }
+
+    /// The kernel would not send a packet.
+    pub fn refused(&mut self, packet: &Packet) {
+        self.send_failures += 1;
+        self.passed_bottleneck(packet, None);
+    }
+
+    pub fn report(&self, ring_drops: u64) -> Report {
+        let any_out = self.packets_out > 0;
+        let lateness_us = |ns: u64| any_out.then_some(ns as f64 / 1e3);
+        let gone = self.packets_out + self.dropped_loss + self.dropped_queue + self.send_failures;
+        let (busy_ns, busy_bytes) = self.busy.total();
+        Report {
+            packets_in: self.packets_in,
+            bytes_in: self.bytes_in,
+            packets_out: self.packets_out,
+            bytes_out: self.bytes_out,
+            dropped_loss: self.dropped_loss,
+            dropped_queue: self.dropped_queue,
+            send_failures: self.send_failures,
+            queued: self.packets_in - gone,
+            largest_frame_bytes: self.largest_frame_bytes,
+            ring_drops,
+            queue_max_ms: self.queue_max_ns as f64 / 1e6,
+            busy_ms: busy_ns as f64 / 1e6,
+            busy_bytes,
+            transit_min_ms: any_out.then_some(self.transit_min_ns as f64 / 1e6),
+            lateness_p50_us: lateness_us(self.lateness_ns.value_at_quantile(0.5)),
+            lateness_p99_us: lateness_us(self.lateness_ns.value_at_quantile(0.99)),
+            lateness_max_us: lateness_us(self.lateness_ns.max()),
+        }
+    }
+
+    fn passed_bottleneck(&mut self, packet: &Packet, sent_ns: Option<u64>) {
+        if let Some(waited_ns) = packet.waited_ns {
+            self.queue_max_ns = self.queue_max_ns.max(waited_ns);
+            self.busy.packet(packet.bytes, waited_ns > 0, sent_ns);
+        }
+    }
+}
+
+/// Back-to-back stretches of the bottleneck, from the departure of the first packet to that of
+/// the last: the time between them carried every packet but the first.
+#[derive(Default)]
+struct Busy {
+    ns: u64,
+    bytes: u64,
+    open: Option<Stretch>,
+}
+
+struct Stretch {
+    first_ns: u64,
+    last_ns: u64,
+    bytes: u64,
+    /// Bytes since `last_ns` of packets lost behind the bottleneck: they took their time too.
+    unseen_bytes: u64,
+}
+
+impl Busy {
+    fn packet(&mut self, bytes: u32, back_to_back: bool, sent_ns: Option<u64>) {
+        if !back_to_back {
+            (self.ns, self.bytes) = self.total();
+            self.open = None;
+        }
+        match (&mut self.open, sent_ns) {
+            (Some(stretch), Some(sent_ns)) => {
+                stretch.last_ns = sent_ns;
+                stretch.bytes += stretch.unseen_bytes + u64::from(bytes);
+                stretch.unseen_bytes = 0;
+            }
+            (Some(stretch), None) => stretch.unseen_bytes += u64::from(bytes),
+            (None, Some(sent_ns)) => {
+                self.open = Some(Stretch {
+                    first_ns: sent_ns,
+                    last_ns: sent_ns,
+                    bytes: 0,
+                    unseen_bytes: 0,
+                });
+            }
+            (None, None) => (),
+        }
+    }
+
+    /// Nanoseconds and bytes, the open stretch included.
+    fn total(&self) -> (u64, u64) {
+        let open = self.open.as_ref();
+        let long = |s: &&Stretch| s.last_ns - s.first_ns >= SHORTEST_STRETCH_NS;
+        open.filter(long).map_or((self.ns, self.bytes), |s| {
+            (self.ns + s.last_ns - s.first_ns, self.bytes + s.bytes)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A packet that left the bottleneck at `at_ns`, after waiting for it or not.
+    fn packet(at_ns: u64, waited_ns: u64) -> Packet {
+        Packet {
+            at_ns,
+            waited_ns: Some(waited_ns),
+            ..Packet::new(0, 1500, 0, 0)
+        }
+    }
+
+    fn sent(meter: &mut Meter, packet: &Packet, actual_ns: u64) {
+        meter.arrived(1514, packet.bytes);
+        meter.sent(packet, actual_ns);
+    }
+
+    fn lost(meter: &mut Meter, packet: &Packet) {
+        meter.arrived(1514, packet.bytes);
+        meter.dropped(packet, DropCause::Loss);
+    }
+
+    fn realised_mbps(meter: &Meter) -> f64 {
+        let report = meter.report(0);
+        report.busy_bytes as f64 * 8.0 / report.busy_ms / 1e3
+    }
+
+    #[test]
+    fn the_realised_rate_is_that_of_the_actual_departures() {
+        let mut meter = Meter::default();
+        for i in 0..100 {
+            // Told 12 Mbit/s, one packet a millisecond; really one every 1.25 ms.
+            sent(&mut meter, &packet(i * 1_000_000, i), i * 1_250_000);
+        }
+        assert!((realised_mbps(&meter) - 9.6).abs() < 1e-9);
+    }
+
+    #[test]
+    fn idle_time_between_stretches_does_not_count() {
+        let mut meter = Meter::default();
+        for stretch in 0..3 {
+            for i in 0..50 {
+                let at_ns = stretch * 1_000_000_000 + i * 1_000_000;
+                sent(&mut meter, &packet(at_ns, i), at_ns + 10_000);
+            }
+        }
+        let report = meter.report(0);
+        assert!((report.busy_ms - 3.0 * 49.0).abs() < 1e-9);
+        assert!((realised_mbps(&meter) - 12.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn packets_lost_behind_the_bottleneck_took_their_time_there() {
+        let mut meter = Meter::default();
+        for i in 0..100 {
+            let packet = packet(i * 1_000_000, i);
+            match i % 10 {
+                0 | 9 => lost(&mut meter, &packet),
+                _ => sent(&mut meter, &packet, packet.at_ns),
+            }
+        }
+        assert!((realised_mbps(&meter) - 12.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn losses_before_the_bottleneck_do_not_end_a_stretch() {
+        let mut meter = Meter::default();
+        for i in 0..100 {
+            sent(&mut meter, &packet(i * 1_000_000, i), i * 1_000_000);
+            lost(&mut meter, &Packet::new(0, 1500, 0, 0));
+        }
+        assert_eq!(meter.report(0).busy_ms, 99.0);
+    }
+
+    #[test]
+    fn stretches_too_short_to_time_are_left_out() {
+        let mut meter = Meter::default();
+        for i in 0..1000 {
+            sent(&mut meter, &packet(i * 1_000_000, i % 4), i * 1_000_000);
+        }
+        assert_eq!(meter.report(0).busy_ms, 0.0);
+    }
+
+    #[test]
+    fn a_report_of_nothing_has_no_times() {
+        let report = Meter::default().report(0);
+        assert_eq!(report.transit_min_ms, None);
+        assert_eq!(report.lateness_p99_us, None);
+    }
+}

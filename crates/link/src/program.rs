@@ -1,0 +1,103 @@
+//! The command line of `dragstrip-link`.
+
+use std::io;
+use std::process::ExitCode;
+use std::{mem, ptr, thread};
+
+use anyhow::{Context, Result};
+use lexopt::prelude::*;
+
+use crate::control::Link;
+
+const HELP: &str = "\
+Forwards Ethernet frames between two interfaces through an emulated link.
+
+Usage: dragstrip-link --client IFACE --origin IFACE [--mtu BYTES]
+
+  --client IFACE  interface towards the client; `up` goes from here
+  --origin IFACE  interface towards the origin; `down` goes from here
+  --mtu BYTES     longest expected packet, without Ethernet header [1500]
+
+Reads JSON commands (configure, passthrough, stats, quit) line by line on stdin and answers each
+on stdout: docs/reference/processes.md. Until it is configured it forwards without delay.";
+
+struct Arguments {
+    client: String,
+    origin: String,
+    mtu: usize,
+}
+
+/// Runs the program to its end. Exit code 0 on quit, end of input, SIGTERM or SIGINT; 1 if the
+/// link failed; 2 on wrong arguments.
+pub fn main() -> ExitCode {
+    let arguments = match parse(lexopt::Parser::from_env()) {
+        Ok(Some(arguments)) => arguments,
+        Ok(None) => return ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dragstrip-link: {error}; see dragstrip-link --help");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dragstrip-link: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    exit_on_signals()?;
+    let mut link = Link::start(&arguments.client, &arguments.origin, arguments.mtu)?;
+    link.serve(io::stdin().lock(), io::stdout().lock())
+}
+
+/// None if the question was only about help or version.
+fn parse(mut parser: lexopt::Parser) -> Result<Option<Arguments>, lexopt::Error> {
+    let (mut client, mut origin, mut mtu) = (None, None, 1500);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("client") => client = Some(parser.value()?.string()?),
+            Long("origin") => origin = Some(parser.value()?.string()?),
+            Long("mtu") => mtu = parser.value()?.parse()?,
+            Long("help") | Short('h') => {
+                println!("{HELP}");
+                return Ok(None);
+            }
+            Long("version") | Short('V') => {
+                println!("dragstrip-link {}", env!("CARGO_PKG_VERSION"));
+                return Ok(None);
+            }
+            _ => return Err(argument.unexpected()),
+        }
+    }
+    Ok(Some(Arguments {
+        client: client.ok_or("--client IFACE is missing")?,
+        origin: origin.ok_or("--origin IFACE is missing")?,
+        mtu,
+    }))
+}
+
+/// The kernel takes back all that the link holds, so a signal only has to end the process.
+/// Call before any other thread starts: they inherit the mask.
+fn exit_on_signals() -> Result<()> {
+    // SAFETY: `signals` is initialised by sigemptyset before it is used.
+    let signals = unsafe {
+        let mut signals: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&mut signals);
+        libc::sigaddset(&mut signals, libc::SIGTERM);
+        libc::sigaddset(&mut signals, libc::SIGINT);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &signals, ptr::null_mut());
+        signals
+    };
+    let wait = move || {
+        let mut signal = 0;
+        // SAFETY: both pointers are valid for the whole call.
+        unsafe { libc::sigwait(&signals, &mut signal) };
+        std::process::exit(0);
+    };
+    let thread = thread::Builder::new().name("signals".to_owned());
+    thread.spawn(wait).context("cannot start a thread")?;
+    Ok(())
+}
