@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Annotated
 
@@ -12,10 +13,12 @@ from msgspec import Struct
 from rich.console import Console
 
 from dragstrip.browsers.chromium import browser_version
+from dragstrip.model.thresholds import Thresholds
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.programs import program
 from dragstrip.testbed.testbed import testbed
 from dragstrip.testbed.workspace import sweep
+from dragstrip.visit.host import HostMeter
 
 _PACKAGES = {
     "ip": "iproute2",
@@ -25,6 +28,7 @@ _PACKAGES = {
     "setpriv": "util-linux",
 }
 CANNOT_RUN = 3
+_STEAL_SAMPLE_S = 1.0
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -64,6 +68,7 @@ def _examine() -> Iterator[Finding]:
     yield _attempt("browser", browser_version)
     yield _attempt("link program", lambda: program("dragstrip-link"))
     yield _attempt("origin program", lambda: program("dragstrip-origin"))
+    yield _steal()
     stale = sweep()
     yield Finding(what="stale testbeds", good=True, found=f"{len(stale)} removed")
     yield from _try_testbed()
@@ -82,6 +87,19 @@ def _attempt(what: str, look: Callable[[], str]) -> Finding:
         return Finding(what=what, good=True, found=look())
     except TestbedError as error:
         return Finding(what=what, good=False, mend=str(error))
+
+
+def _steal() -> Finding:
+    meter = HostMeter()
+    time.sleep(_STEAL_SAMPLE_S)
+    share, limit = meter.report().steal_share, Thresholds().steal_share
+    return Finding(
+        what="host",
+        good=share <= limit,
+        needed=False,
+        found=f"{share:.1%} of the CPU time stolen by the hypervisor just now",
+        mend=f"above {limit:.0%} visits are judged overloaded; try again when the host is quiet",
+    )
 
 
 def _try_testbed() -> Iterator[Finding]:
