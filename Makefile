@@ -20,12 +20,13 @@ check: build  ## format, lint, types, import direction
 	$(RUN) mypy
 	$(RUN) lint-imports --no-cache
 
-bench: build  ## measurements; results go to bench/results
+bench: build  ## measurements of this machine; needs a quiet one
+	$(RUN) python bench/handshake.py
 	$(RUN) python bench/visits.py
 
 build: setup
-	@cargo build --quiet --release --locked
-	@$(UV) sync --quiet --frozen
+	cargo build --release --locked
+	$(UV) sync --quiet --frozen
 
 setup:
 	@scripts/setup

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from conftest import NETWORK
-from dragstrip.browsers.load import fresh_tab
+from conftest import CLIENT, NETWORK
+from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.model.network import Network
 from dragstrip.visit.har import har
 
@@ -54,16 +54,13 @@ def test_total_loss_is_an_outcome_and_a_valid_one(track, stack):
     assert visit.reasons == ()
 
 
-def test_the_har_names_protocol_timings_and_sizes_of_every_request(track, tmp_path):
+def test_the_har_names_protocol_timings_and_sizes_of_every_request(track):
     page = track.page("12x3KB", hosts=4)
     track.bed.origin.serve(page)
-    from dragstrip.browsers.load import load
-    from dragstrip.model.study import Client
-
     browser = track.browser("h3")
-    with fresh_tab(browser, Client()) as session:
+    with fresh_tab(browser, CLIENT) as session:
         track.bed.link.configure(NETWORK, 1)
-        loaded = load(browser, session, page.url, Client())
+        loaded = load(browser, session, page.url, CLIENT)
         track.bed.link.passthrough()
     visit = track.visit("h3", page)
     archive = json.loads(json.dumps(har(visit, loaded, page.url, "Chromium 156")))

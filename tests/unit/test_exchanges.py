@@ -1,0 +1,110 @@
+"""CDP events, as a browser sends them, become requests with times since timeOrigin."""
+
+from typing import Any
+
+import pytest
+
+from dragstrip.browsers.cdp import Event
+from dragstrip.browsers.exchanges import exchanges
+
+ORIGIN_S = 100.0
+
+
+def event(method: str, **params: Any) -> Event:
+    return Event(f"Network.{method}", {"requestId": "1", **params}, "session")
+
+
+def sent(url: str, at_s: float, **more: Any) -> Event:
+    request = {"url": url, "method": "GET", "headers": {"Accept": "*/*"}, "initialPriority": "High"}
+    return event("requestWillBeSent", request=request, timestamp=at_s, type="Script", **more)
+
+
+def response(protocol: str = "h2", **more: Any) -> dict[str, Any]:
+    timing = {"requestTime": 100.05, "dnsStart": -1, "dnsEnd": -1, "connectStart": 1, "sslStart": 3}
+    timing |= {"connectEnd": 6, "sendStart": 7, "sendEnd": 8, "receiveHeadersStart": 20}
+    return {
+        "status": 200,
+        "statusText": "OK",
+        "protocol": protocol,
+        "mimeType": "text/javascript",
+        "headers": {"Set-Cookie": "a=1\nb=2"},
+        "connectionId": 7,
+        "connectionReused": False,
+        "remoteIPAddress": "[10.0.0.1]",
+        "timing": timing,
+        **more,
+    }
+
+
+def test_a_request_has_its_phases_since_time_origin():
+    (exchange,) = exchanges(
+        [
+            sent("https://a.test/x.js", 100.04, initiator={"url": "https://a.test/"}),
+            event("responseReceived", response=response(), timestamp=100.08),
+            event("loadingFinished", timestamp=100.1, encodedDataLength=1234),
+        ],
+        ORIGIN_S,
+    )
+    request = exchange.request
+    assert (request.protocol, request.status, request.wire_bytes) == ("h2", 200, 1234)
+    assert request.initiator == "https://a.test/"
+    assert request.start_ms == pytest.approx(40)
+    assert request.dns_start_ms is None
+    assert request.connect_start_ms == pytest.approx(51)
+    assert request.tls_start_ms == pytest.approx(53)
+    assert request.connect_end_ms == pytest.approx(56)
+    assert request.send_start_ms == pytest.approx(57)
+    assert request.response_start_ms == pytest.approx(70)
+    assert request.end_ms == pytest.approx(100)
+    assert exchange.response_headers == (("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"))
+
+
+def test_a_redirect_reuses_the_id_and_becomes_two_requests():
+    first, second = exchanges(
+        [
+            sent("https://a.test/old", 100.0),
+            sent(
+                "https://a.test/new",
+                100.2,
+                redirectResponse=response(status=301, encodedDataLength=99),
+            ),
+            event("responseReceived", response=response("h3"), timestamp=100.3),
+            event("loadingFinished", timestamp=100.4, encodedDataLength=500),
+        ],
+        ORIGIN_S,
+    )
+    assert (first.request.status, first.request.wire_bytes) == (301, 99)
+    assert first.request.end_ms == pytest.approx(200)
+    assert (second.request.url, second.request.protocol) == ("https://a.test/new", "h3")
+
+
+def test_a_failure_keeps_its_reason_and_the_bytes_that_came():
+    (exchange,) = exchanges(
+        [
+            sent("https://a.test/x", 100.0),
+            event("responseReceived", response=response(), timestamp=100.1),
+            event("dataReceived", encodedDataLength=10, timestamp=100.2),
+            event("dataReceived", encodedDataLength=30, timestamp=100.2),
+            event("loadingFailed", errorText="net::ERR_CONNECTION_RESET", timestamp=100.3),
+        ],
+        ORIGIN_S,
+    )
+    assert exchange.request.error == "net::ERR_CONNECTION_RESET"
+    assert exchange.request.wire_bytes == 40
+
+
+def test_an_answer_from_the_cache_is_known_as_such():
+    (exchange,) = exchanges(
+        [
+            sent("https://a.test/x", 100.0),
+            event("requestServedFromCache"),
+            event("responseReceived", response=response(), timestamp=100.1),
+        ],
+        ORIGIN_S,
+    )
+    assert exchange.request.from_cache
+
+
+def test_what_is_not_on_the_network_is_no_request():
+    assert exchanges([sent("data:image/png;base64,AAAA", 100.0)], ORIGIN_S) == ()
+    assert exchanges([event("loadingFinished", timestamp=1.0, encodedDataLength=1)], ORIGIN_S) == ()
