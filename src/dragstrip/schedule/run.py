@@ -1,6 +1,5 @@
 """Runs a study block by block, from wherever an earlier run stopped."""
 
-import contextlib
 from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
@@ -10,10 +9,11 @@ from dragstrip.browsers.load import Load
 from dragstrip.model.study import Block, Study
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.lab import Lab, lab
+from dragstrip.schedule.lab import lab
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.visit.block_checks import uneven_misses
 from dragstrip.visit.drive import Plan
+from dragstrip.visit.host import await_quiet
 
 _BROWSER_CRASHES = 3
 
@@ -85,25 +85,21 @@ def run(study: Study, done: Iterable[Visit], keep: Keep) -> None:
     schedule = Schedule(study, done)
     tasks = schedule.tasks()
     task = next(tasks, None)
-    crashes = 0
+    broken = 0
     while task:
-        with contextlib.suppress(_Restart), lab(study) as place:
-            while task:
-                try:
+        try:
+            with lab(study) as place:
+                while task:
+                    if task.attempt and task.stack == task.block.order[0]:
+                        await_quiet(Thresholds())  # a busy host is why most blocks are rerun
                     visit, load = place.visit(_plan(study, task))
-                except CdpError as error:
-                    crashes += 1
-                    if crashes == _BROWSER_CRASHES:
-                        raise TestbedError(f"the browser broke {crashes} times: {error}") from error
-                    raise _Restart from error
-                keep(visit, load)
-                schedule.add(visit)
-                crashes = 0
-                task = next(tasks, None)
-
-
-class _Restart(Exception):
-    """Leaves the lab, to come back to a fresh one."""
+                    keep(visit, load)
+                    schedule.add(visit)
+                    broken, task = 0, next(tasks, None)
+        except CdpError as error:
+            broken += 1
+            if broken == _BROWSER_CRASHES:
+                raise TestbedError(f"the browser broke {broken} times: {error}") from error
 
 
 def _plan(study: Study, task: Task) -> Plan:
@@ -116,6 +112,3 @@ def _plan(study: Study, task: Task) -> Plan:
         client=study.client,
         thresholds=Thresholds(),
     )
-
-
-__all__ = ["Keep", "Lab", "Schedule", "Task", "run"]

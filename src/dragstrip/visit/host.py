@@ -3,7 +3,11 @@
 import time
 from pathlib import Path
 
+from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import HostReport
+
+_PATIENCE_S = 30.0
+_SAMPLE_S = 1.0
 
 
 class HostMeter:
@@ -22,6 +26,19 @@ class HostMeter:
             busy_share=1 - (idle + iowait) / total,
             steal_share=steal / total,
         )
+
+
+def await_quiet(limits: Thresholds) -> None:
+    """Wait, at most `_PATIENCE_S`, until the hypervisor lets the machine be.
+
+    Time is stolen in bursts of seconds to minutes; a rerun in the middle of one is wasted.
+    """
+    deadline = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline:
+        meter = HostMeter()
+        time.sleep(_SAMPLE_S)
+        if meter.report().steal_share <= limits.steal_share:
+            return
 
 
 def _cpu_ticks() -> list[int]:
