@@ -1,5 +1,6 @@
 """A testbed with one browser per protocol, shared by the tests of this folder."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -20,11 +21,12 @@ from dragstrip.pages.synth import synth
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.visit.drive import Plan, visit
+from dragstrip.visit.host import await_quiet
 
 NETWORK = Network.parse("10mbit/10mbit/10ms/0%/200ms")
 CLIENT = Client(timeout_s=20)
-_QUIET_ENOUGH = Thresholds(lateness_p99_ms=50, steal_share=1)
-"""Tests run on busy machines; whether the host keeps up is not their question."""
+_LIMITS = Thresholds(steal_share=1)
+_PATIENCE_S = 240
 
 
 class Track:
@@ -35,6 +37,7 @@ class Track:
         self.folder = folder
         self._resources = resources
         self._browsers: dict[tuple[str, tuple[str, ...]], Chromium] = {}
+        self._patient_until = time.monotonic() + _PATIENCE_S
 
     def browser(self, protocol: Protocol, *flags: str) -> Chromium:
         key = (protocol, flags)
@@ -58,6 +61,7 @@ class Track:
         serve: bool = True,
         bed: Testbed | None = None,
     ) -> Visit:
+        """A visit while the host kept up; skips if it never did, for no lie shows then."""
         if serve:
             self.bed.origin.serve(page)
         block = Block(page=page.name, network=network.name, index=0, seed=7, order=(stack,))
@@ -68,10 +72,16 @@ class Track:
             network=network,
             stack=find_stack(stack),
             client=CLIENT,
-            thresholds=_QUIET_ENOUGH,
+            thresholds=_LIMITS,
         )
         used = browser or self.browser(plan.stack.protocol)
-        return visit(bed or self.bed, used, plan)[0]
+        made = visit(bed or self.bed, used, plan)[0]
+        while "overloaded" in made.verdict:
+            if time.monotonic() > self._patient_until:
+                pytest.skip(f"this machine is too busy: {made.reasons[-1].detail}")
+            await_quiet(Thresholds())
+            made = visit(bed or self.bed, used, plan)[0]
+        return made
 
 
 class LyingLink:

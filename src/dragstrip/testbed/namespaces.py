@@ -20,7 +20,7 @@ from dragstrip.testbed.errors import TestbedError
 
 Where = Literal["client", "link", "origin"]
 
-_UNSHARE = "--mount --pid --fork --kill-child --mount-proc --propagation private --".split()
+_UNSHARE = "--mount --net --pid --fork --kill-child --mount-proc --propagation private --".split()
 _KEEP = """
 set -e
 mount -t tmpfs tmpfs /run
