@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from importlib import resources
 from typing import Any
 
 import msgspec
@@ -22,13 +23,7 @@ _READ_TIMINGS = """JSON.stringify({
 })"""
 
 
-_PIN_RANDOM = """{
-  let state = 0x2545f491;  // xorshift32 (Marsaglia 2003), the same in every document
-  Math.random = () => {
-    state ^= state << 13; state ^= state >>> 17; state ^= state << 5;
-    return (state >>> 0) / 4294967296;
-  };
-}"""
+_PIN_RANDOM = resources.files("dragstrip.browsers").joinpath("pin_random.js").read_text()
 
 
 class Navigation(Struct, frozen=True, kw_only=True):

@@ -18,8 +18,8 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     device_scale: float = 1.0
     start: str = "fresh context"
     pin_random: bool = True
-    """Math.random gives the same numbers in every visit, so that a page which draws lots (for an
-    experiment, an advertisement) draws the same for every stack."""
+    """Math.random and crypto.getRandomValues give the same numbers in every visit, so that a page
+    which draws lots (for an experiment, an advertisement) draws the same for every stack."""
     timeout_s: float = 180.0
     """A load that has not fired its load event by then is censored at this limit."""
     quiet_ms: float = 100.0
