@@ -5,6 +5,7 @@ timeOrigin), so they can be drawn on one axis. `t_*_us` are microseconds of the 
 (CLOCK_REALTIME), shared by browser, link and origin.
 """
 
+import re
 from typing import Literal
 
 from msgspec import Struct, field
@@ -24,6 +25,11 @@ ReasonCode = Literal[
     "warm",  # a first visit used resumed connections or cached answers
     "stack-drift",  # browser and origin disagree, or the stack was not what it claims
 ]
+
+
+def address(url: str) -> str:
+    """The URL without query and path parameters (RFC 3986 section 3.3), which are often random."""
+    return re.split("[?;]", url, maxsplit=1)[0]
 
 
 class Reason(Struct, frozen=True):
@@ -69,6 +75,10 @@ class Request(Struct, frozen=True, kw_only=True):
     response_start_ms: float | None = None
     end_ms: float | None = None
 
+    @property
+    def address(self) -> str:
+        return address(self.url)
+
 
 class Served(Struct, frozen=True, kw_only=True):
     """One line of the origin's request log."""
@@ -94,8 +104,7 @@ class Served(Struct, frozen=True, kw_only=True):
 
     @property
     def address(self) -> str:
-        """The URL without its query, which is often random."""
-        return self.url.partition("?")[0]
+        return address(self.url)
 
 
 class Connection(Struct, frozen=True, kw_only=True):

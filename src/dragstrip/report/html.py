@@ -15,6 +15,7 @@ from dragstrip.report import palette, words
 from dragstrip.report.answer import Answer, answer
 from dragstrip.report.cells import Cell, cells
 from dragstrip.report.evidence import SHOWN_VISITS, Evidence, evidence
+from dragstrip.report.fidelity import fidelity
 from dragstrip.report.figures import Spec, load_times
 from dragstrip.report.waterfall import waterfall
 from dragstrip.results.capsule import Capsule
@@ -65,6 +66,7 @@ def page(capsule: Capsule, visits: Sequence[Visit]) -> str:
         study=study,
         drawings=drawings,
         evidence=found,
+        fidelity=fidelity(study, visits),
         blocks=list(islice(study.blocks(), SHOWN_VISITS)),
         vega=_vega() if any(d.figure for d in drawings) else None,
     )
