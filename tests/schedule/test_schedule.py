@@ -75,7 +75,17 @@ def test_a_block_that_stays_invalid_is_given_up_after_its_reruns():
     visits = play(made.study(), [], bad={(first.id, attempt, "h1") for attempt in range(9)})
     attempts = {v.attempt for v in visits if v.block == first.id}
     assert attempts == {0, 1, 2, 3}
-    assert Schedule(made.study(), visits).blocks_left() == 0
+    assert Schedule(made.study(), visits).visits_left() == 0
+
+
+def test_what_is_left_grows_by_a_block_when_one_turns_out_invalid():
+    schedule = Schedule(made.study(), [])
+    tasks = schedule.tasks()
+    seen = []
+    for valid in (True, True, False, True):
+        seen.append(schedule.visits_left())
+        schedule.add(visit_for(next(tasks), valid=valid))
+    assert [*seen, schedule.visits_left()] == [9, 8, 7, 9, 8]
 
 
 def test_misses_that_differ_between_stacks_rerun_the_block():

@@ -19,7 +19,7 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare import compare
 from dragstrip.results.manifest import Manifest, Start
 from dragstrip.results.summary import summarise
-from dragstrip.schedule.run import run
+from dragstrip.schedule.run import Schedule, run
 from dragstrip.visit.har import har
 
 ALLOWED_INVALID_BLOCKS = 0.05
@@ -84,7 +84,6 @@ def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) 
 
 @contextmanager
 def _progress(study: Study, done: list[Visit]) -> Iterator["_Shown"]:
-    total = study.runs * len(study.pages) * len(study.networks) * len(study.stacks)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -93,19 +92,27 @@ def _progress(study: Study, done: list[Visit]) -> Iterator["_Shown"]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _Shown(bar, total, done)
+        yield _Shown(bar, Schedule(study, done), len(done))
 
 
 class _Shown:
-    """Counts valid visits; a block that is rerun makes the total grow."""
+    """Counts visits; a block that must be rerun makes the total grow."""
 
-    def __init__(self, bar: Progress, total: int, done: list[Visit]) -> None:
+    def __init__(self, bar: Progress, schedule: Schedule, made: int) -> None:
         self._bar = bar
-        self._task = bar.add_task("starting", total=total, completed=len(done))
+        self._schedule = schedule
+        self._made = made
+        total = made + schedule.visits_left()
+        self._task = bar.add_task("starting", total=total, completed=made)
 
     def __call__(self, visit: Visit) -> None:
+        self._made += 1
+        self._schedule.add(visit)
         took = f"{visit.plt_ms:.0f} ms" if visit.plt_ms is not None else visit.outcome
         verdict = "" if visit.valid else f" [red]{visit.verdict}[/red]"
         self._bar.update(
-            self._task, advance=1, description=f"{visit.page} {visit.stack} {took}{verdict}"
+            self._task,
+            completed=self._made,
+            total=self._made + self._schedule.visits_left(),
+            description=f"{visit.page} {visit.stack} {took}{verdict}",
         )

@@ -47,33 +47,33 @@ class Schedule:
         Lazy: each task must be added (see `add`) before the next one is asked for.
         """
         for block in self._study.blocks():
-            for attempt in range(self._study.reruns + 1):
-                for stack in block.order:
-                    if stack not in self._made(block, attempt):
-                        yield Task(block=block, attempt=attempt, stack=stack)
-                if self._valid(block, attempt):
-                    break
+            while (attempt := self._open_attempt(block)) is not None:
+                made = self._made(block, attempt)
+                stack = next(s for s in block.order if s not in made)
+                yield Task(block=block, attempt=attempt, stack=stack)
 
-    def blocks_left(self) -> int:
-        """Blocks without a valid or final attempt: the least number still to run."""
-        return sum(not self._settled(block) for block in self._study.blocks())
+    def visits_left(self) -> int:
+        """Visits still to be made if none of them turns out invalid."""
+        left = 0
+        for block in self._study.blocks():
+            attempt = self._open_attempt(block)
+            if attempt is not None:
+                left += len(block.order) - len(self._made(block, attempt))
+        return left
+
+    def _open_attempt(self, block: Block) -> int | None:
+        """The attempt that still lacks visits; None if the block is valid or given up."""
+        for attempt in range(self._study.reruns + 1):
+            visits = self._made(block, attempt)
+            if any(stack not in visits for stack in block.order):
+                return attempt
+            made = list(visits.values())
+            if all(v.valid for v in made) and not uneven_misses(made):
+                return None
+        return None
 
     def _made(self, block: Block, attempt: int) -> dict[str, Visit]:
         return self._visits.get((block.id, attempt), {})
-
-    def _valid(self, block: Block, attempt: int) -> bool:
-        visits = self._made(block, attempt)
-        return (
-            set(visits) >= set(block.order)
-            and all(v.valid for v in visits.values())
-            and not uneven_misses(list(visits.values()))
-        )
-
-    def _settled(self, block: Block) -> bool:
-        last = self._study.reruns
-        return any(self._valid(block, a) for a in range(last + 1)) or (
-            set(self._made(block, last)) >= set(block.order)
-        )
 
 
 def run(study: Study, done: Iterable[Visit], keep: Keep) -> None:
