@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from packaging.tags import sys_tags
 
 PROGRAMS = ("dragstrip-link", "dragstrip-origin")
 
@@ -19,7 +20,8 @@ class CargoHook(BuildHookInterface):  # type: ignore[type-arg]
         subprocess.run(["cargo", "build", "--release", "--locked"], cwd=self.root, check=True)
         target = Path(self.root) / "target" / "release"
         build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+        # The programs need a platform, but no particular Python.
+        build_data["tag"] = f"py3-none-{next(sys_tags()).platform}"
         build_data["force_include"] = {
             str(target / program): f"dragstrip/_bin/{program}" for program in PROGRAMS
         }
