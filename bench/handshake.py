@@ -16,7 +16,7 @@ from pathlib import Path
 from dragstrip.model.network import Network
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.run import run
+from dragstrip.schedule.run import Schedule, run
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
 
@@ -42,7 +42,7 @@ def main() -> None:
             client=Client(),
             cache=Path(cache),
         )
-        run(study, [], lambda visit, _: visits.append(visit))
+        run(Schedule(study, []), lambda visit, _: visits.append(visit))
     valid = [v for v in visits if v.valid]
     print(f"{len(visits)} visits, {len(valid)} valid; one-object page; medians of valid visits")
     print(f"stack  expected  at {LONG_MS:g} ms   min     max    round trips  computing  before it")

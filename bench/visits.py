@@ -13,7 +13,7 @@ from msgspec import structs
 
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.run import run
+from dragstrip.schedule.run import Schedule, run
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 
@@ -33,7 +33,7 @@ def main() -> None:
             cache=Path(cache),
         )
         started = time.monotonic()
-        run(study, [], lambda visit, _: visits.append(visit))
+        run(Schedule(study, []), lambda visit, _: visits.append(visit))
         wall_s = time.monotonic() - started
     print(
         f"{page} over {network}: {len(visits)} visits in {wall_s:.1f} s, start included: ", end=""

@@ -7,7 +7,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-STAYED_INVALID = 4
+from dragstrip.cli import exits
 
 
 def main() -> int:
@@ -22,7 +22,7 @@ def main() -> int:
     if report.exists() and opener and screen:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.Popen([opener, str(report)], **quiet)
-    if code == STAYED_INVALID:
+    if code == exits.STAYED_INVALID:
         print("Some blocks stayed invalid: this machine is busy. The report says which and why.")
         return 0
     return code

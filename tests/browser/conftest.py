@@ -99,7 +99,11 @@ class LyingLink:
 
 def lying(bed: Testbed, **down: object) -> Testbed:
     """The same testbed with a link whose downstream is not what was asked for."""
-    return replace(bed, link=LyingLink(bed, lambda network: network.with_down(**down)))
+
+    def lie(network: Network) -> Network:
+        return structs.replace(network, down=structs.replace(network.down, **down))
+
+    return replace(bed, link=LyingLink(bed, lie))
 
 
 @contextmanager

@@ -51,7 +51,8 @@ def drawn(study: Study, visits: list[Visit], folder: Path) -> str:
     with Capsule.create(folder, simulate.manifest(study)) as capsule:
         for visit in visits:
             capsule.append(visit)
-    return build(folder).read_text(encoding="utf-8")
+    opened = Capsule.open(folder)
+    return build(opened, list(opened.visits())).read_text(encoding="utf-8")
 
 
 class Words(HTMLParser):

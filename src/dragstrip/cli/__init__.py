@@ -5,12 +5,9 @@ import sys
 import typer
 
 from dragstrip.browsers.cdp import CdpError
-from dragstrip.cli import doctor, known, page, race, report, run
+from dragstrip.cli import doctor, exits, known, page, race, report, run
 from dragstrip.model.errors import InputError
 from dragstrip.testbed.errors import TestbedError
-
-DONE, WRONG_INPUT, NO_TESTBED = 0, 2, 3
-_INTERRUPTED = 130
 
 app = typer.Typer(
     name="dragstrip",
@@ -30,15 +27,15 @@ app.command()(doctor.doctor)
 def main() -> None:
     """Entry point of the `dragstrip` program; every foreseen error is one line."""
     try:
-        code = app(standalone_mode=False) or DONE
+        code = app(standalone_mode=False) or exits.DONE
     except typer.TyperException as error:
-        _fail(" ".join(error.format_message().split()), WRONG_INPUT)
+        _fail(" ".join(error.format_message().split()), exits.WRONG_INPUT)
     except InputError as error:
-        _fail(str(error), WRONG_INPUT)
+        _fail(str(error), exits.WRONG_INPUT)
     except (TestbedError, CdpError) as error:
-        _fail(f"{error} (`dragstrip doctor` says what this machine lacks)", NO_TESTBED)
-    if code == _INTERRUPTED:
-        _fail("interrupted; the same command with this --out resumes it", _INTERRUPTED)
+        _fail(f"{error} (`dragstrip doctor` says what this machine lacks)", exits.NO_TESTBED)
+    if code == exits.INTERRUPTED:
+        _fail("interrupted; the same command with this --out resumes it", exits.INTERRUPTED)
     sys.exit(code)
 
 

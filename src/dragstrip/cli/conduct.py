@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from dragstrip.browsers.chromium import browser_version
 from dragstrip.browsers.load import Load
+from dragstrip.cli import exits
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.report.terminal import render
@@ -23,7 +24,6 @@ from dragstrip.schedule.run import Schedule, run
 from dragstrip.visit.har import har
 
 ALLOWED_INVALID_BLOCKS = 0.05
-STAYED_INVALID = 4
 
 
 def conduct(study: Study, out: Path, *, as_json: bool) -> int:
@@ -34,15 +34,15 @@ def conduct(study: Study, out: Path, *, as_json: bool) -> int:
     browser = browser_version()
     start = Start.here(browser_version=browser, command=tuple(sys.argv))
     with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
-        done = list(capsule.visits())
-        with _progress(study, done) as shown:
+        schedule = Schedule(study, capsule.visits())
+        with _progress(schedule) as shown:
 
             def keep(visit: Visit, load: Load) -> None:
                 _write_har(out, study, visit, load, browser)
                 capsule.append(visit)
                 shown(visit)
 
-            run(study, done, keep)
+            run(schedule, keep)
         capsule.finish()
     return present(out, as_json=as_json)
 
@@ -56,8 +56,8 @@ def present(out: Path, *, as_json: bool) -> int:
     capsule = Capsule.open(out)
     study = capsule.manifest.study
     visits = list(capsule.visits())
-    write(out)
-    report = build(out)
+    write(out, visits)
+    report = build(capsule, visits)
     comparisons = compare(study, visits)
     if as_json:
         summary = summarise(study.name, visits, comparisons)
@@ -71,19 +71,19 @@ def present(out: Path, *, as_json: bool) -> int:
 def _exit_code(study: Study, visits: list[Visit]) -> int:
     blocks = trials(visits, [s.name for s in study.stacks])
     invalid = sum(not b.counts for b in blocks)
-    return STAYED_INVALID if invalid > ALLOWED_INVALID_BLOCKS * len(blocks) else 0
+    return exits.STAYED_INVALID if invalid > ALLOWED_INVALID_BLOCKS * len(blocks) else exits.DONE
 
 
 def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) -> None:
     folder = out / "har"
     folder.mkdir(exist_ok=True)
-    name = f"{visit.block}|{visit.stack}|{visit.attempt}".replace("/", "_").replace("|", "-")
+    name = visit.id.replace("/", "_").replace("|", "-")
     archive = har(visit, load, study.page(visit.page).url, browser)
     (folder / f"{name}.har").write_bytes(msgspec.json.encode(archive))
 
 
 @contextmanager
-def _progress(study: Study, done: list[Visit]) -> Iterator["_Shown"]:
+def _progress(schedule: Schedule) -> Iterator["_Shown"]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -92,27 +92,26 @@ def _progress(study: Study, done: list[Visit]) -> Iterator["_Shown"]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _Shown(bar, Schedule(study, done), len(done))
+        yield _Shown(bar, schedule)
 
 
 class _Shown:
     """Counts visits; a block that must be rerun makes the total grow."""
 
-    def __init__(self, bar: Progress, schedule: Schedule, made: int) -> None:
+    def __init__(self, bar: Progress, schedule: Schedule) -> None:
         self._bar = bar
         self._schedule = schedule
-        self._made = made
+        made = schedule.visits_made()
         total = made + schedule.visits_left()
         self._task = bar.add_task("starting", total=total, completed=made)
 
     def __call__(self, visit: Visit) -> None:
-        self._made += 1
-        self._schedule.add(visit)
+        made = self._schedule.visits_made()
         took = f"{visit.plt_ms:.0f} ms" if visit.plt_ms is not None else visit.outcome
         verdict = "" if visit.valid else f" [red]{visit.verdict}[/red]"
         self._bar.update(
             self._task,
-            completed=self._made,
-            total=self._made + self._schedule.visits_left(),
+            completed=made,
+            total=made + self._schedule.visits_left(),
             description=f"{visit.page} {visit.stack} {took}{verdict}",
         )

@@ -13,6 +13,7 @@ from msgspec import Struct
 from rich.console import Console
 
 from dragstrip.browsers.chromium import browser_version
+from dragstrip.cli import exits
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.programs import program
@@ -27,7 +28,6 @@ _PACKAGES = {
     "certutil": "libnss3-tools",
     "setpriv": "util-linux",
 }
-CANNOT_RUN = 3
 _STEAL_SAMPLE_S = 1.0
 
 
@@ -57,7 +57,7 @@ def doctor(
             mark = "[yellow]weak[/yellow]"
         mend = "" if finding.good else f": {finding.mend}"
         console.print(f"{mark} {finding.what}  {finding.found}{mend}", highlight=False)
-    return CANNOT_RUN if any(f.needed and not f.good for f in findings) else 0
+    return exits.NO_TESTBED if any(f.needed and not f.good for f in findings) else exits.DONE
 
 
 def _examine() -> Iterator[Finding]:

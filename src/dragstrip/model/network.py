@@ -103,9 +103,5 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             up=structs.replace(both, rate_mbps=parse_rate_mbps(up)),
         )
 
-    def with_down(self, **changes: object) -> Self:
-        """A copy whose downstream direction differs; for falsehood tests and calibration."""
-        return structs.replace(self, down=structs.replace(self.down, **changes))
-
 
 Side = Literal["down", "up"]

@@ -230,6 +230,10 @@ class Visit(Struct, frozen=True, kw_only=True):
     """Empty means valid."""
 
     @property
+    def id(self) -> str:
+        return f"{self.block}|{self.stack}|{self.attempt}"
+
+    @property
     def valid(self) -> bool:
         return not self.reasons
 

@@ -1,5 +1,6 @@
 """PAGE, as it is given on the command line and in studies, becomes a page."""
 
+import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +67,7 @@ def _cached(cache: Path, name: str, content: bytes, make: Callable[[], Recording
     return write_page(path, make())
 
 
+@functools.cache
 def _code() -> bytes:
     """A digest of this package, so that a cache never outlives the code that filled it."""
     digest = hashlib.sha256()

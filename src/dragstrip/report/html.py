@@ -37,14 +37,10 @@ class Drawing(Struct, frozen=True):
     """Waterfalls left out because the report would grow too large."""
 
 
-def build(capsule: Path) -> Path:
-    """Writes ``report.html`` into the capsule's folder and returns its path.
-
-    Raises `CapsuleError` if the folder holds no readable capsule.
-    """
-    opened = Capsule.open(capsule)
-    target = capsule / "report.html"
-    target.write_text(page(opened, list(opened.visits())), encoding="utf-8")
+def build(capsule: Capsule, visits: Sequence[Visit]) -> Path:
+    """Writes ``report.html`` on the capsule's visits into its folder and returns its path."""
+    target = capsule.path / "report.html"
+    target.write_text(page(capsule, visits), encoding="utf-8")
     return target
 
 

@@ -27,7 +27,6 @@ from dragstrip.model.visit import (
     Served,
     Visit,
 )
-from dragstrip.results.capsule import Capsule
 
 Row = dict[str, Any]
 Schema = dict[str, pl.DataType]
@@ -44,9 +43,9 @@ _PROTOCOLS = ("h1", "h2", "h3")
 _SIDES = ("down", "up")
 
 
-def write(capsule: Path) -> None:
-    """(Re)writes the three tables in the capsule's folder. Raises `CapsuleError`."""
-    for name, table in frames(Capsule.open(capsule).visits()).items():
+def write(capsule: Path, visits: Iterable[Visit]) -> None:
+    """(Re)writes the three tables of a capsule's visits into its folder."""
+    for name, table in frames(visits).items():
         draft = capsule / f"{name}.parquet.part"
         table.write_parquet(draft)
         draft.replace(capsule / f"{name}.parquet")

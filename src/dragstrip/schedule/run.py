@@ -33,8 +33,10 @@ class Schedule:
     """What has been visited and what is next. Knows nothing of testbeds, so it is easily tested."""
 
     def __init__(self, study: Study, done: Iterable[Visit]) -> None:
-        self._study = study
+        self.study = study
+        self._blocks = tuple(study.blocks())
         self._visits: dict[tuple[str, int], dict[str, Visit]] = {}
+        self._settled: set[str] = set()
         for visit in done:
             self.add(visit)
 
@@ -46,16 +48,19 @@ class Schedule:
 
         Lazy: each task must be added (see `add`) before the next one is asked for.
         """
-        for block in self._study.blocks():
+        for block in self._blocks:
             while (attempt := self._open_attempt(block)) is not None:
                 made = self._made(block, attempt)
                 stack = next(s for s in block.order if s not in made)
                 yield Task(block=block, attempt=attempt, stack=stack)
 
+    def visits_made(self) -> int:
+        return sum(len(made) for made in self._visits.values())
+
     def visits_left(self) -> int:
         """Visits still to be made if none of them turns out invalid."""
         left = 0
-        for block in self._study.blocks():
+        for block in self._blocks:
             attempt = self._open_attempt(block)
             if attempt is not None:
                 left += len(block.order) - len(self._made(block, attempt))
@@ -63,26 +68,29 @@ class Schedule:
 
     def _open_attempt(self, block: Block) -> int | None:
         """The attempt that still lacks visits; None if the block is valid or given up."""
-        for attempt in range(self._study.reruns + 1):
+        if block.id in self._settled:
+            return None
+        for attempt in range(self.study.reruns + 1):
             visits = self._made(block, attempt)
             if any(stack not in visits for stack in block.order):
                 return attempt
             made = list(visits.values())
             if all(v.valid for v in made) and not uneven_misses(made):
-                return None
+                break
+        self._settled.add(block.id)
         return None
 
     def _made(self, block: Block, attempt: int) -> dict[str, Visit]:
         return self._visits.get((block.id, attempt), {})
 
 
-def run(study: Study, done: Iterable[Visit], keep: Keep) -> None:
-    """Make every visit the study still lacks, handing each to `keep`.
+def run(schedule: Schedule, keep: Keep) -> None:
+    """Make every visit that is left, adding each to the schedule and handing it to `keep`.
 
     A browser that crashes is restarted and its visit made again; nothing of a crashed visit is
     kept. Raises `TestbedError` if the testbed cannot be had or the browser crashes repeatedly.
     """
-    schedule = Schedule(study, done)
+    study = schedule.study
     tasks = schedule.tasks()
     task = next(tasks, None)
     broken = 0
@@ -93,8 +101,8 @@ def run(study: Study, done: Iterable[Visit], keep: Keep) -> None:
                     if task.attempt and task.stack == task.block.order[0]:
                         await_quiet(Thresholds())  # a busy host is why most blocks are rerun
                     visit, load = place.visit(_plan(study, task))
-                    keep(visit, load)
                     schedule.add(visit)
+                    keep(visit, load)
                     broken, task = 0, next(tasks, None)
         except CdpError as error:
             broken += 1

@@ -19,9 +19,8 @@ _HTTP_VERSION = {"h1": "HTTP/1.1", "h2": "HTTP/2", "h3": "HTTP/3"}
 def har(visit: Visit, load: Load, url: str, browser: str) -> dict[str, Any]:
     """The archive as plain JSON types. `browser` is a string such as ``Chromium 156.0``."""
     name, _, version = browser.partition(" ")
-    page_id = f"{visit.block}|{visit.stack}|{visit.attempt}"
     page = {
-        "id": page_id,
+        "id": visit.id,
         "title": url,
         "startedDateTime": _time(load.time_origin_s, 0),
         "pageTimings": {
@@ -35,7 +34,7 @@ def har(visit: Visit, load: Load, url: str, browser: str) -> dict[str, Any]:
             "creator": {"name": "dragstrip", "version": dragstrip.__version__},
             "browser": {"name": name, "version": version},
             "pages": [page],
-            "entries": [_entry(e, page_id, load.time_origin_s) for e in load.exchanges],
+            "entries": [_entry(e, visit.id, load.time_origin_s) for e in load.exchanges],
         }
     }
 

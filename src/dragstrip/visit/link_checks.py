@@ -20,12 +20,8 @@ def delivered(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Re
         yield Reason("link-drift", "the link gave no report")
         return
     yield from _in_path(visit)
-    for side, asked, got in (
-        ("down", network.down, visit.link.down),
-        ("up", network.up, visit.link.up),
-    ):
-        for detail in _drift(side, asked, got, limits):  # type: ignore[arg-type]
-            yield Reason("link-drift", f"{side}: {detail}")
+    yield from _drift("down", network.down, visit.link.down, limits)
+    yield from _drift("up", network.up, visit.link.up, limits)
 
 
 def _in_path(visit: Visit) -> Iterator[Reason]:
@@ -48,17 +44,30 @@ def _in_path(visit: Visit) -> Iterator[Reason]:
         )
 
 
-def _drift(side: Side, asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
+def _drift(
+    side: Side, asked: Direction, got: DirectionReport, limits: Thresholds
+) -> Iterator[Reason]:
+    # Downstream loss comes after the queue, upstream before it (see Network).
+    trials = got.packets_in if side == "up" else got.packets_out + got.dropped_loss
+    for detail in (
+        *_packets(got),
+        *_rate(asked, got, limits),
+        *_delay(asked, got, limits),
+        *_loss(asked, got, trials, limits),
+    ):
+        yield Reason("link-drift", f"{side}: {detail}")
+
+
+def _packets(got: DirectionReport) -> Iterator[str]:
     if got.largest_frame_bytes > _FRAME_BYTES:
         yield f"a frame of {got.largest_frame_bytes} bytes exceeds {_FRAME_BYTES}: super-packets"
     if got.ring_drops:
         yield f"the kernel dropped {got.ring_drops} packets before the link could read them"
     if got.send_failures:
         yield f"the kernel refused to send on {got.send_failures} packets"
-    yield from _rate(asked, got, limits)
-    yield from _delay(asked, got, limits)
-    # Downstream loss comes after the queue, upstream before it (see Network).
-    trials = got.packets_in if side == "up" else got.packets_out + got.dropped_loss
+
+
+def _loss(asked: Direction, got: DirectionReport, trials: int, limits: Thresholds) -> Iterator[str]:
     low, high = loss_interval(trials, asked.loss, limits.loss_tail)
     if not low <= got.dropped_loss <= high:
         yield (

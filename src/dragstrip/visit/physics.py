@@ -6,7 +6,6 @@ from dragstrip.model.network import Network
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
-from dragstrip.visit.request_checks import before_load
 
 CONNECT_RTTS: dict[Protocol, int] = {"h1": 2, "h2": 2, "h3": 1}
 """Round trips until a first request may be sent: TCP handshake plus TLS 1.3 (RFC 8446 section 2),
@@ -21,7 +20,9 @@ def floor_ms(visit: Visit, network: Network, protocol: Protocol) -> float:
     """
     rtts = (CONNECT_RTTS[protocol] + 1) * network.rtt_ms
     rate = network.down.rate_mbps
-    wire_bytes = sum(r.wire_bytes for r in before_load(visit))
+    load_ms = visit.plt_ms or 0
+    done = [r for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms]
+    wire_bytes = sum(r.wire_bytes for r in done)
     return rtts + (wire_bytes * 8 / (rate * 1000) if rate else 0.0)
 
 

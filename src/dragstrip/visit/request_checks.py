@@ -7,7 +7,7 @@ from urllib.parse import urldefrag
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Reason, ReasonCode, Request, Visit
+from dragstrip.model.visit import Reason, ReasonCode, Visit
 
 _NAMED = 3
 
@@ -97,10 +97,3 @@ def some(names: Iterable[str]) -> str:
     every = list(dict.fromkeys(names))
     rest = len(every) - _NAMED
     return ", ".join(every[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def before_load(visit: Visit) -> Iterator[Request]:
-    """Requests that ended before the load event."""
-    for request in visit.requests:
-        if request.end_ms is not None and request.end_ms <= (visit.plt_ms or 0):
-            yield request
