@@ -58,6 +58,21 @@ pub struct Connection {
     pub error: Option<String>,
 }
 
+impl Connection {
+    /// One that was accepted just now, before its handshake.
+    pub(crate) fn accepted(id: u64, client_port: u16) -> Self {
+        Self {
+            id,
+            protocol: None,
+            host: String::new(),
+            client_port,
+            t_us: now_us(),
+            resumed: false,
+            error: None,
+        }
+    }
+}
+
 /// What happened since the last look.
 #[derive(Debug, Default, Serialize)]
 pub struct Entries {

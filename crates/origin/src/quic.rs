@@ -18,7 +18,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::connections::Generation;
 use crate::h3_quinn::{Connection as Transport, Streams};
-use crate::log::{Connection, Log, Protocol, now_us};
+use crate::log::{Connection, Log, Protocol};
 use crate::origin::{MAX_STREAMS, Shared};
 use crate::priority::Priority;
 use crate::tcp::no_ipv6;
@@ -119,15 +119,8 @@ async fn serve(
     shared: Arc<Shared>,
     generation: Generation,
 ) {
-    let mut connection = Connection {
-        id: shared.next_connection(),
-        protocol: None,
-        host: String::new(),
-        client_port: incoming.remote_address().port(),
-        t_us: now_us(),
-        resumed: false,
-        error: None,
-    };
+    let mut connection =
+        Connection::accepted(shared.next_connection(), incoming.remote_address().port());
     let opened = tokio::select! {
         opened = handshake(incoming, tls, config, &shared, &mut connection) => opened,
         () = generation.ended.cancelled() => Err(anyhow!("closed during the handshake")),

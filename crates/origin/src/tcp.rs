@@ -22,7 +22,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::body::{Body, FRAME_BYTES};
 use crate::connections::Generation;
-use crate::log::{Connection, Protocol, now_us};
+use crate::log::{Connection, Protocol};
 use crate::origin::{MAX_STREAMS, Shared};
 use crate::priority::{Priority, Turn, Turns};
 use crate::tls;
@@ -115,15 +115,7 @@ async fn talk(
     shared: Arc<Shared>,
     generation: Generation,
 ) {
-    let mut connection = Connection {
-        id: shared.next_connection(),
-        protocol: None,
-        host: String::new(),
-        client_port: client.port(),
-        t_us: now_us(),
-        resumed: false,
-        error: None,
-    };
+    let mut connection = Connection::accepted(shared.next_connection(), client.port());
     let stream = match handshake(socket, &acceptor, &shared, &mut connection).await {
         Ok(stream) => stream,
         Err(error) => {
