@@ -196,7 +196,7 @@ impl Forwarder {
             }
             let ethertype = &frame.bytes[ETHERTYPE..ETHERTYPE + 2];
             if ethertype != IPV4 && ethertype != IPV6 {
-                self.outlet.send(frame.bytes);
+                self.outlet.send([frame.bytes].into_iter());
                 return None;
             }
             let bytes = (length - ETHERNET_HEADER) as u32;
@@ -234,22 +234,34 @@ impl Forwarder {
             while let Some(packet) = self.pipeline.release(now_ns) {
                 self.leave(packet);
             }
-            let Some(&packet) = self.outbox.front() else {
+            if self.outbox.is_empty() {
                 return;
-            };
-            let sent = self.outlet.send(self.pool.frame(packet.slot));
+            }
+            let frames = self
+                .outbox
+                .iter()
+                .map(|packet| self.pool.frame(packet.slot));
+            let sent = self.outlet.send(frames);
             // Read after the call, so that nothing that happened in it is left out.
             now_ns = monotonic_ns();
             match sent {
-                Sent::Yes => self.meter.sent(&packet, now_ns),
-                Sent::Busy if now_ns < packet.at_ns + PATIENCE_NS => {
+                Sent::Some(count) => {
+                    for packet in self.outbox.drain(..count) {
+                        self.meter.sent(&packet, now_ns);
+                        self.pool.release(packet.slot);
+                    }
+                }
+                Sent::Busy if now_ns < self.outbox[0].at_ns + PATIENCE_NS => {
                     self.retry_ns = Some(now_ns + RETRY_NS);
                     return;
                 }
-                Sent::Busy | Sent::Refused => self.meter.refused(&packet),
+                Sent::Busy | Sent::Refused => {
+                    for packet in self.outbox.drain(..1) {
+                        self.meter.refused(&packet);
+                        self.pool.release(packet.slot);
+                    }
+                }
             }
-            self.outbox.pop_front();
-            self.pool.release(packet.slot);
         }
     }
 

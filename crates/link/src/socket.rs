@@ -104,12 +104,16 @@ pub fn pending_error(fd: &OwnedFd, interface: &Interface) -> Result<()> {
     }
 }
 
-/// What became of a frame given to the kernel.
+/// Frames given to the kernel by one call.
+pub const BATCH: usize = 16;
+
+/// What became of the frames given to the kernel.
 pub enum Sent {
-    Yes,
-    /// Not now: the kernel's own queue is full. It may be tried again.
+    /// So many of them, from the first on, are on their way.
+    Some(usize),
+    /// Not now: the kernel's own queue is full. The first may be tried again.
     Busy,
-    /// Never: for instance longer than the interface takes.
+    /// The first never: for instance longer than the interface takes.
     Refused,
 }
 
@@ -131,12 +135,24 @@ impl Outlet {
         Ok(Self { fd })
     }
 
-    /// `frame` begins with its [`VNET_HEADER`].
-    pub fn send(&self, frame: &[u8]) -> Sent {
-        let at = frame.as_ptr().cast();
-        // SAFETY: `at` points to `frame.len()` readable bytes.
-        if unsafe { libc::send(self.fd.as_raw_fd(), at, frame.len(), 0) } >= 0 {
-            return Sent::Yes;
+    /// Sends up to [`BATCH`] frames, in order. Each begins with its [`VNET_HEADER`].
+    pub fn send<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> Sent {
+        // SAFETY: all-zero is a valid iovec and a valid mmsghdr.
+        let (mut parts, mut messages): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
+            unsafe { std::mem::zeroed() };
+        let mut count = 0;
+        for ((frame, part), message) in frames.zip(&mut parts).zip(&mut messages) {
+            part.iov_base = frame.as_ptr().cast_mut().cast();
+            part.iov_len = frame.len();
+            message.msg_hdr.msg_iov = part;
+            message.msg_hdr.msg_iovlen = 1;
+            count += 1;
+        }
+        let (fd, at) = (self.fd.as_raw_fd(), messages.as_mut_ptr());
+        // SAFETY: the first `count` messages point to one readable frame each; none is written.
+        let sent = unsafe { libc::sendmmsg(fd, at, count, 0) };
+        if sent >= 0 {
+            return Sent::Some(sent as usize);
         }
         match io::Error::last_os_error().raw_os_error() {
             Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR) => Sent::Busy,
