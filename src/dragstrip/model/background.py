@@ -1,0 +1,55 @@
+"""Background load: other traffic on the same link during a visit."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from dragstrip.model.stack import Congestion
+from dragstrip.model.units import plain
+
+
+class Background(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Flows that share queue and rate with the page, each between the same two ends."""
+
+    direction: Literal["down", "up"] = "down"
+    kind: Literal["tcp", "udp"] = "tcp"
+    """Bulk TCP, which takes what it can get, or UDP at a constant rate."""
+    flows: int = 1
+    congestion: Congestion = "cubic"
+    """Congestion control of bulk TCP."""
+    rate_mbps: float | None = None
+    """Rate of each UDP flow in Mbit/s of IP bytes, sent as packets of 1500 bytes."""
+    lead_ms: float = 3000.0
+    """How long it has flowed when a visit begins."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.flows <= 100:
+            raise ValueError("flows is a number from 1 to 100")
+        if (self.kind == "udp") != (self.rate_mbps is not None):
+            raise ValueError("rate_mbps is given for udp, and for udp only")
+        if self.rate_mbps is not None and self.rate_mbps <= 0:
+            raise ValueError("rate_mbps must be above zero")
+        if self.lead_ms < 0:
+            raise ValueError("lead_ms must not be negative")
+
+    def describe(self) -> str:
+        flows = f"{self.flows} flow{'s' if self.flows > 1 else ''}"
+        what = (
+            f"bulk TCP, {self.congestion}"
+            if self.rate_mbps is None
+            else f"UDP at {plain(self.rate_mbps)} Mbit/s each"
+        )
+        return f"{flows} of {what}, {self.direction}"
+
+
+class BackgroundReport(Struct, frozen=True, kw_only=True):
+    """What a background load did, by its sender's own count."""
+
+    load: Background
+    seconds: float
+    sent_bytes: int
+    """Payload handed to the network, retransmissions not counted."""
+
+    @property
+    def sent_mbps(self) -> float:
+        return self.sent_bytes * 8 / self.seconds / 1e6 if self.seconds else 0.0

@@ -1,0 +1,137 @@
+"""Background load by iperf3 (https://software.es.net/iperf), one server and one client a load."""
+
+import contextlib
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from dragstrip.model.background import Background, BackgroundReport
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.link import Link
+from dragstrip.testbed.namespaces import Namespaces, Where
+from dragstrip.testbed.wires import CLIENT_IP, GATEWAY_IP
+
+_FIRST_PORT = 5201
+_UDP_PAYLOAD = 1472
+_UDP_PACKET = 1500
+_FLOWING_PACKETS = 20
+"""So many packets in a loaded direction, and the load is running."""
+_LOOK_S = 0.02
+# Ends with the stdin it was given, so it cannot outlive its owner.
+_UNTIL_STDIN_ENDS = '"$@" <&- & p=$!; cat > /dev/null; kill $p; wait $p'
+
+
+@dataclass(frozen=True)
+class Running:
+    """Made by `background`."""
+
+    loads: Sequence[Background]
+    clients: Sequence["subprocess.Popen[bytes]"]
+
+    def stop(self) -> tuple[BackgroundReport, ...]:
+        """End every flow and say what it sent. Raises `TestbedError` if one had failed."""
+        return tuple(
+            _report(load, client.communicate()[0])
+            for load, client in zip(self.loads, self.clients, strict=True)
+        )
+
+
+@contextlib.contextmanager
+def background(
+    spaces: Namespaces, link: Link, loads: Sequence[Background], *, patience_s: float = 30.0
+) -> Iterator[Running]:
+    """Run `loads` to the block's end; it begins when the longest lead is over.
+
+    A lead counts from when packets of each load are seen in the link. Raises `TestbedError`.
+    """
+    if loads and not shutil.which("iperf3"):
+        raise TestbedError("background load needs iperf3: install the package iperf3")
+    with contextlib.ExitStack() as stack:
+        for i, load in enumerate(loads):
+            sink: Where = "client" if load.direction == "down" else "origin"
+            server = stack.enter_context(_child(spaces, sink, *_server(i)))
+            assert server.stdout
+            while line := server.stdout.readline():
+                if b"listening" in line:
+                    break
+        clients = [
+            stack.enter_context(
+                _child(
+                    spaces, "origin" if load.direction == "down" else "client", *_client(i, load)
+                )
+            )
+            for i, load in enumerate(loads)
+        ]
+        if loads:
+            _await_flow(link, loads, patience_s)
+            time.sleep(max(load.lead_ms for load in loads) / 1000)
+        yield Running(loads, clients)
+
+
+def _server(i: int) -> list[str]:
+    return ["iperf3", "--server", "--one-off", "--forceflush", "--port", str(_FIRST_PORT + i)]
+
+
+def _client(i: int, load: Background) -> list[str]:
+    to = CLIENT_IP if load.direction == "down" else GATEWAY_IP
+    argv = ["iperf3", "--client", to, "--port", str(_FIRST_PORT + i), "--json", "--time", "0"]
+    argv += ["--parallel", str(load.flows)]
+    if load.rate_mbps is None:
+        return [*argv, "--congestion", load.congestion]
+    payload_bps = round(load.rate_mbps * 1e6 * _UDP_PAYLOAD / _UDP_PACKET)
+    return [*argv, "--udp", "--bitrate", str(payload_bps), "--length", str(_UDP_PAYLOAD)]
+
+
+def _await_flow(link: Link, loads: Sequence[Background], patience_s: float) -> None:
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        report = link.report()
+        seen = {"down": report.down.packets_in, "up": report.up.packets_in}
+        if all(seen[load.direction] >= _FLOWING_PACKETS * load.flows for load in loads):
+            return
+        time.sleep(_LOOK_S)
+    raise TestbedError(f"the background load did not start within {patience_s:g} s")
+
+
+@contextlib.contextmanager
+def _child(spaces: Namespaces, where: Where, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
+    command = spaces.command(where, "sh", "-c", _UNTIL_STDIN_ENDS, "sh", *argv)
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as child:
+        try:
+            yield child
+        finally:
+            assert child.stdin
+            with contextlib.suppress(BrokenPipeError):
+                child.stdin.close()
+
+
+class _Sum(msgspec.Struct, frozen=True):
+    seconds: float = 0.0
+    bytes: int = 0
+
+
+class _End(msgspec.Struct, frozen=True):
+    sum_sent: _Sum = _Sum()
+    sum: _Sum = _Sum()  # UDP
+
+
+class _Result(msgspec.Struct, frozen=True):
+    end: _End = _End()
+    error: str = ""
+
+
+def _report(load: Background, output: bytes) -> BackgroundReport:
+    try:
+        result = msgspec.json.decode(output, type=_Result)
+    except msgspec.DecodeError:
+        raise TestbedError(f"background load ({load.describe()}) ended without a result") from None
+    total = result.end.sum_sent if load.kind == "tcp" else result.end.sum
+    if not total.bytes:
+        raise TestbedError(f"background load ({load.describe()}) failed: {result.error}")
+    return BackgroundReport(load=load, seconds=total.seconds, sent_bytes=total.bytes)
