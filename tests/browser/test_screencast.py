@@ -1,0 +1,53 @@
+"""Frames of a real browser: painted boxes are seen in order, in size, and on the page's clock."""
+
+import pytest
+from msgspec import structs
+
+from conftest import CLIENT, NETWORK
+from dragstrip.browsers.chromium import chromium
+from dragstrip.browsers.load import fresh_tab, load
+from dragstrip.pages.archive import write_page
+from dragstrip.pages.painted import BOXES, painted
+from dragstrip.testbed.testbed import testbed
+from dragstrip.visit.frames import visual
+
+READ = "JSON.stringify([performance.timeOrigin, ...performance.painted])"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return write_page(tmp_path_factory.mktemp("painted") / "painted.har.zip", painted())
+
+
+@pytest.fixture(scope="module")
+def bed(page):
+    with testbed(page.hosts) as opened:
+        opened.origin.serve(page)
+        opened.link.configure(NETWORK, 1)
+        yield opened
+
+
+@pytest.mark.parametrize("protocol", ["h1", "h2", "h3"])
+def test_painted_boxes_are_seen_as_they_were_painted(bed, page, protocol):
+    client = structs.replace(CLIENT, frames=True)
+    with chromium(bed, protocol, client) as browser, fresh_tab(browser, client) as session:
+        loaded = load(browser, session, page.url, client)
+        answer = browser.cdp.call(
+            "Runtime.evaluate", session, expression="performance.painted", returnByValue=True
+        )
+    seen = visual(loaded.frames)
+    painted_ms = answer["result"]["value"]
+    assert loaded.outcome == "loaded"
+    assert seen
+    # Two boxes may share a frame on a busy machine; the sizes tell which were seen together.
+    sums = [sum(b.width_percent for b in BOXES[: i + 1]) for i in range(len(BOXES))]
+    for time_ms, complete in seen.progress:
+        index = min(range(len(sums)), key=lambda i: abs(sums[i] - complete * 100))
+        assert complete * 100 == pytest.approx(sums[index], abs=1)
+        assert time_ms > painted_ms[index] - 10  # never before it was painted
+    assert seen.progress[-1][1] == 1.0
+
+
+def test_no_frames_unless_asked_for(bed, page):
+    with chromium(bed, "h2", CLIENT) as browser, fresh_tab(browser, CLIENT) as session:
+        assert load(browser, session, page.url, CLIENT).frames == ()
