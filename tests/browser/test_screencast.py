@@ -8,7 +8,7 @@ from dragstrip.browsers.chromium import chromium
 from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.painted import BOXES, painted
-from dragstrip.testbed.testbed import testbed
+from dragstrip.testbed.testbed import testbed as open_testbed
 from dragstrip.visit.frames import visual
 
 READ = "JSON.stringify([performance.timeOrigin, ...performance.painted])"
@@ -21,7 +21,7 @@ def page(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bed(page):
-    with testbed(page.hosts) as opened:
+    with open_testbed(page.hosts) as opened:
         opened.origin.serve(page)
         opened.link.configure(NETWORK, 1)
         yield opened
