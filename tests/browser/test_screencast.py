@@ -1,5 +1,7 @@
 """Frames of a real browser: painted boxes are seen in order, in size, and on the page's clock."""
 
+import json
+
 import pytest
 from msgspec import structs
 
@@ -51,3 +53,17 @@ def test_painted_boxes_are_seen_as_they_were_painted(bed, page, protocol):
 def test_no_frames_unless_asked_for(bed, page):
     with chromium(bed, "h2", CLIENT) as browser, fresh_tab(browser, CLIENT) as session:
         assert load(browser, session, page.url, CLIENT).frames == ()
+
+
+def test_the_net_log_is_whole_and_on_the_same_clock(bed, page, tmp_path):
+    kept = tmp_path / "netlog" / "h3.json"
+    with (
+        chromium(bed, "h3", CLIENT, net_log=kept) as browser,
+        fresh_tab(browser, CLIENT) as session,
+    ):
+        loaded = load(browser, session, page.url, CLIENT)
+    log = json.loads(kept.read_bytes())
+    sessions = log["constants"]["logEventTypes"]["QUIC_SESSION"]
+    begun = [e for e in log["events"] if e["type"] == sessions and e["phase"] == 1]
+    begun_s = (int(begun[0]["time"]) + log["constants"]["timeTickOffset"]) / 1000
+    assert loaded.time_origin_s - 1 < begun_s < loaded.time_origin_s + 60

@@ -45,7 +45,7 @@ def conduct(study: Study, out: Path, *, as_json: bool) -> int:
                 capsule.append(visit)
                 shown(visit)
 
-            run(schedule, keep)
+            run(schedule, keep, out)
         capsule.finish()
     return present(out, as_json=as_json)
 

@@ -29,6 +29,9 @@ def race(
     frames: Annotated[
         bool, typer.Option("--frames", help="Look at the page as it is drawn: visual metrics.")
     ] = False,
+    net_log: Annotated[
+        bool, typer.Option("--net-log", help="Keep the browser's NetLog in the result folder.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> int:
@@ -40,7 +43,7 @@ def race(
         stacks=[find_stack(s) for s in stack],
         runs=runs,
         seed=seed,
-        client=Client(frames=frames),
+        client=Client(frames=frames, net_log=net_log),
         cache=page_cache(),
     )
     return conduct(study, out or new_capsule(study.name), as_json=as_json)

@@ -1,6 +1,7 @@
 """Runs a study block by block, from wherever an earlier run stopped."""
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -89,11 +90,12 @@ class Schedule:
         return self._visits.get((block.id, attempt), {})
 
 
-def run(schedule: Schedule, keep: Keep) -> None:
+def run(schedule: Schedule, keep: Keep, artefacts: Path | None = None) -> None:
     """Make every visit that is left, adding each to the schedule and handing it to `keep`.
 
     A browser that crashes is restarted and its visit made again; nothing of a crashed visit is
-    kept. Raises `TestbedError` if the testbed cannot be had or the browser crashes repeatedly.
+    kept. What belongs to a whole browser (its NetLog) goes to `artefacts`. Raises `TestbedError` if
+    the testbed cannot be had or the browser crashes repeatedly.
     """
     study = schedule.study
     tasks = schedule.tasks()
@@ -101,7 +103,7 @@ def run(schedule: Schedule, keep: Keep) -> None:
     broken = 0
     while task:
         try:
-            with lab(study) as place:
+            with lab(study, artefacts) as place:
                 while task:
                     if task.attempt and task.stack == task.block.order[0]:
                         await_quiet(Thresholds())  # a busy host is why most blocks are rerun
