@@ -39,10 +39,11 @@ from dragstrip.visit.drive import Plan, visit
 
 WANTED_MS = {"fvc_ms": 200, "vc85_ms": 400, "lvc_ms": 800, "speed_index_ms": 400}
 STACKS = ("h1", "h2", "h3")
+_ORIGIN_US = 1_000_000_000
 _SPEEDLINE = """
 const speedline = require("speedline-core");
 const events = JSON.parse(require("fs").readFileSync(0));
-speedline(events, {include: "speedIndex", timeOrigin: events[0].ts})
+speedline(events, {include: "speedIndex", timeOrigin: ORIGIN})
   .then(r => console.log(JSON.stringify({first: r.first, complete: r.complete, si: r.speedIndex})));
 """
 
@@ -159,7 +160,7 @@ def reference(kept: dict[str, Load]) -> None:
     for name, load in kept.items():
         ours = visual(load.frames)
         done = subprocess.run(
-            ["node", "-e", _SPEEDLINE],
+            ["node", "-e", _SPEEDLINE.replace("ORIGIN", str(_ORIGIN_US))],
             cwd=folder,
             input=json.dumps(_trace(load.frames)),
             capture_output=True,
@@ -178,16 +179,16 @@ def reference(kept: dict[str, Load]) -> None:
 
 def _trace(frames: tuple[Frame, ...]) -> list[dict[str, object]]:
     """Frames as the trace events speedline reads; the picture before the navigation comes at 0."""
-    start_us = 1_000_000_000
-    before = [f for f in frames if f.time_ms <= 0][-1:] or [frames[0]]
+    before = [f for f in frames if f.time_ms <= 0][-1:] or frames[:1]
+    blank = structs.replace(before[0], time_ms=0.0)
     return [
         {
             "cat": "disabled-by-default-devtools.screenshot",
             "name": "Screenshot",
-            "ts": round(start_us + max(0.0, f.time_ms) * 1000),
+            "ts": round(_ORIGIN_US + f.time_ms * 1000),
             "args": {"snapshot": base64.b64encode(f.jpeg).decode()},
         }
-        for f in (*before, *(f for f in frames if f.time_ms > 0))
+        for f in (blank, *(f for f in frames if f.time_ms > 0))
     ]
 
 
