@@ -1,16 +1,23 @@
 """Frames of a real browser: painted boxes are seen in order, in size, and on the page's clock."""
 
+import io
 import json
+from dataclasses import replace
 
 import pytest
 from msgspec import structs
+from PIL import Image, ImageOps
 
 from conftest import CLIENT, NETWORK
 from dragstrip.browsers.chromium import chromium
 from dragstrip.browsers.load import fresh_tab, load
+from dragstrip.model.study import Block
+from dragstrip.model.thresholds import Thresholds
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.painted import BOXES, painted
+from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import testbed as open_testbed
+from dragstrip.visit.drive import Plan, visit
 from dragstrip.visit.frames import visual
 
 READ = "JSON.stringify([performance.timeOrigin, ...performance.painted])"
@@ -67,3 +74,27 @@ def test_the_net_log_is_whole_and_on_the_same_clock(bed, page, tmp_path):
     begun = [e for e in log["events"] if e["type"] == sessions and e["phase"] == 1]
     begun_s = (int(begun[0]["time"]) + log["constants"]["timeTickOffset"]) / 1000
     assert loaded.time_origin_s - 1 < begun_s < loaded.time_origin_s + 60
+
+
+def test_a_visit_that_ends_with_another_picture_is_a_mismatch(bed, page):
+    client = structs.replace(CLIENT, frames=True)
+    block = Block(page=page.name, network=NETWORK.name, index=0, seed=7, order=("h2",))
+    plan = Plan(
+        block=block,
+        attempt=0,
+        page=page,
+        network=NETWORK,
+        stack=find_stack("h2"),
+        client=client,
+        thresholds=Thresholds(),
+    )
+    with chromium(bed, "h2", client) as browser:
+        first, _ = visit(bed, browser, plan)
+        assert first.visual
+        again, _ = visit(bed, browser, replace(plan, reference=first.visual.final))
+        mirrored = io.BytesIO()
+        with Image.open(io.BytesIO(first.visual.final)) as picture:
+            ImageOps.mirror(picture).save(mirrored, "PNG")
+        lied_to, _ = visit(bed, browser, replace(plan, reference=mirrored.getvalue()))
+    assert "picture-mismatch" not in again.verdict
+    assert "picture-mismatch" in lied_to.verdict

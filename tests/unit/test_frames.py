@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 from PIL import Image
@@ -85,6 +85,7 @@ def test_noise_of_the_picture_format_is_no_change():
     assert not differ(clean, noisy)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.floats(1, 1e5), st.floats(0, 1)),

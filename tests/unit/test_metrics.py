@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -20,6 +20,7 @@ TEN = Network.parse("8mbit/8mbit/50ms/0%/200ms")  # 1 byte = 1 us, round trip 10
 SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=12)
 
 
+@settings(deadline=None)
 @given(SPANS)
 def test_a_union_counts_every_moment_once(spans):
     intervals = [(start, start + length) for start, length in spans]
@@ -88,6 +89,7 @@ def test_the_ideal_load_is_bound_by_bytes_or_by_depth():
     assert ideal((DOC, "", 400_000), (CSS, DOC, 0), (FONT, CSS, 50_000)) == 300 + 450  # the bytes
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from([DOC, CSS, FONT, FAR]), st.integers(0, 10**6)), min_size=1)
 )
