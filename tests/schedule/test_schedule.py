@@ -5,7 +5,7 @@ from msgspec import structs
 
 import made
 from dragstrip.model.study import Study
-from dragstrip.model.visit import Reason, Visit
+from dragstrip.model.visit import Reason, Visit, Visual
 from dragstrip.schedule.run import Schedule, Task
 
 
@@ -99,3 +99,14 @@ def test_misses_that_differ_between_stacks_rerun_the_block():
             visit = structs.replace(visit, served=(*visit.served, miss))
         schedule.add(visit)
     assert next(tasks).attempt == 1
+
+
+def test_the_reference_picture_is_that_of_the_first_valid_visit_of_the_page():
+    schedule = Schedule(made.study(runs=1), [])
+    assert schedule.reference("made") == b""
+    tasks = schedule.tasks()
+    for valid, picture in ((False, b"wrong"), (True, b"first"), (True, b"second")):
+        visit = visit_for(next(tasks), valid=valid)
+        schedule.add(structs.replace(visit, visual=Visual(frames=1, final=picture)))
+    assert schedule.reference("made") == b"first"
+    assert schedule.reference("other") == b""

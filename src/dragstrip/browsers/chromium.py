@@ -54,6 +54,7 @@ _QUIET_FLAGS = (
 )
 
 _UNPRIVILEGED = 65534
+_NET_LOG = "net-log.json"
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,18 @@ def find_chromium() -> str:
 
 @contextlib.contextmanager
 def chromium(
-    bed: Testbed, protocol: Protocol, client: Client, extra_flags: tuple[str, ...] = ()
+    bed: Testbed,
+    protocol: Protocol,
+    client: Client,
+    extra_flags: tuple[str, ...] = (),
+    net_log: Path | None = None,
 ) -> Iterator[Chromium]:
     """Run a browser that can only speak `protocol` and only reach the testbed's hosts.
 
     It trusts the origin's throw-away CA through its own certificate store, with verification on.
-    `extra_flags` come last, so they win. Raises `TestbedError`, `CdpError`.
+    `extra_flags` come last, so they win. Chromium's NetLog is written to `net_log` when the browser
+    ends; its `timeTickOffset` (ms) turns its times into Unix time. Raises `TestbedError` and
+    `CdpError`.
     """
     home = _home(bed, protocol)
     width, height = client.viewport
@@ -99,6 +106,7 @@ def chromium(
         f"--user-data-dir={home}/profile",
         f"--host-resolver-rules={rules}, MAP * ~NOTFOUND",
         "--remote-debugging-pipe",
+        *([f"--log-net-log={home / _NET_LOG}"] if net_log else []),
         *extra_flags,
     ]
     to_browser, from_browser = os.pipe(), os.pipe()
@@ -126,6 +134,9 @@ def chromium(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if net_log and (home / _NET_LOG).exists():
+            net_log.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(home / _NET_LOG, net_log)
 
 
 def _home(bed: Testbed, protocol: Protocol) -> Path:

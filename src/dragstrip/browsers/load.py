@@ -12,6 +12,7 @@ from msgspec import Struct
 from dragstrip.browsers.cdp import Cdp, CdpError, Event
 from dragstrip.browsers.chromium import Chromium
 from dragstrip.browsers.exchanges import Exchange, exchanges
+from dragstrip.browsers.screencast import Frame, acknowledge, frame, start
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Outcome
 
@@ -20,6 +21,11 @@ _READ_TIMINGS = """JSON.stringify({
   url: location.href,
   navigation: performance.getEntriesByType("navigation")[0],
   fcp: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null,
+  lcp: (() => {
+    const seen = new PerformanceObserver(() => {});
+    seen.observe({type: "largest-contentful-paint", buffered: true});
+    return seen.takeRecords().at(-1)?.startTime ?? null;
+  })(),
 })"""
 
 
@@ -40,6 +46,7 @@ class _Timings(Struct, frozen=True, kw_only=True):
     url: str
     navigation: Navigation | None = None
     fcp: float | None = None
+    lcp: float | None = None
 
 
 class Load(Struct, frozen=True, kw_only=True):
@@ -51,7 +58,10 @@ class Load(Struct, frozen=True, kw_only=True):
     time_origin_s: float
     navigation: Navigation = Navigation()
     fcp_ms: float | None = None
+    lcp_ms: float | None = None
     exchanges: tuple[Exchange, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    """What the browser drew, if the client looks at frames."""
 
 
 @contextlib.contextmanager
@@ -84,6 +94,8 @@ def fresh_tab(browser: Chromium, client: Client) -> Iterator[str]:
         )
         if client.pin_random:
             cdp.call("Page.addScriptToEvaluateOnNewDocument", session, source=_PIN_RANDOM)
+        if client.frames:
+            start(cdp, session, client)
         yield session
     finally:
         cdp.call("Target.disposeBrowserContext", browserContextId=context)
@@ -118,7 +130,9 @@ def load(browser: Chromium, session: str, url: str, client: Client) -> Load:
         time_origin_s=origin_s,
         navigation=(timings and timings.navigation) or Navigation(),
         fcp_ms=timings.fcp if timings else None,
+        lcp_ms=timings.lcp if timings else None,
         exchanges=exchanges(watch.network, origin_s - watch.clock_offset_s),
+        frames=tuple(frame(event, origin_s) for event in watch.frames),
     )
 
 
@@ -130,6 +144,7 @@ class _Watch:
         self._session = session
         self._committed = False
         self.network: list[Event] = []
+        self.frames: list[Event] = []
         self.loaded = False
         self.error = ""
         self.clock_offset_s = 0.0
@@ -152,6 +167,9 @@ class _Watch:
             if event.method == "Network.requestWillBeSent" and not self.clock_offset_s:
                 self.clock_offset_s = event.params["wallTime"] - event.params["timestamp"]
             self.network.append(event)
+        elif event.method == "Page.screencastFrame":
+            acknowledge(self._cdp, event)
+            self.frames.append(event)
         elif event.method == "Page.frameNavigated":
             self._committed |= "parentId" not in event.params["frame"]
         elif event.method == "Page.loadEventFired":

@@ -21,6 +21,7 @@ from dragstrip.results.compare import compare
 from dragstrip.results.manifest import Manifest, Start
 from dragstrip.results.summary import summarise
 from dragstrip.schedule.run import Schedule, run
+from dragstrip.visit.frames import write_frames
 from dragstrip.visit.har import har
 
 ALLOWED_INVALID_BLOCKS = 0.05
@@ -39,10 +40,12 @@ def conduct(study: Study, out: Path, *, as_json: bool) -> int:
 
             def keep(visit: Visit, load: Load) -> None:
                 _write_har(out, study, visit, load, browser)
+                if load.frames:
+                    write_frames(out / "frames" / f"{_file_name(visit)}.zip", load.frames)
                 capsule.append(visit)
                 shown(visit)
 
-            run(schedule, keep)
+            run(schedule, keep, out)
         capsule.finish()
     return present(out, as_json=as_json)
 
@@ -77,9 +80,12 @@ def _exit_code(study: Study, visits: list[Visit]) -> int:
 def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) -> None:
     folder = out / "har"
     folder.mkdir(exist_ok=True)
-    name = visit.id.replace("/", "_").replace("|", "-")
     archive = har(visit, load, study.page(visit.page).url, browser)
-    (folder / f"{name}.har").write_bytes(msgspec.json.encode(archive))
+    (folder / f"{_file_name(visit)}.har").write_bytes(msgspec.json.encode(archive))
+
+
+def _file_name(visit: Visit) -> str:
+    return visit.id.replace("/", "_").replace("|", "-")
 
 
 @contextmanager

@@ -26,6 +26,12 @@ def race(
     out: Annotated[
         Path | None, typer.Option(help="Result folder; an existing one resumes.")
     ] = None,
+    frames: Annotated[
+        bool, typer.Option("--frames", help="Look at the page as it is drawn: visual metrics.")
+    ] = False,
+    net_log: Annotated[
+        bool, typer.Option("--net-log", help="Keep the browser's NetLog in the result folder.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> int:
@@ -37,7 +43,7 @@ def race(
         stacks=[find_stack(s) for s in stack],
         runs=runs,
         seed=seed,
-        client=Client(),
+        client=Client(frames=frames, net_log=net_log),
         cache=page_cache(),
     )
     return conduct(study, out or new_capsule(study.name), as_json=as_json)

@@ -24,6 +24,10 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A load that has not fired its load event by then is censored at this limit."""
     quiet_ms: float = 100.0
     """Quiet time after loadEventEnd that still belongs to the visit."""
+    frames: bool = False
+    """Look at what the browser draws, for visual metrics: the same in every stack, at some cost."""
+    net_log: bool = False
+    """Keep Chromium's NetLog, one file for each browser process."""
 
 
 class Block(Struct, frozen=True, kw_only=True):

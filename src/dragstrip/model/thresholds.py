@@ -22,5 +22,7 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """p99 lateness of the link may reach the larger of these two."""
     steal_share: float = 0.02
     """Share of CPU time the hypervisor took away."""
+    picture_share: float = 0.1
+    """Share of the final picture that may differ from the page's reference."""
     clock_slack_ms: float = 0.2
     """Allowance for rounding of browser timestamps in every check against physics."""

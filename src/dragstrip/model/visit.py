@@ -24,6 +24,7 @@ ReasonCode = Literal[
     "overloaded",  # the host was too busy for the link to keep its times
     "warm",  # a first visit used resumed connections or cached answers
     "stack-drift",  # browser and origin disagree, or the stack was not what it claims
+    "picture-mismatch",  # the final picture is not that of the page's first valid visit
 ]
 
 
@@ -190,6 +191,30 @@ class Overhead(Struct, frozen=True, kw_only=True):
         return self.prepare_ms + self.before_navigation_ms + self.settle_ms + self.collect_ms
 
 
+class Visual(Struct, frozen=True, kw_only=True):
+    """What the eye saw, from the browser's own frames (`dragstrip.visit.frames`)."""
+
+    frames: int
+    """Frames the browser drew and handed over, the one before the navigation included."""
+    fvc_ms: float | None = None
+    """First visual change; None if nothing ever changed, like the next two."""
+    lvc_ms: float | None = None
+    """Last visual change."""
+    speed_index_ms: float | None = None
+    progress: tuple[tuple[float, float], ...] = ()
+    """(ms, visual completeness 0..1) of every change, in order of time."""
+    final: bytes = b""
+    """The last frame as a PNG thumbnail, to be compared between visits."""
+
+    def complete_ms(self, share: float) -> float | None:
+        """When the picture was first complete to that share of 1."""
+        return next((ms for ms, complete in self.progress if complete >= share), None)
+
+    @property
+    def vc85_ms(self) -> float | None:
+        return self.complete_ms(0.85)
+
+
 class Visit(Struct, frozen=True, kw_only=True):
     """One page load with all its evidence: a line of the journal."""
 
@@ -217,6 +242,10 @@ class Visit(Struct, frozen=True, kw_only=True):
     connect_to_response_ms: float | None = None
     """responseStart minus connectStart of the document: handshakes plus one request."""
     fcp_ms: float | None = None
+    lcp_ms: float | None = None
+    """The last largest-contentful-paint entry up to the end of the visit."""
+    visual: Visual | None = None
+    """None unless the client looks at frames."""
     requests: tuple[Request, ...] = ()
     served: tuple[Served, ...] = ()
     known_misses: tuple[str, ...] = ()

@@ -26,6 +26,7 @@ from dragstrip.model.visit import (
     Request,
     Served,
     Visit,
+    Visual,
 )
 
 Row = dict[str, Any]
@@ -79,6 +80,8 @@ def _visit_row(visit: Visit) -> Row:
     row |= {f"protocol_share_{p}": visit.protocol_share.get(p, 0.0) for p in _PROTOCOLS}
     row |= _values(Overhead, visit.overhead, "overhead_")
     row |= _values(HostReport, visit.host, "host_")
+    row |= _values(Visual, visit.visual, "visual_")
+    row["visual_vc85_ms"] = visit.visual.vc85_ms if visit.visual else None
     for side in _SIDES:
         report: DirectionReport | None = getattr(visit.link, side, None)
         row |= _values(DirectionReport, report, f"link_{side}_")
@@ -94,6 +97,7 @@ def _visit_schema() -> Schema:
     schema |= dict.fromkeys(("requests", "served", "wire_bytes"), pl.Int64())
     schema |= dict.fromkeys((f"protocol_share_{p}" for p in _PROTOCOLS), pl.Float64())
     schema |= _schema(Overhead, "overhead_") | _schema(HostReport, "host_")
+    schema |= _schema(Visual, "visual_") | {"visual_vc85_ms": pl.Float64()}
     for side in _SIDES:
         schema |= _schema(DirectionReport, f"link_{side}_")
         realised = (f"link_{side}_realised_mbps", f"link_{side}_realised_loss")

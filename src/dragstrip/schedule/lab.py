@@ -1,8 +1,10 @@
 """A testbed with its browsers, kept open over many visits."""
 
 import contextlib
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from dragstrip.browsers.chromium import Chromium, chromium
 from dragstrip.browsers.load import Load, fresh_tab, load
@@ -17,8 +19,15 @@ from dragstrip.visit.drive import Plan, visit
 class Lab:
     """Made by `lab`. One browser per protocol, started when first needed."""
 
-    def __init__(self, bed: Testbed, client: Client, resources: contextlib.ExitStack) -> None:
+    def __init__(
+        self,
+        bed: Testbed,
+        client: Client,
+        resources: contextlib.ExitStack,
+        artefacts: Path | None = None,
+    ) -> None:
         self._bed = bed
+        self._artefacts = artefacts
         self._client = client
         self._resources = resources
         self._browsers: dict[Protocol, Chromium] = {}
@@ -43,9 +52,15 @@ class Lab:
     def _browser(self, protocol: Protocol) -> Chromium:
         if protocol not in self._browsers:
             self._browsers[protocol] = self._resources.enter_context(
-                chromium(self._bed, protocol, self._client)
+                chromium(self._bed, protocol, self._client, net_log=self._net_log(protocol))
             )
         return self._browsers[protocol]
+
+    def _net_log(self, protocol: Protocol) -> Path | None:
+        """A file of its own for every browser that is started."""
+        if not (self._artefacts and self._client.net_log):
+            return None
+        return self._artefacts / "netlog" / f"{protocol}-{time.time_ns() // 1_000_000}.json"
 
     def _rehearse(self, browser: Chromium, plan: Plan) -> frozenset[str]:
         """Load the page once without emulation and discard the load.
@@ -63,9 +78,9 @@ class Lab:
 
 
 @contextlib.contextmanager
-def lab(study: Study) -> Iterator[Lab]:
-    """A lab that can serve every page of the study."""
+def lab(study: Study, artefacts: Path | None = None) -> Iterator[Lab]:
+    """A lab that can serve every page of the study. What its browsers leave goes to `artefacts`."""
     hosts = dict.fromkeys(host for page in study.pages for host in page.hosts)
     with contextlib.ExitStack() as resources:
         bed = resources.enter_context(testbed(list(hosts)))
-        yield Lab(bed, study.client, resources)
+        yield Lab(bed, study.client, resources, artefacts)

@@ -1,6 +1,7 @@
 """Runs a study block by block, from wherever an earlier run stopped."""
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -54,6 +55,11 @@ class Schedule:
                 stack = next(s for s in block.order if s not in made)
                 yield Task(block=block, attempt=attempt, stack=stack)
 
+    def reference(self, page: str) -> bytes:
+        """The final picture of the page's first valid visit; empty before there is one."""
+        seen = (v for made in self._visits.values() for v in made.values() if v.page == page)
+        return next((v.visual.final for v in seen if v.visual and v.valid and v.plt_ms), b"")
+
     def visits_made(self) -> int:
         return sum(len(made) for made in self._visits.values())
 
@@ -84,11 +90,12 @@ class Schedule:
         return self._visits.get((block.id, attempt), {})
 
 
-def run(schedule: Schedule, keep: Keep) -> None:
+def run(schedule: Schedule, keep: Keep, artefacts: Path | None = None) -> None:
     """Make every visit that is left, adding each to the schedule and handing it to `keep`.
 
     A browser that crashes is restarted and its visit made again; nothing of a crashed visit is
-    kept. Raises `TestbedError` if the testbed cannot be had or the browser crashes repeatedly.
+    kept. What belongs to a whole browser (its NetLog) goes to `artefacts`. Raises `TestbedError` if
+    the testbed cannot be had or the browser crashes repeatedly.
     """
     study = schedule.study
     tasks = schedule.tasks()
@@ -96,11 +103,11 @@ def run(schedule: Schedule, keep: Keep) -> None:
     broken = 0
     while task:
         try:
-            with lab(study) as place:
+            with lab(study, artefacts) as place:
                 while task:
                     if task.attempt and task.stack == task.block.order[0]:
                         await_quiet(Thresholds())  # a busy host is why most blocks are rerun
-                    visit, load = place.visit(_plan(study, task))
+                    visit, load = place.visit(_plan(schedule, task))
                     schedule.add(visit)
                     keep(visit, load)
                     broken, task = 0, next(tasks, None)
@@ -110,7 +117,8 @@ def run(schedule: Schedule, keep: Keep) -> None:
                 raise TestbedError(f"the browser broke {broken} times: {error}") from error
 
 
-def _plan(study: Study, task: Task) -> Plan:
+def _plan(schedule: Schedule, task: Task) -> Plan:
+    study = schedule.study
     return Plan(
         block=task.block,
         attempt=task.attempt,
@@ -119,4 +127,5 @@ def _plan(study: Study, task: Task) -> Plan:
         stack=study.stack(task.stack),
         client=study.client,
         thresholds=Thresholds(),
+        reference=schedule.reference(task.block.page),
     )

@@ -14,7 +14,9 @@ from dragstrip.model.study import Block, Client
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Overhead, Visit
 from dragstrip.testbed.testbed import Testbed
+from dragstrip.visit.frames import visual
 from dragstrip.visit.host import HostMeter
+from dragstrip.visit.picture import like_reference
 from dragstrip.visit.verdict import judge
 
 
@@ -30,6 +32,8 @@ class Plan:
     client: Client
     thresholds: Thresholds
     known_misses: tuple[str, ...] = ()
+    reference: bytes = b""
+    """The page's reference picture, see `dragstrip.model.visit.Visual.final`."""
 
 
 def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
@@ -70,6 +74,8 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
         ttfb_ms=timing.responseStart if document else None,
         connect_to_response_ms=timing.responseStart - timing.connectStart if document else None,
         fcp_ms=loaded.fcp_ms,
+        lcp_ms=loaded.lcp_ms,
+        visual=visual(loaded.frames) if plan.client.frames else None,
         requests=tuple(e.request for e in loaded.exchanges),
         served=log.requests,
         known_misses=plan.known_misses,
@@ -83,5 +89,8 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
             collect_ms=(time.monotonic() - ended) * 1000,
         ),
     )
-    reasons = judge(result, plan.page, plan.network, plan.stack, plan.thresholds)
+    reasons = (
+        *judge(result, plan.page, plan.network, plan.stack, plan.thresholds),
+        *like_reference(result, plan.reference, plan.thresholds),
+    )
     return structs.replace(result, reasons=reasons), loaded

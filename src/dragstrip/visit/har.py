@@ -42,6 +42,8 @@ def har(visit: Visit, load: Load, url: str, browser: str) -> dict[str, Any]:
 def _entry(exchange: Exchange, page_id: str, origin_s: float) -> dict[str, Any]:
     request = exchange.request
     timings = _timings(request)
+    # The schema wants an address or none, so a request that was never answered names no connection.
+    path = {"serverIPAddress": request.remote_ip, "connection": str(request.connection)}
     return {
         "pageref": page_id,
         "startedDateTime": _time(origin_s, request.start_ms),
@@ -74,8 +76,7 @@ def _entry(exchange: Exchange, page_id: str, origin_s: float) -> dict[str, Any]:
         },
         "cache": {},
         "timings": timings,
-        "serverIPAddress": request.remote_ip,
-        "connection": str(request.connection),
+        **(path if request.remote_ip else {}),
         "_resourceType": request.resource_type.lower(),
         "_priority": request.priority,
         "_initiator": {"url": request.initiator},

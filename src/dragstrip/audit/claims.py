@@ -1,0 +1,99 @@
+"""What a capture claims to be: the network it was made on and the protocol it is labelled with."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from dragstrip.audit.capture import Family
+from dragstrip.model.errors import InputError
+
+
+class Claims(Struct, frozen=True, kw_only=True):
+    """None and "" stand for what nobody claimed."""
+
+    down_mbps: float | None = None
+    rtt_ms: float | None = None
+    """Round trip that the link alone is said to add."""
+    loss: float | None = None
+    """Share of packets lost, each way."""
+    protocol: Family = ""
+
+    def describe(self) -> str:
+        """Protocol, rate, round trip, loss: ``quic, 2 Mbit/s, 200 ms, 2 %``."""
+        parts = (
+            self.protocol,
+            f"{self.down_mbps:g} Mbit/s" if self.down_mbps is not None else "",
+            f"{self.rtt_ms:g} ms" if self.rtt_ms is not None else "",
+            f"{self.loss * 100:g} %" if self.loss is not None else "",
+        )
+        return ", ".join(p for p in parts if p) or "nothing"
+
+
+NAME_PATTERNS = ("{protocol}-{page}-bw{down_mbps}-rtt{delay_ms}-loss{loss}",)
+"""Tried on every name when neither a pattern nor values are given. ranjan2019 (section 3.6 and its
+scripts): rtt is the delay added each way."""
+
+_LABELS: dict[str, Family] = {
+    **dict.fromkeys(("h1", "http1", "http1.1", "http", "https"), "h1"),
+    **dict.fromkeys(("spdy", "spdy3", "spdy3.1"), "spdy"),
+    **dict.fromkeys(("h2", "http2", "http-2", "tcp"), "h2"),
+    **dict.fromkeys(("h3", "http3", "http-3", "quic", "gquic"), "quic"),
+}
+_NUMBERS = ("down_mbps", "down_kbps", "rtt_ms", "delay_ms", "loss", "loss_percent")
+_FIELDS = ("protocol", "page", *_NUMBERS)
+
+
+def protocol_label(text: str) -> Family:
+    """``Quic`` -> quic, ``Http2`` -> h2. Raises `InputError`."""
+    try:
+        return _LABELS[text.lower()]
+    except KeyError:
+        raise InputError(f"{text!r} names no protocol; use one of {', '.join(_LABELS)}") from None
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """``{protocol}-bw{down_mbps}-rtt{rtt_ms}`` as an expression for whole names.
+
+    ``{page}`` matches anything, the others numbers or a protocol's name; ``*`` stands for any text.
+    Raises `InputError` for an unknown or repeated field.
+    """
+    expression = ""
+    for part in re.split(r"(\{[^}]*\}|\*)", pattern):
+        name = part[1:-1]
+        if part == "*":
+            expression += ".*?"
+        elif not part.startswith("{"):
+            expression += re.escape(part)
+        elif name not in _FIELDS or f"<{name}>" in expression:
+            raise InputError(
+                f"{pattern!r}: {part} is unknown or repeated; use each of "
+                f"{', '.join('{' + f + '}' for f in _FIELDS)} at most once"
+            )
+        else:
+            kind = r"\d+(?:\.\d+)?" if name in _NUMBERS else r"[\w.]+" if name != "page" else ".+?"
+            expression += f"(?P<{name}>{kind})"
+    return re.compile(expression)
+
+
+def from_name(name: str, patterns: Sequence[re.Pattern[str]]) -> Claims | None:
+    """The claims in a capture's name by the first pattern that fits it; None if none does."""
+    for pattern in patterns:
+        if found := pattern.fullmatch(name.partition("#")[0]):
+            return _claims({k: v for k, v in found.groupdict().items() if v})
+    return None
+
+
+def _claims(words: dict[str, str]) -> Claims:
+    label = words.get("protocol", "").lower()
+    claims = Claims(protocol=_LABELS.get(label, ""))
+    numbers = {k: float(v) for k, v in words.items() if k in _NUMBERS}
+    changes = {k: v for k, v in numbers.items() if k in ("down_mbps", "rtt_ms", "loss")}
+    for field, of, factor in (
+        ("down_mbps", "down_kbps", 1e-3),
+        ("rtt_ms", "delay_ms", 2.0),
+        ("loss", "loss_percent", 1e-2),
+    ):
+        if of in numbers:
+            changes[field] = numbers[of] * factor
+    return structs.replace(claims, **changes)

@@ -1,0 +1,133 @@
+"""Visual metrics from frames: when did the page begin to show, when was it done, how fast between?
+
+Visual completeness compares colour histograms of a frame with those of the first and the last one,
+the published method of SpeedIndex (webpagetest.org, "Speed Index"; the same in visualmetrics and
+speedline): for each channel and level, count(frame) - count(first) in absolute value, at most
+count(last) - count(first), summed and divided by the sum of the latter. Pixels that are nearly
+white count nowhere. SpeedIndex is the integral of what is missing over time.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PIL import Image, ImageChops
+
+from dragstrip.browsers.screencast import Frame
+from dragstrip.model.visit import Visual
+
+NEARLY_WHITE = 249
+CHANGE_LEVELS = 10
+"""A pixel has changed if a channel moved by more than this many of its 256 levels."""
+CHANGE_SHARE = 1e-4
+"""A frame differs from the one before if this share of its pixels has changed: about ten pixels on
+ten, so that a blinking caret is no visual change."""
+THUMBNAIL = (64, 36)
+
+_Histogram = list[int]
+"""Counts by channel and level, 3 x 256."""
+
+
+def visual(frames: Sequence[Frame]) -> Visual | None:
+    """The metrics of one visit; None without frames.
+
+    The last frame from before the navigation is what the page starts from, or the first frame of
+    all if there is none.
+    """
+    if not frames:
+        return None
+    ordered = sorted(frames, key=lambda f: f.time_ms)
+    before = [f for f in ordered if f.time_ms <= 0]
+    seen = [*before[-1:], *(f for f in ordered if f.time_ms > 0)]
+    first = last = _picture(seen[0])
+    changes: list[tuple[float, _Histogram]] = []
+    for frame in seen[1:]:
+        picture = _picture(frame)
+        if differ(last, picture):
+            changes.append((frame.time_ms, _histogram(picture)))
+            last = picture
+    curve = _progress(_histogram(first), changes)
+    return Visual(
+        frames=len(frames),
+        fvc_ms=curve[0][0] if curve else None,
+        lvc_ms=curve[-1][0] if curve else None,
+        speed_index_ms=speed_index(curve) if curve else None,
+        progress=curve,
+        final=_thumbnail(last),
+    )
+
+
+def speed_index(progress: Sequence[tuple[float, float]]) -> float:
+    """Integral of (1 - completeness) over time in ms, from 0 to the last change."""
+    missing, since_ms, total = 1.0, 0.0, 0.0
+    for time_ms, complete in progress:
+        total += missing * (time_ms - since_ms)
+        missing, since_ms = 1 - complete, time_ms
+    return total
+
+
+def differ(a: Image.Image, b: Image.Image) -> bool:
+    """Whether a person would see the change between two RGB pictures."""
+    if a.size != b.size:
+        return True
+    moved = _fold(ImageChops.lighter, ImageChops.difference(a, b)).histogram()
+    return sum(moved[CHANGE_LEVELS + 1 :]) >= CHANGE_SHARE * a.width * a.height
+
+
+def write_frames(target: Path, frames: Sequence[Frame]) -> None:
+    """Keep frames as a zip: ``times.json``, the ms of each, and the pictures in the same order."""
+    target.parent.mkdir(exist_ok=True)
+    names = [f"{i:05}.jpg" for i in range(len(frames))]
+    times = [{"file": n, "time_ms": f.time_ms} for n, f in zip(names, frames, strict=True)]
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("times.json", json.dumps(times, indent=1))
+        for name, frame in zip(names, frames, strict=True):
+            archive.writestr(name, frame.jpeg)
+
+
+def read_frames(source: Path) -> list[Frame]:
+    """What `write_frames` kept."""
+    with zipfile.ZipFile(source) as archive:
+        listed = json.loads(archive.read("times.json"))
+        return [Frame(entry["time_ms"], archive.read(entry["file"])) for entry in listed]
+
+
+def _progress(
+    first: _Histogram, changes: Sequence[tuple[float, _Histogram]]
+) -> tuple[tuple[float, float], ...]:
+    if not changes:
+        return ()
+    *others, (done_ms, final) = changes
+    wanted = [abs(a - b) for a, b in zip(final, first, strict=True)]
+    total = sum(wanted)
+    shares = []
+    for ms, now in others:
+        matched = (min(abs(n - f), w) for n, f, w in zip(now, first, wanted, strict=True))
+        shares.append((ms, sum(matched) / total if total else 1.0))
+    return (*shares, (done_ms, 1.0))
+
+
+def _picture(frame: Frame) -> Image.Image:
+    return Image.open(io.BytesIO(frame.jpeg)).convert("RGB")
+
+
+def _histogram(picture: Image.Image) -> _Histogram:
+    darkest = _fold(ImageChops.darker, picture)
+    coloured = darkest.point([255 if level < NEARLY_WHITE else 0 for level in range(256)])
+    return picture.histogram(coloured)
+
+
+def _fold(
+    keep: Callable[[Image.Image, Image.Image], Image.Image], picture: Image.Image
+) -> Image.Image:
+    """One channel out of three, pixel by pixel."""
+    red, green, blue = picture.split()
+    return keep(keep(red, green), blue)
+
+
+def _thumbnail(picture: Image.Image) -> bytes:
+    kept = io.BytesIO()
+    picture.resize(THUMBNAIL, Image.Resampling.BOX).save(kept, "PNG", optimize=True)
+    return kept.getvalue()

@@ -1,0 +1,57 @@
+"""The ideal load of a page on a link: a time that no protocol or server can beat."""
+
+from collections.abc import Iterable
+
+from dragstrip.model.network import Network
+from dragstrip.model.stack import Protocol
+from dragstrip.model.visit import Request, Visit
+from dragstrip.visit.physics import CONNECT_RTTS
+
+
+def ideal_ms(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+    """Lower bound of the load time from wire bytes, rate, round trips and dependency depth.
+
+    Every answer has an earliest moment (`earliest_rtts`). All bytes whose earliest moment is t or
+    later cross the link after t, at full rate at best; the bound is the worst such t. Only requests
+    that ended before the load event count, by the bytes the browser received. None if the page did
+    not load.
+    """
+    if visit.plt_ms is None:
+        return None
+    load_ms = visit.plt_ms
+    done = [r for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms]
+    rate = network.down.rate_mbps
+    bound, size = 0.0, 0
+    for rtts, request in sorted(
+        zip(earliest_rtts(done, protocol), done, strict=True), key=lambda p: p[0], reverse=True
+    ):
+        size += request.wire_bytes
+        sending_ms = size * 8 / (rate * 1000) if rate else 0.0
+        bound = max(bound, rtts * network.rtt_ms + sending_ms)
+    return bound
+
+
+def earliest_rtts(requests: Iterable[Request], protocol: Protocol) -> list[int]:
+    """Round trips until the first byte of each answer can be there, in the order of `requests`.
+
+    The first request needs a connection and a round trip. Any other is asked for once its initiator
+    (or else the document) has begun to arrive, and takes a round trip; on a host other than the
+    document's it needs a connection too, which nobody can open before the document begins to come.
+    For first visits: a repeat visit may resume with early data.
+    """
+    connect = CONNECT_RTTS[protocol]
+    first = connect + 1
+    by_url: dict[str, int] = {}
+    found: list[int] = []
+    document = ""
+    for request in requests:
+        if not found:
+            document = request.host
+            earliest = first
+        else:
+            earliest = max(first, by_url.get(request.initiator, first)) + 1
+            if request.host != document:
+                earliest = max(earliest, first + connect + 1)
+        by_url.setdefault(request.url, earliest)
+        found.append(earliest)
+    return found

@@ -1,0 +1,287 @@
+"""The metrics of a visit: one table, which report, export and documentation draw on.
+
+Pure functions of the visit, its network and its protocol. None where a visit cannot say, for
+instance because its load failed or its frames were not looked at.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from statistics import median
+from typing import Literal
+
+from msgspec import Struct
+
+from dragstrip.model.network import Network
+from dragstrip.model.stack import Protocol
+from dragstrip.model.visit import Request, Visit
+from dragstrip.visit.ideal import ideal_ms
+
+Measure = Callable[[Visit, Network, Protocol], float | None]
+
+
+class Metric(Struct, frozen=True):
+    name: str
+    """Ends in its unit where it has one; the column in tables."""
+    unit: Literal["ms", "byte", "count", "Mbit/s", "share", "ratio"]
+    better: Literal["lower", "higher", "neither"]
+    meaning: str
+    source: str
+    """Who says what it means: a standard, a paper with its section, or what measures it."""
+    measure: Measure
+
+
+def measures(visit: Visit, network: Network, protocol: Protocol) -> dict[str, float | None]:
+    """Every metric of the visit by name."""
+    return {m.name: m.measure(visit, network, protocol) for m in METRICS}
+
+
+class ObjectTime(Struct, frozen=True):
+    """How long an object took, from the decision to fetch it and from the request's departure."""
+
+    url: str
+    queued_ms: float
+    """With queueing in the browser: from the decision to fetch it to its last byte."""
+    sent_ms: float | None
+    """Without: from the first byte of the request sent. None if the browser did not say."""
+
+
+def object_times(visit: Visit) -> list[ObjectTime]:
+    """Of every request that was answered from the network, in the browser's order."""
+    return [
+        ObjectTime(
+            r.url,
+            r.end_ms - r.start_ms,
+            None if r.send_start_ms is None else r.end_ms - r.send_start_ms,
+        )
+        for r in _answered(visit)
+        if r.end_ms is not None
+    ]
+
+
+def network_plt_ms(visit: Visit) -> float | None:
+    """Time in which at least one resource other than a script was being fetched.
+
+    biswal2016 section 3.1: the union of the intervals from queueing to last byte of all resources,
+    scripts excluded. Resources asked for after the load event are left out.
+    """
+    if visit.plt_ms is None:
+        return None
+    return union_ms(
+        (r.start_ms, r.end_ms)
+        for r in _answered(visit)
+        if r.end_ms is not None and r.resource_type != "Script" and r.start_ms < visit.plt_ms
+    )
+
+
+def union_ms(intervals: Iterable[tuple[float, float]]) -> float:
+    """Length of what the intervals cover, overlaps counted once."""
+    total, reached = 0.0, float("-inf")
+    for start, end in sorted(intervals):
+        total += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
+
+
+def _answered(visit: Visit) -> list[Request]:
+    return [r for r in visit.requests if r.protocol and not r.from_cache and not r.error]
+
+
+def _loaded_bytes(visit: Visit) -> int:
+    load_ms = visit.plt_ms or 0.0
+    return sum(r.wire_bytes for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms)
+
+
+def _goodput(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+    return _loaded_bytes(visit) * 8 / visit.plt_ms / 1000 if visit.plt_ms else None
+
+
+def _utilisation(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+    rate = network.down.rate_mbps
+    if not (visit.link and visit.host and rate and visit.host.wall_ms):
+        return None
+    return visit.link.down.bytes_out * 8 / (rate * 1000 * visit.host.wall_ms)
+
+
+def _overhead(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+    if not (visit.link and visit.wire_bytes):
+        return None
+    return visit.link.down.bytes_in / visit.wire_bytes - 1
+
+
+def _over_ideal(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+    least = ideal_ms(visit, network, protocol)
+    return visit.plt_ms / least if visit.plt_ms and least else None
+
+
+def _handshakes(visit: Visit) -> list[float]:
+    return [
+        r.connect_end_ms - r.connect_start_ms
+        for r in visit.requests
+        if r.connect_start_ms is not None and r.connect_end_ms is not None
+    ]
+
+
+def _per_host(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+    hosts = Counter(c.host for c in visit.connections if not c.error)
+    return max(hosts.values(), default=None)
+
+
+def _lost(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+    if not visit.link:
+        return None
+    return sum(d.dropped_loss + d.dropped_queue for d in (visit.link.down, visit.link.up))
+
+
+def _field(name: str) -> Measure:
+    return lambda visit, network, protocol: getattr(visit, name)
+
+
+def _seen(name: str) -> Measure:
+    return lambda visit, network, protocol: getattr(visit.visual, name, None)
+
+
+def _middle(of: Callable[[Visit], list[float]]) -> Measure:
+    return lambda visit, network, protocol: median(found) if (found := of(visit)) else None
+
+
+_TIMING = "W3C Navigation Timing"
+_PAPER = "wolsing2019 section 2.1"
+_LINK = "the link's counters"
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        "plt_ms", "ms", "lower", "page load time: end of the load event", _TIMING, _field("plt_ms")
+    ),
+    Metric("dcl_ms", "ms", "lower", "end of DOMContentLoaded", _TIMING, _field("dcl_ms")),
+    Metric("ttfb_ms", "ms", "lower", "first byte of the document", _TIMING, _field("ttfb_ms")),
+    Metric("fcp_ms", "ms", "lower", "first contentful paint", "W3C Paint Timing", _field("fcp_ms")),
+    Metric(
+        "lcp_ms",
+        "ms",
+        "lower",
+        "largest contentful paint up to the end of the visit",
+        "W3C Largest Contentful Paint",
+        _field("lcp_ms"),
+    ),
+    Metric("fvc_ms", "ms", "lower", "first visual change", _PAPER, _seen("fvc_ms")),
+    Metric("lvc_ms", "ms", "lower", "last visual change", _PAPER, _seen("lvc_ms")),
+    Metric("vc85_ms", "ms", "lower", "visually complete to 85 %", _PAPER, _seen("vc85_ms")),
+    Metric(
+        "speed_index_ms",
+        "ms",
+        "lower",
+        "integral of what is missing from the final picture",
+        "webpagetest.org, Speed Index",
+        _seen("speed_index_ms"),
+    ),
+    Metric(
+        "network_plt_ms",
+        "ms",
+        "lower",
+        "time with a resource other than a script under way",
+        "biswal2016 section 3.1",
+        lambda visit, network, protocol: network_plt_ms(visit),
+    ),
+    Metric(
+        "ideal_ms",
+        "ms",
+        "neither",
+        "lower bound: bytes, rate, round trips, dependency depth",
+        "dragstrip.visit.ideal",
+        ideal_ms,
+    ),
+    Metric("plt_over_ideal", "ratio", "lower", "plt_ms / ideal_ms", "as ideal_ms", _over_ideal),
+    Metric(
+        "object_queued_ms",
+        "ms",
+        "lower",
+        "median object, queueing in the browser included",
+        "HAR 1.2, time",
+        _middle(lambda visit: [t.queued_ms for t in object_times(visit)]),
+    ),
+    Metric(
+        "object_sent_ms",
+        "ms",
+        "lower",
+        "median object from request sent to last byte",
+        "HAR 1.2, send + wait + receive",
+        _middle(lambda visit: [t.sent_ms for t in object_times(visit) if t.sent_ms is not None]),
+    ),
+    Metric(
+        "handshake_ms",
+        "ms",
+        "lower",
+        "median wait for a new connection, TLS included",
+        "HAR 1.2, connect",
+        _middle(_handshakes),
+    ),
+    Metric(
+        "requests",
+        "count",
+        "neither",
+        "requests made",
+        "browser",
+        lambda visit, network, protocol: len(visit.requests),
+    ),
+    Metric(
+        "connections",
+        "count",
+        "neither",
+        "connections the origin accepted",
+        "the origin's log",
+        lambda visit, network, protocol: sum(not c.error for c in visit.connections),
+    ),
+    Metric(
+        "connections_per_host",
+        "count",
+        "neither",
+        "most connections to one host",
+        "the origin's log",
+        _per_host,
+    ),
+    Metric(
+        "down_bytes",
+        "byte",
+        "lower",
+        "layer 3 bytes delivered to the browser",
+        _LINK,
+        lambda visit, network, protocol: visit.link.down.bytes_out if visit.link else None,
+    ),
+    Metric(
+        "up_bytes",
+        "byte",
+        "lower",
+        "layer 3 bytes delivered to the origin",
+        _LINK,
+        lambda visit, network, protocol: visit.link.up.bytes_out if visit.link else None,
+    ),
+    Metric(
+        "packets_lost", "count", "neither", "by chance or by a full queue, both ways", _LINK, _lost
+    ),
+    Metric(
+        "down_overhead",
+        "share",
+        "lower",
+        "bytes the origin sent beyond those the browser counts: headers below HTTP, handshakes, "
+        "retransmissions",
+        _LINK,
+        _overhead,
+    ),
+    Metric(
+        "goodput_mbps",
+        "Mbit/s",
+        "higher",
+        "wire bytes before the load event / plt_ms",
+        "Carlucci et al. 2015",
+        _goodput,
+    ),
+    Metric(
+        "utilisation",
+        "share",
+        "higher",
+        "delivered bytes / what the link could carry meanwhile",
+        "Carlucci et al. 2015",
+        _utilisation,
+    ),
+)
+"""In the order of documentation and tables."""

@@ -1,0 +1,45 @@
+"""Did the visit end with the page everybody else saw?
+
+This takes the place of reviewing videos by hand (wolsing2019 section 3.2).
+"""
+
+import io
+from collections.abc import Iterator
+
+import numpy as np
+from PIL import Image
+
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Reason, Visit
+
+CELL_LEVELS = 24
+"""A cell of the thumbnail differs if a channel is more than this many of 256 levels off."""
+
+
+def like_reference(visit: Visit, reference: bytes, limits: Thresholds) -> Iterator[Reason]:
+    """`picture-mismatch` where a loaded page looks unlike its reference picture.
+
+    A load that failed has no final picture, and without a reference there is nothing to be like.
+    """
+    if not (reference and visit.visual and visit.outcome == "loaded"):
+        return
+    apart = distance(visit.visual.final, reference)
+    if apart > limits.picture_share:
+        yield Reason(
+            "picture-mismatch",
+            f"{apart:.0%} of the final picture differs from the page's first valid visit (limit "
+            f"{limits.picture_share:.0%})",
+        )
+
+
+def distance(a: bytes, b: bytes) -> float:
+    """Share of cells, 0..1, in which two thumbnails differ; 1 for those of unequal size."""
+    one, two = _cells(a), _cells(b)
+    if one.shape != two.shape:
+        return 1.0
+    return float((np.abs(one - two).max(axis=2) > CELL_LEVELS).mean())
+
+
+def _cells(png: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.int16]]:
+    with Image.open(io.BytesIO(png)) as image:
+        return np.asarray(image.convert("RGB")).astype(np.int16)

@@ -1,0 +1,100 @@
+"""Frames of a real browser: painted boxes are seen in order, in size, and on the page's clock."""
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+from PIL import Image, ImageOps
+
+from conftest import CLIENT, NETWORK
+from dragstrip.browsers.chromium import chromium
+from dragstrip.browsers.load import fresh_tab, load
+from dragstrip.model.study import Block
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.pages.archive import write_page
+from dragstrip.pages.painted import BOXES, painted
+from dragstrip.study.presets import find_stack
+from dragstrip.testbed.testbed import testbed as open_testbed
+from dragstrip.visit.drive import Plan, visit
+from dragstrip.visit.frames import visual
+
+READ = "JSON.stringify([performance.timeOrigin, ...performance.painted])"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return write_page(tmp_path_factory.mktemp("painted") / "painted.har.zip", painted())
+
+
+@pytest.fixture(scope="module")
+def bed(page):
+    with open_testbed(page.hosts) as opened:
+        opened.origin.serve(page)
+        opened.link.configure(NETWORK, 1)
+        yield opened
+
+
+@pytest.mark.parametrize("protocol", ["h1", "h2", "h3"])
+def test_painted_boxes_are_seen_as_they_were_painted(bed, page, protocol):
+    client = structs.replace(CLIENT, frames=True)
+    with chromium(bed, protocol, client) as browser, fresh_tab(browser, client) as session:
+        loaded = load(browser, session, page.url, client)
+        answer = browser.cdp.call(
+            "Runtime.evaluate", session, expression="performance.painted", returnByValue=True
+        )
+    seen = visual(loaded.frames)
+    painted_ms = answer["result"]["value"]
+    assert loaded.outcome == "loaded"
+    assert seen
+    # Two boxes may share a frame on a busy machine; the sizes tell which were seen together.
+    sums = [sum(b.width_percent for b in BOXES[: i + 1]) for i in range(len(BOXES))]
+    for time_ms, complete in seen.progress:
+        index = min(range(len(sums)), key=lambda i: abs(sums[i] - complete * 100))
+        assert complete * 100 == pytest.approx(sums[index], abs=1)
+        assert time_ms > painted_ms[index] - 10  # never before it was painted
+    assert seen.progress[-1][1] == 1.0
+
+
+def test_no_frames_unless_asked_for(bed, page):
+    with chromium(bed, "h2", CLIENT) as browser, fresh_tab(browser, CLIENT) as session:
+        assert load(browser, session, page.url, CLIENT).frames == ()
+
+
+def test_the_net_log_is_whole_and_on_the_same_clock(bed, page, tmp_path):
+    kept = tmp_path / "netlog" / "h3.json"
+    with (
+        chromium(bed, "h3", CLIENT, net_log=kept) as browser,
+        fresh_tab(browser, CLIENT) as session,
+    ):
+        loaded = load(browser, session, page.url, CLIENT)
+    log = json.loads(kept.read_bytes())
+    sessions = log["constants"]["logEventTypes"]["QUIC_SESSION"]
+    begun = [e for e in log["events"] if e["type"] == sessions and e["phase"] == 1]
+    begun_s = (int(begun[0]["time"]) + log["constants"]["timeTickOffset"]) / 1000
+    assert loaded.time_origin_s - 1 < begun_s < loaded.time_origin_s + 60
+
+
+def test_a_visit_that_ends_with_another_picture_is_a_mismatch(bed, page):
+    client = structs.replace(CLIENT, frames=True)
+    block = Block(page=page.name, network=NETWORK.name, index=0, seed=7, order=("h2",))
+    plan = Plan(
+        block=block,
+        attempt=0,
+        page=page,
+        network=NETWORK,
+        stack=find_stack("h2"),
+        client=client,
+        thresholds=Thresholds(),
+    )
+    with chromium(bed, "h2", client) as browser:
+        first, _ = visit(bed, browser, plan)
+        assert first.visual
+        again, _ = visit(bed, browser, replace(plan, reference=first.visual.final))
+        mirrored = io.BytesIO()
+        with Image.open(io.BytesIO(first.visual.final)) as picture:
+            ImageOps.mirror(picture).save(mirrored, "PNG")
+        lied_to, _ = visit(bed, browser, replace(plan, reference=mirrored.getvalue()))
+    assert "picture-mismatch" not in again.verdict
+    assert "picture-mismatch" in lied_to.verdict
