@@ -5,11 +5,16 @@ import subprocess
 from functools import cache
 
 import pytest
+from hypothesis import settings
 
 from dragstrip.browsers.chromium import find_chromium
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import namespaces
 from dragstrip.testbed.programs import program
+
+# A busy machine is no defect of the code under test.
+settings.register_profile("no-deadline", deadline=None)
+settings.load_profile("no-deadline")
 
 
 @cache
