@@ -46,6 +46,10 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
     started: datetime = EPOCH
     time_ms: float = 0.0
     """How long the exchange took; 0 where the recording does not say."""
+    initiator: str = ""
+    """URL of the resource that caused the request, if the recorder named one."""
+    inferred: bool = False
+    """The initiator is the importer's guess, because the recorder named none."""
 
     @property
     def coding(self) -> str:

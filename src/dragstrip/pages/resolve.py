@@ -8,11 +8,13 @@ from pathlib import Path
 from dragstrip.model.page import Page
 from dragstrip.pages.archive import SUFFIX, load_page, write_page
 from dragstrip.pages.demo import demo
+from dragstrip.pages.har_import import read_har
 from dragstrip.pages.recording import PageError, Recording
 from dragstrip.pages.synth import parse_spec, synth
 from dragstrip.pages.warc import read_warc
 
 IMPORTERS: dict[str, Callable[[Path, str], Recording]] = {
+    ".har": read_har,
     ".warc": read_warc,
     ".warc.gz": read_warc,
 }
