@@ -22,52 +22,77 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    parent: int | None
-    """None for requests that a person caused: where the visit starts and its redirects."""
+    initiator: int | None
+    """None for requests that a person caused: where the visit starts and what came before it."""
     inferred: bool = False
+    parent: int | None = None
+    """What must have arrived before: the initiator, or what it caused and then waited for."""
 
 
-_PARSING_MS = 50.0
-"""A document is still being parsed so long after its last byte; our choice."""
+_PROMPT_MS = 100.0
+"""So long after its end, or the first request it caused, an initiator is still being parsed or run;
+our choice."""
 
 
 def causes(seen: Sequence[Seen], root: int) -> list[Cause]:
     """The cause of each request, by start; `root` is the document of the visit.
 
     What the recorder names is taken. Else, in this order: the frame or style sheet that the
-    Referer names; for a font, the style sheet that ended last before it began; the document, while
-    it was being parsed; the script of that document that ended last before the request began.
+    Referer names; for a font, the style sheet that ended last before it began; the document.
+
+    A request that began long after its initiator had ended waited for something: for the
+    script of the same document, caused by that initiator, that ended last before it began.
     """
     by_url: dict[str, list[int]] = defaultdict(list)
     for index, request in enumerate(seen):
         by_url[request.url].append(index)
-    return [_cause(seen, root, by_url, index) for index in range(len(seen))]
+    made: list[Cause] = []
+    for index in range(len(seen)):
+        initiator, inferred = _initiator(seen, root, by_url, index)
+        parent = _awaited(seen, made, index, initiator)
+        made.append(Cause(initiator=initiator, inferred=inferred, parent=parent))
+    return made
 
 
-def _cause(
+def _initiator(
     seen: Sequence[Seen], root: int, by_url: dict[str, list[int]], index: int
-) -> Cause:
+) -> tuple[int | None, bool]:
+    """Index of the initiator, and whether it is inferred."""
     request = seen[index]
     if request.follows is not None:
-        return Cause(parent=request.follows)
+        return request.follows, False
     if index <= root:
-        return Cause(parent=None)
+        return None, False
     named = _latest(by_url.get(request.initiator, ()), index)
     if named is not None:
-        return Cause(parent=max(named, root))
+        return max(named, root), False
     referer = _latest(by_url.get(request.referer, ()), index)
     base = root if referer is None else max(referer, root)
-    if seen[base].kind == "style":
-        return Cause(parent=base, inferred=True)
-    if seen[base].kind != "document":
+    if seen[base].kind not in ("style", "document"):
         base = root
-    if request.kind == "font":
-        styled = _last_ended(seen, index, base, "style")
-        return Cause(parent=base if styled is None else styled, inferred=True)
-    if request.start_ms <= seen[base].end_ms + _PARSING_MS:
-        return Cause(parent=base, inferred=True)
-    scripted = _last_ended(seen, index, base, "script")
-    return Cause(parent=base if scripted is None else scripted, inferred=True)
+    if request.kind == "font" and seen[base].kind == "document":
+        styles = [i for i in range(base + 1, index) if seen[i].kind == "style"]
+        base = _last_ended(seen, styles, request.start_ms, base)
+    return base, True
+
+
+def _awaited(
+    seen: Sequence[Seen], made: Sequence[Cause], index: int, initiator: int | None
+) -> int | None:
+    request = seen[index]
+    if initiator is None or request.follows is not None:
+        return initiator
+    first = next((i for i, c in enumerate(made) if c.initiator == initiator and i > initiator), index)
+    begun = max(seen[initiator].end_ms, seen[first].start_ms)
+    if request.start_ms <= begun + _PROMPT_MS:
+        return initiator
+    below = {initiator}
+    for later in range(initiator + 1, index):
+        if made[later].parent in below:
+            below.add(later)
+    pages = ("", seen[initiator].url, request.referer)
+    waits = sorted(i for i in below if seen[i].kind == "script" and seen[i].referer in pages)
+    return _last_ended(seen, waits, request.start_ms, initiator)
 
 
 def _latest(found: Sequence[int], before: int) -> int | None:
@@ -76,17 +101,7 @@ def _latest(found: Sequence[int], before: int) -> int | None:
     return found[place - 1] if place else None
 
 
-def _last_ended(seen: Sequence[Seen], index: int, base: int, kind: Kind) -> int | None:
-    """Of the requests of a kind made after `base`, the one that ended last before this began.
-
-    Its own Referer tells whether it belongs to the same document as far as one can know.
-    """
-    began = seen[index].start_ms
-    ended = [
-        i
-        for i in range(base + 1, index)
-        if seen[i].kind == kind
-        and seen[i].end_ms <= began
-        and seen[i].referer in ("", seen[base].url, seen[index].referer)
-    ]
-    return max(ended, key=lambda i: seen[i].end_ms, default=None)
+def _last_ended(seen: Sequence[Seen], among: Sequence[int], before_ms: float, other: int) -> int:
+    """Of some requests the one that ended last before a time; `other` if none had."""
+    ended = [i for i in among if seen[i].end_ms <= before_ms]
+    return max(ended, key=lambda i: seen[i].end_ms, default=other)

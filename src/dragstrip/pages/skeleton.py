@@ -255,8 +255,13 @@ def _explained(kept: list[_Kept], sizes: list[WireSize], why: list[Cause]) -> li
     changes = [f"sizes on the wire are taken from: {said or 'nothing, all bodies are empty'}"]
     if inferred := sum(c.inferred for c in why):
         changes.append(
-            f"{inferred} of {len(why)} initiators are inferred from Referer and times, because the "
+            f"{inferred} of {len(why)} initiators are inferred, by Referer and times, because the "
             "recording names none"
+        )
+    if waits := sum(c.parent != c.initiator for c in why):
+        changes.append(
+            f"{waits} requests wait for what ended last before they began, because their initiator "
+            "had ended long before"
         )
     if again := sum(k.exchange.status in (206, 304) for k in kept):
         changes.append(f"{again} answers with status 206 or 304 are served whole, with status 200")
@@ -278,6 +283,7 @@ def _object(
         content_type=header(exchange.headers, "content-type") or exchange.mime,
         headers=_sent(exchange.headers),
         parent=cause.parent,
+        initiator=cause.initiator,
         inferred=cause.inferred,
         follows=follows,
         location=kept.target if led else "",

@@ -30,8 +30,10 @@ class Object(Struct, frozen=True, kw_only=True):
     """Further recorded headers that may be sent again."""
     parent: int | None = None
     """What must have arrived before this is asked for; None for where the visit starts."""
+    initiator: int | None = None
+    """What is recorded as having caused it; the parent or something above it."""
     inferred: bool = False
-    """The recording did not name the parent."""
+    """The recording did not name the initiator."""
     follows: int | None = None
     """The redirect that leads here; then nobody asks for this but the browser itself."""
     location: str = ""

@@ -94,7 +94,7 @@ class _Maker:
             wire=wire,
             started=item.started,
             time_ms=item.time_ms,
-            initiator="" if item.parent is None else self._objects[item.parent].url,
+            initiator="" if item.initiator is None else self._objects[item.initiator].url,
             inferred=item.inferred,
         )
 
