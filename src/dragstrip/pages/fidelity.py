@@ -59,9 +59,7 @@ def fidelity(page: Page, requests: Sequence[Request]) -> Fidelity:
         else:
             missed.append(resource.url)
     known = Counter((r.method, r.url) for r in recorded)
-    invented = tuple(
-        r.url for r in made if (r.method, r.url.partition("#")[0]) not in known
-    )
+    invented = tuple(r.url for r in made if (r.method, r.url.partition("#")[0]) not in known)
     return Fidelity(
         recorded=len(recorded),
         asked=len(pairs),

@@ -203,10 +203,13 @@ def _open(path: Path) -> tuple[bytes, _Bodies]:
         return archive.read(member), _Bodies(archive)
     with path.open("rb") as file:
         if name.endswith(".zst"):
-            stream: Any = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+            opened = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+            text = opened.read(MAX_BYTES + 1)
+        elif name.endswith(".gz"):
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                text = unpacked.read(MAX_BYTES + 1)
         else:
-            stream = gzip.open(file) if name.endswith(".gz") else file
-        text = stream.read(MAX_BYTES + 1)
+            text = file.read(MAX_BYTES + 1)
     _bounded(len(text))
     return text.removeprefix(b"\xef\xbb\xbf"), _Bodies()
 

@@ -6,8 +6,7 @@ from msgspec import structs
 
 from dragstrip.pages.coding import encode_near
 from dragstrip.pages.har_file import Exchange, Visited, read_visit
-from dragstrip.pages.made import make
-from dragstrip.pages.made.page import filler
+from dragstrip.pages.made.page import filler, make
 from dragstrip.pages.prepare import prepare
 from dragstrip.pages.recording import Headers, PageError, Recorded, Recording, header
 from dragstrip.pages.skeleton import kind_of, skeleton

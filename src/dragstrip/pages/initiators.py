@@ -82,7 +82,9 @@ def _awaited(
     request = seen[index]
     if initiator is None or request.follows is not None:
         return initiator
-    first = next((i for i, c in enumerate(made) if c.initiator == initiator and i > initiator), index)
+    first = next(
+        (i for i, c in enumerate(made) if c.initiator == initiator and i > initiator), index
+    )
     begun = max(seen[initiator].end_ms, seen[first].start_ms)
     if request.start_ms <= begun + _PROMPT_MS:
         return initiator

@@ -12,7 +12,7 @@ from msgspec import Struct
 from dragstrip.pages.recording import EPOCH, Headers
 
 Kind = Literal["document", "style", "script", "image", "font", "fetch"]
-"""How the browser is made to ask for it. Whatever has no element of its own is fetched by script."""
+"""How the browser is made to ask for it. What has no element of its own is fetched by script."""
 
 
 class Object(Struct, frozen=True, kw_only=True):

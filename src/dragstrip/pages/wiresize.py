@@ -28,15 +28,18 @@ def wire_size(exchange: Exchange) -> WireSize:
     - ``bodySize``, then ``_transferSize``, which may count the headers in, some hundred bytes.
     - ``content.size``, the decoded length: all that is known of an answer from a cache.
     """
-    if exchange.status in _BODILESS and not exchange.cached or exchange.method == "HEAD":
+    if (exchange.status in _BODILESS and not exchange.cached) or exchange.method == "HEAD":
         return WireSize(0, "nothing")
     measured = None if exchange.cached else exchange.body_bytes
     plausible = measured is not None and (measured > 0 or not exchange.content_bytes)
     if measured is not None and plausible and exchange.headers_bytes:
         return WireSize(measured, "bodySize")
     said = header(exchange.headers, "content-length").strip()
-    if said.isascii() and said.isdecimal() and len(said) < 12 and not (
-        exchange.status == 304 and exchange.content_bytes
+    if (
+        said.isascii()
+        and said.isdecimal()
+        and len(said) < 12
+        and not (exchange.status == 304 and exchange.content_bytes)
     ):
         return WireSize(min(int(said), measured or int(said)), "Content-Length")
     if measured:

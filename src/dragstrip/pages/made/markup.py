@@ -52,9 +52,7 @@ def document(
         f'<h1 class="t{fonts[0] if fonts else 0}">{_words(words, 7)}</h1>{paragraphs}{boxes}'
     )
     cards = [_card(node, words, fonts, place) for place, node in enumerate(body)]
-    sections = [
-        "".join(cards[i : i + _SECTION]) for i in range(0, len(cards), _SECTION)
-    ]
+    sections = ["".join(cards[i : i + _SECTION]) for i in range(0, len(cards), _SECTION)]
     return [top + "".join(head), opening, *sections, "</main></body></html>\n"]
 
 

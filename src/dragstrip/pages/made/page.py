@@ -1,7 +1,6 @@
 """From a structure to a recording: bodies that ask for each other in the structure's order."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 from dragstrip.pages.made import markup, pictures
 from dragstrip.pages.made.markup import Node

@@ -4,6 +4,7 @@ import functools
 import io
 import math
 import struct
+from itertools import pairwise
 
 import numpy as np
 from PIL import Image
@@ -21,9 +22,7 @@ _QUALITY = 92
 _FULL_BITS_PER_PIXEL = {"JPEG": 4.6, "WEBP": 4.0}
 """What our pictures take at that quality."""
 _MOST_PIXELS = 600_000
-_DOT_GIF = (
-    b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0"
-)  # without its trailer
+_DOT_GIF = b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0"  # without its trailer
 _WOFF2_LENGTH, _WOFF2_PRIVATE = 8, 40  # offsets of the fields, WOFF2 section 4.1
 
 
@@ -89,9 +88,7 @@ def _dot(size: int) -> bytes:
     inside = noise(data - blocks, "gif")
     # Equal shares, so that no block is longer than the 255 bytes it can count.
     cuts = [len(inside) * i // blocks for i in range(blocks + 1)]
-    comment = b"".join(
-        bytes([b - a]) + inside[a:b] for a, b in zip(cuts, cuts[1:], strict=False) if b > a
-    )
+    comment = b"".join(bytes([b - a]) + inside[a:b] for a, b in pairwise(cuts) if b > a)
     body = _DOT_GIF + b"!\xfe" + comment + b"\0;"
     return body + b"\0" * (size - len(body))
 
@@ -141,7 +138,7 @@ def _padded(form: str, data: bytes, size: int) -> bytes:
     cuts = [room * i // parts for i in range(parts + 1)]
     comments = b"".join(
         b"\xff\xfe" + struct.pack(">H", b - a - 2) + noise(b - a - 4, "jpeg")
-        for a, b in zip(cuts, cuts[1:], strict=False)
+        for a, b in pairwise(cuts)
     )
     return data[:2] + comments + data[2:]
 

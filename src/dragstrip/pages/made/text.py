@@ -13,7 +13,9 @@ NONE: Comment = (b"", b"")
 _STORED = 65_535  # longest stored block, RFC 1951 section 3.2.4
 _GZIP_HEADER = b"\x1f\x8b\x08%c\0\0\0\0\x02\xff"  # RFC 1952 section 2.3; the flags are open
 _HAS_COMMENT = 0x10
-_LETTERS = bytes(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ "[i % 64] for i in range(256))
+_LETTERS = bytes(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ "[i % 64] for i in range(256)
+)
 
 
 def noise(size: int, seed: str) -> bytes:
