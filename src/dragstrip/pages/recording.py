@@ -78,6 +78,11 @@ class Recording(Struct, frozen=True, kw_only=True):
     """In recorded order. Iterated more than once, so it may read its bodies from disk."""
 
 
+def one_line(text: str) -> str:
+    """What a recording says, fit to be quoted in a sentence."""
+    return re.sub(r"[^!-~]+", " ", text)[:200]
+
+
 def header(headers: Iterable[tuple[str, str]], name: str) -> str:
     """The first value of that name (case does not matter), or an empty string."""
     return next((v for n, v in headers if n.lower() == name), "")

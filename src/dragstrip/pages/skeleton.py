@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from dragstrip.pages.har_file import Exchange, Visited
 from dragstrip.pages.initiators import Cause, Seen, causes
-from dragstrip.pages.recording import REDIRECTS, Headers, PageError, header
+from dragstrip.pages.recording import REDIRECTS, Headers, PageError, header, one_line
 from dragstrip.pages.structure import Kind, Object, Structure
 from dragstrip.pages.urls import Unservable, servable
 from dragstrip.pages.wiresize import WireSize, wire_size
@@ -117,7 +117,8 @@ def _servable(exchanges: Sequence[Exchange], changes: list[str]) -> list[_Kept]:
             if exchange.method not in (*_METHODS, "OPTIONS"):
                 raise Unservable("a page cannot ask for it")
         except Unservable as error:
-            left_out[f"{exchange.method} {exchange.url[:200]} left out: {error}"] += 1
+            what = one_line(f"{exchange.method} {exchange.url}")
+            left_out[f"{what} left out: {error}"] += 1
             continue
         insecure += exchange.url.lower().startswith("http:")
         kept.append(_Kept(exchange=exchange, url=url, target=_target(exchange)))

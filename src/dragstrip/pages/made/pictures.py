@@ -22,7 +22,8 @@ _QUALITY = 92
 _FULL_BITS_PER_PIXEL = {"JPEG": 4.6, "WEBP": 4.0}
 """What our pictures take at that quality."""
 _MOST_PIXELS = 600_000
-_DOT_GIF = b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0"  # without its trailer
+_DOT_GIF = b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0"
+"""One pixel, without the file's trailer."""
 _WOFF2_LENGTH, _WOFF2_PRIVATE = 8, 40  # offsets of the fields, WOFF2 section 4.1
 
 
