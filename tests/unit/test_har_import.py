@@ -239,7 +239,10 @@ def test_a_page_file_is_told_from_another_programs_archive(tmp_path):
         (har(), "no entry belongs to it"),
         (har(entry("https://a.test/", 0, mime="image/png")), "no document was answered"),
         (har(entry("ftp://a.test/", 0)), "no document was answered"),
-        (har(SITE[0]).replace(b"10:00:00.000Z\", \"time", b"25:00\", \"time"), r"log.entries\[0\].startedDateTime"),
+        (
+            har(SITE[0]).replace(b'10:00:00.000Z", "time', b'25:00", "time'),
+            r"log.entries\[0\].startedDateTime",
+        ),
         (har(SITE[0]).replace(b'"GET"', b"7"), r"log.entries\[0\]: .*method"),
     ],
 )

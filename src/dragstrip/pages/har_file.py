@@ -136,7 +136,7 @@ class _Creator(Struct):
 
 class _Log(Struct):
     entries: list[msgspec.Raw]
-    pages: list[_Page] = []
+    pages: list[_Page] | None = None
     creator: _Creator = field(default_factory=_Creator)
     dragstrip: msgspec.Raw | None = field(default=None, name="_dragstrip")
 

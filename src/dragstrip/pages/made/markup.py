@@ -45,15 +45,15 @@ def document(
         f'<title>{html.escape(title)}</title><link rel="icon" href="data:,">'
         f"<style>{_STYLE}{faces}</style><script>{_loader()}</script>"
     )
-    paragraphs = "".join(f'<p class="t{n}">{_words(words, _LEAD_WORDS)}</p>' for n in fonts or [0])
+    lead, *others = [f'<p class="t{n}">{_words(words, _LEAD_WORDS)}</p>' for n in fonts or [0]]
     boxes = "".join(f'<i class="g g{n}"></i>' for n in styles)
     opening = (
         f"</head><body><header>{html.escape(title[:60])}</header><main>"
-        f'<h1 class="t{fonts[0] if fonts else 0}">{_words(words, 7)}</h1>{paragraphs}{boxes}'
+        f'<h1 class="t{fonts[0] if fonts else 0}">{_words(words, 7)}</h1>{lead}{boxes}'
     )
     cards = [_card(node, words, fonts, place) for place, node in enumerate(body)]
     sections = ["".join(cards[i : i + _SECTION]) for i in range(0, len(cards), _SECTION)]
-    return [top + "".join(head), opening, *sections, "</main></body></html>\n"]
+    return [top + "".join(head), opening, *sections, f"{''.join(others)}</main></body></html>\n"]
 
 
 def frame(title: str, nodes: Iterable[Node], fonts: Sequence[int], styles: Sequence[int]) -> str:
