@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dragstrip.browsers.chromium import browser_version, find_chromium
+from dragstrip.cli.known_pages import list_pages
 from dragstrip.study.presets import networks, stacks
 from dragstrip.testbed.errors import TestbedError
 
@@ -16,10 +17,11 @@ class Kind(StrEnum):
     networks = "networks"
     stacks = "stacks"
     browsers = "browsers"
+    pages = "pages"
 
 
 def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
-    """List the networks, stacks or browsers that are known by name."""
+    """List the networks, stacks, browsers or pages that are known by name."""
     table = Table(box=None, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
     if kind is Kind.networks:
@@ -33,6 +35,8 @@ def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
         table.add_column("source")
         for stack in stacks().values():
             table.add_row(stack.name, stack.fingerprint, stack.describe(), stack.source)
+    elif kind is Kind.pages:
+        list_pages(table)
     else:
         table.add_column("path")
         try:

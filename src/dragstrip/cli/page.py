@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.table import Table
 
 from dragstrip.cli.places import page_cache
+from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
 from dragstrip.pages.archive import write_page
-from dragstrip.pages.resolve import import_page, resolve
+from dragstrip.pages.resolve import Wish, import_page, page_name, resolve
 from dragstrip.pages.show import Share, summarise
 from dragstrip.pages.synth import synth as synthesise
 
@@ -21,22 +22,38 @@ _Out = Annotated[Path | None, typer.Option("--out", "-o", help="Page file to wri
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="Recording: .warc, .warc.gz", metavar="FILE")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="HAR, WARC, saved HTML page, or Mahimahi folder.", metavar="FILE"),
+    ],
     out: _Out = None,
+    page: Annotated[str, typer.Option(help="Page of a HAR with many: number, id or title.")] = "",
+    busy: Annotated[
+        bool, typer.Option(help="Made-up scripts keep the browser busy as the recorded ones did.")
+    ] = False,
 ) -> None:
     """Turn a recording into a page."""
-    name = file.name.removesuffix(".gz").removesuffix(".warc")
-    _print(import_page(file, out or Path(f"{name}.har.zip")))
+    target = out or Path(f"{page_name(file)}.har.zip")
+    if target.exists() and target.samefile(file):
+        raise InputError(f"{file} would be overwritten; give another --out")
+    _print(import_page(file, target, Wish(part=page, busy=busy)))
 
 
 @app.command()
 def synth(
-    spec: Annotated[str, typer.Argument(help="Objects and size, like 64x10KB.", metavar="NxSIZE")],
-    hosts: Annotated[int, typer.Option(min=1, help="Spread the objects over this many.")] = 1,
+    spec: Annotated[
+        str,
+        typer.Argument(
+            help="Objects and size, like 64x10KB, 50x400B-8KB, 16x10KB:mix@4.", metavar="NxSIZE"
+        ),
+    ],
+    hosts: Annotated[
+        int | None, typer.Option(min=1, help="Spread the objects over this many.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the objects' content.")] = 0,
     out: _Out = None,
 ) -> None:
-    """Make a page of N objects of exactly SIZE."""
+    """Make a page of N objects of exactly SIZE, or of sizes in a range."""
     recording = synthesise(spec, hosts=hosts, seed=seed)
     _print(write_page(out or Path(f"{recording.name}.har.zip"), recording))
 

@@ -16,6 +16,14 @@ class Resource(Struct, frozen=True, kw_only=True):
     """Media type without parameters; empty if the answer had none."""
     body_bytes: int
     """Length of the body as it crosses the wire (with its content encoding)."""
+    initiator: str = ""
+    """URL of the resource that caused the request, if the recording says."""
+    inferred: bool = False
+    """The initiator is the importer's guess, because the recording named none."""
+    start_ms: float = 0.0
+    """Start of the request, from the recording's first."""
+    time_ms: float = 0.0
+    """How long the recorded exchange took; 0 where the recording does not say."""
 
     @property
     def host(self) -> str:

@@ -8,6 +8,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 from urllib.parse import parse_qsl, urlsplit
@@ -131,7 +132,8 @@ def _page(path: Path, log: har.Log, sizes: dict[str, int], digest: str) -> Page:
     extra = log.dragstrip
     if extra.format != FORMAT:
         raise _Flaw(f"format {extra.format} at log._dragstrip is unknown, this program reads 1")
-    resources = tuple(_resource(i, entry, sizes) for i, entry in enumerate(log.entries))
+    begun = min((e.started_date_time for e in log.entries), default=None)
+    resources = tuple(_resource(i, entry, sizes, begun) for i, entry in enumerate(log.entries))
     if not any(r.method == "GET" and r.url == extra.url for r in resources):
         raise _Flaw(f"no GET entry answers the start {extra.url!r} of log._dragstrip.url")
     return Page(
@@ -145,7 +147,13 @@ def _page(path: Path, log: har.Log, sizes: dict[str, int], digest: str) -> Page:
     )
 
 
-def _resource(index: int, entry: har.Entry, sizes: dict[str, int]) -> Resource:
+def _ms(moment: datetime) -> float:
+    return moment.timestamp() * 1000
+
+
+def _resource(
+    index: int, entry: har.Entry, sizes: dict[str, int], begun: datetime | None
+) -> Resource:
     request, response = entry.request, entry.response
     where = f"log.entries[{index}]"
     try:
@@ -175,6 +183,10 @@ def _resource(index: int, entry: har.Entry, sizes: dict[str, int]) -> Resource:
         status=response.status,
         mime=response.content.mime_type.partition(";")[0].strip().lower(),
         body_bytes=response.body_size,
+        initiator=entry.initiator.url,
+        inferred=entry.initiator.inferred,
+        start_ms=_ms(entry.started_date_time) - _ms(begun) if begun else 0.0,
+        time_ms=entry.time,
     )
 
 
@@ -209,6 +221,8 @@ def _entry(answer: Recorded) -> har.Entry:
         pageref="page_1",
         started_date_time=answer.started,
         time=answer.time_ms,
+        cache={},
+        initiator=har.Initiator(url=answer.initiator, inferred=answer.inferred),
         timings=har.Timings(wait=answer.time_ms),
         request=har.Request(
             method=answer.method,

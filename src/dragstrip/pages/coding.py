@@ -1,6 +1,9 @@
 """Content codings (RFC 9110 section 8.4): what stands between a body and the wire."""
 
+import functools
+import gzip
 import zlib
+from collections.abc import Callable, Sequence
 
 import brotli
 import zstandard
@@ -52,3 +55,27 @@ def decode(body: bytes, codings: str) -> bytes:
         except (zlib.error, brotli.error, zstandard.ZstdError) as error:
             raise CodingError(f"the body is not {coding}: {error}") from None
     return body
+
+
+_ENCODERS: dict[str, Sequence[Callable[[bytes], bytes]]] = {
+    "": (bytes,),
+    "identity": (bytes,),
+    "gzip": [functools.partial(gzip.compress, compresslevel=n, mtime=0) for n in (1, 4, 6, 9)],
+    "deflate": [functools.partial(zlib.compress, level=n) for n in (1, 4, 6, 9)],
+    "br": [functools.partial(brotli.compress, quality=n) for n in (1, 4, 6, 9, 11)],
+    "zstd": [zstandard.ZstdCompressor(level=n).compress for n in (1, 3, 9, 19)],
+}
+_SLOW_BYTES = 400_000
+"""Of longer bodies the slowest two settings are not tried: importing takes seconds."""
+
+
+def encode_near(body: bytes, coding: str, size: int) -> bytes | None:
+    """`body` in a content coding, by the setting whose result is nearest to `size` bytes.
+
+    None if the coding is not one we know. An empty body is empty in every coding.
+    """
+    encoders = _ENCODERS.get(coding)
+    if encoders is None or not body:
+        return body if encoders is not None or not body else None
+    tried = encoders if len(body) <= _SLOW_BYTES else encoders[:3]
+    return min((encode(body) for encode in tried), key=lambda wire: abs(len(wire) - size))

@@ -63,14 +63,22 @@ class Timings(Part, frozen=True, kw_only=True):
     receive: float = 0
 
 
-class Entry(Part, frozen=True, kw_only=True):
+class Initiator(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """As browsers' own exports spell it."""
+
+    url: str = ""
+    inferred: bool = False
+
+
+class Entry(Part, frozen=True, kw_only=True, omit_defaults=True):
     pageref: str
     started_date_time: datetime
     time: float
     request: Request
     response: Response
-    cache: dict[str, Any] = {}
+    cache: dict[str, Any]
     timings: Timings
+    initiator: Initiator = field(default=Initiator(), name="_initiator")
 
 
 class PageTimings(Part, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from dragstrip.pages.recording import (
     Recorded,
     Recording,
     header,
+    one_line,
     replaying,
 )
 from dragstrip.pages.urls import Unservable, servable
@@ -60,7 +61,7 @@ def _servable(recorded: list[Recorded], changes: list[str]) -> list[tuple[Record
                 raise Unservable(f"status {answer.status} is not a final answer")
             kept.append((structs.replace(answer, url=servable(answer.url)), answer.url))
         except Unservable as error:
-            sentence = f"{answer.method} {answer.url} left out: {error}"
+            sentence = f"{one_line(answer.method)} {one_line(answer.url)} left out: {error}"
             left_out[sentence] = left_out.get(sentence, 0) + 1
     changes += [s if n == 1 else f"{s} ({n} times)" for s, n in left_out.items()]
     return kept

@@ -46,6 +46,10 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
     started: datetime = EPOCH
     time_ms: float = 0.0
     """How long the exchange took; 0 where the recording does not say."""
+    initiator: str = ""
+    """URL of the resource that caused the request, if the recorder named one."""
+    inferred: bool = False
+    """The initiator is the importer's guess, because the recorder named none."""
 
     @property
     def coding(self) -> str:
@@ -72,6 +76,11 @@ class Recording(Struct, frozen=True, kw_only=True):
     changes: tuple[str, ...] = ()
     answers: Sequence[Recorded]
     """In recorded order. Iterated more than once, so it may read its bodies from disk."""
+
+
+def one_line(text: str) -> str:
+    """What a recording says, fit to be quoted in a sentence."""
+    return re.sub(r"[^!-~]+", " ", text)[:200]
 
 
 def header(headers: Iterable[tuple[str, str]], name: str) -> str:

@@ -3,29 +3,80 @@
 import functools
 import hashlib
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
+from msgspec import Struct
+
 from dragstrip.model.page import Page
+from dragstrip.pages import corpus
 from dragstrip.pages.archive import SUFFIX, load_page, write_page
 from dragstrip.pages.demo import demo
+from dragstrip.pages.har_file import is_page_file
+from dragstrip.pages.har_import import read_har
+from dragstrip.pages.mahimahi import read_mahimahi
 from dragstrip.pages.recording import PageError, Recording
+from dragstrip.pages.saved import read_saved
 from dragstrip.pages.synth import parse_spec, synth
 from dragstrip.pages.warc import read_warc
 
-IMPORTERS: dict[str, Callable[[Path, str], Recording]] = {
-    ".warc": read_warc,
-    ".warc.gz": read_warc,
-}
-"""File ending -> importer, called with the file and the page's name."""
 
-KNOWN = "give a file (" + ", ".join((SUFFIX, *IMPORTERS)) + "), demo, or synth:64x10KB"
+class Wish(Struct, frozen=True, kw_only=True):
+    """What to take from a recording, where it leaves a choice."""
+
+    part: str = ""
+    """Page of a HAR with many: its number from 1, its id or its title; the first by default."""
+    busy: bool = False
+    """Made-up scripts keep the browser busy as long as the recorded ones seem to have."""
+
+
+Importer = Callable[[Path, str, Wish], Recording]
+
+
+def _har(path: Path, name: str, wish: Wish) -> Recording:
+    return read_har(path, name, wish.part, busy=wish.busy)
+
+
+IMPORTERS: dict[str, Importer] = {
+    ".warc": lambda path, name, _: read_warc(path, name),
+    ".warc.gz": lambda path, name, _: read_warc(path, name),
+    ".har": _har,
+    ".har.gz": _har,
+    ".har.zst": _har,
+    ".har.zip": _har,
+    ".html": lambda path, name, _: read_saved(path, name),
+    ".htm": lambda path, name, _: read_saved(path, name),
+}
+"""File ending -> importer, called with the file, the page's name and the wish."""
+
+
+def _folder(path: Path, name: str, _: Wish) -> Recording:
+    return read_mahimahi(path, name)
+
+
+KNOWN = (
+    f"give a file ({', '.join(IMPORTERS)}), a Mahimahi folder, a name of `dragstrip list pages`, "
+    "demo, or synth:64x10KB"
+)
+
+
+def expand(page: str) -> list[str]:
+    """The corpus pages of a set (``wolsing2019``) or a pattern (``cook2017/complex-*``).
+
+    Anything else stands for itself.
+    """
+    if Path(page).exists():
+        return [page]
+    names = [n for n in corpus.known() if fnmatchcase(n, page) or n.startswith(f"{page}/")]
+    return names or [page]
 
 
 def resolve(page: str, cache: Path) -> Page:
-    """The page that `page` names: a file, ``demo`` or ``synth:64x10KB``.
+    """The page that `page` names: a file, a name of the corpus, ``demo`` or ``synth:64x10KB``.
 
-    What has to be made first is kept in the folder `cache` under a key of its input and of the
-    code that makes it, so the second time it is only loaded. Raises `PageError`.
+    ``FILE#2`` is the second page of a HAR with many; an id or a title will do as well. What has to
+    be made first is kept in the folder `cache` under a key of its input and of the code that makes
+    it, so the second time it is only loaded. Raises `PageError`.
     """
     if page == "demo":
         return _cached(cache, "demo", b"", demo)
@@ -33,26 +84,46 @@ def resolve(page: str, cache: Path) -> Page:
         spec = page.removeprefix("synth:")
         parse_spec(spec)
         return _cached(cache, f"synth-{spec}", b"", lambda: synth(spec))
-    path = Path(page)
-    if not path.exists():
-        raise PageError(f"there is no page {page!r}: {KNOWN}")
-    if page.lower().endswith(SUFFIX):
+    if known := corpus.known().get(page):
+        return _cached(cache, page.replace("/", "-"), b"", lambda: corpus.recording(known))
+    path, part = _split(page)
+    if page.lower().endswith(SUFFIX) and is_page_file(path):
         return load_page(path)
     name, importer = _importer(path)
-    return _cached(cache, name, _read(path), lambda: importer(path, name))
+    content = _content(path) + part.encode()
+    wish = Wish(part=part)
+    tail = f"-{hashlib.sha256(part.encode()).hexdigest()[:6]}" if part else ""
+    return _cached(cache, name + tail, content, lambda: importer(path, name + tail, wish))
 
 
-def import_page(path: Path, out: Path) -> Page:
+def import_page(path: Path, out: Path, wish: Wish | None = None) -> Page:
     """Import the recording `path` into the page file `out`. Raises `PageError`."""
     name, importer = _importer(path)
-    return write_page(out, importer(path, name))
+    return write_page(out, importer(path, name, wish or Wish()))
 
 
-def _importer(path: Path) -> tuple[str, Callable[[Path, str], Recording]]:
+def page_name(path: Path) -> str:
+    """What the page in a recording is called by default. Raises `PageError`."""
+    return _importer(path)[0]
+
+
+def _split(page: str) -> tuple[Path, str]:
+    """The file and, of ``FILE#2``, what follows."""
+    if Path(page).exists():
+        return Path(page), ""
+    file, _, part = page.rpartition("#")
+    if not file or not Path(file).exists():
+        raise PageError(f"there is no page {page!r}: {KNOWN}")
+    return Path(file), part
+
+
+def _importer(path: Path) -> tuple[str, Importer]:
     """The page's name and what imports it."""
     for ending, importer in IMPORTERS.items():
         if path.name.lower().endswith(ending) and len(path.name) > len(ending):
             return path.name[: -len(ending)], importer
+    if path.is_dir() and path.name:
+        return path.name, _folder
     raise PageError(f"{path} is not a kind of recording that can be imported: {KNOWN}")
 
 
@@ -77,8 +148,23 @@ def _code() -> bytes:
     return digest.digest()
 
 
-def _read(path: Path) -> bytes:
+def _content(path: Path) -> bytes:
+    """Stands for all that an importer reads: the file, or its folder and all below it."""
+    digest = hashlib.sha256()
     try:
-        return path.read_bytes()
+        for file in _files(path):
+            digest.update(str(file).encode() + b"\0" + file.read_bytes())
     except OSError as error:
         raise PageError(f"{path} cannot be read: {error.strerror or error}") from None
+    return digest.digest()
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or all of a folder; with a saved page all that lies in folders of its name."""
+    if path.is_dir():
+        return sorted(p for p in path.rglob("*") if p.is_file())
+    saved = path.suffix.lower() in (".html", ".htm")
+    beside = [
+        d for d in path.parent.iterdir() if d.is_dir() and saved and d.stem.startswith(path.stem)
+    ]
+    return [path, *(f for d in sorted(beside) for f in _files(d))]

@@ -19,15 +19,15 @@ from warcio.statusandheaders import (
     StatusAndHeadersParserException,
 )
 
+from dragstrip.pages.http1 import dechunked
 from dragstrip.pages.prepare import prepare
-from dragstrip.pages.recording import Headers, PageError, Recorded, Recording, header
+from dragstrip.pages.recording import Headers, PageError, Recorded, Recording
 
 # What warcio raises of damage, and `_Damaged`.
 _BAD_WARC = (ArchiveLoadFailed, StatusAndHeadersParserException, EOFError, ValueError)
 _REQUEST = StatusAndHeadersParser([], verify=False)
 _ANSWER = StatusAndHeadersParser(["HTTP/1.0", "HTTP/1.1", "HTTP/2"], verify=False)
 _KINDS = ("request", "response", "revisit")
-_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
 
 
 class _Damaged(ValueError):
@@ -138,30 +138,10 @@ def _record(record: ArcWarcRecord, block: IO[bytes], uri: str, where: str) -> _R
             status_text="" if is_request else http.statusline.partition(" ")[2],
             http_version="HTTP/1.1" if is_request else http.protocol,
             headers=headers,
-            wire=_dechunked(block.read(), headers),
+            wire=dechunked(block.read(), headers),
             started=_date(meta.get_header("WARC-Date") or "", where),
         ),
     )
-
-
-def _dechunked(block: bytes, headers: Headers) -> bytes:
-    """The body of a message (RFC 9112 section 7.1).
-
-    Many recorders store the body de-chunked and keep the header: what is not chunked from its
-    first byte to its last is taken as it is.
-    """
-    if header(headers, "transfer-encoding").strip().lower() != "chunked":
-        return block
-    body, at = bytearray(), 0
-    while size_line := _CHUNK_SIZE.match(block, at):
-        size = int(size_line[1], 16)
-        at = size_line.end() + size + 2
-        if not size:
-            return bytes(body)
-        if block[at - 2 : at] != b"\r\n":
-            return block
-        body += block[at - 2 - size : at - 2]
-    return block
 
 
 def _date(text: str, where: str) -> datetime:

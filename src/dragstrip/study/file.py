@@ -27,7 +27,7 @@ from dragstrip.model.errors import InputError
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client, Study
-from dragstrip.pages.resolve import resolve
+from dragstrip.pages.resolve import expand, resolve
 from dragstrip.study.presets import find_network, find_stack
 
 _Names = Annotated[list[str], Meta(min_length=1)]
@@ -96,7 +96,7 @@ def make_study(
         raise InputError(f"{runs} runs measure nothing: ask for at least 1")
     if len(stacks) < 2:
         raise InputError("a race needs at least two stacks, like --stack h2 --stack h3")
-    resolved = [resolve(page, cache) for page in pages]
+    resolved = [resolve(page, cache) for given in pages for page in expand(given)]
     for what, names in (
         ("page", [p.name for p in resolved]),
         ("network", [n.name for n in networks]),

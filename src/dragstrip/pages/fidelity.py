@@ -1,0 +1,80 @@
+"""How much of a recording a replayed visit showed: requests, bytes, hosts, order."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec import Struct
+from scipy import stats
+
+from dragstrip.model.page import Page
+from dragstrip.model.visit import Request
+
+
+class Fidelity(Struct, frozen=True, kw_only=True):
+    """A visit beside the recording of its page. Shares are 0..1."""
+
+    recorded: int
+    """Requests of the recording."""
+    asked: int
+    """Of them, those that were asked for again (method and URL; repeats count each)."""
+    missed: tuple[str, ...]
+    """URLs of the recording that were not asked for."""
+    invented: tuple[str, ...]
+    """URLs that were asked for though the recording lacks them."""
+    hosts: int
+    hosts_asked: int
+    body_bytes: int
+    """Of all recorded bodies on the wire."""
+    received_bytes: int
+    """Of the bodies that were asked for, as recorded."""
+    order_tau: float | None
+    """Kendall's tau-b between the recorded order of requests and the visit's; None below two."""
+
+    @property
+    def asked_share(self) -> float:
+        return self.asked / self.recorded if self.recorded else 0.0
+
+    @property
+    def bytes_share(self) -> float:
+        return self.received_bytes / self.body_bytes if self.body_bytes else 1.0
+
+
+def fidelity(page: Page, requests: Sequence[Request]) -> Fidelity:
+    """Score the requests of a visit, in any order, against the page's recording.
+
+    A request counts once an answer arrived (or began to). A CORS preflight is nobody's request.
+    """
+    made = sorted((r for r in requests if r.method != "OPTIONS"), key=lambda r: r.start_ms)
+    left: dict[tuple[str, str], list[int]] = {}
+    for place, request in enumerate(made):
+        left.setdefault((request.method, request.url.partition("#")[0]), []).append(place)
+    recorded = [r for r in page.resources if r.method != "OPTIONS"]
+    pairs: list[tuple[int, int]] = []
+    missed, received = [], 0
+    for index, resource in enumerate(recorded):
+        places = left.get((resource.method, resource.url))
+        if places:
+            pairs.append((index, places.pop(0)))
+            received += resource.body_bytes
+        else:
+            missed.append(resource.url)
+    known = Counter((r.method, r.url) for r in recorded)
+    invented = tuple(r.url for r in made if (r.method, r.url.partition("#")[0]) not in known)
+    return Fidelity(
+        recorded=len(recorded),
+        asked=len(pairs),
+        missed=tuple(missed),
+        invented=invented,
+        hosts=len({r.host for r in recorded}),
+        hosts_asked=len({recorded[i].host for i, _ in pairs}),
+        body_bytes=sum(r.body_bytes for r in recorded),
+        received_bytes=received,
+        order_tau=_tau(pairs),
+    )
+
+
+def _tau(pairs: list[tuple[int, int]]) -> float | None:
+    if len(pairs) < 2:
+        return None
+    recorded, asked = zip(*pairs, strict=True)
+    return float(stats.kendalltau(recorded, asked).statistic)
