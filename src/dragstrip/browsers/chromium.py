@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,11 +49,15 @@ _QUIET_FLAGS = (
     "--mute-audio",
     "--no-first-run",
     "--no-proxy-server",
-    # Inside the testbed the process is unprivileged and has no route out (decision 0001).
-    "--no-sandbox",
 )
 
 _UNPRIVILEGED = 65534
+_AS_NOBODY = (
+    "setpriv",
+    f"--reuid={_UNPRIVILEGED}",
+    f"--regid={_UNPRIVILEGED}",
+    "--clear-groups",
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,27 @@ def find_chromium() -> str:
     )
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a browser runs and whom it trusts."""
+
+    command: Callable[..., list[str]]
+    """Puts before a program what makes it run there."""
+    workspace: Path
+    drop_root: bool
+    """Run as nobody; otherwise as the caller, who has no privileges there."""
+    ca: Path | None = None
+    """Certificate (PEM) of a further authority to trust."""
+    flags: tuple[str, ...] = ()
+
+
+def here(workspace: Path, ca: Path | None = None) -> Place:
+    """The caller's own network. What comes from there may be hostile, so the sandbox stays on."""
+    return Place(
+        command=lambda *argv: list(argv), workspace=workspace, drop_root=os.geteuid() == 0, ca=ca
+    )
+
+
 @contextlib.contextmanager
 def chromium(
     bed: Testbed, protocol: Protocol, client: Client, extra_flags: tuple[str, ...] = ()
@@ -88,25 +113,50 @@ def chromium(
     It trusts the origin's throw-away CA through its own certificate store, with verification on.
     `extra_flags` come last, so they win. Raises `TestbedError`, `CdpError`.
     """
-    home = _home(bed, protocol)
-    width, height = client.viewport
     rules = ", ".join(f"MAP {host} {ip}" for host, ip in bed.addresses.items())
+    place = Place(
+        command=lambda *argv: bed.spaces.command("client", *argv),
+        workspace=bed.workspace,
+        drop_root=not bed.spaces.rootless,
+        ca=bed.origin.ca,
+        # Inside the testbed the process is unprivileged and has no route out (decision 0001).
+        flags=("--no-sandbox", f"--host-resolver-rules={rules}, MAP * ~NOTFOUND"),
+    )
+    with chromium_at(place, protocol, client, extra_flags) as browser:
+        yield browser
+
+
+@contextlib.contextmanager
+def chromium_at(
+    place: Place, protocol: Protocol, client: Client, extra_flags: tuple[str, ...] = ()
+) -> Iterator[Chromium]:
+    """Run a browser in `place` that can only speak `protocol`. Raises as `chromium` does."""
+    home = _home(place, protocol)
+    width, height = client.viewport
     flags = [
         *PROTOCOL_FLAGS[protocol],
         *_QUIET_FLAGS,
         f"--window-size={width},{height}",
         f"--force-device-scale-factor={client.device_scale:g}",
         f"--user-data-dir={home}/profile",
-        f"--host-resolver-rules={rules}, MAP * ~NOTFOUND",
         "--remote-debugging-pipe",
+        *place.flags,
         *extra_flags,
     ]
     to_browser, from_browser = os.pipe(), os.pipe()
     wire = f'exec "$@" 3<&{to_browser[0]} 4>&{from_browser[1]}'
-    launch = [*_as_nobody(bed), "env", f"HOME={home}", "bash", "-c", wire, "bash"]
+    launch = [
+        *(_AS_NOBODY if place.drop_root else ()),
+        "env",
+        f"HOME={home}",
+        "bash",
+        "-c",
+        wire,
+        "bash",
+    ]
     with (home / "chromium.err").open("wb") as errors:
         process = subprocess.Popen(
-            bed.spaces.command("client", *launch, find_chromium(), *flags),
+            place.command(*launch, find_chromium(), *flags),
             stdin=subprocess.DEVNULL,
             stdout=errors,
             stderr=errors,
@@ -128,19 +178,17 @@ def chromium(
             process.wait()
 
 
-def _home(bed: Testbed, protocol: Protocol) -> Path:
-    """A fresh HOME whose certificate store trusts the origin's CA."""
-    home = Path(tempfile.mkdtemp(prefix=f"home-{protocol}-", dir=bed.workspace))
+def _home(place: Place, protocol: Protocol) -> Path:
+    """A fresh HOME whose certificate store trusts the place's CA."""
+    home = Path(tempfile.mkdtemp(prefix=f"home-{protocol}-", dir=place.workspace))
     store = home / ".pki" / "nssdb"
     store.mkdir(parents=True)
     certutil = shutil.which("certutil")
     if not certutil:
         raise TestbedError("certutil is missing: apt-get install libnss3-tools")
     database = f"sql:{store}"
-    for argv in (
-        ["-N", "--empty-password"],
-        ["-A", "-n", "dragstrip", "-t", "C,,", "-i", str(bed.origin.ca)],
-    ):
+    trust = ["-A", "-n", "dragstrip", "-t", "C,,", "-i", str(place.ca)]
+    for argv in (["-N", "--empty-password"], *([trust] if place.ca else [])):
         done = subprocess.run(
             [certutil, "-d", database, *argv],
             stdin=subprocess.DEVNULL,
@@ -149,14 +197,7 @@ def _home(bed: Testbed, protocol: Protocol) -> Path:
         )
         if done.returncode:
             raise TestbedError(f"certutil {argv[0]} in {store} failed: {done.stderr.strip()}")
-    if not bed.spaces.rootless:
+    if place.drop_root:
         for path in (home, *home.rglob("*")):
             os.chown(path, _UNPRIVILEGED, _UNPRIVILEGED)
     return home
-
-
-def _as_nobody(bed: Testbed) -> list[str]:
-    if bed.spaces.rootless:  # no other user is mapped there, and this one has no privileges
-        return []
-    ids = [f"--reuid={_UNPRIVILEGED}", f"--regid={_UNPRIVILEGED}"]
-    return ["setpriv", *ids, "--clear-groups"]

@@ -7,14 +7,19 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from dragstrip.browsers.chromium import here
+from dragstrip.browsers.record import record
 from dragstrip.cli.places import page_cache
 from dragstrip.model.page import Page
+from dragstrip.model.study import Client
+from dragstrip.model.units import parse_duration_ms
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.resolve import import_page, resolve
 from dragstrip.pages.show import Share, summarise
 from dragstrip.pages.synth import synth as synthesise
+from dragstrip.testbed.workspace import workspace
 
-app = typer.Typer(help="Import, synthesise and inspect pages.", no_args_is_help=True)
+app = typer.Typer(help="Record, import, synthesise and inspect pages.", no_args_is_help=True)
 
 _Out = Annotated[Path | None, typer.Option("--out", "-o", help="Page file to write (.har.zip).")]
 
@@ -39,6 +44,27 @@ def synth(
     """Make a page of N objects of exactly SIZE."""
     recording = synthesise(spec, hosts=hosts, seed=seed)
     _print(write_page(out or Path(f"{recording.name}.har.zip"), recording))
+
+
+@app.command("record")
+def record_(
+    url: Annotated[str, typer.Argument(help="An http(s) URL you can reach.", metavar="URL")],
+    out: _Out = None,
+    settle: Annotated[str, typer.Option(help="Go on this long after the load event.")] = "2s",
+    keep_secrets: Annotated[
+        bool, typer.Option(help="Keep cookies, credentials and tokens (docs/howto/record.md).")
+    ] = False,
+    ca: Annotated[
+        Path | None, typer.Option(help="Certificate (PEM) of a further authority to trust.")
+    ] = None,
+) -> None:
+    """Load a page in Chromium and keep everything that answered."""
+    settle_ms = parse_duration_ms(settle)
+    with workspace() as folder:
+        recording = record(
+            here(folder, ca), url, Client(), settle_ms=settle_ms, keep_secrets=keep_secrets
+        )
+        _print(write_page(out or Path(f"{recording.name}.har.zip"), recording))
 
 
 @app.command()

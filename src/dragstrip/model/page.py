@@ -16,10 +16,25 @@ class Resource(Struct, frozen=True, kw_only=True):
     """Media type without parameters; empty if the answer had none."""
     body_bytes: int
     """Length of the body as it crosses the wire (with its content encoding)."""
+    initiator: str = ""
+    """URL of the resource that caused the request, if the recording says."""
+    start_ms: float = 0.0
+    """Start of the request, from the recording's first."""
+    time_ms: float = 0.0
+    """How long the recorded exchange took; 0 where the recording does not say."""
 
     @property
     def host(self) -> str:
         return urlsplit(self.url).hostname or ""
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """A request that no answer was recorded for."""
+
+    url: str
+    method: str
+    error: str
+    """The browser's network error, such as ``ERR_NAME_NOT_RESOLVED``."""
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -37,6 +52,13 @@ class Page(Struct, frozen=True, kw_only=True):
     """What an importer changed, in words, such as http:// served as https."""
     digest: str
     """First 12 hex digits of the SHA-256 of the file."""
+    failures: tuple[Failure, ...] = ()
+    recorded_ms: float | None = None
+    """When the recording began, ms of the Unix epoch."""
+    load_ms: float | None = None
+    """Load event of the recorded visit, from its first request's start, if it was one."""
+    screenshot: str | None = None
+    """Member of the archive with the page's picture (PNG) as recorded."""
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -8,13 +8,14 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from dragstrip.model.page import Page, Resource
+from dragstrip.model.page import Failure, Page, Resource
 from dragstrip.pages import har
 from dragstrip.pages.coding import CodingError
 from dragstrip.pages.recording import (
@@ -79,6 +80,14 @@ def load_page(path: Path) -> Page:
     return _load(path, path)
 
 
+def read_screenshot(page: Page) -> bytes | None:
+    """How the page looked when it was recorded (PNG); None if nobody looked."""
+    if not page.screenshot:
+        return None
+    with zipfile.ZipFile(page.path) as archive:
+        return archive.read(page.screenshot)
+
+
 def _write_zip(file: IO[bytes], text: bytes, recording: Recording) -> None:
     # Stored and not deflated: bodies are mostly compressed, and equal input gives equal bytes.
     with zipfile.ZipFile(file, "w") as archive:
@@ -131,7 +140,10 @@ def _page(path: Path, log: har.Log, sizes: dict[str, int], digest: str) -> Page:
     extra = log.dragstrip
     if extra.format != FORMAT:
         raise _Flaw(f"format {extra.format} at log._dragstrip is unknown, this program reads 1")
-    resources = tuple(_resource(i, entry, sizes) for i, entry in enumerate(log.entries))
+    begun = min((e.started_date_time for e in log.entries), default=None)
+    resources = tuple(_resource(i, entry, sizes, begun) for i, entry in enumerate(log.entries))
+    if extra.screenshot and extra.screenshot not in sizes:
+        raise _Flaw(f"log._dragstrip.screenshot: the archive has no member {extra.screenshot!r}")
     if not any(r.method == "GET" and r.url == extra.url for r in resources):
         raise _Flaw(f"no GET entry answers the start {extra.url!r} of log._dragstrip.url")
     return Page(
@@ -142,10 +154,20 @@ def _page(path: Path, log: har.Log, sizes: dict[str, int], digest: str) -> Page:
         source=extra.source,
         changes=extra.changes,
         digest=digest,
+        failures=tuple(Failure(url=f.url, method=f.method, error=f.error) for f in extra.failed),
+        recorded_ms=_ms(log.pages[0].started_date_time) if log.pages else None,
+        load_ms=log.pages[0].page_timings.on_load if log.pages else None,
+        screenshot=extra.screenshot,
     )
 
 
-def _resource(index: int, entry: har.Entry, sizes: dict[str, int]) -> Resource:
+def _ms(moment: datetime) -> float:
+    return moment.timestamp() * 1000
+
+
+def _resource(
+    index: int, entry: har.Entry, sizes: dict[str, int], begun: datetime | None
+) -> Resource:
     request, response = entry.request, entry.response
     where = f"log.entries[{index}]"
     try:
@@ -175,6 +197,9 @@ def _resource(index: int, entry: har.Entry, sizes: dict[str, int]) -> Resource:
         status=response.status,
         mime=response.content.mime_type.partition(";")[0].strip().lower(),
         body_bytes=response.body_size,
+        initiator=entry.initiator.url,
+        start_ms=_ms(entry.started_date_time) - _ms(begun) if begun else 0.0,
+        time_ms=entry.time,
     )
 
 
@@ -183,7 +208,12 @@ def _har(recording: Recording) -> har.Har:
     started = min((e.started_date_time for e in entries), default=None)
     if started is None:
         raise PageError(f"page {recording.name!r} has no answers to write")
-    page = har.HarPage(started_date_time=started, id="page_1", title=recording.url)
+    page = har.HarPage(
+        started_date_time=started,
+        id="page_1",
+        title=recording.url,
+        page_timings=har.PageTimings(on_load=recording.load_ms),
+    )
     return har.Har(
         log=har.Log(
             version="1.2",
@@ -196,6 +226,11 @@ def _har(recording: Recording) -> har.Har:
                 url=recording.url,
                 source=recording.source,
                 changes=recording.changes,
+                screenshot=_member(recording.screenshot, "image/png"),
+                failed=tuple(
+                    har.Failed(method=f.method, url=f.url, error=f.error)
+                    for f in recording.failures
+                ),
             ),
         )
     )
@@ -209,7 +244,10 @@ def _entry(answer: Recorded) -> har.Entry:
         pageref="page_1",
         started_date_time=answer.started,
         time=answer.time_ms,
+        cache={},
         timings=har.Timings(wait=answer.time_ms),
+        initiator=har.Initiator(url=answer.initiator),
+        dragstrip=har.EntryExtra(think_ms=answer.think_ms),
         request=har.Request(
             method=answer.method,
             url=answer.url,
@@ -246,6 +284,8 @@ def _member(body: bytes, mime: str) -> str | None:
 
 
 def _members(recording: Recording) -> Iterator[tuple[str, bytes]]:
+    if picture := _member(recording.screenshot, "image/png"):
+        yield picture, recording.screenshot
     for answer in recording.answers:
         for body in (answer.body, answer.wire):
             if member := _member(body, answer.mime):
