@@ -1,5 +1,6 @@
 """A page: a document and its resources, with the hosts they came from."""
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,6 +27,15 @@ class Resource(Struct, frozen=True, kw_only=True):
     @property
     def host(self) -> str:
         return urlsplit(self.url).hostname or ""
+
+    @property
+    def address(self) -> str:
+        return address(self.url)
+
+
+def address(url: str) -> str:
+    """The URL without query and path parameters (RFC 3986 section 3.3), which are often random."""
+    return re.split("[?;]", url, maxsplit=1)[0]
 
 
 class Failure(Struct, frozen=True, kw_only=True):

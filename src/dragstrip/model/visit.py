@@ -5,11 +5,11 @@ timeOrigin), so they can be drawn on one axis. `t_*_us` are microseconds of the 
 (CLOCK_REALTIME), shared by browser, link and origin.
 """
 
-import re
 from typing import Literal
 
 from msgspec import Struct, field
 
+from dragstrip.model.page import address
 from dragstrip.model.stack import Protocol
 
 Outcome = Literal["loaded", "failed", "timeout"]
@@ -25,11 +25,6 @@ ReasonCode = Literal[
     "warm",  # a first visit used resumed connections or cached answers
     "stack-drift",  # browser and origin disagree, or the stack was not what it claims
 ]
-
-
-def address(url: str) -> str:
-    """The URL without query and path parameters (RFC 3986 section 3.3), which are often random."""
-    return re.split("[?;]", url, maxsplit=1)[0]
 
 
 class Reason(Struct, frozen=True):

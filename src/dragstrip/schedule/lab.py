@@ -17,9 +17,12 @@ from dragstrip.visit.drive import Plan, visit
 class Lab:
     """Made by `lab`. One browser per protocol, started when first needed."""
 
-    def __init__(self, bed: Testbed, client: Client, resources: contextlib.ExitStack) -> None:
+    def __init__(
+        self, bed: Testbed, client: Client, resources: contextlib.ExitStack, *, think: bool = False
+    ) -> None:
         self._bed = bed
         self._client = client
+        self._think = think
         self._resources = resources
         self._browsers: dict[Protocol, Chromium] = {}
         self._serving: Page | None = None
@@ -28,7 +31,7 @@ class Lab:
     def visit(self, plan: Plan) -> tuple[Visit, Load]:
         """Make one visit. Raises `TestbedError` or `CdpError` if the testbed breaks."""
         if plan.page is not self._serving:
-            self._bed.origin.serve(plan.page)
+            self._bed.origin.serve(plan.page, think=self._think)
             self._serving = plan.page
         browser = self._browser(plan.stack.protocol)
         key = plan.page.digest, plan.stack.protocol
@@ -55,7 +58,7 @@ class Lab:
         """
         self._bed.link.passthrough()
         self._bed.origin.tune(plan.stack)
-        with fresh_tab(browser, self._client) as session:
+        with fresh_tab(browser, self._client, plan.page.recorded_ms) as session:
             load(browser, session, plan.page.url, self._client)
         self._bed.origin.close()
         misses = {s.address for s in self._bed.origin.log().requests if s.match == "miss"}
@@ -68,4 +71,4 @@ def lab(study: Study) -> Iterator[Lab]:
     hosts = dict.fromkeys(host for page in study.pages for host in page.hosts)
     with contextlib.ExitStack() as resources:
         bed = resources.enter_context(testbed(list(hosts)))
-        yield Lab(bed, study.client, resources)
+        yield Lab(bed, study.client, resources, think=study.think_time)

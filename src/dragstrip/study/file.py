@@ -6,6 +6,7 @@ networks = ["LTE", "slow"]
 stacks = ["h1", "h2", "h3"]
 runs = 5
 seed = 1                       # optional
+think_time = true              # optional: answers take as long as the recorded servers took
 
 [network.slow]                 # optional, any number
 down = { rate_mbps = 1, delay_ms = 50, loss = 0.01, queue_ms = 200 }
@@ -49,6 +50,7 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     seed: Annotated[int, Meta(ge=0, lt=MAX_SEED)] = 0
     network: dict[str, _Network] = {}
     client: Client = Client()
+    think_time: bool = False
 
 
 def read_study(path: Path, cache: Path) -> Study:
@@ -74,6 +76,7 @@ def read_study(path: Path, cache: Path) -> Study:
             runs=file.runs,
             seed=file.seed,
             client=file.client,
+            think_time=file.think_time,
             cache=cache,
         )
     except InputError as error:
@@ -89,6 +92,7 @@ def make_study(
     runs: int,
     seed: int,
     client: Client,
+    think_time: bool = False,
     cache: Path,
 ) -> Study:
     """A study of resolved parts; imported pages go to `cache`. Raises `InputError`."""
@@ -112,6 +116,7 @@ def make_study(
         runs=runs,
         seed=seed,
         client=client,
+        think_time=think_time,
     )
 
 

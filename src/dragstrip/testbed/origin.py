@@ -28,8 +28,9 @@ class Origin:
         self.ca = ca
         """Certificate of the throw-away CA, PEM."""
 
-    def serve(self, page: Page) -> None:
-        self._process.ask("page", dict[str, Any], path=str(page.path.absolute()))
+    def serve(self, page: Page, *, think: bool = False) -> None:
+        """Replay this page from now on; with `think` as slowly as the recorded servers."""
+        self._process.ask("page", dict[str, Any], path=str(page.path.absolute()), think=think)
 
     def tune(self, stack: Stack) -> None:
         """Hold connections accepted from now on to the stack's transport tuning."""

@@ -40,7 +40,7 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
     begun = time.monotonic()
     bed.origin.tune(plan.stack)
     bed.origin.log()  # drop what belongs to nobody
-    with fresh_tab(browser, plan.client) as session:
+    with fresh_tab(browser, plan.client, plan.page.recorded_ms) as session:
         bed.link.configure(plan.network, plan.block.seed)
         host = HostMeter()
         navigated = time.monotonic()
