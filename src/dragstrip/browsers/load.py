@@ -61,9 +61,7 @@ class Load(Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def fresh_tab(
-    browser: Chromium, client: Client, recorded_ms: float | None = None
-) -> Iterator[str]:
+def fresh_tab(browser: Chromium, client: Client, recorded_ms: float | None = None) -> Iterator[str]:
     """A tab in a context of its own, ready to be observed; yields the CDP session.
 
     If the client pins time, scripts find themselves at `recorded_ms`, ms of the Unix epoch.

@@ -1,98 +1,80 @@
-"""How well a visit asks again for what was recorded: requests, bytes, hosts and order."""
+"""How much of a recording a replayed visit showed: requests, bytes, hosts, order."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
-from scipy.stats import kendalltau
+from scipy import stats
 
-from dragstrip.model.page import Page, Resource
-from dragstrip.model.visit import Served
+from dragstrip.model.page import Page
+from dragstrip.model.visit import Request
 
 
-class Score(Struct, frozen=True, kw_only=True):
-    """A visit held against its page's recording."""
+class Fidelity(Struct, frozen=True, kw_only=True):
+    """A visit beside the recording of its page. Shares are 0..1."""
 
     recorded: int
-    """Recorded requests that were made before the recorded visit's load event, or all of them if
-    the recording knows of none."""
+    """Requests of the recording."""
     asked: int
-    """Of these, how many the visit made again, to the letter or with another query."""
-    requests: int
-    """All requests that reached the origin."""
-    exact: int
-    query: int
-    """Answered by the nearest query."""
-    preflight: int
+    """Of them, those that were asked for again (method and URL; repeats count each)."""
     missed: tuple[str, ...]
-    """What the recording could not answer."""
-    never_asked: tuple[str, ...]
-    recorded_bytes: int
-    """Bodies as they cross the wire, of the recorded requests."""
-    served_bytes: int
-    recorded_hosts: int
-    asked_hosts: int
-    order: float | None
-    """Kendall's tau-b between the recorded order of first requests and this visit's; None if
-    fewer than two are common."""
+    """URLs of the recording that were not asked for."""
+    invented: tuple[str, ...]
+    """URLs that were asked for though the recording lacks them."""
+    hosts: int
+    hosts_asked: int
+    body_bytes: int
+    """Of all recorded bodies on the wire."""
+    received_bytes: int
+    """Of the bodies that were asked for, as recorded."""
+    order_tau: float | None
+    """Kendall's tau-b between the recorded order of requests and the visit's; None below two."""
 
     @property
     def asked_share(self) -> float:
-        return self.asked / self.recorded if self.recorded else 1.0
+        return self.asked / self.recorded if self.recorded else 0.0
 
     @property
-    def answered_share(self) -> float:
-        """Of the requests the page makes today, how many the recording answers."""
-        return 1 - len(self.missed) / self.requests if self.requests else 1.0
+    def bytes_share(self) -> float:
+        return self.received_bytes / self.body_bytes if self.body_bytes else 1.0
 
 
-def score(page: Page, log: Sequence[Served]) -> Score:
-    """By the origin's `log` of one visit, so that workers and frames count as well."""
-    due = [r for r in page.resources if page.load_ms is None or r.start_ms <= page.load_ms]
-    served = sorted(log, key=lambda s: s.t_us)
-    matches = Counter(s.match for s in served)
-    lacking = _lacking(due, served)
-    return Score(
-        recorded=len(due),
-        asked=len(due) - len(lacking),
-        requests=len(served),
-        exact=matches["exact"],
-        query=matches["query"],
-        preflight=matches["preflight"],
-        missed=tuple(s.url for s in served if s.match == "miss"),
-        never_asked=tuple(lacking),
-        recorded_bytes=sum(r.body_bytes for r in due),
-        served_bytes=sum(s.body_bytes for s in served),
-        recorded_hosts=len({r.host for r in due}),
-        asked_hosts=len({s.host for s in served if s.match != "miss"} & {r.host for r in due}),
-        order=_order(due, served),
+def fidelity(page: Page, requests: Sequence[Request]) -> Fidelity:
+    """Score the requests of a visit, in any order, against the page's recording.
+
+    A request counts once an answer arrived (or began to). A CORS preflight is nobody's request.
+    """
+    made = sorted((r for r in requests if r.method != "OPTIONS"), key=lambda r: r.start_ms)
+    left: dict[tuple[str, str], list[int]] = {}
+    for place, request in enumerate(made):
+        left.setdefault((request.method, request.url.partition("#")[0]), []).append(place)
+    recorded = [r for r in page.resources if r.method != "OPTIONS"]
+    pairs: list[tuple[int, int]] = []
+    missed, received = [], 0
+    for index, resource in enumerate(recorded):
+        places = left.get((resource.method, resource.url))
+        if places:
+            pairs.append((index, places.pop(0)))
+            received += resource.body_bytes
+        else:
+            missed.append(resource.url)
+    known = Counter((r.method, r.url) for r in recorded)
+    invented = tuple(r.url for r in made if (r.method, r.url.partition("#")[0]) not in known)
+    return Fidelity(
+        recorded=len(recorded),
+        asked=len(pairs),
+        missed=tuple(missed),
+        invented=invented,
+        hosts=len({r.host for r in recorded}),
+        hosts_asked=len({recorded[i].host for i, _ in pairs}),
+        body_bytes=sum(r.body_bytes for r in recorded),
+        received_bytes=received,
+        order_tau=_tau(pairs),
     )
 
 
-def _lacking(due: Sequence[Resource], served: Sequence[Served]) -> list[str]:
-    """Recorded requests nobody made, each counted as often as it was recorded.
-
-    What has no exact counterpart may be one that was answered by its nearest query.
-    """
-    asked = Counter((s.method, s.url) for s in served)
-    near = Counter((s.method, s.address) for s in served if s.match == "query")
-    lacking = []
-    for resource in due:
-        key, loose = (resource.method, resource.url), (resource.method, resource.address)
-        if asked[key]:
-            asked[key] -= 1
-        elif near[loose]:
-            near[loose] -= 1
-        else:
-            lacking.append(resource.url)
-    return lacking
-
-
-def _order(due: Sequence[Resource], served: Sequence[Served]) -> float | None:
-    recorded: dict[str, int] = {}
-    for place, resource in enumerate(due):
-        recorded.setdefault(resource.url, place)
-    asked = list(dict.fromkeys(s.url for s in served if s.url in recorded))
-    if len(asked) < 2:
+def _tau(pairs: list[tuple[int, int]]) -> float | None:
+    if len(pairs) < 2:
         return None
-    return float(kendalltau([recorded[url] for url in asked], range(len(asked))).statistic)
+    recorded, asked = zip(*pairs, strict=True)
+    return float(stats.kendalltau(recorded, asked).statistic)

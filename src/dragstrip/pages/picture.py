@@ -8,8 +8,8 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 SCALE = 4
-"""Both are shrunk by this first: what remains is what a person sees at arm's length, and glyph edges
-that anti-aliasing put elsewhere are gone."""
+"""Both are shrunk by this first: what remains is what a person sees at arm's length, and
+glyph edges that anti-aliasing put elsewhere are gone."""
 CHANGED = 16
 """A pixel differs if any of its channels differs by more than this, of 255."""
 _SIGMA = 1.5
