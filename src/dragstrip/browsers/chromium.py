@@ -51,6 +51,8 @@ _QUIET_FLAGS = (
     "--no-proxy-server",
 )
 
+_WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
+
 _UNPRIVILEGED = 65534
 _AS_NOBODY = (
     "setpriv",
@@ -113,17 +115,28 @@ def chromium(
     It trusts the origin's throw-away CA through its own certificate store, with verification on.
     `extra_flags` come last, so they win. Raises `TestbedError`, `CdpError`.
     """
-    rules = ", ".join(f"MAP {host} {ip}" for host, ip in bed.addresses.items())
-    place = Place(
-        command=lambda *argv: bed.spaces.command("client", *argv),
+    with chromium_at(inside(bed), protocol, client, extra_flags) as browser:
+        yield browser
+
+
+def inside(bed: Testbed) -> Place:
+    """The client's end of a testbed."""
+    if bed.names:
+        # Real sites may be hostile, so the sandbox stays on.
+        arrange = ["unshare", "--mount", "sh", "-c", _WITH_NAMES, "sh", str(bed.names)]
+        flags: tuple[str, ...] = ()
+    else:
+        # The process is unprivileged and has no route out (decision 0001).
+        rules = ", ".join(f"MAP {host} {ip}" for host, ip in bed.addresses.items())
+        arrange = []
+        flags = ("--no-sandbox", f"--host-resolver-rules={rules}, MAP * ~NOTFOUND")
+    return Place(
+        command=lambda *argv: bed.spaces.command("client", *arrange, *argv),
         workspace=bed.workspace,
         drop_root=not bed.spaces.rootless,
         ca=bed.origin.ca,
-        # Inside the testbed the process is unprivileged and has no route out (decision 0001).
-        flags=("--no-sandbox", f"--host-resolver-rules={rules}, MAP * ~NOTFOUND"),
+        flags=flags,
     )
-    with chromium_at(place, protocol, client, extra_flags) as browser:
-        yield browser
 
 
 @contextlib.contextmanager

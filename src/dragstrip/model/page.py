@@ -67,6 +67,8 @@ class Page(Struct, frozen=True, kw_only=True):
     """When the recording began, ms of the Unix epoch."""
     load_ms: float | None = None
     """Load event of the recorded visit, from its first request's start, if it was one."""
+    live: bool = False
+    """Not recorded but served by its own site; `path` and `resources` are empty."""
     screenshot: str | None = None
     """Member of the archive with the page's picture (PNG) as recorded."""
 

@@ -56,6 +56,8 @@ class Study(Struct, frozen=True, kw_only=True):
     client: Client = Client()
     reruns: int = 3
     """How often an invalid block is rerun before it is given up."""
+    ca: str = ""
+    """Certificate (PEM file) of a further authority to trust, for live pages."""
     think_time: bool = False
     """The origin takes as long for each answer as the recorded server did."""
 

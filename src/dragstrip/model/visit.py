@@ -221,6 +221,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     link: LinkReport | None = None
     host: HostReport | None = None
     overhead: Overhead | None = None
+    unchecked: tuple[str, ...] = ()
+    """What the verdict could not look at, in words; a live page's servers tell us nothing."""
     reasons: tuple[Reason, ...] = field(default=())
     """Empty means valid."""
 

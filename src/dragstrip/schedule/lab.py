@@ -3,13 +3,17 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from dragstrip.browsers.chromium import Chromium, chromium
 from dragstrip.browsers.load import Load, fresh_tab, load
+from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
+from dragstrip.testbed.live import live_testbed
 from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.visit.drive import Plan, visit
 
@@ -33,7 +37,7 @@ class Lab:
         if plan.page is not self._serving:
             self._bed.origin.serve(plan.page, think=self._think)
             self._serving = plan.page
-        browser = self._browser(plan.stack.protocol)
+        browser = self._browser(plan.stack.protocol, plan.page)
         key = plan.page.digest, plan.stack.protocol
         if key not in self._rehearsed:
             self._rehearsed[key] = self._rehearse(browser, plan)
@@ -43,12 +47,30 @@ class Lab:
         found = (misses for (digest, _), misses in self._rehearsed.items() if digest == page.digest)
         return tuple(sorted(frozenset().union(*found)))
 
-    def _browser(self, protocol: Protocol) -> Chromium:
+    def _browser(self, protocol: Protocol, page: Page) -> Chromium:
         if protocol not in self._browsers:
+            flags = self._where_quic_is(page) if page.live and protocol == "h3" else ()
             self._browsers[protocol] = self._resources.enter_context(
-                chromium(self._bed, protocol, self._client)
+                chromium(self._bed, protocol, self._client, flags)
             )
         return self._browsers[protocol]
+
+    def _where_quic_is(self, page: Page) -> tuple[str, ...]:
+        """Flags that force QUIC on those hosts of a live page that answer over it.
+
+        Forced everywhere, the page would lose what its other hosts serve. Raises `InputError`.
+        """
+        self._bed.link.passthrough()
+        with (
+            chromium(self._bed, "h3", self._client) as browser,
+            fresh_tab(browser, self._client) as session,
+        ):
+            tried = load(browser, session, page.url, self._client)
+        hosts = {e.request.host for e in tried.exchanges if e.request.protocol == "h3"}
+        if urlsplit(page.url).hostname not in hosts:
+            raise InputError(f"{page.url} does not answer over HTTP/3; race other stacks on it")
+        forced = ",".join(f"{host}:443" for host in sorted(hosts))
+        return (f"--origin-to-force-quic-on={forced}",)
 
     def _rehearse(self, browser: Chromium, plan: Plan) -> frozenset[str]:
         """Load the page once without emulation and discard the load.
@@ -67,8 +89,10 @@ class Lab:
 
 @contextlib.contextmanager
 def lab(study: Study) -> Iterator[Lab]:
-    """A lab that can serve every page of the study."""
+    """A lab that can serve every page of the study, or reach it if it is live."""
+    live = any(page.live for page in study.pages)
     hosts = dict.fromkeys(host for page in study.pages for host in page.hosts)
+    ca = Path(study.ca) if study.ca else None
     with contextlib.ExitStack() as resources:
-        bed = resources.enter_context(testbed(list(hosts)))
+        bed = resources.enter_context(live_testbed(ca) if live else testbed(list(hosts)))
         yield Lab(bed, study.client, resources, think=study.think_time)

@@ -28,6 +28,7 @@ from dragstrip.model.errors import InputError
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client, Study
+from dragstrip.pages.live import live_page
 from dragstrip.pages.resolve import resolve
 from dragstrip.study.presets import find_network, find_stack
 
@@ -93,14 +94,23 @@ def make_study(
     seed: int,
     client: Client,
     think_time: bool = False,
+    live: bool = False,
+    ca: Path | None = None,
     cache: Path,
 ) -> Study:
-    """A study of resolved parts; imported pages go to `cache`. Raises `InputError`."""
+    """A study of resolved parts; imported pages go to `cache`. Raises `InputError`.
+
+    With `live` pages are URLs of real sites; `ca` is a further authority to trust there.
+    """
     if runs < 1:
         raise InputError(f"{runs} runs measure nothing: ask for at least 1")
     if len(stacks) < 2:
         raise InputError("a race needs at least two stacks, like --stack h2 --stack h3")
-    resolved = [resolve(page, cache) for page in pages]
+    if live and len({s.protocol for s in stacks}) < len(stacks):
+        raise InputError("on a live page stacks differ in protocol only: the server is the site's")
+    if ca and not ca.is_file():
+        raise InputError(f"there is no certificate {ca}")
+    resolved = [live_page(page) if live else resolve(page, cache) for page in pages]
     for what, names in (
         ("page", [p.name for p in resolved]),
         ("network", [n.name for n in networks]),
@@ -117,6 +127,7 @@ def make_study(
         seed=seed,
         client=client,
         think_time=think_time,
+        ca=str(ca.absolute()) if ca else "",
     )
 
 

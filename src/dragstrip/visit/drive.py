@@ -15,7 +15,7 @@ from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Overhead, Visit
 from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.host import HostMeter
-from dragstrip.visit.verdict import judge
+from dragstrip.visit.verdict import judge, unchecked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,5 +83,6 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
             collect_ms=(time.monotonic() - ended) * 1000,
         ),
     )
+    result = structs.replace(result, unchecked=unchecked(plan.page))
     reasons = judge(result, plan.page, plan.network, plan.stack, plan.thresholds)
     return structs.replace(result, reasons=reasons), loaded
