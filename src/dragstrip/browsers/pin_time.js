@@ -2,14 +2,14 @@
 // the usual pace, so that what depends on the date (campaigns, expiry, cache keys by the hour) is
 // as it was. Durations, timers and performance.now are untouched.
 {
-  const Real = Date;
+  const Real = Date, realNow = Date.now;
   const shift = RECORDED_MS - performance.timeOrigin;
-  const now = () => Math.floor(Real.now() + shift);
-  class Pinned extends Real {
-    constructor(...given) { given.length ? super(...given) : super(now()); }
-    static now() { return now(); }
-  }
-  // Called without new, Date gives the time as text.
-  globalThis.Date = new Proxy(Pinned, { apply: () => new Pinned().toString() });
+  const now = () => Math.floor(realNow() + shift);
+  Real.now = now;
+  globalThis.Date = new Proxy(Real, {
+    apply: () => new Real(now()).toString(),  // without new, Date gives the time as text
+    construct: (target, given, caller) =>
+      Reflect.construct(target, given.length ? given : [now()], caller),
+  });
   Real.prototype.constructor = globalThis.Date;
 }
