@@ -16,15 +16,17 @@ from urllib.parse import urldefrag
 
 from msgspec import Struct, structs
 
+from dragstrip.browsers.cdp import CdpError
 from dragstrip.browsers.chromium import Chromium, Place, chromium_at
 from dragstrip.browsers.load import Load, fresh_tab, load
-from dragstrip.browsers.netlog import Logged, read_netlog
+from dragstrip.browsers.netlog import Logged, NetLogError, read_netlog
 from dragstrip.model.page import Failure
 from dragstrip.model.study import Client
 from dragstrip.pages.coding import CodingError, decode
 from dragstrip.pages.prepare import prepare
 from dragstrip.pages.recording import PageError, Recorded, Recording
 from dragstrip.pages.scrub import scrub, scrub_failure
+from dragstrip.testbed.errors import TestbedError
 
 _CLOSE_S = 10.0
 _BODILESS = (204, 304)
@@ -82,7 +84,10 @@ def record(
     flags = (f"--log-net-log={log}", "--net-log-capture-mode=Everything")
     with chromium_at(place, "h2", client, flags) as browser:
         seen = _visit(browser, url, client, settle_ms)
-    logged = read_netlog(log, bodies)
+    try:
+        logged = read_netlog(log, bodies)
+    except NetLogError as error:
+        raise TestbedError(f"the browser wrote no NetLog that can be read: {error}") from None
     log.unlink()
     if seen.load.outcome != "loaded":
         raise PageError(
@@ -97,7 +102,7 @@ def _visit(browser: Chromium, url: str, client: Client, settle_ms: float) -> _Se
         picture = screenshot(browser, session) if loaded.outcome == "loaded" else b""
     browser.cdp.send("Browser.close")  # in peace, so that the log is written to its end
     deadline = time.monotonic() + _CLOSE_S
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(CdpError):
         while browser.cdp.pump(deadline):
             pass
     return _Seen(load=loaded, screenshot=picture)

@@ -102,7 +102,8 @@ def _write_zip(file: IO[bytes], text: bytes, recording: Recording) -> None:
 def _load(file: Path, path: Path) -> Page:
     """`load_page` of a file that is, or is about to be, at `path`."""
     try:
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+        with file.open("rb") as whole:
+            digest = hashlib.file_digest(whole, "sha256").hexdigest()[:12]
         with zipfile.ZipFile(file) as archive:
             sizes = _body_sizes(archive)
             log = har.decode(archive.read(_HAR_MEMBER)).log

@@ -19,7 +19,7 @@ from dragstrip.visit.drive import Plan, visit
 
 
 class Lab:
-    """Made by `lab`. One browser per protocol, started when first needed."""
+    """Made by `lab`. One browser per protocol (a live page has its own for h3), started when needed."""
 
     def __init__(
         self, bed: Testbed, client: Client, resources: contextlib.ExitStack, *, think: bool = False
@@ -28,7 +28,7 @@ class Lab:
         self._client = client
         self._think = think
         self._resources = resources
-        self._browsers: dict[Protocol, Chromium] = {}
+        self._browsers: dict[tuple[Protocol, str], Chromium] = {}
         self._serving: Page | None = None
         self._rehearsed: dict[tuple[str, Protocol], frozenset[str]] = {}
 
@@ -48,12 +48,14 @@ class Lab:
         return tuple(sorted(frozenset().union(*found)))
 
     def _browser(self, protocol: Protocol, page: Page) -> Chromium:
-        if protocol not in self._browsers:
-            flags = self._where_quic_is(page) if page.live and protocol == "h3" else ()
-            self._browsers[protocol] = self._resources.enter_context(
+        probed = page.live and protocol == "h3"
+        key = protocol, page.url if probed else ""
+        if key not in self._browsers:
+            flags = self._where_quic_is(page) if probed else ()
+            self._browsers[key] = self._resources.enter_context(
                 chromium(self._bed, protocol, self._client, flags)
             )
-        return self._browsers[protocol]
+        return self._browsers[key]
 
     def _where_quic_is(self, page: Page) -> tuple[str, ...]:
         """Flags that force QUIC on those hosts of a live page that answer over it.
