@@ -19,7 +19,7 @@ from dragstrip.visit.drive import Plan, visit
 
 
 class Lab:
-    """Made by `lab`. One browser per protocol (a live page has its own for h3), started when needed."""
+    """Made by `lab`. One browser per protocol (over h3 per live page), started when needed."""
 
     def __init__(
         self, bed: Testbed, client: Client, resources: contextlib.ExitStack, *, think: bool = False
