@@ -17,6 +17,8 @@ use crate::tuning::{Quic, Tcp, Tuning};
 enum Command {
     Page {
         path: PathBuf,
+        #[serde(default)]
+        think: bool,
     },
     Tune {
         #[serde(default)]
@@ -85,7 +87,7 @@ async fn obey_stdin(origin: &Origin) -> Result<()> {
 
 async fn obey(command: Command, origin: &Origin) -> Result<Value> {
     Ok(match command {
-        Command::Page { path } => json!(origin.page(&path)?),
+        Command::Page { path, think } => json!(origin.page(&path, think)?),
         Command::Tune { tcp, quic } => json!(origin.tune(Tuning { tcp, quic })?),
         Command::Close {} => {
             let (tcp, quic) = origin.close().await;

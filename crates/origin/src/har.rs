@@ -25,6 +25,13 @@ pub(crate) struct Page {
 pub(crate) struct Entry {
     pub request: Request,
     pub response: Response,
+    #[serde(rename = "_dragstrip", default)]
+    pub extra: EntryExtra,
+}
+
+#[derive(Deserialize, Default)]
+pub(crate) struct EntryExtra {
+    pub think_ms: Option<f64>,
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,7 @@
 //! `Recording` is the page file in memory, `Replay` finds the answer to a request, `Origin` carries
 //! it over TCP and QUIC and logs what it did, `control` takes commands as JSON lines.
 
+mod answer;
 mod body;
 mod certs;
 mod connections;
@@ -13,14 +14,16 @@ mod log;
 mod origin;
 mod priority;
 mod quic;
+mod range;
 mod recording;
 mod replay;
 mod tcp;
 mod tls;
 mod tuning;
 
+pub use answer::Answer;
 pub use log::{Connection, Entries, Protocol, Served};
 pub use origin::{Origin, Summary};
 pub use recording::{Entry, Recording};
-pub use replay::{Answer, Match, Replay};
+pub use replay::{Match, Replay};
 pub use tuning::{Congestion, Quic, Tcp, Tuning};

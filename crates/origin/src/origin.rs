@@ -5,16 +5,18 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use http::{header, request};
 use serde::Serialize;
 
+use crate::answer::Answer;
 use crate::certs::Authority;
 use crate::connections::Connections;
 use crate::log::{Connection, Entries, InFlight, Log, Served, now_us, unpoisoned};
 use crate::recording::{Recording, host_of};
-use crate::replay::{Answer, Replay};
+use crate::replay::Replay;
 use crate::tuning::Tuning;
 use crate::{quic, tcp};
 
@@ -77,8 +79,13 @@ impl Origin {
     }
 
     /// Serves this recording from now on. Issues its certificates, so that no visit waits for one.
-    pub fn page(&self, path: &Path) -> Result<Summary> {
-        let recording = Recording::open(path)?;
+    /// With `think` each answer takes as long as the recorded server took for it.
+    pub fn page(&self, path: &Path, think: bool) -> Result<Summary> {
+        let mut recording = Recording::open(path)?;
+        if !think {
+            let entries = recording.entries.iter_mut();
+            entries.for_each(|entry| entry.think = Duration::ZERO);
+        }
         let hosts = recording.hosts();
         for host in &hosts {
             self.shared

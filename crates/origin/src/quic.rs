@@ -227,6 +227,9 @@ async fn respond(
     arrival.priority.store(rank.quinn(), Ordering::Relaxed);
     // To the end, or the client's stream credit is never given back.
     while stream.recv_data().await?.is_some() {}
+    if !answer.think.is_zero() {
+        tokio::time::sleep(answer.think).await;
+    }
     let mut response = Response::new(());
     *response.status_mut() = answer.status;
     *response.headers_mut() = answer.headers;

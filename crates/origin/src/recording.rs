@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use bytes::Bytes;
@@ -13,6 +14,9 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::har;
+
+/// No browser waits longer for an answer.
+const LONGEST_THINK: Duration = Duration::from_secs(600);
 
 const HAR_MEMBER: &str = "har.har";
 
@@ -53,6 +57,8 @@ pub struct Entry {
     pub wire: Bytes,
     /// The body without content encoding, if `wire` has one.
     pub decoded: Option<Bytes>,
+    /// How long the recorded server took to answer.
+    pub think: Duration,
 }
 
 impl Recording {
@@ -104,7 +110,16 @@ impl Recording {
 
 impl Entry {
     fn new(entry: har::Entry, bodies: &mut Bodies) -> Result<Self> {
-        let har::Entry { request, response } = entry;
+        let har::Entry {
+            request,
+            response,
+            extra,
+        } = entry;
+        let think_ms = extra.think_ms.unwrap_or(0.0);
+        let think = Duration::try_from_secs_f64(think_ms / 1000.0)
+            .ok()
+            .filter(|think| *think <= LONGEST_THINK)
+            .with_context(|| format!("_dragstrip.think_ms: {think_ms} is no think time"))?;
         let (host, target) = split_url(&request.url).with_context(|| {
             format!(
                 "request.url: {:?} is not an absolute https URL",
@@ -140,6 +155,7 @@ impl Entry {
             headers,
             wire,
             decoded,
+            think,
         })
     }
 }

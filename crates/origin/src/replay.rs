@@ -1,12 +1,15 @@
 //! Which recorded answer a request gets: the one content path of all protocols.
 
 use std::collections::HashMap;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, request};
 use serde::Serialize;
 
+use crate::answer::{Answer, Clock, recorded};
+use crate::range::{Part, Range};
 use crate::recording::{Entry, Recording};
 
 const MISS: HeaderName = HeaderName::from_static("x-dragstrip");
@@ -25,28 +28,26 @@ pub enum Match {
     Miss,
 }
 
-/// What goes back over any protocol. `content-length` is among the headers where it belongs.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-    pub body: Bytes,
-    pub matched: Match,
-}
-
 /// A recording and each request's place in it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Replay {
     recording: Recording,
     /// By host and path.
     paths: HashMap<(String, String), Vec<Variant>>,
+    began: SystemTime,
+}
+
+impl Default for Replay {
+    fn default() -> Self {
+        Self::new(Recording::default())
+    }
 }
 
 /// The entries of one method and URL, in recorded order.
 #[derive(Debug)]
 struct Variant {
     method: Method,
-    /// With its question mark; empty if there is none.
+    /// With the mark it begins with; empty if there is none.
     query: String,
     entries: Vec<usize>,
     served: usize,
@@ -73,7 +74,11 @@ impl Replay {
                 }),
             }
         }
-        Self { recording, paths }
+        Self {
+            recording,
+            paths,
+            began: SystemTime::now(),
+        }
     }
 
     /// Repeated entries start again from the first.
@@ -90,8 +95,12 @@ impl Replay {
             .uri
             .path_and_query()
             .map_or("/", |target| target.as_str());
-        if let Some((entry, matched)) = self.find(&request.method, host, target) {
-            return recorded(entry, matched, request);
+        let clock = Clock {
+            began: self.began,
+            now: SystemTime::now(),
+        };
+        if let Some((entry, matched)) = self.find(request, host, target) {
+            return recorded(entry, matched, request, clock);
         }
         preflight(request).unwrap_or_else(|| Answer {
             status: StatusCode::NOT_FOUND,
@@ -101,27 +110,65 @@ impl Replay {
             ]),
             body: Bytes::new(),
             matched: Match::Miss,
+            think: Duration::ZERO,
         })
     }
 
     /// Several entries of one method and URL come in recorded order, the last again for good.
-    pub(crate) fn find(
+    fn find(
         &mut self,
-        method: &Method,
+        request: &request::Parts,
         host: &str,
         target: &str,
     ) -> Option<(&Entry, Match)> {
         let (path, query) = split_query(target);
         let variants = self.paths.get_mut(&(host.to_owned(), path.to_owned()))?;
-        let (variant, matched) = pick(variants, method, query)?;
-        let index = variant.entries[variant.served.min(variant.entries.len() - 1)];
+        let (variant, matched) = pick(variants, &request.method, query)?;
+        let entries = &self.recording.entries;
+        if let Some(part) = holder(entries, &variant.entries, request) {
+            return Some((&entries[part], matched));
+        }
+        let suiting = suiting(entries, &variant.entries, request);
+        let index = suiting[variant.served.min(suiting.len() - 1)];
         variant.served += 1;
         Some((&self.recording.entries[index], matched))
     }
 }
 
-/// The variant of this query, else the one that shares the longest beginning with it, the first
-/// recorded of equals (the rule of Mahimahi's replay server). A GET answers HEAD as well.
+/// The recorded part of an object that holds the first byte a request asks for.
+fn holder(entries: &[Entry], indices: &[usize], request: &request::Parts) -> Option<usize> {
+    let start = Range::of(request)?.start()?;
+    let holds = |entry: &Entry| {
+        entry.status == StatusCode::PARTIAL_CONTENT
+            && Part::recorded(&entry.headers, entry.wire.len()).is_some_and(|p| p.holds(start))
+    };
+    indices.iter().copied().find(|&i| holds(&entries[i]))
+}
+
+/// The entries that can answer this request at all, else every one: a recorded part only whoever
+/// asked for a range, "not modified" only whoever has an object already.
+fn suiting(entries: &[Entry], indices: &[usize], request: &request::Parts) -> Vec<usize> {
+    let asks = |names: [HeaderName; 2]| names.iter().any(|n| request.headers.contains_key(n));
+    let suits = |entry: &Entry| match entry.status {
+        StatusCode::PARTIAL_CONTENT => Range::of(request).is_some(),
+        StatusCode::NOT_MODIFIED => asks([header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE]),
+        _ => true,
+    };
+    let found: Vec<_> = indices
+        .iter()
+        .copied()
+        .filter(|&i| suits(&entries[i]))
+        .collect();
+    if found.is_empty() {
+        indices.to_vec()
+    } else {
+        found
+    }
+}
+
+/// The variant of this query, else the one that has most parameters in common with it, then the one
+/// that shares the longest beginning (the rule of Mahimahi's replay server), then the first recorded.
+/// A GET answers HEAD as well.
 fn pick<'a>(
     variants: &'a mut [Variant],
     method: &Method,
@@ -132,6 +179,7 @@ fn pick<'a>(
     let nearness = |v: &Variant| {
         (
             v.query == query,
+            common(&v.query, query),
             shared(&v.query, query),
             v.method == *method,
         )
@@ -153,56 +201,29 @@ fn shared(a: &str, b: &str) -> usize {
     a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
 }
 
-fn split_query(target: &str) -> (&str, &str) {
-    target.split_at(target.find('?').unwrap_or(target.len()))
-}
-
-fn recorded(entry: &Entry, matched: Match, request: &request::Parts) -> Answer {
-    let mut headers = entry.headers.clone();
-    let mut body = entry.wire.clone();
-    if let Some(decoded) = &entry.decoded
-        && !accepts(&request.headers, headers.get(header::CONTENT_ENCODING))
-    {
-        headers.remove(header::CONTENT_ENCODING);
-        body = decoded.clone();
-    }
-    let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&entry.status);
-    if !bodiless {
-        headers.insert(header::CONTENT_LENGTH, body.len().into());
-    }
-    if bodiless || request.method == Method::HEAD {
-        body.clear();
-    }
-    Answer {
-        status: entry.status,
-        headers,
-        body,
-        matched,
-    }
-}
-
-/// Whether the client takes every coding of `encoding`.
-fn accepts(request: &HeaderMap, encoding: Option<&HeaderValue>) -> bool {
-    let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_ascii_lowercase();
-    let offers = request
-        .get_all(header::ACCEPT_ENCODING)
-        .iter()
-        .map(text)
-        .collect::<Vec<_>>()
-        .join(",");
-    let accepted = |coding: &str| {
-        offers.split(',').any(|offer| {
-            let (name, weight) = offer.split_once(';').unwrap_or((offer, ""));
-            let refused = weight
-                .trim()
-                .strip_prefix("q=")
-                .is_some_and(|q| q.parse() == Ok(0.0));
-            !refused && [coding, "*"].contains(&name.trim())
-        })
+/// How many `name=value` of `b` stand in `a` as well.
+fn common(a: &str, b: &str) -> usize {
+    let parameters = |query: &'_ str| -> Vec<String> {
+        let parts = query.split(['?', '&', ';']).filter(|part| !part.is_empty());
+        parts.map(str::to_owned).collect()
     };
-    encoding
-        .map(text)
-        .is_none_or(|codings| codings.split(',').all(|c| accepted(c.trim())))
+    let mut left = parameters(a);
+    parameters(b)
+        .iter()
+        .filter(|part| match left.iter().position(|p| p == *part) {
+            Some(at) => {
+                left.swap_remove(at);
+                true
+            }
+            None => false,
+        })
+        .count()
+}
+
+/// Path and query. What follows a semicolon (RFC 3986 section 3.3) is as random as a query in
+/// practice, and belongs to it.
+fn split_query(target: &str) -> (&str, &str) {
+    target.split_at(target.find(['?', ';']).unwrap_or(target.len()))
 }
 
 /// A CORS preflight nobody recorded is answered as asked; recorders often leave preflights out.
@@ -228,5 +249,6 @@ fn preflight(request: &request::Parts) -> Option<Answer> {
         headers,
         body: Bytes::new(),
         matched: Match::Preflight,
+        think: Duration::ZERO,
     })
 }

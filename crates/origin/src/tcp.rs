@@ -169,6 +169,9 @@ async fn http(
                 // The client gave up in the middle of its request: there is nobody to answer.
                 pending::<()>().await;
             }
+            if !answer.think.is_zero() {
+                tokio::time::sleep(answer.think).await;
+            }
             let mut response = Response::new(Body::new(answer.body, turn, in_flight));
             *response.status_mut() = answer.status;
             *response.headers_mut() = answer.headers;

@@ -20,6 +20,7 @@ fn error(har: &[u8], bodies: &[(&str, &[u8])]) -> String {
 
 fn with(place: &str, value: Value) -> Vec<u8> {
     let mut good = entry("GET", "https://a.test/", 200, &[("a", "b")], None);
+    good["_dragstrip"] = json!({ "think_ms": 1.0 });
     *good.pointer_mut(place).expect("the place exists") = value;
     har(&[entry("GET", "https://a.test/", 200, &[], None), good])
 }
@@ -56,6 +57,11 @@ fn errors_name_the_place() {
             "/response/headers/0/value",
             json!("\u{1}"),
             "log.entries[1]: response.headers[0]",
+        ),
+        (
+            "/_dragstrip/think_ms",
+            json!(-1),
+            "log.entries[1]: _dragstrip.think_ms: -1",
         ),
         (
             "/response/content",

@@ -217,6 +217,22 @@ async fn repeated_entries_come_in_order_and_start_again_after_close() {
 }
 
 #[tokio::test]
+async fn an_answer_takes_as_long_as_the_recorded_server_thought() {
+    let mut slow = entry("GET", "https://a.test/", 200, &[], Some("x"));
+    slow["_dragstrip"] = json!({ "think_ms": 30.0 });
+    let (origin, _dir) = serve(&[slow], &[("x", b"x")]);
+    for protocol in PROTOCOLS {
+        let mut connection = Client::new(protocol, &origin)
+            .connect("a.test")
+            .await
+            .unwrap();
+        assert_eq!(connection.get("https://a.test/").await.unwrap().body, "x");
+        let served = &origin.log().requests[0];
+        assert!(served.end_us - served.t_us >= 30_000, "{served:?}");
+    }
+}
+
+#[tokio::test]
 async fn close_ends_everything_at_once_and_keeps_tickets() {
     let large = vec![7; LARGE];
     let entries = [

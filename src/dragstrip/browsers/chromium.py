@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,12 +49,18 @@ _QUIET_FLAGS = (
     "--mute-audio",
     "--no-first-run",
     "--no-proxy-server",
-    # Inside the testbed the process is unprivileged and has no route out (decision 0001).
-    "--no-sandbox",
 )
+
+_WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 
 _UNPRIVILEGED = 65534
 _NET_LOG = "net-log.json"
+_AS_NOBODY = (
+    "setpriv",
+    f"--reuid={_UNPRIVILEGED}",
+    f"--regid={_UNPRIVILEGED}",
+    "--clear-groups",
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,27 @@ def find_chromium() -> str:
     )
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a browser runs and whom it trusts."""
+
+    command: Callable[..., list[str]]
+    """Puts before a program what makes it run there."""
+    workspace: Path
+    drop_root: bool
+    """Run as nobody; otherwise as the caller, who has no privileges there."""
+    ca: Path | None = None
+    """Certificate (PEM) of a further authority to trust."""
+    flags: tuple[str, ...] = ()
+
+
+def here(workspace: Path, ca: Path | None = None) -> Place:
+    """The caller's own network. What comes from there may be hostile, so the sandbox stays on."""
+    return Place(
+        command=lambda *argv: list(argv), workspace=workspace, drop_root=os.geteuid() == 0, ca=ca
+    )
+
+
 @contextlib.contextmanager
 def chromium(
     bed: Testbed,
@@ -95,26 +122,66 @@ def chromium(
     ends; its `timeTickOffset` (ms) turns its times into Unix time. Raises `TestbedError` and
     `CdpError`.
     """
-    home = _home(bed, protocol)
+    with chromium_at(inside(bed), protocol, client, extra_flags, net_log) as browser:
+        yield browser
+
+
+def inside(bed: Testbed) -> Place:
+    """The client's end of a testbed."""
+    if bed.names:
+        # Real sites may be hostile, so the sandbox stays on.
+        arrange = ["unshare", "--mount", "sh", "-c", _WITH_NAMES, "sh", str(bed.names)]
+        flags: tuple[str, ...] = ()
+    else:
+        # The process is unprivileged and has no route out (decision 0001).
+        rules = ", ".join(f"MAP {host} {ip}" for host, ip in bed.addresses.items())
+        arrange = []
+        flags = ("--no-sandbox", f"--host-resolver-rules={rules}, MAP * ~NOTFOUND")
+    return Place(
+        command=lambda *argv: bed.spaces.command("client", *arrange, *argv),
+        workspace=bed.workspace,
+        drop_root=not bed.spaces.rootless,
+        ca=bed.origin.ca,
+        flags=flags,
+    )
+
+
+@contextlib.contextmanager
+def chromium_at(
+    place: Place,
+    protocol: Protocol,
+    client: Client,
+    extra_flags: tuple[str, ...] = (),
+    net_log: Path | None = None,
+) -> Iterator[Chromium]:
+    """Run a browser in `place` that can only speak `protocol`. Raises as `chromium` does."""
+    home = _home(place, protocol)
     width, height = client.viewport
-    rules = ", ".join(f"MAP {host} {ip}" for host, ip in bed.addresses.items())
     flags = [
         *PROTOCOL_FLAGS[protocol],
         *_QUIET_FLAGS,
         f"--window-size={width},{height}",
         f"--force-device-scale-factor={client.device_scale:g}",
         f"--user-data-dir={home}/profile",
-        f"--host-resolver-rules={rules}, MAP * ~NOTFOUND",
         "--remote-debugging-pipe",
         *([f"--log-net-log={home / _NET_LOG}"] if net_log else []),
+        *place.flags,
         *extra_flags,
     ]
     to_browser, from_browser = os.pipe(), os.pipe()
     wire = f'exec "$@" 3<&{to_browser[0]} 4>&{from_browser[1]}'
-    launch = [*_as_nobody(bed), "env", f"HOME={home}", "bash", "-c", wire, "bash"]
+    launch = [
+        *(_AS_NOBODY if place.drop_root else ()),
+        "env",
+        f"HOME={home}",
+        "bash",
+        "-c",
+        wire,
+        "bash",
+    ]
     with (home / "chromium.err").open("wb") as errors:
         process = subprocess.Popen(
-            bed.spaces.command("client", *launch, find_chromium(), *flags),
+            place.command(*launch, find_chromium(), *flags),
             stdin=subprocess.DEVNULL,
             stdout=errors,
             stderr=errors,
@@ -139,19 +206,17 @@ def chromium(
             shutil.copyfile(home / _NET_LOG, net_log)
 
 
-def _home(bed: Testbed, protocol: Protocol) -> Path:
-    """A fresh HOME whose certificate store trusts the origin's CA."""
-    home = Path(tempfile.mkdtemp(prefix=f"home-{protocol}-", dir=bed.workspace))
+def _home(place: Place, protocol: Protocol) -> Path:
+    """A fresh HOME whose certificate store trusts the place's CA."""
+    home = Path(tempfile.mkdtemp(prefix=f"home-{protocol}-", dir=place.workspace))
     store = home / ".pki" / "nssdb"
     store.mkdir(parents=True)
     certutil = shutil.which("certutil")
     if not certutil:
         raise TestbedError("certutil is missing: apt-get install libnss3-tools")
     database = f"sql:{store}"
-    for argv in (
-        ["-N", "--empty-password"],
-        ["-A", "-n", "dragstrip", "-t", "C,,", "-i", str(bed.origin.ca)],
-    ):
+    trust = ["-A", "-n", "dragstrip", "-t", "C,,", "-i", str(place.ca)]
+    for argv in (["-N", "--empty-password"], *([trust] if place.ca else [])):
         done = subprocess.run(
             [certutil, "-d", database, *argv],
             stdin=subprocess.DEVNULL,
@@ -160,14 +225,7 @@ def _home(bed: Testbed, protocol: Protocol) -> Path:
         )
         if done.returncode:
             raise TestbedError(f"certutil {argv[0]} in {store} failed: {done.stderr.strip()}")
-    if not bed.spaces.rootless:
+    if place.drop_root:
         for path in (home, *home.rglob("*")):
             os.chown(path, _UNPRIVILEGED, _UNPRIVILEGED)
     return home
-
-
-def _as_nobody(bed: Testbed) -> list[str]:
-    if bed.spaces.rootless:  # no other user is mapped there, and this one has no privileges
-        return []
-    ids = [f"--reuid={_UNPRIVILEGED}", f"--regid={_UNPRIVILEGED}"]
-    return ["setpriv", *ids, "--clear-groups"]

@@ -29,7 +29,13 @@ _READ_TIMINGS = """JSON.stringify({
 })"""
 
 
-_PIN_RANDOM = resources.files("dragstrip.browsers").joinpath("pin_random.js").read_text()
+def _script(name: str) -> str:
+    return resources.files("dragstrip.browsers").joinpath(name).read_text()
+
+
+_NO_SERVICE_WORKER = _script("no_service_worker.js")
+_PIN_RANDOM = _script("pin_random.js")
+_PIN_TIME = _script("pin_time.js")
 
 
 class Navigation(Struct, frozen=True, kw_only=True):
@@ -65,8 +71,11 @@ class Load(Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def fresh_tab(browser: Chromium, client: Client) -> Iterator[str]:
-    """A tab in a context of its own, ready to be observed; yields the CDP session."""
+def fresh_tab(browser: Chromium, client: Client, recorded_ms: float | None = None) -> Iterator[str]:
+    """A tab in a context of its own, ready to be observed; yields the CDP session.
+
+    If the client pins time, scripts find themselves at `recorded_ms`, ms of the Unix epoch.
+    """
     cdp = browser.cdp
     width, height = client.viewport
     context = cdp.call("Target.createBrowserContext")["browserContextId"]
@@ -92,14 +101,23 @@ def fresh_tab(browser: Chromium, client: Client) -> Iterator[str]:
                 ("Network.setBypassServiceWorker", {"bypass": True}),
             ],
         )
-        if client.pin_random:
-            cdp.call("Page.addScriptToEvaluateOnNewDocument", session, source=_PIN_RANDOM)
+        for source in _preludes(client, recorded_ms):
+            cdp.call("Page.addScriptToEvaluateOnNewDocument", session, source=source)
         if client.frames:
             start(cdp, session, client)
         yield session
     finally:
         cdp.call("Target.disposeBrowserContext", browserContextId=context)
         cdp.events.clear()
+
+
+def _preludes(client: Client, recorded_ms: float | None) -> Iterator[str]:
+    """Scripts that run before any of the page's."""
+    yield _NO_SERVICE_WORKER
+    if client.pin_random:
+        yield _PIN_RANDOM
+    if client.pin_time and recorded_ms is not None:
+        yield _PIN_TIME.replace("RECORDED_MS", f"{recorded_ms:.0f}")
 
 
 def load(browser: Chromium, session: str, url: str, client: Client) -> Load:

@@ -67,6 +67,8 @@ def present(out: Path, *, as_json: bool) -> int:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
     console = Console(stderr=True)
     console.print(render(study, visits))
+    if gaps := dict.fromkeys(gap for v in visits for gap in v.unchecked):
+        console.print(f"live: the verdict could not check {'; '.join(gaps)}", highlight=False)
     console.print(f"report: {report}", highlight=False)
     return _exit_code(study, visits)
 

@@ -1,21 +1,35 @@
 """`dragstrip page`: make pages and look at them."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
 
+from dragstrip.browsers.chromium import here
+from dragstrip.browsers.record import record
 from dragstrip.cli.places import page_cache
 from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
+from dragstrip.model.study import Client
+from dragstrip.model.units import parse_duration_ms
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.resolve import Wish, import_page, page_name, resolve
 from dragstrip.pages.show import Share, summarise
 from dragstrip.pages.synth import synth as synthesise
+from dragstrip.pages.tree import Node, depths, initiator_tree
+from dragstrip.testbed.workspace import workspace
 
-app = typer.Typer(help="Import, synthesise and inspect pages.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from dragstrip.visit.check import Check
+
+_SIBLINGS = 6
+"""What the terminal shows of each resource's children; the drawing shows all."""
+
+app = typer.Typer(help="Record, import, synthesise and inspect pages.", no_args_is_help=True)
 
 _Out = Annotated[Path | None, typer.Option("--out", "-o", help="Page file to write (.har.zip).")]
 
@@ -58,12 +72,52 @@ def synth(
     _print(write_page(out or Path(f"{recording.name}.har.zip"), recording))
 
 
+@app.command("record")
+def record_(
+    url: Annotated[str, typer.Argument(help="An http(s) URL you can reach.", metavar="URL")],
+    out: _Out = None,
+    settle: Annotated[str, typer.Option(help="Go on this long after the load event.")] = "2s",
+    keep_secrets: Annotated[
+        bool, typer.Option(help="Keep cookies, credentials and tokens (docs/howto/record.md).")
+    ] = False,
+    ca: Annotated[
+        Path | None, typer.Option(help="Certificate (PEM) of a further authority to trust.")
+    ] = None,
+) -> None:
+    """Load a page in Chromium and keep everything that answered."""
+    settle_ms = parse_duration_ms(settle)
+    with workspace() as folder:
+        recording = record(
+            here(folder, ca), url, Client(), settle_ms=settle_ms, keep_secrets=keep_secrets
+        )
+        _print(write_page(out or Path(f"{recording.name}.har.zip"), recording))
+
+
 @app.command()
 def show(
     page: Annotated[str, typer.Argument(help="A recording, 'demo', or 'synth:64x10KB'.")],
+    checks: Annotated[
+        bool, typer.Option("--check", help="Replay it and score that against the recording.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Drawing to write (.html).")
+    ] = None,
 ) -> None:
-    """Print a page's hosts, objects and bytes."""
-    _print(resolve(page, page_cache()))
+    """Print and draw a page: hosts, objects, bytes, dependencies, waterfall."""
+    # Drawing and scoring load slowly; wrong input must not wait for them.
+    from dragstrip.report.page_drawing import draw
+    from dragstrip.visit.check import check
+
+    resolved = resolve(page, page_cache())
+    _print(resolved)
+    _print_tree(resolved)
+    made = []
+    for checked in check(resolved, Client()) if checks else ():
+        made.append(checked)
+        _print_check(checked)
+    drawing = out or Path(f"{resolved.name}.html")
+    drawing.write_text(draw(resolved, made), encoding="utf-8")
+    Console().print(f"drawn: {drawing}", highlight=False)
 
 
 def _print(page: Page) -> None:
@@ -79,6 +133,49 @@ def _print(page: Page) -> None:
         console.print(_table(title, shares))
     for change in facts.changes:
         console.print(f"changed: {change}", highlight=False)
+
+
+def _print_tree(page: Page) -> None:
+    roots = initiator_tree(page)
+    console = Console()
+    counts = depths(roots)
+    console.print(
+        f"dependency depth {len(counts) - 1}; objects by depth, from 0: "
+        + ", ".join(map(str, counts)),
+        highlight=False,
+    )
+    if len(counts) > 1:
+        tree = Tree("initiators", hide_root=True)
+        for root in roots[:_SIBLINGS]:
+            _grow(tree, root)
+        console.print(tree, highlight=False, soft_wrap=True)
+
+
+def _grow(tree: Tree, node: Node) -> None:
+    grown = tree.add(Text(node.resource.url[:100]))
+    for child in node.children[:_SIBLINGS]:
+        _grow(grown, child)
+    if len(node.children) > _SIBLINGS:
+        grown.add(f"and {len(node.children) - _SIBLINGS} more")
+
+
+def _print_check(checked: "Check") -> None:
+    found, console = checked.fidelity, Console()
+    tau = "-" if found.order_tau is None else f"{found.order_tau:.2f}"
+    picture = "no recorded picture"
+    if checked.distance:
+        apart = checked.distance
+        picture = f"{apart.differing:.2%} of the pixels differ, SSIM {apart.ssim:.3f}"
+    console.print(
+        f"[bold]{checked.protocol}[/bold] {checked.outcome} {checked.error}: asked again for "
+        f"{found.asked} of {found.recorded} recorded requests, {found.bytes_share:.1%} of their "
+        f"bytes, {found.hosts_asked} of {found.hosts} hosts, order {tau} (Kendall tau); "
+        f"{checked.answered_share:.1%} of {checked.requests} requests answered, "
+        f"{checked.answers.get('query', 0)} by the nearest query; {picture}",
+        highlight=False,
+    )
+    for url in checked.missed:
+        console.print(f"  not in the recording: {url}", highlight=False, soft_wrap=True)
 
 
 def _table(title: str, shares: tuple[Share, ...]) -> Table:

@@ -33,6 +33,12 @@ def race(
         bool, typer.Option("--net-log", help="Keep the browser's NetLog in the result folder.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
+    live: Annotated[
+        bool, typer.Option("--live", help="PAGE is the URL of a real site, raced as it is today.")
+    ] = False,
+    ca: Annotated[
+        Path | None, typer.Option(help="Certificate (PEM) of a further authority, with --live.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> int:
     """Race stacks on pages over networks and say which is faster."""
@@ -44,6 +50,8 @@ def race(
         runs=runs,
         seed=seed,
         client=Client(frames=frames, net_log=net_log),
+        live=live,
+        ca=ca,
         cache=page_cache(),
     )
     return conduct(study, out or new_capsule(study.name), as_json=as_json)

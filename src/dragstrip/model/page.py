@@ -1,5 +1,6 @@
 """A page: a document and its resources, with the hosts they came from."""
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -29,6 +30,24 @@ class Resource(Struct, frozen=True, kw_only=True):
     def host(self) -> str:
         return urlsplit(self.url).hostname or ""
 
+    @property
+    def address(self) -> str:
+        return address(self.url)
+
+
+def address(url: str) -> str:
+    """The URL without query and path parameters (RFC 3986 section 3.3), which are often random."""
+    return re.split("[?;]", url, maxsplit=1)[0]
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """A request that no answer was recorded for."""
+
+    url: str
+    method: str
+    error: str
+    """The browser's network error, such as ``ERR_NAME_NOT_RESOLVED``."""
+
 
 class Page(Struct, frozen=True, kw_only=True):
     """What the program knows of a recording without its bodies; `path` holds the whole of it."""
@@ -45,6 +64,15 @@ class Page(Struct, frozen=True, kw_only=True):
     """What an importer changed, in words, such as http:// served as https."""
     digest: str
     """First 12 hex digits of the SHA-256 of the file."""
+    failures: tuple[Failure, ...] = ()
+    recorded_ms: float | None = None
+    """When the recording began, ms of the Unix epoch."""
+    load_ms: float | None = None
+    """Load event of the recorded visit, from its first request's start, if it was one."""
+    live: bool = False
+    """Not recorded but served by its own site; `path` and `resources` are empty."""
+    screenshot: str | None = None
+    """Member of the archive with the page's picture (PNG) as recorded."""
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pin_random: bool = True
     """Math.random and crypto.getRandomValues give the same numbers in every visit, so that a page
     which draws lots (for an experiment, an advertisement) draws the same for every stack."""
+    pin_time: bool = False
+    """Scripts find the date at which the page was recorded; the clock runs on from there."""
     timeout_s: float = 180.0
     """A load that has not fired its load event by then is censored at this limit."""
     quiet_ms: float = 100.0
@@ -58,6 +60,10 @@ class Study(Struct, frozen=True, kw_only=True):
     client: Client = Client()
     reruns: int = 3
     """How often an invalid block is rerun before it is given up."""
+    ca: str = ""
+    """Certificate (PEM file) of a further authority to trust, for live pages."""
+    think_time: bool = False
+    """The origin takes as long for each answer as the recorded server did."""
 
     def blocks(self) -> Iterator[Block]:
         """The schedule: round after round over all cells, so drift hits every cell alike.

@@ -5,11 +5,11 @@ timeOrigin), so they can be drawn on one axis. `t_*_us` are microseconds of the 
 (CLOCK_REALTIME), shared by browser, link and origin.
 """
 
-import re
 from typing import Literal
 
 from msgspec import Struct, field
 
+from dragstrip.model.page import address
 from dragstrip.model.stack import Protocol
 
 Outcome = Literal["loaded", "failed", "timeout"]
@@ -26,11 +26,6 @@ ReasonCode = Literal[
     "stack-drift",  # browser and origin disagree, or the stack was not what it claims
     "picture-mismatch",  # the final picture is not that of the page's first valid visit
 ]
-
-
-def address(url: str) -> str:
-    """The URL without query and path parameters (RFC 3986 section 3.3), which are often random."""
-    return re.split("[?;]", url, maxsplit=1)[0]
 
 
 class Reason(Struct, frozen=True):
@@ -255,6 +250,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     link: LinkReport | None = None
     host: HostReport | None = None
     overhead: Overhead | None = None
+    unchecked: tuple[str, ...] = ()
+    """What the verdict could not look at, in words; a live page's servers tell us nothing."""
     reasons: tuple[Reason, ...] = field(default=())
     """Empty means valid."""
 

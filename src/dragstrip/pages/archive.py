@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from dragstrip.model.page import Page, Resource
+from dragstrip.model.page import Failure, Page, Resource
 from dragstrip.pages import har
 from dragstrip.pages.coding import CodingError
 from dragstrip.pages.recording import (
@@ -80,6 +80,14 @@ def load_page(path: Path) -> Page:
     return _load(path, path)
 
 
+def read_screenshot(page: Page) -> bytes | None:
+    """How the page looked when it was recorded (PNG); None if nobody looked."""
+    if not page.screenshot:
+        return None
+    with zipfile.ZipFile(page.path) as archive:
+        return archive.read(page.screenshot)
+
+
 def _write_zip(file: IO[bytes], text: bytes, recording: Recording) -> None:
     # Stored and not deflated: bodies are mostly compressed, and equal input gives equal bytes.
     with zipfile.ZipFile(file, "w") as archive:
@@ -94,7 +102,8 @@ def _write_zip(file: IO[bytes], text: bytes, recording: Recording) -> None:
 def _load(file: Path, path: Path) -> Page:
     """`load_page` of a file that is, or is about to be, at `path`."""
     try:
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+        with file.open("rb") as whole:
+            digest = hashlib.file_digest(whole, "sha256").hexdigest()[:12]
         with zipfile.ZipFile(file) as archive:
             sizes = _body_sizes(archive)
             log = har.decode(archive.read(_HAR_MEMBER)).log
@@ -134,6 +143,8 @@ def _page(path: Path, log: har.Log, sizes: dict[str, int], digest: str) -> Page:
         raise _Flaw(f"format {extra.format} at log._dragstrip is unknown, this program reads 1")
     begun = min((e.started_date_time for e in log.entries), default=None)
     resources = tuple(_resource(i, entry, sizes, begun) for i, entry in enumerate(log.entries))
+    if extra.screenshot and extra.screenshot not in sizes:
+        raise _Flaw(f"log._dragstrip.screenshot: the archive has no member {extra.screenshot!r}")
     if not any(r.method == "GET" and r.url == extra.url for r in resources):
         raise _Flaw(f"no GET entry answers the start {extra.url!r} of log._dragstrip.url")
     return Page(
@@ -144,6 +155,10 @@ def _page(path: Path, log: har.Log, sizes: dict[str, int], digest: str) -> Page:
         source=extra.source,
         changes=extra.changes,
         digest=digest,
+        failures=tuple(Failure(url=f.url, method=f.method, error=f.error) for f in extra.failed),
+        recorded_ms=_ms(log.pages[0].started_date_time) if log.pages else None,
+        load_ms=log.pages[0].page_timings.on_load if log.pages else None,
+        screenshot=extra.screenshot,
     )
 
 
@@ -195,7 +210,12 @@ def _har(recording: Recording) -> har.Har:
     started = min((e.started_date_time for e in entries), default=None)
     if started is None:
         raise PageError(f"page {recording.name!r} has no answers to write")
-    page = har.HarPage(started_date_time=started, id="page_1", title=recording.url)
+    page = har.HarPage(
+        started_date_time=started,
+        id="page_1",
+        title=recording.url,
+        page_timings=har.PageTimings(on_load=recording.load_ms),
+    )
     return har.Har(
         log=har.Log(
             version="1.2",
@@ -208,6 +228,11 @@ def _har(recording: Recording) -> har.Har:
                 url=recording.url,
                 source=recording.source,
                 changes=recording.changes,
+                screenshot=_member(recording.screenshot, "image/png"),
+                failed=tuple(
+                    har.Failed(method=f.method, url=f.url, error=f.error)
+                    for f in recording.failures
+                ),
             ),
         )
     )
@@ -224,6 +249,7 @@ def _entry(answer: Recorded) -> har.Entry:
         cache={},
         initiator=har.Initiator(url=answer.initiator, inferred=answer.inferred),
         timings=har.Timings(wait=answer.time_ms),
+        dragstrip=har.EntryExtra(think_ms=answer.think_ms),
         request=har.Request(
             method=answer.method,
             url=answer.url,
@@ -260,6 +286,8 @@ def _member(body: bytes, mime: str) -> str | None:
 
 
 def _members(recording: Recording) -> Iterator[tuple[str, bytes]]:
+    if picture := _member(recording.screenshot, "image/png"):
+        yield picture, recording.screenshot
     for answer in recording.answers:
         for body in (answer.body, answer.wire):
             if member := _member(body, answer.mime):

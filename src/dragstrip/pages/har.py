@@ -70,6 +70,10 @@ class Initiator(Part, frozen=True, kw_only=True, omit_defaults=True):
     inferred: bool = False
 
 
+class EntryExtra(Part, frozen=True, kw_only=True, omit_defaults=True):
+    think_ms: float | None = field(default=None, name="think_ms")
+
+
 class Entry(Part, frozen=True, kw_only=True, omit_defaults=True):
     pageref: str
     started_date_time: datetime
@@ -79,10 +83,13 @@ class Entry(Part, frozen=True, kw_only=True, omit_defaults=True):
     cache: dict[str, Any]
     timings: Timings
     initiator: Initiator = field(default=Initiator(), name="_initiator")
+    dragstrip: EntryExtra = field(default=EntryExtra(), name="_dragstrip")
 
 
-class PageTimings(Part, frozen=True, kw_only=True):
-    """Nothing is known of them: a page file is a recording of bodies, not of a visit."""
+class PageTimings(Part, frozen=True, kw_only=True, omit_defaults=True):
+    """Left out where the recording is of bodies and not of a visit."""
+
+    on_load: float | None = None
 
 
 class HarPage(Part, frozen=True, kw_only=True):
@@ -97,12 +104,22 @@ class Creator(Part, frozen=True, kw_only=True):
     version: str
 
 
-class LogExtra(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Failed(Part, frozen=True, kw_only=True):
+    """A request that no answer was recorded for."""
+
+    method: str
+    url: str
+    error: str
+
+
+class LogExtra(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     format: int
     name: str
     url: str
     source: str
     changes: tuple[str, ...]
+    screenshot: str | None = None
+    failed: tuple[Failed, ...] = ()
 
 
 class Log(Part, frozen=True, kw_only=True):

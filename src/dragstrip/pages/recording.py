@@ -11,6 +11,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from dragstrip.model.errors import InputError
+from dragstrip.model.page import Failure
 from dragstrip.pages.coding import decode
 
 Headers = tuple[tuple[str, str], ...]
@@ -50,6 +51,8 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
     """URL of the resource that caused the request, if the recorder named one."""
     inferred: bool = False
     """The initiator is the importer's guess, because the recorder named none."""
+    think_ms: float | None = None
+    """How long the server took to answer, round trip left out, if the recording says."""
 
     @property
     def coding(self) -> str:
@@ -76,6 +79,11 @@ class Recording(Struct, frozen=True, kw_only=True):
     changes: tuple[str, ...] = ()
     answers: Sequence[Recorded]
     """In recorded order. Iterated more than once, so it may read its bodies from disk."""
+    failures: tuple[Failure, ...] = ()
+    screenshot: bytes = b""
+    """The page as it looked when recorded, PNG; empty if nobody looked."""
+    load_ms: float | None = None
+    """Load event of the recorded visit, from the first request's start."""
 
 
 def one_line(text: str) -> str:

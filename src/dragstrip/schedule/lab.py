@@ -5,19 +5,22 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from dragstrip.browsers.chromium import Chromium, chromium
 from dragstrip.browsers.load import Load, fresh_tab, load
+from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
+from dragstrip.testbed.live import live_testbed
 from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.visit.drive import Plan, visit
 
 
 class Lab:
-    """Made by `lab`. One browser per protocol, started when first needed."""
+    """Made by `lab`. One browser per protocol (over h3 per live page), started when needed."""
 
     def __init__(
         self,
@@ -25,21 +28,24 @@ class Lab:
         client: Client,
         resources: contextlib.ExitStack,
         artefacts: Path | None = None,
+        *,
+        think: bool = False,
     ) -> None:
         self._bed = bed
         self._artefacts = artefacts
         self._client = client
+        self._think = think
         self._resources = resources
-        self._browsers: dict[Protocol, Chromium] = {}
+        self._browsers: dict[tuple[Protocol, str], Chromium] = {}
         self._serving: Page | None = None
         self._rehearsed: dict[tuple[str, Protocol], frozenset[str]] = {}
 
     def visit(self, plan: Plan) -> tuple[Visit, Load]:
         """Make one visit. Raises `TestbedError` or `CdpError` if the testbed breaks."""
         if plan.page is not self._serving:
-            self._bed.origin.serve(plan.page)
+            self._bed.origin.serve(plan.page, think=self._think)
             self._serving = plan.page
-        browser = self._browser(plan.stack.protocol)
+        browser = self._browser(plan.stack.protocol, plan.page)
         key = plan.page.digest, plan.stack.protocol
         if key not in self._rehearsed:
             self._rehearsed[key] = self._rehearse(browser, plan)
@@ -49,12 +55,32 @@ class Lab:
         found = (misses for (digest, _), misses in self._rehearsed.items() if digest == page.digest)
         return tuple(sorted(frozenset().union(*found)))
 
-    def _browser(self, protocol: Protocol) -> Chromium:
-        if protocol not in self._browsers:
-            self._browsers[protocol] = self._resources.enter_context(
-                chromium(self._bed, protocol, self._client, net_log=self._net_log(protocol))
+    def _browser(self, protocol: Protocol, page: Page) -> Chromium:
+        probed = page.live and protocol == "h3"
+        key = protocol, page.url if probed else ""
+        if key not in self._browsers:
+            flags = self._where_quic_is(page) if probed else ()
+            self._browsers[key] = self._resources.enter_context(
+                chromium(self._bed, protocol, self._client, flags, self._net_log(protocol))
             )
-        return self._browsers[protocol]
+        return self._browsers[key]
+
+    def _where_quic_is(self, page: Page) -> tuple[str, ...]:
+        """Flags that force QUIC on those hosts of a live page that answer over it.
+
+        Forced everywhere, the page would lose what its other hosts serve. Raises `InputError`.
+        """
+        self._bed.link.passthrough()
+        with (
+            chromium(self._bed, "h3", self._client) as browser,
+            fresh_tab(browser, self._client) as session,
+        ):
+            tried = load(browser, session, page.url, self._client)
+        hosts = {e.request.host for e in tried.exchanges if e.request.protocol == "h3"}
+        if urlsplit(page.url).hostname not in hosts:
+            raise InputError(f"{page.url} does not answer over HTTP/3; race other stacks on it")
+        forced = ",".join(f"{host}:443" for host in sorted(hosts))
+        return (f"--origin-to-force-quic-on={forced}",)
 
     def _net_log(self, protocol: Protocol) -> Path | None:
         """A file of its own for every browser that is started."""
@@ -70,7 +96,7 @@ class Lab:
         """
         self._bed.link.passthrough()
         self._bed.origin.tune(plan.stack)
-        with fresh_tab(browser, self._client) as session:
+        with fresh_tab(browser, self._client, plan.page.recorded_ms) as session:
             load(browser, session, plan.page.url, self._client)
         self._bed.origin.close()
         misses = {s.address for s in self._bed.origin.log().requests if s.match == "miss"}
@@ -79,8 +105,13 @@ class Lab:
 
 @contextlib.contextmanager
 def lab(study: Study, artefacts: Path | None = None) -> Iterator[Lab]:
-    """A lab that can serve every page of the study. What its browsers leave goes to `artefacts`."""
+    """A lab that can serve every page of the study, or reach it if it is live.
+
+    What its browsers leave goes to `artefacts`.
+    """
+    live = any(page.live for page in study.pages)
     hosts = dict.fromkeys(host for page in study.pages for host in page.hosts)
+    ca = Path(study.ca) if study.ca else None
     with contextlib.ExitStack() as resources:
-        bed = resources.enter_context(testbed(list(hosts)))
-        yield Lab(bed, study.client, resources, artefacts)
+        bed = resources.enter_context(live_testbed(ca) if live else testbed(list(hosts)))
+        yield Lab(bed, study.client, resources, artefacts, think=study.think_time)

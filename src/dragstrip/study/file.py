@@ -6,6 +6,7 @@ networks = ["LTE", "slow"]
 stacks = ["h1", "h2", "h3"]
 runs = 5
 seed = 1                       # optional
+think_time = true              # optional: answers take as long as the recorded servers took
 
 [network.slow]                 # optional, any number
 down = { rate_mbps = 1, delay_ms = 50, loss = 0.01, queue_ms = 200 }
@@ -27,6 +28,7 @@ from dragstrip.model.errors import InputError
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client, Study
+from dragstrip.pages.live import live_page
 from dragstrip.pages.resolve import expand, resolve
 from dragstrip.study.presets import find_network, find_stack
 
@@ -49,6 +51,7 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     seed: Annotated[int, Meta(ge=0, lt=MAX_SEED)] = 0
     network: dict[str, _Network] = {}
     client: Client = Client()
+    think_time: bool = False
 
 
 def read_study(path: Path, cache: Path) -> Study:
@@ -74,6 +77,7 @@ def read_study(path: Path, cache: Path) -> Study:
             runs=file.runs,
             seed=file.seed,
             client=file.client,
+            think_time=file.think_time,
             cache=cache,
         )
     except InputError as error:
@@ -89,14 +93,27 @@ def make_study(
     runs: int,
     seed: int,
     client: Client,
+    think_time: bool = False,
+    live: bool = False,
+    ca: Path | None = None,
     cache: Path,
 ) -> Study:
-    """A study of resolved parts; imported pages go to `cache`. Raises `InputError`."""
+    """A study of resolved parts; imported pages go to `cache`. Raises `InputError`.
+
+    With `live` pages are URLs of real sites; `ca` is a further authority to trust there.
+    """
     if runs < 1:
         raise InputError(f"{runs} runs measure nothing: ask for at least 1")
     if len(stacks) < 2:
         raise InputError("a race needs at least two stacks, like --stack h2 --stack h3")
-    resolved = [resolve(page, cache) for given in pages for page in expand(given)]
+    if live and len({s.protocol for s in stacks}) < len(stacks):
+        raise InputError("on a live page stacks differ in protocol only: the server is the site's")
+    if ca and not ca.is_file():
+        raise InputError(f"there is no certificate {ca}")
+    if live:
+        resolved = [live_page(page) for page in pages]
+    else:
+        resolved = [resolve(page, cache) for given in pages for page in expand(given)]
     for what, names in (
         ("page", [p.name for p in resolved]),
         ("network", [n.name for n in networks]),
@@ -112,6 +129,8 @@ def make_study(
         runs=runs,
         seed=seed,
         client=client,
+        think_time=think_time,
+        ca=str(ca.absolute()) if ca else "",
     )
 
 

@@ -41,10 +41,11 @@ class Link:
 
 
 @contextlib.contextmanager
-def emulated_link(spaces: Namespaces, workspace: Path) -> Iterator[Link]:
-    """Run the link between the `client` and `origin` interfaces of the link namespace."""
+def emulated_link(spaces: Namespaces, errors: Path) -> Iterator[Link]:
+    """Run the link between the `client` and `origin` interfaces of the link namespace.
+
+    What it says on stderr goes to the file `errors`.
+    """
     argv = [program("dragstrip-link"), "--client", "client", "--origin", "origin"]
-    with json_process(
-        "dragstrip-link", spaces.command("link", *argv), workspace / "link.err"
-    ) as process:
+    with json_process("dragstrip-link", spaces.command("link", *argv), errors) as process:
         yield Link(process)

@@ -42,12 +42,12 @@ class Namespaces:
 
     def command(self, where: Where, *argv: str) -> list[str]:
         """The argument vector that runs `argv` in one of the network namespaces."""
-        return [*self._enter(), "ip", "netns", "exec", where, *argv]
+        return [*self.enter("--mount"), "ip", "netns", "exec", where, *argv]
 
     def configure(self, where: Where, lines: Sequence[str]) -> None:
         """Run `ip -batch` lines in a namespace. Raises `TestbedError` naming the line."""
         done = subprocess.run(
-            [*self._enter(), "ip", "-n", where, "-batch", "-"],
+            [*self.enter("--mount"), "ip", "-n", where, "-batch", "-"],
             input="\n".join(lines) + "\n",
             capture_output=True,
             text=True,
@@ -63,9 +63,14 @@ class Namespaces:
             raise TestbedError(f"{what!r} in namespace {where!r} failed: {done.stderr.strip()}")
         return done.stdout
 
-    def _enter(self) -> list[str]:
+    def path(self, where: Where) -> str:
+        """A network namespace as a file the owner can open."""
+        return f"/proc/{self.keeper_pid}/root/run/netns/{where}"
+
+    def enter(self, *more: str) -> list[str]:
+        """`nsenter` into the testbed's user and PID namespace, and what `more` options name."""
         user = ["--user", "--preserve-credentials"] if self.rootless else []
-        return ["nsenter", "--target", str(self.keeper_pid), *user, "--mount", "--pid", "--"]
+        return ["nsenter", "--target", str(self.keeper_pid), *user, "--pid", *more, "--"]
 
 
 @contextlib.contextmanager
@@ -96,12 +101,13 @@ def namespaces() -> Iterator[Namespaces]:
             raise TestbedError(
                 "cannot create namespaces: " + (unshare.stderr.read().strip() or "no reason given")
             )
-        yield Namespaces(keeper_pid=_only_child(unshare.pid), rootless=rootless)
+        yield Namespaces(keeper_pid=only_child(unshare.pid), rootless=rootless)
     finally:
         for stream in (unshare.stdin, unshare.stdout, unshare.stderr):
             stream.close()
         unshare.wait()
 
 
-def _only_child(pid: int) -> int:
+def only_child(pid: int) -> int:
+    """The one child of a process that has just one."""
     return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -20,16 +20,29 @@ class OriginLog(Struct, frozen=True, kw_only=True):
     connections: tuple[Connection, ...]
 
 
+class Server(Protocol):
+    """What answers at the far end of the link: an `Origin`, or servers that are not ours."""
+
+    ca: Path | None
+    """Certificate of a further authority to trust, PEM."""
+
+    def serve(self, page: Page, *, think: bool = False) -> None: ...
+    def tune(self, stack: Stack) -> None: ...
+    def close(self) -> None: ...
+    def log(self) -> OriginLog: ...
+
+
 class Origin:
     """Made by `origin`."""
 
     def __init__(self, process: JsonProcess, ca: Path) -> None:
         self._process = process
-        self.ca = ca
+        self.ca: Path | None = ca
         """Certificate of the throw-away CA, PEM."""
 
-    def serve(self, page: Page) -> None:
-        self._process.ask("page", dict[str, Any], path=str(page.path.absolute()))
+    def serve(self, page: Page, *, think: bool = False) -> None:
+        """Replay this page from now on; with `think` as slowly as the recorded servers."""
+        self._process.ask("page", dict[str, Any], path=str(page.path.absolute()), think=think)
 
     def tune(self, stack: Stack) -> None:
         """Hold connections accepted from now on to the stack's transport tuning."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dragstrip.testbed.link import Link, emulated_link
 from dragstrip.testbed.namespaces import Namespaces, namespaces
-from dragstrip.testbed.origin import Origin, origin
+from dragstrip.testbed.origin import Server, origin
 from dragstrip.testbed.wires import host_addresses, wire_up
 from dragstrip.testbed.workspace import workspace
 
@@ -23,7 +23,10 @@ class Testbed:
     addresses: Mapping[str, str]
     """Host name to IP address of the origin."""
     link: Link
-    origin: Origin
+    origin: Server
+    names: Path | None = None
+    """`resolv.conf` of the client, where the far end is the caller's network; None where the client
+    knows `addresses` and nothing else."""
 
 
 @contextlib.contextmanager
@@ -36,7 +39,7 @@ def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
     addresses = host_addresses(hosts)
     with workspace() as folder, namespaces() as spaces:
         wire_up(spaces, addresses, congestion="cubic", initial_window=10)
-        with emulated_link(spaces, folder) as link, origin(spaces, folder) as server:
+        with emulated_link(spaces, folder / "link.err") as link, origin(spaces, folder) as server:
             yield Testbed(
                 spaces=spaces, workspace=folder, addresses=addresses, link=link, origin=server
             )

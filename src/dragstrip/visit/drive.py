@@ -17,7 +17,7 @@ from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.frames import visual
 from dragstrip.visit.host import HostMeter
 from dragstrip.visit.picture import like_reference
-from dragstrip.visit.verdict import judge
+from dragstrip.visit.verdict import judge, unchecked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
     begun = time.monotonic()
     bed.origin.tune(plan.stack)
     bed.origin.log()  # drop what belongs to nobody
-    with fresh_tab(browser, plan.client) as session:
+    with fresh_tab(browser, plan.client, plan.page.recorded_ms) as session:
         bed.link.configure(plan.network, plan.block.seed)
         host = HostMeter()
         navigated = time.monotonic()
@@ -89,6 +89,7 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
             collect_ms=(time.monotonic() - ended) * 1000,
         ),
     )
+    result = structs.replace(result, unchecked=unchecked(plan.page))
     reasons = (
         *judge(result, plan.page, plan.network, plan.stack, plan.thresholds),
         *like_reference(result, plan.reference, plan.thresholds),

@@ -33,7 +33,7 @@ def _in_path(visit: Visit) -> Iterator[Reason]:
             "link-drift",
             f"the browser received {received} bytes, but only {down.bytes_out} crossed the link",
         )
-    if visit.outcome == "loaded" or visit.connections or visit.served:
+    if visit.outcome == "loaded" or visit.connections or visit.served or visit.unchecked:
         return
     if not up.packets_in:
         yield Reason("link-drift", "no packet of the browser reached the link")

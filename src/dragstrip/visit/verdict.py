@@ -21,12 +21,25 @@ def judge(
     return tuple(_reasons(visit, page, network, stack, limits))
 
 
+def unchecked(page: Page) -> tuple[str, ...]:
+    """What there is no evidence for, because it would have to come from the origin's log."""
+    if not page.live:
+        return ()
+    return (
+        "the server's word on protocols",
+        "that every stack was served the same bytes",
+        "resumed sessions",
+        "the server's transport tuning, which is the site's own",
+    )
+
+
 def _reasons(
     visit: Visit, page: Page, network: Network, stack: Stack, limits: Thresholds
 ) -> Iterator[Reason]:
     yield from request_checks.protocol(visit, stack)
-    yield from request_checks.agreement(visit)
-    yield from request_checks.replay(visit, page, limits)
+    if not page.live:
+        yield from request_checks.agreement(visit)
+        yield from request_checks.replay(visit, page, limits)
     yield from request_checks.cold(visit)
     yield from physics.possible(visit, network, stack, limits)
     yield from link_checks.delivered(visit, network, limits)

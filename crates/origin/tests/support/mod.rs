@@ -72,7 +72,7 @@ pub fn serve(entries: &[Value], bodies: &[(&str, &[u8])]) -> (Origin, TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let origin = Origin::bind(0, None).unwrap();
     origin
-        .page(&write_page(dir.path(), &har(entries), bodies))
+        .page(&write_page(dir.path(), &har(entries), bodies), true)
         .unwrap();
     (origin, dir)
 }

@@ -1,0 +1,165 @@
+"""What Chromium's network service wrote down of every request, bodies as they crossed the wire.
+
+A NetLog made with ``--net-log-capture-mode=Everything`` is the one place where a browser tells the
+bytes below its content decoding, and it covers what no page session of the DevTools protocol does:
+workers, preflights, frames in other processes. The format is one JSON object a line
+(https://www.chromium.org/developers/design-documents/network-stack/netlog); the numbers of its
+event types stand in its first line.
+"""
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.pages.recording import Headers
+
+_BEGIN, _END = 1, 2
+# Bytes below the decoding are reported only where there is one.
+_BYTES = {True: "URL_REQUEST_JOB_BYTES_READ", False: "URL_REQUEST_JOB_FILTERED_BYTES_READ"}
+_SEND = frozenset(
+    f"HTTP_TRANSACTION_{kind}SEND_REQUEST_HEADERS" for kind in ("", "HTTP2_", "QUIC_")
+)
+
+
+class NetLogError(ValueError):
+    """The file is no NetLog; the text says what it lacks."""
+
+
+class Logged(Struct, kw_only=True):
+    """One request that reached the network, and what came back. Times in ms of the Unix epoch."""
+
+    url: str
+    method: str
+    started_ms: float
+    request_headers: Headers = ()
+    sent_ms: float | None = None
+    """The request is on its way."""
+    answered_ms: float | None = None
+    """The answer's headers are here."""
+    ended_ms: float | None = None
+    status_line: str = ""
+    """Empty if no answer arrived."""
+    headers: Headers = ()
+    body: Path
+    """File with the body as it crossed the wire: de-chunked, content encoding kept. Absent if the
+    answer had none."""
+    coded: bool = False
+    """The browser decoded the body by its content encoding."""
+    error: str = ""
+    """The browser's network error, such as ``ERR_ABORTED``."""
+
+
+class _Source(Struct):
+    id: int
+
+
+class _Event(Struct):
+    source: _Source
+    time: str
+    type: int
+    phase: int
+    params: dict[str, Any] = {}
+
+
+class _Constants(Struct, rename="camel"):
+    log_event_types: dict[str, int]
+    net_error: dict[str, int]
+    time_tick_offset: int
+
+
+class _Head(Struct):
+    constants: _Constants
+
+
+def read_netlog(path: Path, bodies: Path) -> list[Logged]:
+    """Every request of the log in the order of their starts; bodies go to files in `bodies`.
+
+    Read line by line, so memory stays near the longest line (64 kB of body). A log that breaks
+    off, as after a crash of the browser, is read as far as it goes. Raises `NetLogError`.
+    """
+    with path.open("rb") as file:
+        constants = _constants(file.readline())
+        reader = _Reader(constants, bodies)
+        for event in _events(file):
+            reader.take(event)
+    return reader.requests
+
+
+def _constants(line: bytes) -> _Constants:
+    try:
+        return msgspec.json.decode(line.rstrip(b",\r\n") + b"}", type=_Head).constants
+    except msgspec.DecodeError as error:
+        raise NetLogError(f"its first line holds no constants ({error})") from None
+
+
+def _events(lines: Iterator[bytes]) -> Iterator[_Event]:
+    decoder = msgspec.json.Decoder(_Event)
+    for line in lines:
+        try:
+            yield decoder.decode(line.rstrip(b",\r\n"))
+        except msgspec.DecodeError:
+            continue  # the array's brackets, the trailer, or where the log breaks off
+
+
+class _Reader:
+    """Puts the events of each source together; a redirect begins another job of its source."""
+
+    def __init__(self, constants: _Constants, bodies: Path) -> None:
+        self._names = {number: name for name, number in constants.log_event_types.items()}
+        self._errors = {number: name for name, number in constants.net_error.items()}
+        self._offset_ms = constants.time_tick_offset
+        self._bodies = bodies
+        self._open: dict[int, Logged] = {}
+        self.requests: list[Logged] = []
+
+    def take(self, event: _Event) -> None:
+        name, source = self._names.get(event.type, ""), event.source.id
+        now_ms = float(event.time) + self._offset_ms
+        if name == "URL_REQUEST_START_JOB" and event.phase == _BEGIN:
+            self._begin(source, event.params, now_ms)
+        elif current := self._open.get(source):
+            self._go_on(current, name, event, now_ms)
+
+    def _begin(self, source: int, params: dict[str, Any], now_ms: float) -> None:
+        url = str(params.get("url", ""))
+        if url.lower().startswith(("https:", "http:")):
+            method = str(params.get("method", "GET"))
+            body = self._bodies / f"{len(self.requests)}.body"
+            begun = Logged(url=url, method=method, started_ms=now_ms, body=body)
+            self._open[source] = begun
+            self.requests.append(begun)
+
+    def _go_on(self, current: Logged, name: str, event: _Event, now_ms: float) -> None:
+        params = event.params
+        if name in _SEND:
+            current.request_headers = _headers(params["headers"])
+        elif name == "HTTP_TRANSACTION_SEND_REQUEST" and event.phase == _END:
+            current.sent_ms = now_ms
+        elif name == "HTTP_TRANSACTION_READ_RESPONSE_HEADERS":
+            current.status_line, *lines = params["headers"]
+            current.headers, current.answered_ms = _headers(lines), now_ms
+        elif name == "URL_REQUEST_FILTERS_SET":
+            current.coded = True
+        elif name == _BYTES[current.coded]:
+            self._add(current, params, now_ms)
+        elif name == "CANCELLED":
+            current.error = current.error or "ERR_ABORTED"
+        elif name == "FAILED" or (name == "REQUEST_ALIVE" and event.phase == _END):
+            current.ended_ms = now_ms
+            if number := params.get("net_error"):
+                current.error = self._errors.get(number, str(number))
+
+    def _add(self, current: Logged, params: dict[str, Any], now_ms: float) -> None:
+        current.ended_ms = now_ms
+        with current.body.open("ab") as file:
+            file.write(base64.b64decode(params.get("bytes", "")))
+
+
+def _headers(lines: list[str]) -> Headers:
+    """``name: value`` lines without pseudo-headers."""
+    pairs = (line.partition(":") for line in lines if not line.startswith(":"))
+    return tuple((name, value.strip()) for name, _, value in pairs)

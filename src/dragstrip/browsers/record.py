@@ -1,0 +1,222 @@
+"""Record a page: load it once in Chromium and keep every answer, bodies as they crossed the wire.
+
+The bodies come from the browser's NetLog (`dragstrip.browsers.netlog`), which it streams to disk;
+what only the page knows, who asked for what, comes from its DevTools session.
+"""
+
+import base64
+import contextlib
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import overload
+from urllib.parse import urldefrag
+
+from msgspec import Struct, structs
+
+from dragstrip.browsers.cdp import CdpError
+from dragstrip.browsers.chromium import Chromium, Place, chromium_at
+from dragstrip.browsers.load import Load, fresh_tab, load
+from dragstrip.browsers.netlog import Logged, NetLogError, read_netlog
+from dragstrip.model.page import Failure
+from dragstrip.model.study import Client
+from dragstrip.pages.coding import CodingError, decode
+from dragstrip.pages.prepare import prepare
+from dragstrip.pages.recording import PageError, Recorded, Recording
+from dragstrip.pages.scrub import scrub, scrub_failure
+from dragstrip.testbed.errors import TestbedError
+
+_CLOSE_S = 10.0
+_BODILESS = (204, 304)
+_NEVER_SENT = "ERR_CACHE_MISS"
+"""A request that was to be answered from a cache or not at all, such as Chromium's for fonts."""
+
+
+class _Spooled(Recorded, frozen=True, kw_only=True, dict=True):
+    """An answer whose body still lies in a file."""
+
+    spool: Path
+
+
+class _FromDisk(Sequence[Recorded]):
+    """Answers that read their bodies when looked at, so that one is in memory at a time."""
+
+    def __init__(self, answers: Iterable[Recorded]) -> None:
+        self._answers = tuple(answers)
+
+    @overload
+    def __getitem__(self, at: int) -> Recorded: ...
+    @overload
+    def __getitem__(self, at: slice) -> "_FromDisk": ...
+    def __getitem__(self, at: int | slice) -> "Recorded | _FromDisk":
+        if isinstance(at, slice):
+            return _FromDisk(self._answers[at])
+        answer = self._answers[at]
+        assert isinstance(answer, _Spooled)
+        return structs.replace(answer, wire=_read(answer.spool))
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+
+class _Seen(Struct, frozen=True, kw_only=True):
+    """What the visit that is recorded brought home."""
+
+    load: Load
+    screenshot: bytes
+
+
+def record(
+    place: Place, url: str, client: Client, *, settle_ms: float, keep_secrets: bool
+) -> Recording:
+    """The page at `url` as Chromium loads it in `place`, ready for `archive.write_page`.
+
+    Recording goes on for `settle_ms` after the load event. The bodies stay in
+    files of the place's workspace, which must outlive the recording. Cookies, credentials and
+    tokens are left out unless `keep_secrets`. Raises `PageError`, `TestbedError`, `CdpError`.
+    """
+    log, bodies = place.workspace / "netlog.json", place.workspace / "bodies"
+    bodies.mkdir()
+    log.touch()
+    log.chmod(0o666 if place.drop_root else 0o600)
+    flags = (f"--log-net-log={log}", "--net-log-capture-mode=Everything")
+    with chromium_at(place, "h2", client, flags) as browser:
+        seen = _visit(browser, url, client, settle_ms)
+    try:
+        logged = read_netlog(log, bodies)
+    except NetLogError as error:
+        raise TestbedError(f"the browser wrote no NetLog that can be read: {error}") from None
+    log.unlink()
+    if seen.load.outcome != "loaded":
+        raise PageError(
+            f"{url} did not load ({seen.load.error or seen.load.outcome}); check the URL"
+        )
+    return _recording(url, seen, logged, keep_secrets=keep_secrets)
+
+
+def _visit(browser: Chromium, url: str, client: Client, settle_ms: float) -> _Seen:
+    with fresh_tab(browser, client) as session:
+        loaded = load(browser, session, url, structs.replace(client, quiet_ms=settle_ms))
+        picture = screenshot(browser, session) if loaded.outcome == "loaded" else b""
+    browser.cdp.send("Browser.close")  # in peace, so that the log is written to its end
+    deadline = time.monotonic() + _CLOSE_S
+    with contextlib.suppress(CdpError):
+        while browser.cdp.pump(deadline):
+            pass
+    return _Seen(load=loaded, screenshot=picture)
+
+
+def screenshot(browser: Chromium, session: str) -> bytes:
+    """The tab's viewport as it looks now, PNG."""
+    answer = browser.cdp.call("Page.captureScreenshot", session, format="png")
+    return base64.b64decode(answer["data"])
+
+
+def _recording(url: str, seen: _Seen, logged: list[Logged], *, keep_secrets: bool) -> Recording:
+    changes: list[str] = []
+    answers: list[Recorded] = list(_answers(logged, seen.load, changes))
+    failures = [
+        Failure(url=r.url, method=r.method, error=r.error)
+        for r in logged
+        if r.error not in ("", _NEVER_SENT) and not r.status_line
+    ]
+    if not keep_secrets:
+        answers = [scrub(a) for a in answers]
+        failures = [scrub_failure(f) for f in failures]
+        changes.append("cookies, credentials and tokens were left out")
+    name = url.partition("://")[2].strip("/").partition("?")[0].replace("/", "_") or "page"
+    prepared = prepare(name, f"recorded from {url}", answers)
+    return structs.replace(
+        prepared,
+        answers=_FromDisk(prepared.answers),
+        changes=(*prepared.changes, *changes),
+        failures=tuple(failures),
+        screenshot=seen.screenshot,
+        load_ms=_load_ms(seen.load, logged),
+    )
+
+
+def _answers(logged: list[Logged], load: Load, changes: list[str]) -> Iterator[_Spooled]:
+    initiators = _initiators(load)
+    thinking = _thinking(logged, load)
+    for request in logged:
+        if not request.status_line:
+            continue  # it failed, or was answered without the network
+        version, _, rest = request.status_line.partition(" ")
+        status, _, text = rest.partition(" ")
+        if request.error:
+            changes.append(f"{request.url} was cut off when recorded ({request.error})")
+        if int(status) in _BODILESS:
+            request.body.unlink(missing_ok=True)
+        ended = request.ended_ms or request.answered_ms or request.started_ms
+        answer = _Spooled(
+            url=request.url,
+            method=request.method,
+            status=int(status),
+            status_text=text,
+            http_version=version,
+            headers=request.headers,
+            request_headers=request.request_headers,
+            started=datetime.fromtimestamp(request.started_ms / 1000, UTC),
+            time_ms=ended - request.started_ms,
+            initiator=next(initiators[request.method, urldefrag(request.url).url], ""),
+            think_ms=thinking.get(id(request)),
+            spool=request.body,
+        )
+        yield _decodable(answer, changes)
+
+
+def _decodable(answer: _Spooled, changes: list[str]) -> _Spooled:
+    try:
+        decode(_read(answer.spool), answer.coding)
+    except CodingError as error:
+        changes.append(f"{answer.url} is served without content-encoding: {error}")
+        headers = tuple(h for h in answer.headers if h[0].lower() != "content-encoding")
+        return structs.replace(answer, headers=headers)
+    return answer
+
+
+def _initiators(load: Load) -> defaultdict[tuple[str, str], Iterator[str]]:
+    """Method and URL -> initiators of its requests, in the order they were made."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for exchange in load.exchanges:
+        request = exchange.request
+        if not request.from_cache:
+            key = request.method, urldefrag(request.url).url
+            named.setdefault(key, []).append(urldefrag(request.initiator).url)
+    return defaultdict(lambda: iter(()), {key: iter(urls) for key, urls in named.items()})
+
+
+def _thinking(logged: list[Logged], load: Load) -> dict[int, float]:
+    """Server think time by id of the request: its wait, less the least round trip to that host.
+
+    The round trip is the least of the host's TCP connects and waits; of a host that answered once
+    and whose connect the browser did not time, nothing can be said, and so 0.
+    """
+    trips: dict[str, list[float]] = defaultdict(list)
+    waits: list[tuple[Logged, str, float]] = []
+    for request in logged:
+        if request.sent_ms is not None and request.answered_ms is not None:
+            host = request.url.partition("://")[2].partition("/")[0].lower()
+            wait = max(0.0, request.answered_ms - request.sent_ms)
+            waits.append((request, host, wait))
+            trips[host].append(wait)
+    for exchange in load.exchanges:
+        timed = exchange.request
+        connected = timed.tls_start_ms if timed.tls_start_ms is not None else timed.connect_end_ms
+        if timed.connect_start_ms is not None and connected is not None:
+            trips[timed.host].append(connected - timed.connect_start_ms)
+    return {id(r): max(0.0, wait - min(trips[host])) for r, host, wait in waits}
+
+
+def _load_ms(load: Load, logged: list[Logged]) -> float | None:
+    if not logged or not load.navigation.loadEventEnd:
+        return None
+    first_ms = min(r.started_ms for r in logged)
+    return load.time_origin_s * 1000 + load.navigation.loadEventEnd - first_ms
+
+
+def _read(spool: Path) -> bytes:
+    return spool.read_bytes() if spool.exists() else b""

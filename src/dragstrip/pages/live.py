@@ -1,0 +1,24 @@
+"""A page that is not recorded: a site as it is served today, wherever the caller can reach it."""
+
+import hashlib
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from dragstrip.model.page import Page
+from dragstrip.pages.recording import PageError
+
+
+def live_page(url: str) -> Page:
+    """The page at an absolute http(s) URL. Raises `PageError`."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise PageError(f"{url!r} is no live page: with --live give a URL like https://example.org")
+    return Page(
+        name=parts.hostname + parts.path.rstrip("/").replace("/", "_"),
+        path=Path(),
+        url=url,
+        resources=(),
+        source="live, not recorded",
+        digest=hashlib.sha256(url.encode()).hexdigest()[:12],
+        live=True,
+    )

@@ -1,0 +1,67 @@
+"""A testbed whose far end is the caller's network instead of an origin of ours."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Stack
+from dragstrip.testbed.link import emulated_link
+from dragstrip.testbed.namespaces import namespaces
+from dragstrip.testbed.origin import OriginLog
+from dragstrip.testbed.testbed import Testbed
+from dragstrip.testbed.uplink import plug_client
+from dragstrip.testbed.uplink_names import resolv_conf
+from dragstrip.testbed.uplink_pasta import pasta_uplink
+from dragstrip.testbed.uplink_veth import veth_uplink
+from dragstrip.testbed.workspace import workspace
+
+
+class Outside:
+    """Servers nobody here has a say in: asking them what one asks an `Origin` has no effect."""
+
+    def __init__(self, ca: Path | None) -> None:
+        self.ca = ca
+        """Certificate of a further authority to trust, PEM."""
+
+    def serve(self, page: Page, *, think: bool = False) -> None:
+        pass
+
+    def tune(self, stack: Stack) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def log(self) -> OriginLog:
+        return OriginLog(requests=(), connections=())
+
+
+@contextlib.contextmanager
+def live_testbed(ca: Path | None = None) -> Iterator[Testbed]:
+    """Client and link as in `testbed`; beyond the link lies whatever the caller reaches.
+
+    The way out and its traces in the caller's namespace end with this block, see `uplink`. Raises
+    `TestbedError`.
+    """
+    uplink = pasta_uplink if os.geteuid() else veth_uplink
+    with (
+        workspace() as folder,
+        namespaces() as spaces,
+        uplink(spaces) as way,
+    ):
+        plug_client(spaces, way.subnet)
+        # A visit must not learn from the one before.
+        spaces.run("client", "sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1")
+        names = folder / "resolv.conf"
+        names.write_text(resolv_conf(str(way.subnet.gateway)) or "")
+        with emulated_link(spaces, folder / "link.err") as link, way.resolver():
+            yield Testbed(
+                spaces=spaces,
+                workspace=folder,
+                addresses={},
+                link=link,
+                origin=Outside(ca),
+                names=names,
+            )

@@ -1,0 +1,61 @@
+"""Addresses of `dragstrip link`: out of the ranges reserved for measuring, and never twice.
+
+Links are numbered by the interface they make in the caller's namespace, whose name the kernel
+gives away only once. A link hands a part of its own range to every link nested in it, so that
+packets find their way back without address translation.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from itertools import islice
+
+POOL = IPv4Network("198.18.0.0/15")
+"""RFC 2544 appendix C.2.2: for the measurement of network devices."""
+_POOL6 = IPv6Network("2001:2::/48")
+"""RFC 5180 section 8: the same for IPv6."""
+_NARROWER = {POOL.prefixlen: 24, 24: 27, 27: 30}
+
+
+@dataclass(frozen=True)
+class Subnet:
+    """The range of one link: its first address is the gateway's, its second the client's."""
+
+    net: IPv4Network = POOL
+
+    @property
+    def net6(self) -> IPv6Network:
+        """The same range under the IPv6 prefix."""
+        base = int(_POOL6.network_address) | int(self.net.network_address)
+        return IPv6Network((base, 96 + self.net.prefixlen))
+
+    @property
+    def gateway(self) -> IPv4Address:
+        return self.net[1]
+
+    @property
+    def client(self) -> IPv4Address:
+        return self.net[2]
+
+    @property
+    def gateway6(self) -> IPv6Address:
+        return self.net6[1]
+
+    @property
+    def client6(self) -> IPv6Address:
+        return self.net6[2]
+
+    def parts(self) -> Iterator["Subnet"]:
+        """Ranges for the links inside; none at the innermost depth. Its own ends are left out."""
+        narrower = _NARROWER.get(self.net.prefixlen)
+        if narrower:
+            yield from map(Subnet, islice(self.net.subnets(new_prefix=narrower), 1, None))
+
+
+def around(client: IPv4Address) -> Subnet:
+    """The range a link's client was given, told from its address alone: the widest it can be."""
+    for length in sorted(_NARROWER.values()):
+        found = Subnet(IPv4Network((int(client), length), strict=False))
+        if found.client == client:
+            return found
+    raise ValueError(f"{client} is not the client of a link")
