@@ -5,7 +5,7 @@ import sys
 import typer
 
 from dragstrip.browsers.cdp import CdpError
-from dragstrip.cli import doctor, exits, known, page, race, report, run
+from dragstrip.cli import compare, doctor, exits, export, known, page, race, report, run
 from dragstrip.model.errors import InputError
 from dragstrip.testbed.errors import TestbedError
 
@@ -19,6 +19,8 @@ app = typer.Typer(
 app.command()(race.race)
 app.command()(run.run)
 app.command()(report.report)
+app.command()(compare.compare)
+app.command()(export.export)
 app.add_typer(page.app, name="page")
 app.command("list")(known.known)
 app.command()(doctor.doctor)
