@@ -44,6 +44,8 @@ def replaced(argv: list[str], old: str, new: str) -> list[str]:
         ([*RACE, "--sed", "1"], "--sed"),
         (["run", "nowhere.toml"], "nowhere.toml cannot be read"),
         (["report", "nowhere"], "nowhere"),
+        (["compare", "a", "b", "--fail-if", "slower"], "write it like 'slower > 5%'"),
+        (["export", "nowhere", "--format", "xlsx"], "--format"),
         (["page", "import", "nowhere.warc"], "nowhere.warc"),
     ],
 )

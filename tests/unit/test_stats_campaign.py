@@ -1,6 +1,6 @@
 """31 runs on the variances of a published campaign: false alarms, coverage, power.
 
-`bench/statistics.py` prints the whole table; this is a small, seeded part of it.
+`bench/estimators.py` prints the whole table; this is a small, seeded part of it.
 """
 
 import csv

@@ -10,7 +10,6 @@ Source: Bland and Altman, "The use of transformation when comparing two means", 
 import math
 
 from msgspec import Struct
-from scipy.special import stdtr, stdtrit
 
 
 class LogRatio(Struct, frozen=True):
@@ -32,6 +31,8 @@ class LogRatio(Struct, frozen=True):
         """Confidence interval of b / a; None if there is no standard error."""
         if self.error is None:
             return None
+        from scipy.special import stdtrit  # SciPy loads slowly, and every command loads this file
+
         half = float(stdtrit(self.freedom, (1 + level) / 2)) * self.error
         return _exp(self.mean - half), _exp(self.mean + half)
 
@@ -52,6 +53,8 @@ class LogRatio(Struct, frozen=True):
             return 1.0
         if self.error == 0:
             return 0.0 if distance > 0 else 1.0
+        from scipy.special import stdtr
+
         return float(stdtr(self.freedom, -distance / self.error))
 
 
