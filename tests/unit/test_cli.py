@@ -84,6 +84,13 @@ def test_a_study_file_error_names_file_and_place(tmp_path, old, new, said):
     assert said in err
 
 
+def test_the_command_line_starts_without_what_loads_slowly():
+    slow = "scipy.stats", "sklearn", "polars", "altair"
+    code = f"import sys, dragstrip.cli; print([m for m in {slow} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_lists_name_what_is_known(tmp_path):
     code, out, _ = dragstrip("list", "networks", home=tmp_path)
     assert code == 0

@@ -11,7 +11,6 @@ from scipy.stats import ttest_ind
 from dragstrip.stats.anova_counts import anova_counts
 from dragstrip.stats.biswal_share import cell_ratio, share_below_one
 from dragstrip.stats.decision_tree import (
-    EQUAL,
     Leaf,
     PublishedLeaf,
     Split,
@@ -21,7 +20,7 @@ from dragstrip.stats.decision_tree import (
 )
 from dragstrip.stats.kakhki_map import percent_faster
 from dragstrip.stats.one_rtt import one_rtt_corrected
-from dragstrip.stats.rule7010 import beats, winners
+from dragstrip.stats.rule7010 import EQUAL, beats, label, winners
 from dragstrip.stats.tukey import box
 from dragstrip.stats.wolsing_gain import gains, mean_gain
 
@@ -55,6 +54,10 @@ def test_seventy_percent_at_ninety_percent_is_enough():
 )
 def test_who_wins_a_scenario(quic, spdy, http, won):
     assert winners({"quic": [quic], "spdy": [spdy], "http": [http]}) == won
+
+
+def test_winners_as_the_paper_writes_them():
+    assert (label(()), label(("QUIC",)), label(("QUIC", "SPDY"))) == (EQUAL, "QUIC", "QUIC|SPDY")
 
 
 def published_curves() -> dict[str, dict[str, list[float]]]:

@@ -78,32 +78,31 @@ def _text(
 
 
 def _table(rows: "Sequence[Compared]") -> Table:
-    table = Table("page | network", "stack", "metric", title="B against A", title_justify="left")
-    for name in ("B / A (95 %)", "loads", "did not end"):
-        table.add_column(name, justify="right")
-    table.add_column("by")
+    table = Table(title="B against A", title_justify="left")
+    table.add_column("page | network", overflow="fold")
+    table.add_column("stack")
+    table.add_column("metric")
+    table.add_column("B / A (95 %)", justify="right", no_wrap=True)
+    table.add_column("loads")
     for row in rows:
         found = row.difference
-        loads = (
-            f"{found.n_a} pairs" if found.pairing == "paired" else f"{found.n_a} and {found.n_b}"
-        )
-        table.add_row(
-            Text(found.cell),
-            Text(found.stack),
-            found.metric.removesuffix("_ms"),
-            _ratio(found),
-            loads,
-            f"{found.censored_a} and {found.censored_b}",
-            f"{found.pairing} {found.estimator}",
-        )
+        metric = found.metric.removesuffix("_ms")
+        table.add_row(Text(found.cell), Text(found.stack), metric, _ratio(found), _loads(found))
     return table
+
+
+def _loads(found: "Difference") -> str:
+    loads = f"{found.n_a} pairs" if found.pairing == "paired" else f"{found.n_a} and {found.n_b}"
+    if found.estimator == "log-ratio":
+        return loads
+    return f"{loads}, by rank: {found.censored_a} and {found.censored_b} did not end"
 
 
 def _ratio(found: "Difference") -> str:
     if found.ratio is None:
         return "no block counts"
     if found.low is None or found.high is None:
-        return f"{found.ratio:.3f} (too few for an interval)"
+        return f"{found.ratio:.3f} (no interval)"
     return f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 

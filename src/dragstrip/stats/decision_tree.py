@@ -1,7 +1,8 @@
 """megyesi2016's decision tree: which protocol wins where, learnt from a study's scenarios.
 
-`grow` fits a classification tree to the winners of the 70 % / 10 % rule and returns it as plain
-data, to be drawn or compared. `agreement` goes through a published tree leaf by leaf.
+`grow` fits a classification tree to the winners of the 70 % / 10 % rule (as `rule7010.label` writes
+them) and returns it as plain data, to be drawn or compared. `agreement` goes through a published
+tree leaf by leaf.
 
 Source: Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees" (1984), as
 scikit-learn builds it (Gini impurity); Megyesi et al., ICC 2016, figure 6.
@@ -11,8 +12,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
-
-EQUAL = "EQUAL"
 
 Factors = Mapping[str, float]
 """A scenario's factors as numbers, such as ``{"rtt_ms": 218, "n_objects": 5}``."""

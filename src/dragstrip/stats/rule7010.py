@@ -13,6 +13,7 @@ from statistics import fmean
 
 SHARE = 0.70
 FASTER = 0.10
+EQUAL = "EQUAL"
 
 
 def beats(a: Sequence[float], b: Sequence[float]) -> bool:
@@ -33,3 +34,8 @@ def winners(times: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
             if not inside and all((a, b) in better for a in group for b in rest):
                 return group
     return ()
+
+
+def label(won: Sequence[str]) -> str:
+    """As the paper writes it: ``QUIC``, ``QUIC|SPDY`` or ``EQUAL``."""
+    return "|".join(won) or EQUAL
