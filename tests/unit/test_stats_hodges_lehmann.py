@@ -75,6 +75,13 @@ def test_failed_loads_are_the_worst_rank_on_either_side():
     assert tied.value == 1
 
 
+@pytest.mark.parametrize(("a", "b"), [([], []), ([0.0], [1.0]), ([1.0], [-1.0])])
+@pytest.mark.parametrize("shift", [paired_shift, unpaired_shift])
+def test_what_is_no_time_is_refused(shift, a, b):
+    with pytest.raises(ValueError, match="a ratio needs"):
+        shift(a, b)
+
+
 @pytest.mark.parametrize("shift", [paired_shift, unpaired_shift])
 def test_coverage_of_a_known_ratio(shift):
     """1000 studies of 12, 20 % noise, true ratio 0.9."""

@@ -25,9 +25,11 @@ _EXACT = 50
 
 
 def paired_shift(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Ratio:
-    """b / a from pairs of positive values. Raises `ValueError` without pairs."""
+    """b / a from pairs. Raises `ValueError` without pairs, or if a value is not positive."""
     if len(a) != len(b) or not a:
         raise ValueError(f"a ratio needs pairs, not {len(a)} and {len(b)} values")
+    if min(*a, *b) <= 0:
+        raise ValueError("a ratio needs positive values")
     logs = np.log(np.asarray(b, dtype=float)) - np.log(np.asarray(a, dtype=float))
     n = len(logs)
     walsh = np.add.outer(logs, logs)[np.triu_indices(n)] / 2
@@ -41,10 +43,12 @@ def paired_shift(a: Sequence[float], b: Sequence[float], level: float = 0.95) ->
 def unpaired_shift(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Ratio:
     """b / a from two independent samples; infinite values are worst ranks, two of them a tie.
 
-    Raises `ValueError` if a sample is empty.
+    Raises `ValueError` if a sample is empty or a value is not positive.
     """
     if not a or not b:
         raise ValueError(f"a ratio needs values on both sides, not {len(a)} and {len(b)}")
+    if min(*a, *b) <= 0:
+        raise ValueError("a ratio needs positive values")
     with np.errstate(invalid="ignore"):  # two infinite values: a tie
         shifts = np.subtract.outer(np.log(np.asarray(b, float)), np.log(np.asarray(a, float)))
     shifts = np.where(np.isnan(shifts), 0.0, shifts).ravel()
