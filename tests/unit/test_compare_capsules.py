@@ -66,6 +66,14 @@ def test_a_timeout_counts_by_rank_and_is_named(tmp_path):
     assert found.low > 1.05
 
 
+def test_where_most_loads_fail_the_interval_has_no_upper_end(tmp_path):
+    a = capsule(tmp_path / "a", both(STEADY))
+    b = capsule(tmp_path / "b", both([*slowed(1.1)[:3], None, None, None, None, None]))
+    found = row(compare_capsules(a, b), "h2")
+    assert (found.ratio, found.high) == (float("inf"), float("inf"))
+    assert found.low == pytest.approx(1.1, abs=0.02)
+
+
 def test_nothing_shared_is_wrong_input(tmp_path):
     a = capsule(tmp_path / "a", both(STEADY))
     renamed = study(networks=(structs.replace(study().networks[0], name="DSL"),))
@@ -104,6 +112,14 @@ def test_the_gate_needs_the_interval_on_its_side(tmp_path, factor, verdict):
     a, b = capsule(tmp_path / "a", both(STEADY)), capsule(tmp_path / "b", both(slowed(factor)))
     found = gate([parse("slower > 5%")], compare_capsules(a, b).rows)
     assert {g.verdict for g in found} == {verdict}
+
+
+@pytest.mark.parametrize(("nearer", "verdict"), [(1.001, "not decided"), (0.999, "failed")])
+def test_a_gate_alone_fails_exactly_beyond_the_interval(tmp_path, nearer, verdict):
+    a, b = capsule(tmp_path / "a", both(STEADY)), capsule(tmp_path / "b", both(slowed(1.1)))
+    (one, *_) = compare_capsules(a, b).rows
+    percent = (one.difference.low * nearer - 1) * 100
+    assert gate([parse(f"slower > {percent:.9f}%")], [one])[0].verdict == verdict
 
 
 def test_a_noisy_capsule_fails_nothing(tmp_path):

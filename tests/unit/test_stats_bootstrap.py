@@ -1,10 +1,24 @@
 """Ratio of medians and the corpus ratio: known values, and coverage by simulation."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy.special import ndtri, stdtrit
 
+from dragstrip.stats.bootstrap import expanded
 from dragstrip.stats.corpus import corpus_ratio
 from dragstrip.stats.median_ratio import paired_median_ratio, unpaired_median_ratio
+
+
+def test_the_expanded_interval_of_a_mean_is_students():
+    """Bootstrap means of n values spread by s sqrt((n - 1) / n) / sqrt(n), all but normally."""
+    n, s = 8, 3.0
+    bell = ndtri((np.arange(200_000) + 0.5) / 200_000)
+    found = expanded(bell * s * math.sqrt((n - 1) / n) / math.sqrt(n), n)
+    half = float(stdtrit(n - 1, 0.975)) * s / math.sqrt(n)
+    assert found == pytest.approx((-half, half), rel=0.01)
+    assert expanded(bell, 1) is None
 
 
 def test_the_ratio_of_medians_is_not_the_median_of_ratios():

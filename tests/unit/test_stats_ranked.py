@@ -30,6 +30,11 @@ def test_failing_equally_often_is_no_difference():
     assert unpaired_ranks([FAILED, FAILED], [FAILED, FAILED]).p_above(1) == 1
 
 
+def test_blocks_on_the_threshold_say_nothing_in_the_sign_test():
+    found = paired_ranks([100.0] * 6, [110.0, 120, 130, 100, 100, 100])
+    assert found.p_above(1) == pytest.approx(2**-3)
+
+
 def test_turning_the_comparison_turns_the_tests():
     a, b = [100.0, FAILED, 90, 80, 100], [120.0, 130, 100, FAILED, 101]
     for ranks in (paired_ranks, unpaired_ranks):
