@@ -44,6 +44,8 @@ def replaced(argv: list[str], old: str, new: str) -> list[str]:
         ([*RACE, "--sed", "1"], "--sed"),
         (["run", "nowhere.toml"], "nowhere.toml cannot be read"),
         (["report", "nowhere"], "nowhere"),
+        (["compare", "a", "b", "--fail-if", "slower"], "write it like 'slower > 5%'"),
+        (["export", "nowhere", "--format", "xlsx"], "--format"),
         (["page", "import", "nowhere.warc"], "nowhere.warc"),
     ],
 )
@@ -80,6 +82,13 @@ def test_a_study_file_error_names_file_and_place(tmp_path, old, new, said):
     assert err.count("\n") == 1
     assert str(study) in err
     assert said in err
+
+
+def test_the_command_line_starts_without_what_loads_slowly():
+    slow = "scipy.stats", "sklearn", "polars", "altair"
+    code = f"import sys, dragstrip.cli; print([m for m in {slow} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_lists_name_what_is_known(tmp_path):

@@ -5,7 +5,19 @@ import sys
 import typer
 
 from dragstrip.browsers.cdp import CdpError
-from dragstrip.cli import audit, doctor, exits, known, link, page, race, report, run
+from dragstrip.cli import (
+    audit,
+    compare,
+    doctor,
+    exits,
+    export,
+    known,
+    link,
+    page,
+    race,
+    report,
+    run,
+)
 from dragstrip.model.errors import InputError
 from dragstrip.testbed.errors import TestbedError
 
@@ -21,6 +33,8 @@ app.command()(run.run)
 app.command()(report.report)
 app.command()(audit.audit)
 app.command(context_settings={"allow_interspersed_args": False})(link.link)
+app.command()(compare.compare)
+app.command()(export.export)
 app.add_typer(page.app, name="page")
 app.command("list")(known.known)
 app.command()(doctor.doctor)

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from dragstrip import __version__
 from dragstrip.model.study import Study
+from dragstrip.version import __version__
 
 SCHEMA = 1
 """Raised when a reader of the old capsule would misread the new one."""

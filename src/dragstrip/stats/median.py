@@ -12,7 +12,6 @@ quantiles).
 from collections.abc import Sequence
 
 from msgspec import Struct
-from scipy.special import bdtr
 
 
 class Median(Struct, frozen=True):
@@ -31,6 +30,8 @@ def median(values: Sequence[float], level: float = 0.95) -> Median:
     """
     if not values:
         raise ValueError("no values have no median")
+    from scipy.special import bdtr  # SciPy loads slowly, and every command loads this file
+
     ordered, n = sorted(values), len(values)
     middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
     # The interval from the k-th smallest to the k-th largest value misses the median with

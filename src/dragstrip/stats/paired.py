@@ -1,13 +1,11 @@
 """Ratio of two stacks from paired observations.
 
 Each block yields one log-ratio ln(b / a); their mean, back on the original scale, is the geometric
-mean of the ratios, with Student's t interval for a mean. Logs make "10 % slower" and "10 % faster"
-mirror images and the spread of load times about equal across pages and networks; pairing removes
-what the block's visits share (link seed, drift of the host).
+mean of the ratios, with Student's t interval for a mean. Pairing removes what the block's visits
+share (link seed, drift of the host).
 
-Source: Bland and Altman, "The use of transformation when comparing two means", BMJ 312 (1996), 1153
-(back-transformed log intervals); Montgomery, "Design and Analysis of Experiments" (paired
-comparison design).
+Source: Montgomery, "Design and Analysis of Experiments" (paired comparison design); see
+`dragstrip.stats.log_ratio` for the logs.
 """
 
 import math
@@ -15,11 +13,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
-from scipy.special import stdtrit
+
+from dragstrip.stats.log_ratio import LogRatio
 
 
 class Ratio(Struct, frozen=True):
-    """`low` and `high` are None with fewer than two pairs."""
+    """`low` and `high` are None if there are too few values for an interval."""
 
     value: float
     low: float | None
@@ -27,19 +26,24 @@ class Ratio(Struct, frozen=True):
     n: int
 
 
-def ratio(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Ratio:
-    """Geometric mean of b / a over pairs, with its t interval at `level`.
+def paired(a: Sequence[float], b: Sequence[float]) -> LogRatio:
+    """Mean of ln(b / a) over pairs: `a[i]` and `b[i]` come from the same block.
 
-    `a[i]` and `b[i]` come from the same block, are positive and in the same unit. Raises
-    `ValueError` without pairs, or if a value is not positive.
+    All values are positive and in the same unit. Raises `ValueError` without pairs, or if a value
+    is not positive.
     """
     if len(a) != len(b) or not a:
         raise ValueError(f"a ratio needs pairs, not {len(a)} and {len(b)} values")
     if min(*a, *b) <= 0:
         raise ValueError("a ratio needs positive values")
     logs = np.log(np.asarray(b, dtype=float)) - np.log(np.asarray(a, dtype=float))
-    n, mean = len(logs), float(logs.mean())
-    if n < 2:
-        return Ratio(math.exp(mean), None, None, n)
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * float(logs.std(ddof=1)) / math.sqrt(n)
-    return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
+    n = len(logs)
+    error = float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else None
+    return LogRatio(float(logs.mean()), error, n - 1, n)
+
+
+def ratio(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Ratio:
+    """Geometric mean of b / a over pairs, with its t interval at `level`; see `paired`."""
+    found = paired(a, b)
+    low, high = found.interval(level) or (None, None)
+    return Ratio(found.value, low, high, found.n)

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import dragstrip
 from dragstrip.testbed.errors import TestbedError
 
 
 def program(name: str) -> str:
     """Path of `dragstrip-link` or `dragstrip-origin`. Raises `TestbedError` with the mend."""
-    package = Path(dragstrip.__file__).parent
+    package = Path(__file__).parents[1]
     for folder in (package / "_bin", package.parent.parent / "target" / "release"):
         if (folder / name).is_file():
             return str(folder / name)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import dragstrip
 from dragstrip.browsers.exchanges import Exchange, Headers
 from dragstrip.browsers.load import Load
 from dragstrip.model.visit import Request, Visit
+from dragstrip.version import __version__
 
 _HTTP_VERSION = {"h1": "HTTP/1.1", "h2": "HTTP/2", "h3": "HTTP/3"}
 
@@ -31,7 +31,7 @@ def har(visit: Visit, load: Load, url: str, browser: str) -> dict[str, Any]:
     return {
         "log": {
             "version": "1.2",
-            "creator": {"name": "dragstrip", "version": dragstrip.__version__},
+            "creator": {"name": "dragstrip", "version": __version__},
             "browser": {"name": name, "version": version},
             "pages": [page],
             "entries": [_entry(e, visit.id, load.time_origin_s) for e in load.exchanges],

@@ -1,0 +1,114 @@
+"""`dragstrip compare`: two capsules against each other, and a gate for builds."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+from msgspec import Struct
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dragstrip.cli import exits
+
+if TYPE_CHECKING:
+    from dragstrip.results.compare_capsules import Compared, Comparison, Difference
+    from dragstrip.results.gate import Gated
+
+_STYLES = {"failed": "bold red", "passed": "green", "not decided": "yellow"}
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(help="Capsule to compare with.", metavar="A")],
+    b: Annotated[Path, typer.Argument(help="Capsule that is judged.", metavar="B")],
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(help="Such as 'slower > 5%' or 'ttfb slower > 10%'; may be repeated."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> int:
+    """Compare two result folders; with --fail-if, exit with 1 if B fails a condition."""
+    from dragstrip.results.capsule import Capsule
+    from dragstrip.results.compare_capsules import compare_capsules
+    from dragstrip.results.gate import gate, parse
+
+    conditions = [parse(text) for text in fail_if or []]
+    found = compare_capsules(Capsule.open(a), Capsule.open(b))
+    gated = gate(conditions, found.rows)
+    if as_json:
+        sys.stdout.buffer.write(_json(a, b, found, gated))
+    shown = {"plt_ms", *(c.metric for c in conditions)}
+    rows = [row for row in found.rows if row.difference.metric in shown]
+    Console(stderr=True).print(_text(found.notes, rows, gated), highlight=False)
+    return exits.FAILED_CONDITION if any(g.verdict == "failed" for g in gated) else exits.DONE
+
+
+class _Output(Struct, frozen=True, kw_only=True):
+    """The object that ``--json`` prints. Its field names are a contract."""
+
+    a: str
+    b: str
+    notes: list[str]
+    differences: "list[Difference]"
+    conditions: "list[Gated]"
+
+
+def _json(a: Path, b: Path, found: "Comparison", gated: "list[Gated]") -> bytes:
+    output = _Output(
+        a=str(a),
+        b=str(b),
+        notes=found.notes,
+        differences=[row.difference for row in found.rows],
+        conditions=gated,
+    )
+    return msgspec.json.format(msgspec.json.encode(output), indent=2) + b"\n"
+
+
+def _text(
+    notes: Sequence[str], rows: "Sequence[Compared]", gated: "Sequence[Gated]"
+) -> RenderableType:
+    return Group(
+        _table(rows),
+        *(Text(f"note: {note}", style="dim") for note in notes),
+        *(_line(verdict) for verdict in gated),
+    )
+
+
+def _table(rows: "Sequence[Compared]") -> Table:
+    table = Table(title="B against A", title_justify="left")
+    table.add_column("page | network", overflow="fold")
+    table.add_column("stack")
+    table.add_column("metric")
+    table.add_column("B / A (95 %)", justify="right", no_wrap=True)
+    table.add_column("loads")
+    for row in rows:
+        found = row.difference
+        metric = found.metric.removesuffix("_ms")
+        table.add_row(Text(found.cell), Text(found.stack), metric, _ratio(found), _loads(found))
+    return table
+
+
+def _loads(found: "Difference") -> str:
+    loads = f"{found.n_a} pairs" if found.pairing == "paired" else f"{found.n_a} and {found.n_b}"
+    if found.estimator == "log-ratio":
+        return loads
+    return f"{loads}, by rank: {found.censored_a} and {found.censored_b} did not end"
+
+
+def _ratio(found: "Difference") -> str:
+    if found.ratio is None:
+        return "no block counts"
+    if found.low is None or found.high is None:
+        return f"{found.ratio:.3f} (no interval)"
+    return f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f})"
+
+
+def _line(gated: "Gated") -> Text:
+    place = f"{gated.stack} on {gated.cell}"
+    return Text(
+        f"{gated.condition!r}: {gated.verdict} for {place} (p {gated.p:.2g})",
+        style=_STYLES[gated.verdict],
+    )

@@ -1,0 +1,140 @@
+"""What the columns of a capsule's tables mean, read from the model's own docstrings.
+
+A table's columns are made from the types of `dragstrip.model.visit`, and so is their description: a
+new field brings its words along. The unit is the one its name carries.
+"""
+
+import ast
+import inspect
+import re
+from collections.abc import Mapping
+from functools import cache
+
+import polars as pl
+
+from dragstrip.model import visit as model
+
+_UNITS = (
+    ("_ms$", "milliseconds"),
+    ("_us$", "microseconds"),
+    ("_s$", "seconds"),
+    ("_mbps$", "Mbit/s"),
+    ("(_|^)bytes(_|$)", "bytes"),
+    ("(_|^)(packets|dropped|queued)(_|$)|ring_drops|send_failures", "packets"),
+    ("_share(_|$)|realised_loss", "share of 1"),
+)
+"""The first pattern that a column's name holds."""
+
+_WORDS = {
+    "page": "Name of the page.",
+    "network": "Name of the network.",
+    "stack": "Name of the stack.",
+    "started_us": "Unix time of the navigation's start.",
+    "outcome": "What the stack did: loaded, failed or timeout.",
+    "valid": "Whether every check of the verdict passed.",
+    "reasons": "Why the visit is not valid, code and evidence; empty if it is.",
+    "protocol": "The protocol that was really used; empty if no answer arrived.",
+    "fcp_ms": "First contentful paint, from the navigation's start.",
+    "requests": "How many requests the browser made.",
+    "served": "How many requests the origin logged.",
+    "wire_bytes": "Encoded bytes received, headers and bodies, as the browser counts them.",
+    "protocol_share_h1": "Share of answered requests over HTTP/1.1.",
+    "protocol_share_h2": "Share of answered requests over HTTP/2.",
+    "protocol_share_h3": "Share of answered requests over HTTP/3.",
+    "busy_share": "Share of all cores' time that was not idle.",
+    "steal_share": "Share of CPU time the hypervisor took away.",
+    "realised_loss": "Packets lost at random over packets that came in.",
+    "lateness_p50_us": "Median of actual minus ideal departure of the link's packets.",
+    "lateness_p99_us": "99th percentile of actual minus ideal departure of the link's packets.",
+    "lateness_max_us": "Greatest actual minus ideal departure of the link's packets.",
+    "dropped_loss": "Packets lost at random.",
+    "dropped_queue": "Packets dropped because the queue was full.",
+    "queue_max_ms": "Longest wait in the queue.",
+    "packets_in": "IP packets that came to the link.",
+    "packets_out": "IP packets that left the link.",
+    "bytes_in": "Layer 3 bytes that came to the link.",
+    "bytes_out": "Layer 3 bytes that left the link.",
+    "wall_ms": "Time the host was watched.",
+    "url": "The URL asked for.",
+    "host": "The host asked for.",
+    "method": "HTTP method.",
+    "status": "HTTP status; 0 without an answer.",
+    "mime": "Media type of the answer.",
+    "priority": "The browser's priority of the request.",
+    "reused": "Whether the request used a connection that was already open.",
+    "remote_ip": "Address that answered.",
+    "from_cache": "Whether a cache answered.",
+    "client_port": "Port of the browser's end.",
+    "resumed": "Whether the connection resumed a TLS session.",
+    "body_bytes": "Body bytes of the answer.",
+    "dns_start_ms": "Name lookup began.",
+    "dns_end_ms": "Name lookup ended.",
+    "connect_start_ms": "The connection's handshake began.",
+    "connect_end_ms": "The connection's handshake ended, TLS included.",
+    "tls_start_ms": "TLS handshake began.",
+    "send_start_ms": "First byte of the request sent.",
+    "send_end_ms": "Last byte of the request sent.",
+    "response_start_ms": "First byte of the answer received.",
+    "end_ms": "Last byte of the answer received.",
+}
+"""For columns whose field says nothing in the model, or not enough outside of it."""
+
+_TABLE_RECORD = {"visits": "Visit", "requests": "Request", "served": "Served"}
+
+
+def describe(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """A row a column: table, column, type, unit (empty without one), meaning."""
+    rows = [
+        {
+            "table": table,
+            "column": name,
+            "type": str(kind),
+            "unit": unit(name),
+            "meaning": meaning(table, name),
+        }
+        for table, frame in tables.items()
+        for name, kind in frame.schema.items()
+    ]
+    return pl.DataFrame(rows)
+
+
+def unit(column: str) -> str:
+    return next((words for pattern, words in _UNITS if re.search(pattern, column)), "")
+
+
+def meaning(table: str, column: str) -> str:
+    """In a sentence or two; of a nested record's field if the column carries its name in front."""
+    own = {**_docs().get(_TABLE_RECORD.get(table, ""), {}), **_WORDS}
+    if column in own:
+        return own[column]
+    parts = column.split("_")
+    for start in range(len(parts)):
+        name = "_".join(parts[start:])
+        if name in _WORDS:
+            return _WORDS[name]
+        found = next((docs[name] for docs in _docs().values() if name in docs), None)
+        if found:
+            return found
+    return ""
+
+
+@cache
+def _docs() -> Mapping[str, Mapping[str, str]]:
+    """The docstrings under the fields and properties of the model's records."""
+    tree = ast.parse(inspect.getsource(model))
+    return {c.name: _fields(c) for c in tree.body if isinstance(c, ast.ClassDef)}
+
+
+def _fields(record: ast.ClassDef) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for node, after in zip(record.body, [*record.body[1:], ast.Pass()], strict=True):
+        text: str | None = None
+        if isinstance(node, ast.FunctionDef):
+            name, text = node.name, ast.get_docstring(node)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            name = node.target.id
+            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                text = str(after.value.value)
+        if text:
+            found[name] = " ".join(text.split())
+    return found

@@ -1,0 +1,83 @@
+"""What the reader of a comparison of two capsules must know beside the numbers."""
+
+from collections.abc import Iterator, Sequence
+
+from dragstrip.model.visit import Visit
+from dragstrip.results.blocks import trials
+from dragstrip.results.capsule import Capsule
+
+
+def notes(a: Capsule, b: Capsule, of_a: Sequence[Visit], of_b: Sequence[Visit]) -> list[str]:
+    """One sentence each; empty if nothing but chance can differ."""
+    return [
+        *_meanings(a, b),
+        *_unshared(a, b),
+        *_surroundings(a, b),
+        *_not_counted(a, of_a),
+        *_not_counted(b, of_b),
+        *_apart(of_a, of_b),
+    ]
+
+
+def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:
+    """Names that stand for something else in the other capsule."""
+    one, other = a.manifest.study, b.manifest.study
+    kinds = (
+        ("page", {p.name: p.digest for p in one.pages}, {p.name: p.digest for p in other.pages}),
+        (
+            "network",
+            {n.name: n.describe() for n in one.networks},
+            {n.name: n.describe() for n in other.networks},
+        ),
+        (
+            "stack",
+            {s.name: f"{s.fingerprint}, {s.describe()}" for s in one.stacks},
+            {s.name: f"{s.fingerprint}, {s.describe()}" for s in other.stacks},
+        ),
+    )
+    for kind, in_a, in_b in kinds:
+        for name in in_a:
+            if name in in_b and in_a[name] != in_b[name]:
+                yield f"{kind} {name} differs: A has {in_a[name]}; B has {in_b[name]}."
+    if one.client != other.client:
+        yield f"The clients differ: A has {one.client}; B has {other.client}."
+
+
+def _unshared(a: Capsule, b: Capsule) -> Iterator[str]:
+    one, other = a.manifest.study, b.manifest.study
+    for kind in ("pages", "networks", "stacks"):
+        in_a, in_b = ({x.name for x in getattr(study, kind)} for study in (one, other))
+        for where, names in (("A", in_a - in_b), ("B", in_b - in_a)):
+            if names:
+                yield f"{kind} only in {where}, not compared: {', '.join(sorted(names))}."
+
+
+def _surroundings(a: Capsule, b: Capsule) -> Iterator[str]:
+    """Versions and machines: all starts of a capsule, because a resumed one may have several."""
+    for what, of in (
+        ("browser", lambda s: s.browser_version),
+        ("dragstrip", lambda s: s.git or s.dragstrip_version),
+        ("machine", lambda s: f"{s.machine.cpu}, {s.machine.cores} cores, {s.machine.kernel}"),
+    ):
+        in_a, in_b = (sorted({of(s) for s in c.manifest.starts}) for c in (a, b))
+        if in_a != in_b:
+            yield f"The {what} differs: A has {' and '.join(in_a)}; B has {' and '.join(in_b)}."
+
+
+def _not_counted(capsule: Capsule, visits: Sequence[Visit]) -> Iterator[str]:
+    blocks = trials(visits, [s.name for s in capsule.manifest.study.stacks])
+    lost = sum(not block.counts for block in blocks)
+    if lost:
+        made = f"{lost} of {len(blocks)} blocks"
+        yield f"{capsule.path}: {made} do not count (invalid or incomplete)."
+
+
+def _apart(of_a: Sequence[Visit], of_b: Sequence[Visit]) -> Iterator[str]:
+    if not of_a or not of_b:
+        return
+    times_a, times_b = ([v.started_us for v in visits] for visits in (of_a, of_b))
+    if max(times_a) < min(times_b) or max(times_b) < min(times_a):
+        yield (
+            "The visits of A and B do not alternate: a drift of the machine between them looks "
+            "like a difference."
+        )

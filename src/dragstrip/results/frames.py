@@ -1,0 +1,52 @@
+"""A capsule as Polars frames, for notebooks: `dragstrip.open(folder).visits()`."""
+
+from pathlib import Path
+
+import polars as pl
+
+from dragstrip.model.errors import InputError
+from dragstrip.results.capsule import JOURNAL, Capsule
+from dragstrip.results.columns import describe
+from dragstrip.results.compare import compare
+from dragstrip.results.tables import frames
+
+
+class Frames:
+    """The tables of a capsule, each a frame of its own; ``.to_pandas()`` converts one.
+
+    >>> visits = dragstrip.open("capsules/first").visits()
+    >>> visits.filter("valid").group_by("stack").agg(pl.median("plt_ms"))
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._capsule = Capsule.open(path)
+
+    def visits(self) -> pl.DataFrame:
+        """A row a visit, those of invalid attempts included (column ``valid``)."""
+        return self.table("visits")
+
+    def requests(self) -> pl.DataFrame:
+        """A row a request as the browser saw it."""
+        return self.table("requests")
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Any table by name: read from its Parquet file, or from the journal if that is newer.
+
+        Raises `InputError` if there is no such table.
+        """
+        file, journal = self._capsule.path / f"{name}.parquet", self._capsule.path / JOURNAL
+        if file.exists() and file.stat().st_mtime_ns >= journal.stat().st_mtime_ns:
+            return pl.read_parquet(file)
+        tables = frames(self._capsule.visits())
+        if name not in tables:
+            raise InputError(f"no table {name!r}; a capsule has {', '.join(tables)}")
+        return tables[name]
+
+    def comparisons(self) -> pl.DataFrame:
+        """A row for every two stacks, metric, page and network: ratio b / a with its interval."""
+        made = compare(self._capsule.manifest.study, self._capsule.visits())
+        return pl.DataFrame([{f: getattr(c, f) for f in c.__struct_fields__} for c in made])
+
+    def columns(self) -> pl.DataFrame:
+        """What every column of every table is: type, unit, meaning."""
+        return describe(frames([]))

@@ -1,0 +1,24 @@
+"""kakhki2017's map: percent difference of a cell, blank where Welch's test sees none.
+
+Positive means that `b` (QUIC) is faster than `a` (TCP), in percent of `a`'s mean.
+
+Source: Kakhki et al., "Taking a Long Look at QUIC", IMC 2017 (at least ten rounds back to back,
+Welch's t test at p < 0.01).
+"""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+ALPHA = 0.01
+
+
+def percent_faster(a: Sequence[float], b: Sequence[float], alpha: float = ALPHA) -> float | None:
+    """None is a blank cell. Raises `ValueError` with fewer than two loads of either."""
+    if min(len(a), len(b)) < 2:
+        raise ValueError("Welch's test needs at least two loads of each stack")
+    from scipy.stats import ttest_ind  # slow to import
+
+    difference = (fmean(a) - fmean(b)) / fmean(a) * 100
+    if len(set(a)) == len(set(b)) == 1:  # no spread at all: any difference is real
+        return difference or None
+    return difference if ttest_ind(a, b, equal_var=False).pvalue < alpha else None

@@ -1,0 +1,139 @@
+"""When to stop: group-sequential looks with a hard cap.
+
+Looking again and again at 5 % and stopping at the first success finds differences that are not
+there. Alpha spending fixes how much of alpha may be used up by each look. At a look the interval is
+wider than 95 % by just so much that all looks together are wrong with probability alpha: a study
+stops when this interval excludes 1, lies within the equivalence margin, or the cap is reached.
+
+Source: Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983),
+659-663 (the two spending functions); Armitage, McPherson and Rowe, JRSS A 132 (1969), 235-244 (the
+recursion over looks); Jennison and Turnbull, "Group Sequential Methods" (2000), sections 3.8 (t
+instead of z by significance level) and 9.1 (repeated confidence intervals).
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from scipy.special import ndtr, ndtri
+
+from dragstrip.stats.log_ratio import LogRatio
+
+Spending = Literal["O'Brien-Fleming", "Pocock"]
+Verdict = Literal["go on", "faster", "slower", "equivalent", "not decided"]
+"""Of `b` against `a`; ``not decided`` means that the cap was reached."""
+
+_GRID = 801
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """`looks` are numbers of blocks, rising; the last one is the cap."""
+
+    looks: tuple[int, ...] = (6, 11, 16, 21, 26, 31)
+    alpha: float = 0.05
+    margin: float | None = None
+    """Equivalence margin (0.05 is 5 %); None never stops for equivalence."""
+    spending: Spending = "O'Brien-Fleming"
+
+    def __post_init__(self) -> None:
+        if not self.looks or self.looks[0] < 2 or list(self.looks) != sorted(set(self.looks)):
+            raise ValueError("looks are rising numbers of blocks, the first at least 2")
+        if not 0 < self.alpha < 1:
+            raise ValueError("alpha is a share between 0 and 1")
+        if self.margin is not None and self.margin <= 0:
+            raise ValueError("an equivalence margin is above zero")
+
+
+class Decision(Struct, frozen=True):
+    verdict: Verdict
+    n: int
+    """Blocks at the look that decided, or at the last look so far; 0 before the first."""
+    low: float | None = None
+    high: float | None = None
+    """Repeated confidence interval of b / a at that look."""
+
+
+def spent(share: float, alpha: float, spending: Spending) -> float:
+    """How much of `alpha` may be spent once this share of the blocks is made.
+
+    O'Brien-Fleming: each side spends half of alpha by 2 - 2 Phi(z / sqrt(share)).
+    """
+    if spending == "Pocock":
+        return alpha * math.log(1 + (math.e - 1) * share)
+    return 4 * float(ndtr(float(ndtri(alpha / 4)) / math.sqrt(share)))
+
+
+@cache
+def boundaries(plan: Plan) -> tuple[float, ...]:
+    """The two-sided boundary |z| of each look."""
+    from scipy.optimize import brentq
+
+    shares = [n / plan.looks[-1] for n in plan.looks]
+    spends = [spent(share, plan.alpha, plan.spending) for share in shares]
+    x, weight = np.zeros(1), np.ones(1)  # a Brownian motion that starts in 0
+    found: list[float] = []
+    before, used = 0.0, 0.0
+    for share, budget in zip(shares, spends, strict=True):
+        step, scale = math.sqrt(share - before), math.sqrt(share)
+
+        def excess(
+            z: float,
+            x: np.ndarray = x,
+            weight: np.ndarray = weight,
+            step: float = step,
+            scale: float = scale,
+            budget: float = budget - used,
+        ) -> float:
+            """Probability of crossing at this look, beyond what may be spent."""
+            end = z * scale
+            out = ndtr((-end - x) / step) + ndtr((x - end) / step)
+            return float(weight @ out) - budget
+
+        z = float(brentq(excess, 0, 30, xtol=1e-10))
+        found.append(z)
+        grid = np.linspace(-z * scale, z * scale, _GRID)
+        density = np.exp(-(((grid[:, None] - x) / step) ** 2) / 2) @ weight
+        x, weight = grid, density * _simpson(grid) / (step * math.sqrt(2 * math.pi))
+        before, used = share, budget
+    return tuple(found)
+
+
+def decide(logs: Sequence[float], plan: Plan) -> Decision:
+    """What the blocks' log-ratios ln(b / a), in the order they were made, allow to say.
+
+    Depends only on the blocks up to the look that decides: a resumed study decides the same.
+    """
+    decision = Decision("go on", 0)
+    for look, z in zip(plan.looks, boundaries(plan), strict=True):
+        if look > len(logs):
+            break
+        decision = _look(np.asarray(logs[:look]), plan, level=1 - 2 * float(ndtr(-z)))
+        if decision.verdict != "go on":
+            break
+    return decision
+
+
+def _look(logs: np.ndarray, plan: Plan, level: float) -> Decision:
+    n = len(logs)
+    error = float(logs.std(ddof=1)) / math.sqrt(n)
+    interval = LogRatio(float(logs.mean()), error, n - 1, n).interval(level)
+    assert interval is not None  # a look has at least two blocks
+    low, high = interval
+    verdict: Verdict = "not decided" if n == plan.looks[-1] else "go on"
+    if plan.margin is not None and 1 / (1 + plan.margin) < low and high < 1 + plan.margin:
+        verdict = "equivalent"
+    elif high < 1:
+        verdict = "faster"
+    elif low > 1:
+        verdict = "slower"
+    return Decision(verdict, n, low, high)
+
+
+def _simpson(grid: np.ndarray) -> np.ndarray:
+    weight = np.full(len(grid), 2.0)
+    weight[1::2] = 4
+    weight[[0, -1]] = 1
+    return np.asarray(weight * (grid[1] - grid[0]) / 3)

@@ -1,0 +1,191 @@
+"""Two capsules against each other: pairing, censored loads, notes, gates and their exit codes."""
+
+import json
+
+import pytest
+from msgspec import structs
+
+from dragstrip.cli import app, exits
+from dragstrip.model.errors import InputError
+from dragstrip.results.compare_capsules import Comparison, Difference, compare_capsules
+from dragstrip.results.gate import gate, parse
+from made_capsule import START, capsule, study
+
+STEADY = [1000.0, 1040, 980, 1010, 1025, 990, 1005, 1015]
+
+
+def slowed(factor: float) -> list[float]:
+    wobble = (1.0, 1.01, 0.99, 1.005, 0.995, 1.0, 1.01, 0.99)
+    return [t * factor * w for t, w in zip(STEADY, wobble, strict=True)]
+
+
+def both(h2: list[float | None], h3: list[float | None] | None = None) -> dict:
+    return {"h2": h2, "h3": h3 or h2}
+
+
+def row(found: Comparison, stack: str, metric: str = "plt_ms") -> Difference:
+    (one,) = (
+        r.difference
+        for r in found.rows
+        if (r.difference.stack, r.difference.metric) == (stack, metric)
+    )
+    return one
+
+
+def test_shared_seeds_pair_the_blocks(tmp_path):
+    a, b = capsule(tmp_path / "a", both(STEADY)), capsule(tmp_path / "b", both(slowed(1.1)))
+    found = row(compare_capsules(a, b), "h3")
+    assert (found.cell, found.pairing, found.estimator) == ("made|LTE", "paired", "log-ratio")
+    assert (found.n_a, found.n_b) == (8, 8)
+    assert found.ratio == pytest.approx(1.1, abs=0.005)
+    assert 1.08 < found.low < found.high < 1.12
+
+
+def test_other_seeds_leave_two_samples(tmp_path):
+    a = capsule(tmp_path / "a", both(STEADY))
+    b = capsule(tmp_path / "b", both(slowed(1.1)[:5]), first_seed=100)
+    found = row(compare_capsules(a, b), "h2")
+    assert (found.pairing, found.n_a, found.n_b) == ("unpaired", 8, 5)
+    paired = row(compare_capsules(a, capsule(tmp_path / "c", both(slowed(1.1)))), "h2")
+    assert found.high - found.low > paired.high - paired.low
+
+
+def test_where_only_some_seeds_are_shared_only_those_pair(tmp_path):
+    a = capsule(tmp_path / "a", both(STEADY))
+    b = capsule(tmp_path / "b", both(STEADY), first_seed=5)  # seeds 5, 6 and 7 are in both
+    found = row(compare_capsules(a, b), "h2")
+    assert (found.pairing, found.n_a, found.n_b) == ("paired", 3, 3)
+
+
+def test_a_timeout_counts_by_rank_and_is_named(tmp_path):
+    a = capsule(tmp_path / "a", both(STEADY))
+    b = capsule(tmp_path / "b", both([*slowed(1.1)[:-1], None]))
+    found = row(compare_capsules(a, b), "h2")
+    assert (found.estimator, found.censored_a, found.censored_b) == ("ranks", 0, 1)
+    assert found.ratio == pytest.approx(1.1, abs=0.02)
+    assert found.low > 1.05
+
+
+def test_where_most_loads_fail_the_interval_has_no_upper_end(tmp_path):
+    a = capsule(tmp_path / "a", both(STEADY))
+    b = capsule(tmp_path / "b", both([*slowed(1.1)[:3], None, None, None, None, None]))
+    found = row(compare_capsules(a, b), "h2")
+    assert (found.ratio, found.high) == (float("inf"), float("inf"))
+    assert found.low == pytest.approx(1.1, abs=0.02)
+
+
+def test_nothing_shared_is_wrong_input(tmp_path):
+    a = capsule(tmp_path / "a", both(STEADY))
+    renamed = study(networks=(structs.replace(study().networks[0], name="DSL"),))
+    b = capsule(tmp_path / "b", both([]), of=renamed)
+    with pytest.raises(InputError, match="share no stack"):
+        compare_capsules(a, b)
+
+
+def test_notes_say_what_a_name_stands_for_and_what_else_differs(tmp_path):
+    base = study()
+    page = structs.replace(base.pages[0], digest="1" * 12)
+    stack = structs.replace(base.stacks[1], initial_window_packets=32)
+    other = study(pages=(page,))
+    other = structs.replace(other, stacks=(base.stacks[0], stack))
+    newer = structs.replace(START, browser_version="Chromium 157.0")
+    a = capsule(tmp_path / "a", both(STEADY))
+    b = capsule(tmp_path / "b", both(STEADY), of=other, hour=1, start=newer)
+    said = "\n".join(compare_capsules(a, b).notes)
+    for part in (
+        "page made differs",
+        "stack h3 differs",
+        "initial window 32",
+        "The browser differs: A has Chromium 156.0; B has Chromium 157.0.",
+        "do not alternate",
+    ):
+        assert part in said
+    assert "network" not in said
+    assert compare_capsules(a, a).notes == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [(1.0, "passed"), (1.04, "passed"), (1.05, "not decided"), (1.07, "failed"), (0.8, "passed")],
+)
+def test_the_gate_needs_the_interval_on_its_side(tmp_path, factor, verdict):
+    a, b = capsule(tmp_path / "a", both(STEADY)), capsule(tmp_path / "b", both(slowed(factor)))
+    found = gate([parse("slower > 5%")], compare_capsules(a, b).rows)
+    assert {g.verdict for g in found} == {verdict}
+
+
+@pytest.mark.parametrize(("nearer", "verdict"), [(1.001, "not decided"), (0.999, "failed")])
+def test_a_gate_alone_fails_exactly_beyond_the_interval(tmp_path, nearer, verdict):
+    a, b = capsule(tmp_path / "a", both(STEADY)), capsule(tmp_path / "b", both(slowed(1.1)))
+    (one, *_) = compare_capsules(a, b).rows
+    percent = (one.difference.low * nearer - 1) * 100
+    assert gate([parse(f"slower > {percent:.9f}%")], [one])[0].verdict == verdict
+
+
+def test_a_noisy_capsule_fails_nothing(tmp_path):
+    wild = [1300.0, 900, 1500, 1000, 1250, 980, 1600, 1100]
+    a, b = capsule(tmp_path / "a", both(STEADY)), capsule(tmp_path / "b", both(wild))
+    assert {g.verdict for g in gate([parse("slower > 5%")], compare_capsules(a, b).rows)} == {
+        "not decided"
+    }
+
+
+def test_many_cells_are_corrected_for(tmp_path):
+    """An interval just beyond the threshold fails alone, and not among twenty conditions."""
+    a = capsule(tmp_path / "a", both(STEADY))
+    b = capsule(tmp_path / "b", both(slowed(1.061), STEADY))
+    rows = compare_capsules(a, b).rows
+    alone = [r for r in rows if r.difference.stack == "h2"]
+    assert row(compare_capsules(a, b), "h2").low > 1.05
+    assert gate([parse("slower > 5%")], alone)[0].verdict == "failed"
+    among = gate([parse("slower > 5%")] * 20, alone)
+    assert {g.verdict for g in among} == {"not decided"}
+
+
+def test_faster_is_measured_as_the_report_does(tmp_path):
+    a, b = capsule(tmp_path / "a", both(STEADY)), capsule(tmp_path / "b", both(slowed(0.9)))
+    rows = compare_capsules(a, b).rows
+    assert {g.verdict for g in gate([parse("faster > 5%")], rows)} == {"failed"}
+    assert {g.verdict for g in gate([parse("faster > 15%")], rows)} == {"passed"}
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "ratio"),
+    [
+        ("slower > 5%", "plt_ms", 1.05),
+        ("slower>5%", "plt_ms", 1.05),
+        (" ttfb  slower > 12.5 % ", "ttfb_ms", 1.125),
+        ("fcp faster > 10%", "fcp_ms", 0.9),
+    ],
+)
+def test_the_grammar_of_conditions(text, metric, ratio):
+    found = parse(text)
+    assert (found.metric, found.ratio) == (metric, pytest.approx(ratio))
+
+
+@pytest.mark.parametrize(
+    "text", ["slowr > 5%", "slower > 5", "slower < 5%", "lcd slower > 5%", "slower", "", "5%"]
+)
+def test_what_is_no_condition_is_answered_with_an_example(text):
+    with pytest.raises(InputError, match=r"write it like 'slower > 5%'.*plt, ttfb, fcp"):
+        parse(text)
+
+
+def test_a_metric_no_visit_has_cannot_be_gated(tmp_path):
+    a = capsule(tmp_path / "a", both(STEADY))
+    with pytest.raises(InputError, match="no visit of these capsules has a fcp"):
+        gate([parse("fcp slower > 5%")], compare_capsules(a, a).rows)
+
+
+def test_exit_codes_and_json(tmp_path, capfd):
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+    capsule(tmp_path / "a", both(STEADY))
+    capsule(tmp_path / "b", both(slowed(1.2)))
+    gated = ["--fail-if", "slower > 5%", "--json"]
+    assert app(["compare", a, b, *gated], standalone_mode=False) == exits.FAILED_CONDITION
+    out, err = capfd.readouterr()
+    said = json.loads(out)
+    assert [c["verdict"] for c in said["conditions"]] == ["failed", "failed"]
+    assert {d["metric"] for d in said["differences"]} == {"plt_ms", "ttfb_ms"}
+    assert "'slower > 5%': failed for h2 on made|LTE" in err
+    assert app(["compare", b, a, *gated], standalone_mode=False) == exits.DONE

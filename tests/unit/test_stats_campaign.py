@@ -1,0 +1,53 @@
+"""31 runs on the variances of a published campaign: false alarms, coverage, power.
+
+`bench/estimators.py` prints the whole table; this is a small, seeded part of it.
+"""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dragstrip.stats.anova_counts import anova_counts
+from dragstrip.stats.hodges_lehmann import paired_shift
+from dragstrip.stats.paired import paired
+
+FILE = Path(__file__).parents[3] / "shared" / "papers" / "vgprio_si_summary.csv"
+RUNS = 31
+
+
+@pytest.fixture(scope="module")
+def spreads() -> list[float]:
+    """Coefficients of variation of the 228 cells of stock Chromium."""
+    if not FILE.exists():
+        pytest.skip("the published variances (vgprio_si_summary.csv) are not here")
+    with FILE.open() as rows:
+        return [float(r["cv"]) for r in csv.DictReader(rows) if r["strategy"] == "chrome"]
+
+
+def runs(draw: np.random.Generator, cv: float, mean: float = 1000) -> list[float]:
+    sigma = np.sqrt(np.log(1 + cv**2))
+    return (mean * draw.lognormal(-(sigma**2) / 2, sigma, RUNS)).tolist()
+
+
+def test_false_alarms_and_coverage_without_a_difference(spreads):
+    draw = np.random.default_rng(31)
+    studies = [(runs(draw, cv), runs(draw, cv)) for cv in spreads * 5]
+    alarms = sum(paired(a, b).p() < 0.05 for a, b in studies)
+    assert 0.035 <= alarms / len(studies) <= 0.065
+    found = [paired_shift(a, b) for a, b in studies]
+    assert 0.935 <= sum(f.low <= 1 <= f.high for f in found) / len(studies) <= 0.965
+    counts = anova_counts({str(i): study for i, study in enumerate(studies)}).printed
+    assert 0.002 <= (counts.faster + counts.slower) / len(studies) <= 0.02
+
+
+def test_31_runs_see_ten_percent_where_loads_are_steady_and_miss_it_where_they_are_not(spreads):
+    draw = np.random.default_rng(32)
+
+    def power(chosen: list[float]) -> float:
+        pairs = [(runs(draw, cv), runs(draw, cv, mean=900)) for cv in chosen * 4]
+        return sum(paired(a, b).p() < 0.01 for a, b in pairs) / len(pairs)
+
+    assert power([cv for cv in spreads if cv < 0.05]) > 0.99
+    assert power([cv for cv in spreads if cv > 0.2]) < 0.5
