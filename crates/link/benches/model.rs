@@ -13,11 +13,13 @@ fn main() {
         delay_ms: 10.0,
         loss: 0.01,
         queue_ms: Some(50.0),
+        ..Direction::default()
     };
     let mut pipeline = Config {
         seed: 1,
         up: direction.clone(),
         down: direction,
+        ..Config::default()
     }
     .down_pipeline();
     let start = Instant::now();
