@@ -27,7 +27,7 @@ pub struct Link {
 #[derive(Deserialize)]
 #[serde(tag = "cmd", rename_all = "snake_case", deny_unknown_fields)]
 enum Command {
-    Configure(Config),
+    Configure(Box<Config>),
     Passthrough {},
     Stats {},
     Quit {},
@@ -42,7 +42,7 @@ enum Answer {
         realtime: bool,
     },
     Configured {
-        config: Config,
+        config: Box<Config>,
     },
     Done {},
     Stats {
@@ -112,7 +112,9 @@ impl Link {
                 let config = config.understood()?;
                 let (up, down) = (config.up_pipeline(), config.down_pipeline());
                 self.become_link(up, down, config.record.as_deref())?;
-                Ok(Answer::Configured { config })
+                Ok(Answer::Configured {
+                    config: Box::new(config),
+                })
             }
             Command::Passthrough {} => {
                 self.become_link(Pipeline::default(), Pipeline::default(), None)?;

@@ -7,7 +7,8 @@ the trace. Blank lines and what follows ``#`` count for nothing. Both forms loop
 
 from collections import Counter
 from collections.abc import Callable
-from math import isfinite
+from itertools import pairwise
+from math import ceil, isfinite
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,7 +36,7 @@ def parse_trace(text: str, *, name: str, where: str) -> Trace:
         for number, line in enumerate(text.splitlines(), 1)
         if (fields := line.split("#")[0].split())
     ]
-    if not lines:
+    if not times:
         raise InputError(f"{where} holds no line of a trace: give ms, or seconds and Mbit/s")
     try:
         if len(lines[0][1]) == 1:
@@ -53,18 +54,21 @@ def to_mahimahi(trace: Trace) -> str:
     gets one more at its end. Raises `InputError` if not even one packet passes in a lap."""
     if trace.opportunities_ms:
         return "".join(f"{at}\n" for at in trace.opportunities_ms)
-    lines: list[str] = []
-    sent = 0
-    end = max(round(trace.lap_ms), 1)
-    for at_ms in range(1, end + 1):
-        due = int(trace.bytes_until(min(at_ms, trace.lap_ms)) / OPPORTUNITY_BYTES + 1e-9)
-        lines.extend(f"{at_ms}\n" for _ in range(due - sent))
-        sent = max(due, sent)
-    if not lines:
+    end_ms = max(round(trace.lap_ms), 1)
+    times: list[int] = []
+    carried = 0.0
+    for (begin_s, rate_mbps), (end_s, _) in pairwise(trace.steps):
+        bytes_per_ms = rate_mbps * 125
+        until = carried + (end_s - begin_s) * 1000 * bytes_per_ms
+        while (due := (len(times) + 1) * OPPORTUNITY_BYTES) <= until * (1 + 1e-12):
+            at_ms = begin_s * 1000 + (due - carried) / bytes_per_ms
+            times.append(min(ceil(at_ms - 1e-6), end_ms))
+        carried = until
+    if not times:
         raise InputError(f"trace {trace.name} carries less than a packet: Mahimahi cannot play it")
-    if lines[-1] != f"{end}\n":
-        lines.append(f"{end}\n")
-    return "".join(lines)
+    if times[-1] != end_ms:
+        times.append(end_ms)
+    return "".join(f"{at}\n" for at in times)
 
 
 def to_text(trace: Trace, bin_ms: int = 100) -> str:

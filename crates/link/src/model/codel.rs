@@ -45,7 +45,7 @@ impl Codel {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn packets(&self) -> usize {
         self.packets.len()
     }
 

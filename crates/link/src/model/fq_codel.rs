@@ -90,7 +90,7 @@ impl FqCodel {
         let Some(Flow { queue, .. }) = fattest else {
             return;
         };
-        for _ in 0..queue.len().div_ceil(2).min(MOST_DROPPED) {
+        for _ in 0..queue.packets().div_ceil(2).min(MOST_DROPPED) {
             gone.extend(queue.pop().map(|packet| Packet {
                 at_ns: now_ns,
                 dropped: Some(DropCause::Queue),
