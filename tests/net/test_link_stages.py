@@ -124,7 +124,7 @@ def test_a_played_trace_never_runs_ahead_of_its_curve(bed: Bed, tmp_path: Path) 
         settled(bed, "down")
         bed.link.ask("passthrough", dict)
         received(client, 60)
-    rows = list(csv.DictReader(record.open()))
+    rows = list(csv.DictReader(record.read_text().splitlines()))
     first = int(rows[0]["arrival_ns"])
     assert [int(r["ideal_ns"]) - first for r in rows] == [2_000_000 * (i + 1) for i in range(60)]
     assert all(int(r["actual_ns"]) >= int(r["ideal_ns"]) for r in rows)
@@ -145,7 +145,7 @@ def lossy_visit(bed: Bed, record: Path) -> dict[str, Any]:
 def test_a_record_in_csv_agrees_with_the_counters(bed: Bed, tmp_path: Path) -> None:
     record = tmp_path / "link.csv"
     report = lossy_visit(bed, record)
-    rows = list(csv.DictReader(record.open()))
+    rows = list(csv.DictReader(record.read_text().splitlines()))
     assert sorted(int(row["index"]) for row in rows) == list(range(100))
     fates = [row["fate"] for row in rows]
     assert fates.count("loss") == report["dropped_loss"] > 0

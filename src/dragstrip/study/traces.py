@@ -36,7 +36,7 @@ def parse_trace(text: str, *, name: str, where: str) -> Trace:
         for number, line in enumerate(text.splitlines(), 1)
         if (fields := line.split("#")[0].split())
     ]
-    if not times:
+    if not lines:
         raise InputError(f"{where} holds no line of a trace: give ms, or seconds and Mbit/s")
     try:
         if len(lines[0][1]) == 1:
