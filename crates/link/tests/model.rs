@@ -161,8 +161,11 @@ proptest! {
         let at_once = |index| pipeline.take(Packet::new(index, bytes, 0, 0));
         let refused = (0..more).filter_map(at_once).count() as u64;
         let waiting = more - refused;
-        prop_assert!(waiting * packet_ns <= depth_ns + packet_ns);
-        prop_assert!((waiting + 1) * packet_ns > depth_ns);
+        // Without rounding: a packet's time is work / bits_per_s.
+        let work = u128::from(bytes) * 8 * 1_000_000_000;
+        let depth = u128::from(depth_ns) * u128::from(bits_per_s);
+        prop_assert!(u128::from(waiting) * work <= depth + work);
+        prop_assert!(u128::from(waiting + 1) * work > depth);
     }
 
     #[test]
