@@ -40,7 +40,7 @@ def under_load(spaces: Namespaces, link: Link, *loads: Background) -> tuple[floa
 def test_load_shares_the_link_and_ends_with_the_visit(tmp_path: Path) -> None:
     with namespaces() as spaces:
         joined(spaces)
-        with emulated_link(spaces, tmp_path) as link:
+        with emulated_link(spaces, tmp_path / "link.err") as link:
             bulk = Background(congestion="cubic", lead_ms=1000)
             down, up = under_load(spaces, link, bulk)
             assert down == pytest.approx(4, rel=0.25)  # bulk TCP takes the whole rate
@@ -57,7 +57,7 @@ def test_load_shares_the_link_and_ends_with_the_visit(tmp_path: Path) -> None:
 def test_load_that_cannot_flow_is_an_error(tmp_path: Path) -> None:
     with namespaces() as spaces:
         joined(spaces)
-        with emulated_link(spaces, tmp_path) as link:
+        with emulated_link(spaces, tmp_path / "link.err") as link:
             link.configure(Network(name="cut", down=Direction(loss=1), up=Direction()), 1)
             with (
                 pytest.raises(TestbedError, match="background load"),

@@ -4,11 +4,12 @@ import pytest
 from msgspec import structs
 
 import made
-from dragstrip.model.network import Network
+from dragstrip.model.network import Direction, GilbertElliott, Network
 from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.trace import Trace
 from dragstrip.model.visit import LinkReport, Reason, Visit
 from dragstrip.visit.block_checks import uneven_misses, with_block_reasons
-from dragstrip.visit.link_checks import loss_interval
+from dragstrip.visit.link_checks import burst_interval, loss_interval
 from dragstrip.visit.verdict import judge
 
 
@@ -190,3 +191,46 @@ def test_a_failure_the_asked_loss_explains_is_an_outcome():
     lossy = Network.parse("10.5mbit/2.8mbit/37ms/50%/200ms")
     some = made.direction(packets_in=6, packets_out=3, dropped_loss=3)
     assert codes(failed(link=LinkReport(down=some, up=some)), lossy) == set()
+
+
+def on(network_down: Direction, **changes: object) -> set[str]:
+    """Codes against a visit on LTE whose downstream is another and reported so."""
+    return codes(with_link("down", **changes), structs.replace(made.LTE, down=network_down))
+
+
+def test_loss_is_judged_by_what_reached_its_stage():
+    lossy = structs.replace(made.LTE.down, loss=0.05)
+    assert on(lossy, packets_in=1200, loss_trials=400, dropped_loss=20) == set()
+    assert on(lossy, packets_in=1200, loss_trials=1200, dropped_loss=10) == {"link-drift"}
+    assert made.direction(packets_in=1200, loss_trials=400, dropped_loss=20).realised_loss == 0.05
+
+
+def test_bursts_of_loss_may_vary_more_than_single_losses():
+    chain = GilbertElliott(p=0.005, r=0.1)  # 4.76 % in bursts of ten
+    lossy = structs.replace(made.LTE.down, gilbert_elliott=chain)
+    single = structs.replace(made.LTE.down, loss=chain.loss)
+    few = {"loss_trials": 3000, "dropped_loss": 40}
+    assert (on(lossy, **few), on(single, **few)) == (set(), {"link-drift"})
+    assert on(lossy, loss_trials=30_000, dropped_loss=100) == {"link-drift"}
+    assert burst_interval(0, chain, 1e-6) == (0, 0)
+
+
+def test_jitter_widens_the_bounds_of_the_delay():
+    jittery = structs.replace(made.LTE.down, jitter_ms=10)
+    assert on(jittery, transit_min_ms=27.5) == set()
+    assert on(jittery, transit_min_ms=26.5) == {"link-drift"}
+    assert on(jittery, transit_min_ms=50.0) == {"link-drift"}
+
+
+def test_a_trace_bounds_the_realised_rate_from_above():
+    trace = Trace(name="made", steps=((0.0, 4.0), (1.0, 8.0), (2.0, 0.0)))
+    played = Direction(trace=trace, delay_ms=37)
+    assert on(played, busy_bytes=1_000_000, busy_ms=1000.0) == set()
+    assert "link-drift" in on(played, busy_bytes=1_000_000, busy_ms=900.0)
+
+
+@pytest.mark.parametrize(
+    "what", ["dropped_aqm", "marked", "dropped_mtu", "dropped_host", "duplicated", "reordered"]
+)
+def test_what_nobody_asked_for_is_drift(what):
+    assert on(made.LTE.down, **{what: 1}) == {"link-drift"}

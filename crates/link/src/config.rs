@@ -1,88 +1,195 @@
-//! What a link is asked to be, and the stages that make it so.
+//! What a link is asked to be. Every field with unit, default and source: docs/reference/network.md.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::model::{Bottleneck, Delay, Loss, Pipeline, Stage};
+use crate::stages::StageName;
+use crate::trace::Trace;
 
 /// Far beyond any network, and small enough that no sum of times can overflow.
 const MAX_MS: f64 = 3_600_000.0;
-const MAX_MBPS: f64 = 1_000_000.0;
+pub const MAX_MBPS: f64 = 1_000_000.0;
 
-/// One direction of a link, as `dragstrip.model.network.Direction`. Every field must be there.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+/// One direction of a link, as `dragstrip.model.network.Direction`. The first four fields must be
+/// there; another that is absent is an effect that is switched off.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Direction {
-    /// Mbit/s of layer 3 bytes; None leaves the direction unlimited.
+    /// Mbit/s of bytes as `accounting` counts them; None leaves the direction unlimited.
     #[serde(deserialize_with = "required")]
     pub rate_mbps: Option<f64>,
     pub delay_ms: f64,
     /// Share of packets lost at random, 0..=1.
     pub loss: f64,
-    /// Droptail depth as time at the rate; None is an unbounded queue.
+    /// Queue depth as time at the rate; without any depth the queue is unbounded.
     #[serde(deserialize_with = "required")]
     pub queue_ms: Option<f64>,
+    #[serde(default)]
+    pub queue_bytes: Option<u64>,
+    #[serde(default)]
+    pub queue_packets: Option<u64>,
+    #[serde(default)]
+    pub aqm: Option<Aqm>,
+    #[serde(default)]
+    pub trace: Option<Trace>,
+    #[serde(default)]
+    pub trace_offset_ms: f64,
+    #[serde(default)]
+    pub jitter_ms: f64,
+    #[serde(default)]
+    pub jitter_shape: JitterShape,
+    #[serde(default)]
+    pub jitter_reorders: bool,
+    #[serde(default)]
+    pub gilbert_elliott: Option<GilbertElliott>,
+    #[serde(default)]
+    pub duplicate: f64,
+    #[serde(default)]
+    pub reorder: f64,
+    #[serde(default)]
+    pub mtu: Option<u32>,
+    #[serde(default)]
+    pub hosts: Vec<HostPath>,
+    /// None is the side's default order.
+    #[serde(default)]
+    pub stages: Option<Vec<StageName>>,
 }
 
-/// Both directions and the seed of their loss.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JitterShape {
+    #[default]
+    Uniform,
+    Normal,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    pub p: f64,
+    pub r: f64,
+    pub loss_good: f64,
+    pub loss_bad: f64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AqmKind {
+    Codel,
+    FqCodel,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Aqm {
+    pub kind: AqmKind,
+    pub target_ms: f64,
+    pub interval_ms: f64,
+    pub ecn: bool,
+    pub flows: usize,
+    pub quantum_bytes: u32,
+}
+
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostPath {
+    pub address: IpAddr,
+    pub delay_ms: f64,
+    pub loss: f64,
+}
+
+/// What counts as a packet's length for rate and queue.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Accounting {
+    /// The IP packet.
+    #[default]
+    L3,
+    /// With the 14 bytes of the Ethernet header, as netem counts.
+    L2,
+}
+
+/// Both directions and the seed of their random streams.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     pub seed: u64,
     pub up: Direction,
     pub down: Direction,
+    #[serde(default)]
+    pub accounting: Accounting,
+    /// Where to write what became of every packet: docs/reference/processes.md.
+    #[serde(default)]
+    pub record: Option<PathBuf>,
 }
 
 impl Config {
-    /// The same in the link's own units (bit/s, ns), written back in the caller's. Fails with a
-    /// sentence that names the field that makes no sense.
+    /// The same in the link's own units (bit/s, ns), written back in the caller's, with the order
+    /// of the stages. Fails with a sentence that names the field that makes no sense.
     pub fn understood(&self) -> Result<Self> {
         Ok(Self {
-            seed: self.seed,
-            up: self.up.understood("up")?,
-            down: self.down.understood("down")?,
+            up: self.up.understood("up", &StageName::UP)?,
+            down: self.down.understood("down", &StageName::DOWN)?,
+            ..self.clone()
         })
-    }
-
-    /// Client to origin: loss, then queue and rate, then delay.
-    pub fn up_pipeline(&self) -> Pipeline {
-        let stages = [
-            self.up.loss(self.seed, 1),
-            self.up.bottleneck(),
-            self.up.delay(),
-        ];
-        Pipeline::new(stages.into_iter().flatten().collect())
-    }
-
-    /// Origin to client: queue and rate, then delay, then loss.
-    pub fn down_pipeline(&self) -> Pipeline {
-        let stages = [
-            self.down.bottleneck(),
-            self.down.delay(),
-            self.down.loss(self.seed, 2),
-        ];
-        Pipeline::new(stages.into_iter().flatten().collect())
     }
 }
 
 impl Direction {
-    fn understood(&self, name: &str) -> Result<Self> {
+    fn understood(&self, name: &str, order: &[StageName]) -> Result<Self> {
         if let Some(rate) = self.rate_mbps {
             ensure!(
                 (1e-6..=MAX_MBPS).contains(&rate),
                 "{name}.rate_mbps is {rate}: give 0.000001 to {MAX_MBPS}, or null for no limit"
             );
         }
+        for (field, ms) in [
+            ("delay_ms", self.delay_ms),
+            ("jitter_ms", self.jitter_ms),
+            ("trace_offset_ms", self.trace_offset_ms),
+        ] {
+            ensure_ms(name, field, ms)?;
+        }
+        for (field, share) in [
+            ("loss", self.loss),
+            ("duplicate", self.duplicate),
+            ("reorder", self.reorder),
+        ] {
+            ensure_share(name, field, share)?;
+        }
         ensure!(
-            (0.0..=MAX_MS).contains(&self.delay_ms),
-            "{name}.delay_ms is {}: give 0 to {MAX_MS}",
-            self.delay_ms
+            self.reorder == 0.0 || self.delay_ms > 0.0,
+            "{name}.reorder sends packets ahead of the delay: give {name}.delay_ms too"
         );
+        if let Some(chain) = self.gilbert_elliott {
+            chain.check(name)?;
+            ensure!(
+                self.loss == 0.0,
+                "{name}.loss and {name}.gilbert_elliott exclude each other: give one"
+            );
+        }
+        for host in &self.hosts {
+            ensure_ms(name, "hosts.delay_ms", host.delay_ms)?;
+            ensure_share(name, "hosts.loss", host.loss)?;
+        }
         ensure!(
-            (0.0..=1.0).contains(&self.loss),
-            "{name}.loss is {}: give a share from 0 to 1",
-            self.loss
+            self.mtu != Some(0),
+            "{name}.mtu is 0: give at least 1, or null for no limit"
         );
+        self.check_line(name)?;
+        Ok(Self {
+            rate_mbps: self.rate_mbps.map(|rate| bits_per_s(rate) as f64 / 1e6),
+            delay_ms: ns(self.delay_ms) as f64 / 1e6,
+            queue_ms: self.queue_ms.map(|queue| ns(queue) as f64 / 1e6),
+            stages: Some(self.order(name, order)?),
+            ..self.clone()
+        })
+    }
+
+    fn check_line(&self, name: &str) -> Result<()> {
         if let Some(queue) = self.queue_ms {
             ensure!(
                 (0.0..=MAX_MS).contains(&queue) && queue > 0.0,
@@ -90,33 +197,102 @@ impl Direction {
                  unbounded queue"
             );
         }
-        Ok(Self {
-            rate_mbps: self.rate_mbps.map(|rate| bits_per_s(rate) as f64 / 1e6),
-            delay_ms: ns(self.delay_ms) as f64 / 1e6,
-            loss: self.loss,
-            queue_ms: self.queue_ms.map(|queue| ns(queue) as f64 / 1e6),
-        })
-    }
-
-    fn loss(&self, seed: u64, direction: u64) -> Option<Box<dyn Stage>> {
-        (self.loss > 0.0).then(|| Box::new(Loss::new(self.loss, seed, direction)) as _)
-    }
-
-    fn bottleneck(&self) -> Option<Box<dyn Stage>> {
-        let rate = bits_per_s(self.rate_mbps?);
-        Some(Box::new(Bottleneck::new(rate, self.queue_ms.map(ns))))
-    }
-
-    fn delay(&self) -> Option<Box<dyn Stage>> {
-        (self.delay_ms > 0.0).then(|| Box::new(Delay::new(ns(self.delay_ms))) as _)
+        for (field, depth) in [
+            ("queue_bytes", self.queue_bytes),
+            ("queue_packets", self.queue_packets),
+        ] {
+            ensure!(
+                depth != Some(0),
+                "{name}.{field} is 0: give at least 1, or null for an unbounded queue"
+            );
+        }
+        let depths = usize::from(self.queue_ms.is_some())
+            + usize::from(self.queue_bytes.is_some())
+            + usize::from(self.queue_packets.is_some());
+        ensure!(
+            depths <= 1,
+            "{name}.queue_ms, queue_bytes and queue_packets exclude each other: give one"
+        );
+        if let Some(trace) = &self.trace {
+            trace.check(name)?;
+            ensure!(
+                self.rate_mbps.is_none(),
+                "{name}.rate_mbps and {name}.trace exclude each other: give one"
+            );
+        }
+        let Some(aqm) = self.aqm else {
+            return Ok(());
+        };
+        ensure!(
+            self.rate_mbps.is_some() || self.trace.is_some(),
+            "{name}.aqm manages the queue of a rate or trace: give {name}.rate_mbps too"
+        );
+        ensure!(
+            self.trace.is_none() || self.queue_ms.is_none(),
+            "{name}.queue_ms has no meaning under {name}.aqm with a trace: give queue_bytes or \
+             queue_packets"
+        );
+        for (field, ms) in [
+            ("target_ms", aqm.target_ms),
+            ("interval_ms", aqm.interval_ms),
+        ] {
+            ensure_ms(name, &format!("aqm.{field}"), ms)?;
+            ensure!(ms > 0.0, "{name}.aqm.{field} is {ms}: give more than 0");
+        }
+        ensure!(
+            (1..=65_536).contains(&aqm.flows),
+            "{name}.aqm.flows is {}: give 1 to 65536",
+            aqm.flows
+        );
+        ensure!(
+            aqm.quantum_bytes > 0,
+            "{name}.aqm.quantum_bytes is 0: give at least 1"
+        );
+        Ok(())
     }
 }
 
-fn bits_per_s(mbps: f64) -> u64 {
+impl GilbertElliott {
+    fn check(&self, name: &str) -> Result<()> {
+        for (field, share) in [
+            ("p", self.p),
+            ("r", self.r),
+            ("loss_good", self.loss_good),
+            ("loss_bad", self.loss_bad),
+        ] {
+            ensure_share(name, &format!("gilbert_elliott.{field}"), share)?;
+        }
+        // The state is found by going back to where the chain forgets; see `model::gilbert`.
+        ensure!(
+            self.p + self.r >= 1e-6 && self.p + self.r <= 2.0 - 1e-6,
+            "{name}.gilbert_elliott.p and r add up to {}: give 0.000001 to 1.999999",
+            self.p + self.r
+        );
+        Ok(())
+    }
+}
+
+fn ensure_ms(name: &str, field: &str, ms: f64) -> Result<()> {
+    ensure!(
+        (0.0..=MAX_MS).contains(&ms),
+        "{name}.{field} is {ms}: give 0 to {MAX_MS}"
+    );
+    Ok(())
+}
+
+fn ensure_share(name: &str, field: &str, share: f64) -> Result<()> {
+    ensure!(
+        (0.0..=1.0).contains(&share),
+        "{name}.{field} is {share}: give a share from 0 to 1"
+    );
+    Ok(())
+}
+
+pub fn bits_per_s(mbps: f64) -> u64 {
     (mbps * 1e6).round() as u64
 }
 
-fn ns(ms: f64) -> u64 {
+pub fn ns(ms: f64) -> u64 {
     (ms * 1e6).round() as u64
 }
 

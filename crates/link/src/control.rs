@@ -1,6 +1,7 @@
 //! The program's JSON lines: docs/reference/processes.md, section dragstrip-link.
 
 use std::io::{BufRead, Write};
+use std::path::Path;
 use std::sync::mpsc::Receiver;
 
 use anyhow::{Context, Result, anyhow};
@@ -12,19 +13,21 @@ use crate::forward::Remote;
 use crate::meter::Report;
 use crate::model::Pipeline;
 use crate::realtime::lock_memory;
+use crate::record::Record;
 use crate::socket::Interface;
 
 /// The two directions of a running link.
 pub struct Link {
     up: Remote,
     down: Remote,
+    record: Option<Record>,
     since_us: u64,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "cmd", rename_all = "snake_case", deny_unknown_fields)]
 enum Command {
-    Configure(Config),
+    Configure(Box<Config>),
     Passthrough {},
     Stats {},
     Quit {},
@@ -39,11 +42,13 @@ enum Answer {
         realtime: bool,
     },
     Configured {
-        config: Config,
+        config: Box<Config>,
     },
     Done {},
     Stats {
         since_us: u64,
+        /// Packets the record had no room for.
+        record_missed: u64,
         up: Box<Report>,
         down: Box<Report>,
     },
@@ -69,9 +74,10 @@ impl Link {
         let mut link = Self {
             up: Remote::start("up", &client, &origin, mtu)?,
             down: Remote::start("down", &origin, &client, mtu)?,
+            record: None,
             since_us: 0,
         };
-        link.become_link(Pipeline::default(), Pipeline::default())?;
+        link.become_link(Pipeline::default(), Pipeline::default(), None)?;
         lock_memory();
         Ok(link)
     }
@@ -89,6 +95,7 @@ impl Link {
             let command = serde_json::from_str(&line)
                 .map_err(|error| anyhow!("this line is not a command of dragstrip-link: {error}"));
             if matches!(command, Ok(Command::Quit {})) {
+                self.become_link(Pipeline::default(), Pipeline::default(), None)?;
                 return write_line(&mut output, &good(Answer::Done {}));
             }
             match command.and_then(|command| self.answer(command)) {
@@ -96,18 +103,21 @@ impl Link {
                 Err(error) => write_line(&mut output, &bad(&error))?,
             }
         }
-        Ok(())
+        self.become_link(Pipeline::default(), Pipeline::default(), None)
     }
 
     fn answer(&mut self, command: Command) -> Result<Answer> {
         match command {
             Command::Configure(config) => {
                 let config = config.understood()?;
-                self.become_link(config.up_pipeline(), config.down_pipeline())?;
-                Ok(Answer::Configured { config })
+                let (up, down) = (config.up_pipeline(), config.down_pipeline());
+                self.become_link(up, down, config.record.as_deref())?;
+                Ok(Answer::Configured {
+                    config: Box::new(config),
+                })
             }
             Command::Passthrough {} => {
-                self.become_link(Pipeline::default(), Pipeline::default())?;
+                self.become_link(Pipeline::default(), Pipeline::default(), None)?;
                 Ok(Answer::Done {})
             }
             Command::Stats {} => {
@@ -115,6 +125,7 @@ impl Link {
                 let down = self.down.ask(|forwarder| forwarder.report());
                 Ok(Answer::Stats {
                     since_us: self.since_us,
+                    record_missed: self.record.as_ref().map_or(0, Record::missed),
                     up: Box::new(reply(&up)?),
                     down: Box::new(reply(&down)?),
                 })
@@ -123,19 +134,26 @@ impl Link {
         }
     }
 
-    /// Both directions change at one instant: packets that arrive after it meet the new link.
-    fn become_link(&mut self, up: Pipeline, down: Pipeline) -> Result<()> {
+    /// Both directions change at one instant: packets that arrive after it meet the new link. The
+    /// record of the link before is complete when this returns.
+    fn become_link(&mut self, up: Pipeline, down: Pipeline, record: Option<&Path>) -> Result<()> {
         let (since_ns, since_realtime_ns) = both_ns();
+        let started = record.map(|path| Record::start(path, since_realtime_ns - since_ns));
+        let (record, up_recorder, down_recorder) = match started.transpose()? {
+            Some((record, up, down)) => (Some(record), Some(up), Some(down)),
+            None => (None, None, None),
+        };
         let up = self
             .up
-            .ask(move |forwarder| forwarder.configure(up, since_ns));
+            .ask(move |forwarder| forwarder.configure(up, up_recorder, since_ns));
         let down = self
             .down
-            .ask(move |forwarder| forwarder.configure(down, since_ns));
+            .ask(move |forwarder| forwarder.configure(down, down_recorder, since_ns));
         reply(&up)?;
         reply(&down)?;
         self.since_us = since_realtime_ns / 1000;
-        Ok(())
+        let before = std::mem::replace(&mut self.record, record);
+        before.map_or(Ok(()), Record::finish)
     }
 }
 
@@ -168,6 +186,8 @@ fn write_line(output: &mut impl Write, line: &impl Serialize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Direction;
+    use crate::stages::StageName;
 
     const PLAIN: &str = r#"{"rate_mbps":null,"delay_ms":0,"loss":0,"queue_ms":null}"#;
 
@@ -189,16 +209,26 @@ mod tests {
         let Ok(Command::Configure(config)) = serde_json::from_str(&configure(up)) else {
             panic!("not a command");
         };
-        assert_eq!(config.understood().unwrap(), config);
+        let understood = config.understood().unwrap();
+        assert_eq!(understood.up.stages.as_deref(), Some(&StageName::UP[..]));
+        assert_eq!(
+            understood.down.stages.as_deref(),
+            Some(&StageName::DOWN[..])
+        );
+        let up = Direction {
+            stages: None,
+            ..understood.up
+        };
+        assert_eq!(up, config.up);
     }
 
     #[test]
     fn takes_every_seed() {
         let line = configure(PLAIN).replace(":1,", &format!(":{},", u64::MAX));
-        assert!(matches!(
-            serde_json::from_str(&line),
-            Ok(Command::Configure(Config { seed: u64::MAX, .. }))
-        ));
+        let Ok(Command::Configure(config)) = serde_json::from_str(&line) else {
+            panic!("not a command");
+        };
+        assert_eq!(config.seed, u64::MAX);
     }
 
     #[test]

@@ -13,11 +13,13 @@ use std::thread;
 use anyhow::{Context, Result, ensure};
 
 use crate::clock::{Arrivals, both_ns, monotonic_ns};
+use crate::header::{Header, mark};
 use crate::meter::{Meter, Report};
 use crate::model::{Packet, Pipeline};
 use crate::pace::{Pace, Wait};
 use crate::pool::Pool;
 use crate::realtime::make_thread_realtime;
+use crate::record::{Fate, Recorder};
 use crate::ring::Ring;
 use crate::socket::{Interface, Outlet, Sent, VNET_HEADER};
 
@@ -47,6 +49,7 @@ pub struct Forwarder {
     pool: Pool,
     pipeline: Pipeline,
     meter: Meter,
+    recorder: Option<Recorder>,
     since_ns: u64,
     ring_drops: u64,
     /// Packets whose time has come, in order.
@@ -91,6 +94,7 @@ impl Remote {
             pool: Pool::default(),
             pipeline: Pipeline::default(),
             meter: Meter::default(),
+            recorder: None,
             since_ns: 0,
             ring_drops: 0,
             outbox: VecDeque::new(),
@@ -136,9 +140,10 @@ impl Remote {
 
 impl Forwarder {
     /// Becomes another link at `since_ns`: what came before is dropped and forgotten.
-    pub fn configure(&mut self, pipeline: Pipeline, since_ns: u64) {
+    pub fn configure(&mut self, pipeline: Pipeline, recorder: Option<Recorder>, since_ns: u64) {
         self.pipeline = pipeline;
         self.meter = Meter::default();
+        self.recorder = recorder;
         self.since_ns = since_ns;
         self.outbox.clear();
         self.pool.release_all();
@@ -149,7 +154,7 @@ impl Forwarder {
 
     pub fn report(&mut self) -> Report {
         self.ring_drops += self.ring.drops();
-        self.meter.report(self.ring_drops)
+        self.meter.report(self.ring_drops, self.pipeline.counts())
     }
 
     fn run(&mut self) -> Result<()> {
@@ -202,7 +207,11 @@ impl Forwarder {
             let bytes = (length - ETHERNET_HEADER) as u32;
             let index = self.meter.arrived(length, bytes);
             let slot = self.pool.keep(frame.bytes);
-            Some(Packet::new(index, bytes, arrival_ns, slot))
+            let header = Header::of(&frame.bytes[ETHERTYPE + 2..]);
+            Some(Packet {
+                header,
+                ..Packet::new(index, bytes, arrival_ns, slot)
+            })
         });
         if let Some(packet) = taken
             .flatten()
@@ -216,10 +225,23 @@ impl Forwarder {
     /// A packet comes out of the model.
     fn leave(&mut self, packet: Packet) {
         match packet.dropped {
+            None if packet.marked => {
+                // A twin may share the frame.
+                let mut frame = self.pool.frame(packet.slot).to_vec();
+                mark(&mut frame[ETHERTYPE + 2..]);
+                self.pool.release(&packet);
+                let slot = self.pool.keep(&frame);
+                self.outbox.push_back(Packet {
+                    slot,
+                    twin: false,
+                    ..packet
+                });
+            }
             None => self.outbox.push_back(packet),
             Some(cause) => {
                 self.meter.dropped(&packet, cause);
-                self.pool.release(packet.slot);
+                self.note(&packet, Fate::Dropped(cause));
+                self.pool.release(&packet);
             }
         }
     }
@@ -246,22 +268,37 @@ impl Forwarder {
             now_ns = monotonic_ns();
             match sent {
                 Sent::Some(count) => {
-                    for packet in self.outbox.drain(..count) {
-                        self.meter.sent(&packet, now_ns);
-                        self.pool.release(packet.slot);
+                    for _ in 0..count {
+                        self.done(Some(now_ns));
                     }
                 }
                 Sent::Busy if now_ns < self.outbox[0].at_ns + PATIENCE_NS => {
                     self.retry_ns = Some(now_ns + RETRY_NS);
                     return;
                 }
-                Sent::Busy | Sent::Refused => {
-                    for packet in self.outbox.drain(..1) {
-                        self.meter.refused(&packet);
-                        self.pool.release(packet.slot);
-                    }
-                }
+                Sent::Busy | Sent::Refused => self.done(None),
             }
+        }
+    }
+
+    /// The first packet of the outbox was sent at that time, or never will be.
+    fn done(&mut self, sent_ns: Option<u64>) {
+        let Some(packet) = self.outbox.pop_front() else {
+            return;
+        };
+        match sent_ns {
+            Some(sent_ns) => self.meter.sent(&packet, sent_ns),
+            None => self.meter.refused(&packet),
+        }
+        self.note(&packet, sent_ns.map_or(Fate::Refused, Fate::Sent));
+        self.pool.release(&packet);
+    }
+
+    /// Writes down what became of a packet, if somebody asked. Never waits.
+    fn note(&self, packet: &Packet, fate: Fate) {
+        if let Some(recorder) = &self.recorder {
+            let frame = self.pool.frame(packet.slot);
+            recorder.note(packet, fate, &frame[VNET_HEADER..]);
         }
     }
 

@@ -3,19 +3,25 @@
 //! [`model`] decides, without I/O or clock, when each packet leaves. [`forward`] runs one
 //! direction in a thread: it takes frames with the kernel's arrival stamps from a ring
 //! ([`ring`]), asks the model, waits ([`pace`]) and sends ([`socket`]), and a [`meter`] writes
-//! down what really happened. [`control`] is the JSON-lines side and [`program`] the
+//! down what really happened, [`record`] packet by packet if asked. [`control`] is the JSON-lines side and [`program`] the
 //! command line of the program.
 
 pub mod config;
 pub mod control;
+pub mod header;
 pub mod meter;
 pub mod model;
 pub mod program;
+pub mod stages;
+pub mod trace;
 
+mod busy;
 mod clock;
 mod forward;
 mod pace;
+mod pcapng;
 mod pool;
 mod realtime;
+mod record;
 mod ring;
 mod socket;

@@ -3,11 +3,8 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::model::{DropCause, Packet};
-
-/// The ends of a busy stretch are uncertain by tens of microseconds; a stretch must be long
-/// enough for that to stay below one per cent of it.
-const SHORTEST_STRETCH_NS: u64 = 5_000_000;
+use crate::busy::Busy;
+use crate::model::{Counts, DropCause, HostCount, Packet};
 
 /// One direction of the answer to `stats`, as `dragstrip.model.visit.DirectionReport`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,11 +15,23 @@ pub struct Report {
     pub bytes_out: u64,
     pub dropped_loss: u64,
     pub dropped_queue: u64,
+    pub dropped_aqm: u64,
+    pub dropped_mtu: u64,
+    pub dropped_host: u64,
+    /// Packets that reached the loss stage.
+    pub loss_trials: u64,
+    pub host_loss: Vec<HostCount>,
+    pub marked: u64,
+    pub duplicated: u64,
+    pub reordered: u64,
     /// Packets the kernel refused to send, after retries.
     pub send_failures: u64,
     pub queued: u64,
     pub largest_frame_bytes: u64,
     pub ring_drops: u64,
+    /// What packets waited for the bottleneck; None if none passed one.
+    pub queue_p50_ms: Option<f64>,
+    pub queue_p99_ms: Option<f64>,
     pub queue_max_ms: f64,
     pub busy_ms: f64,
     pub busy_bytes: u64,
@@ -40,9 +49,17 @@ pub struct Meter {
     bytes_out: u64,
     dropped_loss: u64,
     dropped_queue: u64,
+    dropped_aqm: u64,
+    dropped_mtu: u64,
+    dropped_host: u64,
+    marked: u64,
+    reordered: u64,
+    /// One more than the highest index sent.
+    beyond: u64,
     send_failures: u64,
     largest_frame_bytes: u64,
-    queue_max_ns: u64,
+    waits_ns: Histogram<u64>,
+    wait_max_ns: u64,
     transit_min_ns: u64,
     busy: Busy,
     lateness_ns: Histogram<u64>,
@@ -57,15 +74,27 @@ impl Default for Meter {
             bytes_out: 0,
             dropped_loss: 0,
             dropped_queue: 0,
+            dropped_aqm: 0,
+            dropped_mtu: 0,
+            dropped_host: 0,
+            marked: 0,
+            reordered: 0,
+            beyond: 0,
             send_failures: 0,
             largest_frame_bytes: 0,
-            queue_max_ns: 0,
+            waits_ns: times(),
+            wait_max_ns: 0,
             transit_min_ns: u64::MAX,
             busy: Busy::default(),
-            lateness_ns: Histogram::new_with_max(3_600_000_000_000, 2)
-                .expect("an hour in ns at two digits is within hdrhistogram's bounds"),
+            lateness_ns: times(),
         }
     }
+}
+
+/// Two digits of any time up to an hour.
+fn times() -> Histogram<u64> {
+    Histogram::new_with_max(3_600_000_000_000, 2)
+        .expect("an hour in ns at two digits is within hdrhistogram's bounds")
 }
 
 impl Meter {
@@ -86,6 +115,9 @@ impl Meter {
         self.transit_min_ns = self.transit_min_ns.min(transit_ns);
         let lateness_ns = actual_ns.saturating_sub(packet.at_ns);
         self.lateness_ns.saturating_record(lateness_ns);
+        self.marked += u64::from(packet.marked);
+        self.reordered += u64::from(packet.index < self.beyond && !packet.copy);
+        self.beyond = self.beyond.max(packet.index + 1);
         self.passed_bottleneck(packet, Some(actual_ns));
     }
 
@@ -93,7 +125,10 @@ impl Meter {
     pub fn dropped(&mut self, packet: &Packet, cause: DropCause) {
         match cause {
             DropCause::Loss => self.dropped_loss += 1,
+            DropCause::HostLoss => self.dropped_host += 1,
             DropCause::Queue => self.dropped_queue += 1,
+            DropCause::Aqm => self.dropped_aqm += 1,
+            DropCause::Mtu => self.dropped_mtu += 1,
         }
         self.passed_bottleneck(packet, None);
     }
@@ -104,10 +139,16 @@ impl Meter {
         self.passed_bottleneck(packet, None);
     }
 
-    pub fn report(&self, ring_drops: u64) -> Report {
+    /// `counts` are those of the pipeline the packets went through.
+    pub fn report(&self, ring_drops: u64, counts: Counts) -> Report {
         let any_out = self.packets_out > 0;
         let lateness_us = |ns: u64| any_out.then_some(ns as f64 / 1e3);
-        let gone = self.packets_out + self.dropped_loss + self.dropped_queue + self.send_failures;
+        let any_waits = !self.waits_ns.is_empty();
+        let wait_ms = |share| {
+            let ns = self.waits_ns.value_at_quantile(share).min(self.wait_max_ns);
+            any_waits.then_some(ns as f64 / 1e6)
+        };
+        let gone = self.packets_out + self.send_failures + self.dropped_all();
         let (busy_ns, busy_bytes) = self.busy.total();
         Report {
             packets_in: self.packets_in,
@@ -116,11 +157,21 @@ impl Meter {
             bytes_out: self.bytes_out,
             dropped_loss: self.dropped_loss,
             dropped_queue: self.dropped_queue,
+            dropped_aqm: self.dropped_aqm,
+            dropped_mtu: self.dropped_mtu,
+            dropped_host: self.dropped_host,
+            loss_trials: counts.loss_trials,
+            host_loss: counts.host_loss,
+            marked: self.marked,
+            duplicated: counts.duplicated,
+            reordered: self.reordered,
             send_failures: self.send_failures,
-            queued: self.packets_in - gone,
+            queued: self.packets_in + counts.duplicated - gone,
             largest_frame_bytes: self.largest_frame_bytes,
             ring_drops,
-            queue_max_ms: self.queue_max_ns as f64 / 1e6,
+            queue_p50_ms: wait_ms(0.5),
+            queue_p99_ms: wait_ms(0.99),
+            queue_max_ms: self.wait_max_ns as f64 / 1e6,
             busy_ms: busy_ns as f64 / 1e6,
             busy_bytes,
             transit_min_ms: any_out.then_some(self.transit_min_ns as f64 / 1e6),
@@ -130,63 +181,17 @@ impl Meter {
         }
     }
 
+    fn dropped_all(&self) -> u64 {
+        let random = self.dropped_loss + self.dropped_host;
+        random + self.dropped_queue + self.dropped_aqm + self.dropped_mtu
+    }
+
     fn passed_bottleneck(&mut self, packet: &Packet, sent_ns: Option<u64>) {
         if let Some(waited_ns) = packet.waited_ns {
-            self.queue_max_ns = self.queue_max_ns.max(waited_ns);
-            self.busy.packet(packet.bytes, waited_ns > 0, sent_ns);
+            self.waits_ns.saturating_record(waited_ns);
+            self.wait_max_ns = self.wait_max_ns.max(waited_ns);
+            self.busy.packet(packet.line_bytes, waited_ns > 0, sent_ns);
         }
-    }
-}
-
-/// Back-to-back stretches of the bottleneck, from the departure of the first packet to that of
-/// the last: the time between them carried every packet but the first.
-#[derive(Default)]
-struct Busy {
-    ns: u64,
-    bytes: u64,
-    open: Option<Stretch>,
-}
-
-struct Stretch {
-    first_ns: u64,
-    last_ns: u64,
-    bytes: u64,
-    /// Bytes since `last_ns` of packets lost behind the bottleneck: they took their time too.
-    unseen_bytes: u64,
-}
-
-impl Busy {
-    fn packet(&mut self, bytes: u32, back_to_back: bool, sent_ns: Option<u64>) {
-        if !back_to_back {
-            (self.ns, self.bytes) = self.total();
-            self.open = None;
-        }
-        match (&mut self.open, sent_ns) {
-            (Some(stretch), Some(sent_ns)) => {
-                stretch.last_ns = sent_ns;
-                stretch.bytes += stretch.unseen_bytes + u64::from(bytes);
-                stretch.unseen_bytes = 0;
-            }
-            (Some(stretch), None) => stretch.unseen_bytes += u64::from(bytes),
-            (None, Some(sent_ns)) => {
-                self.open = Some(Stretch {
-                    first_ns: sent_ns,
-                    last_ns: sent_ns,
-                    bytes: 0,
-                    unseen_bytes: 0,
-                });
-            }
-            (None, None) => (),
-        }
-    }
-
-    /// Nanoseconds and bytes, the open stretch included.
-    fn total(&self) -> (u64, u64) {
-        let open = self.open.as_ref();
-        let long = |s: &&Stretch| s.last_ns - s.first_ns >= SHORTEST_STRETCH_NS;
-        open.filter(long).map_or((self.ns, self.bytes), |s| {
-            (self.ns + s.last_ns - s.first_ns, self.bytes + s.bytes)
-        })
     }
 }
 
@@ -214,7 +219,7 @@ mod tests {
     }
 
     fn realised_mbps(meter: &Meter) -> f64 {
-        let report = meter.report(0);
+        let report = meter.report(0, Counts::default());
         report.busy_bytes as f64 * 8.0 / report.busy_ms / 1e3
     }
 
@@ -237,7 +242,7 @@ mod tests {
                 sent(&mut meter, &packet(at_ns, i), at_ns + 10_000);
             }
         }
-        let report = meter.report(0);
+        let report = meter.report(0, Counts::default());
         assert!((report.busy_ms - 3.0 * 49.0).abs() < 1e-9);
         assert!((realised_mbps(&meter) - 12.0).abs() < 1e-9);
     }
@@ -262,7 +267,7 @@ mod tests {
             sent(&mut meter, &packet(i * 1_000_000, i), i * 1_000_000);
             lost(&mut meter, &Packet::new(0, 1500, 0, 0));
         }
-        assert_eq!(meter.report(0).busy_ms, 99.0);
+        assert_eq!(meter.report(0, Counts::default()).busy_ms, 99.0);
     }
 
     #[test]
@@ -271,12 +276,12 @@ mod tests {
         for i in 0..1000 {
             sent(&mut meter, &packet(i * 1_000_000, i % 4), i * 1_000_000);
         }
-        assert_eq!(meter.report(0).busy_ms, 0.0);
+        assert_eq!(meter.report(0, Counts::default()).busy_ms, 0.0);
     }
 
     #[test]
     fn a_report_of_nothing_has_no_times() {
-        let report = Meter::default().report(0);
+        let report = Meter::default().report(0, Counts::default());
         assert_eq!(report.transit_min_ms, None);
         assert_eq!(report.lateness_p99_us, None);
     }

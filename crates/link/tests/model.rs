@@ -28,6 +28,7 @@ fn direction() -> impl Strategy<Value = Direction> {
             delay_ms,
             loss,
             queue_ms,
+            ..Direction::default()
         })
 }
 
@@ -36,6 +37,7 @@ fn config(seed: u64, direction: &Direction) -> Config {
         seed,
         up: direction.clone(),
         down: direction.clone(),
+        ..Config::default()
     }
 }
 
@@ -159,8 +161,11 @@ proptest! {
         let at_once = |index| pipeline.take(Packet::new(index, bytes, 0, 0));
         let refused = (0..more).filter_map(at_once).count() as u64;
         let waiting = more - refused;
-        prop_assert!(waiting * packet_ns <= depth_ns + packet_ns);
-        prop_assert!((waiting + 1) * packet_ns > depth_ns);
+        // Without rounding: a packet's time is work / bits_per_s.
+        let work = u128::from(bytes) * 8 * 1_000_000_000;
+        let depth = u128::from(depth_ns) * u128::from(bits_per_s);
+        prop_assert!(u128::from(waiting) * work <= depth + work);
+        prop_assert!(u128::from(waiting + 1) * work > depth);
     }
 
     #[test]
@@ -197,7 +202,7 @@ proptest! {
     fn loss_depends_on_seed_direction_and_index_alone(
         share in 0.0..=1.0, seed: u64, one in traffic(), other in traffic(),
     ) {
-        let link = Direction { rate_mbps: None, delay_ms: 0.0, loss: share, queue_ms: None };
+        let link = Direction { loss: share, ..Direction::default() };
         let slow = Direction { rate_mbps: Some(0.5), delay_ms: 30.0, ..link.clone() };
         let mut fates = Vec::new();
         for (direction, traffic) in [(link, one), (slow, other)] {
@@ -265,7 +270,7 @@ fn loss_at_the_clients_end_comes_behind_the_queue_downstream_and_before_it_upstr
         rate_mbps: Some(12.0),
         delay_ms: 5.0,
         loss: 1.0,
-        queue_ms: None,
+        ..Direction::default()
     };
     let config = config(1, &direction);
     let packet = Packet::new(0, 1500, 0, 0);

@@ -1,9 +1,12 @@
 """A network: what the emulated link is asked to be, per direction."""
 
+from collections.abc import Mapping
+from math import sqrt
 from typing import Literal, Self
 
 from msgspec import Struct, structs
 
+from dragstrip.model.trace import Trace
 from dragstrip.model.units import (
     UnitError,
     parse_duration_ms,
@@ -14,28 +17,245 @@ from dragstrip.model.units import (
 
 ETHERNET_MTU = 1500
 
+Side = Literal["down", "up"]
+Stage = Literal["hosts", "mtu", "queue", "delay", "duplicate", "loss"]
+"""A place in a direction's order: `queue` is queue and rate, `delay` also jitter and reordering."""
+
+STAGES: Mapping[Side, tuple[Stage, ...]] = {
+    "down": ("hosts", "mtu", "queue", "delay", "duplicate", "loss"),
+    "up": ("loss", "duplicate", "mtu", "queue", "delay", "hosts"),
+}
+"""Random loss sits at the client's end, as in wolsing2019 section 3."""
+
+
+def per_direction(two_way_loss: float) -> float:
+    """The loss l of each direction that loses a share p of packets or their answers:
+    (1 - l)^2 = 1 - p (wolsing2019 section 3)."""
+    if not 0 <= two_way_loss <= 1:
+        raise ValueError("two_way_loss is a share between 0 and 1")
+    return 1 - sqrt(1 - two_way_loss)
+
+
+def parse_loss(text: str) -> float:
+    """Loss per direction: ``"1.7%"``, or of both together: ``"3.3% two-way"``."""
+    share, both, _ = text.partition("two-way")
+    return per_direction(parse_share(share)) if both else parse_share(text)
+
+
+class GilbertElliott(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Loss in bursts: a chain of a good and a bad state that takes one step a packet (Gilbert 1960,
+    Elliott 1963)."""
+
+    p: float
+    """Probability that the bad state follows the good one."""
+    r: float
+    """Probability that the good state follows the bad one; a mean burst is 1 / r packets."""
+    loss_good: float = 0.0
+    loss_bad: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require_shares(self, "p", "r", "loss_good", "loss_bad")
+        if not 1e-6 <= self.p + self.r <= 2 - 1e-6:
+            raise ValueError("p and r must add up to more than 0 and less than 2")
+
+    @property
+    def bad_share(self) -> float:
+        """Share of packets that meet the bad state, in the long run."""
+        return self.p / (self.p + self.r)
+
+    @property
+    def loss(self) -> float:
+        """Share of packets lost, in the long run."""
+        return self.bad_share * self.loss_bad + (1 - self.bad_share) * self.loss_good
+
+    @property
+    def inflation(self) -> float:
+        """How much larger the variance of a count of losses is than that of independent ones."""
+        memory = 1 - self.p - self.r
+        spread = self.bad_share * (1 - self.bad_share) * (self.loss_bad - self.loss_good) ** 2
+        alone = self.loss * (1 - self.loss)
+        return 1 + 2 * spread / alone * memory / (1 - memory) if alone else 1.0
+
+
+class Aqm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Active queue management: CoDel (RFC 8289) or FQ-CoDel (RFC 8290)."""
+
+    kind: Literal["codel", "fq_codel"]
+    target_ms: float = 5.0
+    interval_ms: float = 100.0
+    ecn: bool = True
+    """Mark packets whose sender understands ECN instead of dropping them."""
+    flows: int = 1024
+    quantum_bytes: int = 1514
+
+    def __post_init__(self) -> None:
+        if self.target_ms <= 0 or self.interval_ms <= 0:
+            raise ValueError("target_ms and interval_ms must be above zero")
+        if not 1 <= self.flows <= 65_536 or self.quantum_bytes < 1:
+            raise ValueError("flows must lie between 1 and 65536, quantum_bytes be at least 1")
+
+
+class HostPath(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What one host of the origin adds to a direction (cook2017 section III-A shapes single
+    servers)."""
+
+    host: str
+    delay_ms: float = 0.0
+    loss: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require_shares(self, "loss")
+        if self.delay_ms < 0:
+            raise ValueError("delay_ms must not be negative")
+
 
 class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One direction of a link. Stages: see `Network`."""
+    """One direction of a link: docs/reference/network.md. Stages: see `Network`."""
 
     rate_mbps: float | None = None
-    """Bottleneck rate in Mbit/s of IP bytes (layer 3); None leaves the direction unlimited."""
+    """Bottleneck rate in Mbit/s, of bytes as `Network.accounting` counts them; None leaves the
+    direction unlimited."""
     delay_ms: float = 0.0
     """Propagation delay, one way."""
     loss: float = 0.0
     """Probability that a packet is lost at random (Bernoulli), 0..1."""
     queue_ms: float | None = None
-    """Droptail depth as time at the direction's rate; None is an unbounded queue."""
+    """Queue depth as time at the direction's rate; without any depth the queue is unbounded."""
+    queue_bytes: int | None = None
+    """Queue depth in bytes, without the packet on the line."""
+    queue_packets: int | None = None
+    """Queue depth in packets, without the packet on the line."""
+    aqm: Aqm | None = None
+    """None is droptail."""
+    trace: Trace | None = None
+    """Plays this instead of `rate_mbps`. Its time 0 is the first packet at the bottleneck."""
+    trace_offset_ms: float = 0.0
+    """Where in the trace to begin."""
+    jitter_ms: float = 0.0
+    """Delays differ by at most this (uniform) or with this standard deviation (normal)."""
+    jitter_shape: Literal["uniform", "normal"] = "uniform"
+    jitter_reorders: bool = False
+    """Jitter lets packets overtake each other; otherwise one waits for those before it."""
+    gilbert_elliott: GilbertElliott | None = None
+    """Loss in bursts, instead of `loss`."""
+    duplicate: float = 0.0
+    """Share of packets sent twice."""
+    reorder: float = 0.0
+    """Share of packets sent ahead: they skip delay and jitter (netem's `reorder`)."""
+    mtu: int | None = None
+    """Packets of more layer 3 bytes are dropped."""
+    hosts: tuple[HostPath, ...] = ()
+    stages: tuple[Stage, ...] | None = None
+    """Order of the stages; None is the side's own, `STAGES`."""
 
     def __post_init__(self) -> None:
         if self.rate_mbps is not None and self.rate_mbps <= 0:
             raise ValueError("rate_mbps must be above zero, or left out for an unlimited link")
-        if not 0 <= self.loss <= 1:
-            raise ValueError("loss is a share between 0 and 1")
-        if self.delay_ms < 0:
-            raise ValueError("delay_ms must not be negative")
-        if self.queue_ms is not None and self.queue_ms <= 0:
-            raise ValueError("queue_ms must be above zero, or left out for an unbounded queue")
+        _require_shares(self, "loss", "duplicate", "reorder")
+        for name in ("delay_ms", "jitter_ms", "trace_offset_ms"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative")
+        depths = [n for n in ("queue_ms", "queue_bytes", "queue_packets") if getattr(self, n)]
+        for name in ("queue_ms", "queue_bytes", "queue_packets", "mtu"):
+            if (value := getattr(self, name)) is not None and value <= 0:
+                raise ValueError(f"{name} must be above zero, or left out for no limit")
+        for contrary in (
+            depths if len(depths) > 1 else [],
+            ["rate_mbps", "trace"] if self.rate_mbps and self.trace else [],
+            ["loss", "gilbert_elliott"] if self.loss and self.gilbert_elliott else [],
+            ["queue_ms", "aqm with a trace"] if self.queue_ms and self.aqm and self.trace else [],
+        ):
+            if contrary:
+                raise ValueError(f"{' and '.join(contrary)} exclude each other: give one")
+        if self.aqm and not (self.rate_mbps or self.trace):
+            raise ValueError("aqm manages the queue of a rate or trace: give rate_mbps too")
+        if self.reorder and not self.delay_ms:
+            raise ValueError("reorder sends packets ahead of the delay: give delay_ms too")
+        if self.stages is not None:
+            self._check_order(self.stages)
+
+    def _check_order(self, stages: tuple[Stage, ...]) -> None:
+        asked: dict[Stage, object] = {
+            "hosts": self.hosts,
+            "mtu": self.mtu,
+            "queue": self.rate_mbps or self.trace,
+            "delay": self.delay_ms or self.jitter_ms,
+            "duplicate": self.duplicate,
+            "loss": self.mean_loss,
+        }
+        if len(set(stages)) < len(stages):
+            raise ValueError("stages names one twice: each has one place")
+        if missing := [stage for stage, value in asked.items() if value and stage not in stages]:
+            raise ValueError(f"stages lacks {missing[0]!r}, which is asked for: give it a place")
+
+    @property
+    def mean_loss(self) -> float:
+        """Share of packets lost at random in the long run, hosts' own loss left out."""
+        return self.gilbert_elliott.loss if self.gilbert_elliott else self.loss
+
+    @property
+    def least_delay_ms(self) -> float:
+        """No packet takes less."""
+        if self.reorder:
+            return 0.0
+        return max(0.0, self.delay_ms - self._jitter_bound_ms)
+
+    @property
+    def most_delay_ms(self) -> float:
+        """No packet takes more, apart from queue, rate and what it waits for one before it."""
+        return (
+            self.delay_ms + self._jitter_bound_ms + max((p.delay_ms for p in self.hosts), default=0)
+        )
+
+    @property
+    def _jitter_bound_ms(self) -> float:
+        # The link draws normal jitter from 53 random bits: sqrt(2 ln 2^53) deviations at most.
+        return self.jitter_ms * (1.0 if self.jitter_shape == "uniform" else 8.572)
+
+    def least_ms(self, size: float) -> float:
+        """Least time in which the line carries `size` bytes."""
+        if self.trace:
+            return self.trace.least_ms(size)
+        return size * 8 / (self.rate_mbps * 1000) if self.rate_mbps else 0.0
+
+    def describe(self) -> list[str]:
+        """What goes beyond rate, delay, loss and droptail depth by time, in words."""
+        said = []
+        if self.jitter_ms:
+            keeps = "reordering" if self.jitter_reorders else "in order"
+            said.append(f"{self.jitter_shape} jitter {plain(self.jitter_ms)} ms, {keeps}")
+        if chain := self.gilbert_elliott:
+            said.append(
+                f"loss in bursts (Gilbert-Elliott p {plain(chain.p)}, r {plain(chain.r)}, "
+                f"{plain(chain.loss_good * 100)}/{plain(chain.loss_bad * 100)} % good/bad)"
+            )
+        if self.duplicate:
+            said.append(f"{plain(self.duplicate * 100)} % duplicated")
+        if self.reorder:
+            said.append(f"{plain(self.reorder * 100)} % sent ahead")
+        if aqm := self.aqm:
+            flows = f", {aqm.flows} flows, quantum {aqm.quantum_bytes} B"
+            said.append(
+                f"{aqm.kind} target {plain(aqm.target_ms)} ms, interval {plain(aqm.interval_ms)} ms"
+                f"{flows if aqm.kind == 'fq_codel' else ''}, {'ECN' if aqm.ecn else 'no ECN'}"
+            )
+        if self.trace and self.trace_offset_ms:
+            said.append(f"trace from {plain(self.trace_offset_ms)} ms on")
+        if self.mtu:
+            said.append(f"MTU {self.mtu} B")
+        for path in self.hosts:
+            said.append(
+                f"{path.host} {plain(path.delay_ms)} ms further, loses {plain(path.loss * 100)} %"
+            )
+        if self.stages is not None:
+            said.append(f"stages {', '.join(self.stages)}")
+        return said
+
+
+def _require_shares(record: Struct, *names: str) -> None:
+    for name in names:
+        if not 0 <= getattr(record, name) <= 1:
+            raise ValueError(f"{name} is a share between 0 and 1")
 
 
 class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -43,13 +263,25 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     The order of the stages is part of the network. Random loss sits at the client's end, as in
     wolsing2019 section 3: downstream a packet passes queue and rate, then the delay, then loss;
-    upstream it meets loss first, then queue and rate, then the delay.
+    upstream it meets loss first, then queue and rate, then the delay. `Direction.stages` changes
+    that.
     """
 
     name: str
     down: Direction
     up: Direction
     source: str = "given on the command line"
+    accounting: Literal["l3", "l2"] = "l3"
+    """What counts as a packet's length for rate and queue: the IP packet, or with the Ethernet
+    header's 14 bytes (netem)."""
+
+    def direction(self, side: Side) -> Direction:
+        return self.down if side == "down" else self.up
+
+    def stages(self, side: Side) -> tuple[Stage, ...]:
+        """The order in which a packet meets the stages."""
+        own = self.direction(side).stages
+        return STAGES[side] if own is None else own
 
     @property
     def rtt_ms(self) -> float:
@@ -57,33 +289,50 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self.down.delay_ms + self.up.delay_ms
 
     @property
+    def least_rtt_ms(self) -> float:
+        """No round trip is faster, whatever jitter and reordering do."""
+        return self.down.least_delay_ms + self.up.least_delay_ms
+
+    @property
     def two_way_loss(self) -> float:
         """Probability that a packet or its answer is lost."""
-        return 1 - (1 - self.down.loss) * (1 - self.up.loss)
+        return 1 - (1 - self.down.mean_loss) * (1 - self.up.mean_loss)
 
     def describe(self) -> str:
         """Values per direction and, as every output must, the round trip and two-way loss."""
 
         def rate(direction: Direction) -> str:
+            if direction.trace:
+                return direction.trace.describe()
             limit = direction.rate_mbps
             return "unlimited" if limit is None else f"{plain(limit)} Mbit/s"
 
         def queue(direction: Direction) -> str:
+            if direction.queue_bytes:
+                return f"{direction.queue_bytes} B"
+            if direction.queue_packets:
+                return f"{direction.queue_packets} packets"
             return "unbounded" if direction.queue_ms is None else f"{plain(direction.queue_ms)} ms"
 
+        managed = self.down.aqm or self.up.aqm
+        more = [f"{side} {said}" for side in STAGES for said in self.direction(side).describe()]
+        if self.accounting != "l3":
+            more.append(f"bytes are counted at {self.accounting.upper()}")
         return (
             f"down {rate(self.down)}, up {rate(self.up)}; one-way delay "
             f"{plain(self.down.delay_ms)}/{plain(self.up.delay_ms)} ms (round trip "
-            f"{plain(self.rtt_ms)} ms); loss {plain(self.down.loss * 100)}/"
-            f"{plain(self.up.loss * 100)} % (two-way {plain(self.two_way_loss * 100)} %); "
-            f"droptail queue {queue(self.down)}/{queue(self.up)}"
+            f"{plain(self.rtt_ms)} ms); loss {plain(self.down.mean_loss * 100)}/"
+            f"{plain(self.up.mean_loss * 100)} % (two-way {plain(self.two_way_loss * 100)} %); "
+            f"{'' if managed else 'droptail '}queue {queue(self.down)}/{queue(self.up)}"
+            + "".join(f"; {said}" for said in more)
         )
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """``down/up/one-way delay/loss/queue``, like ``10.5mbit/2.8mbit/37ms/0%/200ms``.
 
-        Delay, loss and queue hold for each direction. Raises `UnitError`.
+        Delay, loss and queue hold for each direction; loss may be said of both ways together, like
+        ``3.3% two-way``. Raises `UnitError`.
         """
         parts = text.split("/")
         if len(parts) != 5:
@@ -94,7 +343,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         down, up, delay, loss, queue = parts
         both = Direction(
             delay_ms=parse_duration_ms(delay),
-            loss=parse_share(loss),
+            loss=parse_loss(loss),
             queue_ms=None if queue.strip() == "unbounded" else parse_duration_ms(queue),
         )
         return cls(
@@ -102,6 +351,3 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             down=structs.replace(both, rate_mbps=parse_rate_mbps(down)),
             up=structs.replace(both, rate_mbps=parse_rate_mbps(up)),
         )
-
-
-Side = Literal["down", "up"]

@@ -117,6 +117,14 @@ class Connection(Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
+class HostLoss(Struct, frozen=True, kw_only=True):
+    """What the way of a single host lost."""
+
+    address: str
+    trials: int
+    lost: int
+
+
 class DirectionReport(Struct, frozen=True, kw_only=True):
     """What one direction of the link did during a visit. Bytes are layer 3."""
 
@@ -134,11 +142,28 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     """Packets the kernel dropped before the link could read them."""
     send_failures: int = 0
     """Packets the kernel would not send on."""
+    dropped_aqm: int = 0
+    """By CoDel, at the queue's head."""
+    dropped_mtu: int = 0
+    dropped_host: int = 0
+    """By single hosts' own loss."""
+    loss_trials: int | None = None
+    """Packets that reached the loss stage; None in capsules older than the field."""
+    host_loss: tuple[HostLoss, ...] = ()
+    marked: int = 0
+    """Packets sent on with Congestion Experienced set by the link."""
+    duplicated: int = 0
+    """Copies made: packets_in + duplicated = packets_out + all drops + send_failures + queued."""
+    reordered: int = 0
+    """Packets sent after a later one; copies do not count."""
+    queue_p50_ms: float | None = None
+    """What packets waited for the bottleneck; None if none passed one."""
+    queue_p99_ms: float | None = None
     queue_max_ms: float
     busy_ms: float
     """Time the bottleneck was sending back to back, by actual departures."""
     busy_bytes: int
-    """Layer 3 bytes that left during `busy_ms`."""
+    """Bytes, as the network's accounting counts them, that left during `busy_ms`."""
     transit_min_ms: float | None
     """Least time any packet really spent in the link; None if none passed."""
     lateness_p50_us: float | None
@@ -151,13 +176,27 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
         return self.busy_bytes * 8 / self.busy_ms / 1000 if self.busy_ms > 0 else None
 
     @property
+    def met_loss(self) -> int:
+        """Packets that reached the loss stage; all that came in, as far as an old capsule knows."""
+        return self.packets_in if self.loss_trials is None else self.loss_trials
+
+    @property
     def realised_loss(self) -> float:
-        return self.dropped_loss / self.packets_in if self.packets_in else 0.0
+        """Share lost at random of the packets that reached the loss stage."""
+        return self.dropped_loss / self.met_loss if self.met_loss else 0.0
+
+    @property
+    def dropped(self) -> int:
+        """By whichever stage."""
+        random = self.dropped_loss + self.dropped_host
+        return random + self.dropped_queue + self.dropped_aqm + self.dropped_mtu
 
 
 class LinkReport(Struct, frozen=True, kw_only=True):
     down: DirectionReport
     up: DirectionReport
+    record_missed: int = 0
+    """Packets the record of the link had no room for."""
 
 
 class HostReport(Struct, frozen=True, kw_only=True):

@@ -100,7 +100,7 @@ def _facts(
         side=side,
         asked=asked,
         realised_mbps=_over(median, [r.realised_mbps for r in seen]),
-        packets=sum(r.packets_in for r in seen),
+        packets=sum(r.met_loss for r in seen),
         lost=sum(r.dropped_loss for r in seen),
         dropped=sum(r.dropped_queue for r in seen),
         lateness_p99_us=_over(median, [r.lateness_p99_us for r in seen]),

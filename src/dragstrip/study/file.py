@@ -10,36 +10,30 @@ think_time = true              # optional: answers take as long as the recorded 
 
 [network.slow]                 # optional, any number
 down = { rate_mbps = 1, delay_ms = 50, loss = 0.01, queue_ms = 200 }
-up = { rate_mbps = 0.5, delay_ms = 50, queue_ms = 200 }
+up = { rate_mbps = 0.5, delay_ms = 50, queue_ms = 200 }   # all fields: docs/reference/network.md
 
 [client]                       # optional, see dragstrip.model.study.Client
 timeout_s = 60
 """
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.pages.live import live_page
 from dragstrip.pages.resolve import expand, resolve
+from dragstrip.study.networks import placed, read_network
 from dragstrip.study.presets import find_network, find_stack
 
 _Names = Annotated[list[str], Meta(min_length=1)]
 MAX_SEED = 2**48
-
-
-class _Network(Struct, forbid_unknown_fields=True):
-    down: Direction
-    up: Direction
-    source: str = "given in the study file"
 
 
 class _File(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -49,7 +43,7 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     runs: Annotated[int, Meta(ge=1)]
     name: str = ""
     seed: Annotated[int, Meta(ge=0, lt=MAX_SEED)] = 0
-    network: dict[str, _Network] = {}
+    network: dict[str, dict[str, Any]] = {}
     client: Client = Client()
     think_time: bool = False
 
@@ -61,13 +55,10 @@ def read_study(path: Path, cache: Path) -> Study:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {_placed(str(error))}") from None
+        raise InputError(f"{path}: {placed(str(error))}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not TOML: {error}") from None
-    own = {
-        name: Network(name=name, down=n.down, up=n.up, source=n.source)
-        for name, n in file.network.items()
-    }
+    own = {name: _own(path, name, table) for name, table in file.network.items()}
     try:
         return make_study(
             name=file.name or path.stem,
@@ -121,6 +112,11 @@ def make_study(
     ):
         if twice := {n for n in names if names.count(n) > 1}:
             raise InputError(f"{what} {min(twice)!r} is given twice")
+    hosts = {host for page in resolved for host in page.hosts}
+    for network in networks:
+        for host in (p.host for p in (*network.down.hosts, *network.up.hosts)):
+            if host not in hosts:
+                raise InputError(f"network {network.name!r} names {host}, which no page here has")
     return Study(
         name=name,
         pages=tuple(resolved),
@@ -134,13 +130,14 @@ def make_study(
     )
 
 
+def _own(study: Path, name: str, table: dict[str, Any]) -> Network:
+    try:
+        return read_network(name, {"source": "given in the study file"} | table, study.parent)
+    except InputError as error:
+        raise InputError(f"{study}: network.{name}.{error}") from None
+
+
 def _beside(study: Path, page: str) -> str:
     """A page's path is relative to the study file; other forms stay."""
     beside = study.parent / page
     return str(beside) if beside.exists() else page
-
-
-def _placed(message: str) -> str:
-    """msgspec says ``... - at `$.runs```; put the place first."""
-    found = re.fullmatch(r"(.*) - at `\$\.?(.*)`", message)
-    return f"{found[2]}: {found[1]}" if found else message

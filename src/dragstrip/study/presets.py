@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,12 +12,13 @@ import msgspec
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
+from dragstrip.study.networks import read_network
 
 
 @cache
 def networks() -> Mapping[str, Network]:
     """Name to network, from networks.toml."""
-    return {k: msgspec.convert({"name": k, **v}, Network) for k, v in _table("networks").items()}
+    return {k: read_network(k, v, Path()) for k, v in _table("networks").items()}
 
 
 @cache

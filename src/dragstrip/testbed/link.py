@@ -1,14 +1,16 @@
 """The emulated link as a running process. The protocol is docs/reference/processes.md."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from dragstrip.model.network import Network
+from dragstrip.model.network import Direction, Network
 from dragstrip.model.visit import LinkReport
+from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import Namespaces
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
@@ -17,18 +19,25 @@ from dragstrip.testbed.programs import program
 class Link:
     """Made by `emulated_link`."""
 
-    def __init__(self, process: JsonProcess) -> None:
+    def __init__(self, process: JsonProcess, addresses: Mapping[str, str]) -> None:
         self._process = process
+        self._addresses = addresses
         self.realtime: bool = bool(process.greeting.get("realtime", False))
 
-    def configure(self, network: Network, seed: int) -> None:
-        """Become `network` with this random stream; forgets packets and counters."""
+    def configure(self, network: Network, seed: int, record: Path | None = None) -> None:
+        """Become `network` with this random stream; forgets packets and counters.
+
+        What becomes of every packet is written to `record` (``.csv`` or ``.pcapng``), which is
+        complete after the next `configure` or `passthrough`. Raises `TestbedError`.
+        """
         self._process.ask(
             "configure",
             dict[str, Any],
             seed=seed,
-            up=msgspec.to_builtins(network.up),
-            down=msgspec.to_builtins(network.down),
+            up=_wired(network.up, self._addresses),
+            down=_wired(network.down, self._addresses),
+            accounting=network.accounting,
+            record=None if record is None else str(record),
         )
 
     def passthrough(self) -> None:
@@ -40,12 +49,28 @@ class Link:
         return self._process.ask("stats", LinkReport)
 
 
+def _wired(direction: Direction, addresses: Mapping[str, str]) -> dict[str, Any]:
+    """As the link takes it: hosts by address."""
+    fields: dict[str, Any] = msgspec.to_builtins(direction)
+    try:
+        fields["hosts"] = [
+            {"address": addresses[p.host], "delay_ms": p.delay_ms, "loss": p.loss}
+            for p in direction.hosts
+        ]
+    except KeyError as error:
+        raise TestbedError(f"the network names {error.args[0]}, which no page here has") from None
+    return fields
+
+
 @contextlib.contextmanager
-def emulated_link(spaces: Namespaces, errors: Path) -> Iterator[Link]:
+def emulated_link(
+    spaces: Namespaces, errors: Path, addresses: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Link]:
     """Run the link between the `client` and `origin` interfaces of the link namespace.
 
-    What it says on stderr goes to the file `errors`.
+    What it says on stderr goes to the file `errors`. `addresses` are those of the hosts a network
+    may name.
     """
     argv = [program("dragstrip-link"), "--client", "client", "--origin", "origin"]
     with json_process("dragstrip-link", spaces.command("link", *argv), errors) as process:
-        yield Link(process)
+        yield Link(process, addresses)

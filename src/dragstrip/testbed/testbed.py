@@ -39,7 +39,8 @@ def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
     addresses = host_addresses(hosts)
     with workspace() as folder, namespaces() as spaces:
         wire_up(spaces, addresses, congestion="cubic", initial_window=10)
-        with emulated_link(spaces, folder / "link.err") as link, origin(spaces, folder) as server:
+        errors = folder / "link.err"
+        with emulated_link(spaces, errors, addresses) as link, origin(spaces, folder) as server:
             yield Testbed(
                 spaces=spaces, workspace=folder, addresses=addresses, link=link, origin=server
             )

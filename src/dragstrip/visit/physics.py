@@ -18,12 +18,11 @@ def floor_ms(visit: Visit, network: Network, protocol: Protocol) -> float:
     Counts only bytes of requests that ended before the load event, as the browser received them,
     without transport overhead, so it is a true lower bound.
     """
-    rtts = (CONNECT_RTTS[protocol] + 1) * network.rtt_ms
-    rate = network.down.rate_mbps
+    rtts = (CONNECT_RTTS[protocol] + 1) * network.least_rtt_ms
     load_ms = visit.plt_ms or 0
     done = [r for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms]
     wire_bytes = sum(r.wire_bytes for r in done)
-    return rtts + (wire_bytes * 8 / (rate * 1000) if rate else 0.0)
+    return rtts + network.down.least_ms(wire_bytes)
 
 
 def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
@@ -33,7 +32,7 @@ def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -
     browser reports only the part its request waited for.
     """
     slack = limits.clock_slack_ms
-    first_byte = (CONNECT_RTTS[stack.protocol] + 1) * network.rtt_ms
+    first_byte = (CONNECT_RTTS[stack.protocol] + 1) * network.least_rtt_ms
     for name, got, least, why in (
         ("page load time", visit.plt_ms, floor_ms(visit, network, stack.protocol), "bytes, rate"),
         ("time to first byte", visit.ttfb_ms, first_byte, "handshakes"),
@@ -47,10 +46,10 @@ def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -
         sent, first = request.send_start_ms, request.response_start_ms
         if sent is None or first is None or request.from_cache or not request.protocol:
             continue
-        if first - sent < network.rtt_ms - slack:
+        if first - sent < network.least_rtt_ms - slack:
             yield Reason(
                 "impossible",
                 f"{request.url} was answered {first - sent:.1f} ms after it was sent; the round "
-                f"trip is {network.rtt_ms:.1f} ms",
+                f"trip takes {network.least_rtt_ms:.1f} ms",
             )
             return

@@ -1,50 +1,88 @@
-//! A droptail queue in front of a line of fixed rate.
+//! A droptail queue in front of a line.
 
 use std::collections::VecDeque;
 
+use super::line::Line;
 use super::{DropCause, Packet, Stage};
 
-/// Serialises packets at a rate, layer 3 bytes, first in first out.
+/// How much a queue holds. The packet the line is carrying is not in the queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Depth {
+    Unbounded,
+    /// Nobody waits longer than so many ns for his first byte to go.
+    Time(u64),
+    Bytes(u64),
+    Packets(u64),
+}
+
+/// Serialises packets, first in first out.
 ///
-/// A packet is dropped if it would wait longer than the queue is deep. So the queue never holds
-/// more than its depth and the packet at its end.
+/// By time, a packet is dropped if it would wait longer than the queue is deep: the queue holds
+/// its depth and the packet at its end. By bytes or packets, one that does not fit is dropped.
 pub struct Bottleneck {
-    bits_per_s: u64,
-    depth_ns: Option<u64>,
-    /// The line is free from `free_ns` + `remainder` / `bits_per_s` ns: exact, nothing drifts.
-    free_ns: u64,
-    remainder: u64,
+    line: Line,
+    depth: Depth,
+    /// Added to a packet's layer 3 length.
+    overhead: u32,
     waiting: VecDeque<Packet>,
+    /// When each packet in the queue leaves it for the line, and its bytes; kept for the depths
+    /// that need it.
+    queued: VecDeque<(u64, u64)>,
+    queued_bytes: u64,
 }
 
 impl Bottleneck {
-    /// `bits_per_s` is at least 1; without `depth_ns` the queue is unbounded.
+    /// A line of `bits_per_s`, at least 1; without `depth_ns` the queue is unbounded.
     pub fn new(bits_per_s: u64, depth_ns: Option<u64>) -> Self {
+        let depth = depth_ns.map_or(Depth::Unbounded, Depth::Time);
+        Self::with(Line::fixed(bits_per_s), depth, 0)
+    }
+
+    /// `overhead` bytes are counted with every packet.
+    pub fn with(line: Line, depth: Depth, overhead: u32) -> Self {
         Self {
-            bits_per_s,
-            depth_ns,
-            free_ns: 0,
-            remainder: 0,
+            line,
+            depth,
+            overhead,
             waiting: VecDeque::new(),
+            queued: VecDeque::new(),
+            queued_bytes: 0,
         }
+    }
+
+    fn full(&mut self, at_ns: u64, wait_ns: u64, bytes: u64) -> bool {
+        while let Some(&(start_ns, gone)) = self.queued.front() {
+            if start_ns > at_ns {
+                break;
+            }
+            self.queued.pop_front();
+            self.queued_bytes -= gone;
+        }
+        wait_ns > 0
+            && match self.depth {
+                Depth::Unbounded => false,
+                Depth::Time(depth_ns) => wait_ns > depth_ns,
+                Depth::Bytes(most) => self.queued_bytes + bytes > most,
+                Depth::Packets(most) => self.queued.len() as u64 >= most,
+            }
     }
 }
 
 impl Stage for Bottleneck {
     fn take(&mut self, mut packet: Packet) -> Option<Packet> {
-        let wait_ns = self.free_ns.saturating_sub(packet.at_ns);
-        if self.depth_ns.is_some_and(|depth_ns| wait_ns > depth_ns) {
+        packet.line_bytes = packet.bytes + self.overhead;
+        let bytes = u64::from(packet.line_bytes);
+        let start_ns = self.line.start_ns(packet.at_ns);
+        let wait_ns = start_ns - packet.at_ns;
+        if self.full(packet.at_ns, wait_ns, bytes) {
             packet.dropped = Some(DropCause::Queue);
             return Some(packet);
         }
-        if packet.at_ns > self.free_ns {
-            self.free_ns = packet.at_ns;
-            self.remainder = 0;
+        if wait_ns > 0 && matches!(self.depth, Depth::Bytes(_) | Depth::Packets(_)) {
+            self.queued.push_back((start_ns, bytes));
+            self.queued_bytes += bytes;
         }
-        let work = u64::from(packet.bytes) * 8 * 1_000_000_000 + self.remainder;
-        self.free_ns += work / self.bits_per_s;
-        self.remainder = work % self.bits_per_s;
-        packet.at_ns = self.free_ns + u64::from(self.remainder > 0); // never a fraction early
+        packet.at_ns = self.line.carry(packet.at_ns, packet.line_bytes);
         packet.waited_ns = Some(wait_ns);
         self.waiting.push_back(packet);
         None

@@ -4,22 +4,74 @@
 //! time from stage to stage, so how late anybody asks changes nothing about when it was due.
 
 mod bottleneck;
+mod codel;
 mod delay;
+mod draw;
+mod duplicate;
+mod flying;
+mod fq_codel;
+mod gilbert;
+mod hosts;
+mod line;
 mod loss;
+mod managed;
+mod mtu;
+mod opportunities;
 
 use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::net::IpAddr;
 
-pub use bottleneck::Bottleneck;
-pub use delay::Delay;
+use serde::Serialize;
+
+use crate::header::Header;
+
+pub use bottleneck::{Bottleneck, Depth};
+pub use codel::{Codel, Parameters};
+pub use delay::{Delay, Jitter, Reorder, Spread};
+pub use draw::mix;
+pub use duplicate::Duplicate;
+pub use fq_codel::FqCodel;
+pub use gilbert::{Chain, GilbertElliott};
+pub use hosts::{HostPath, Hosts};
+pub use line::{Line, Step};
 pub use loss::Loss;
+pub use managed::{Discipline, Managed};
+pub use mtu::Mtu;
+pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
 
 /// Why a packet never leaves the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DropCause {
     /// Random loss.
     Loss,
+    /// Random loss on the way of a single host.
+    HostLoss,
     /// The queue in front of the bottleneck was full.
     Queue,
+    /// Active queue management: CoDel.
+    Aqm,
+    /// Longer than the link carries.
+    Mtu,
+}
+
+/// What the stages alone can count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Packets that reached the loss stage, whatever became of them.
+    pub loss_trials: u64,
+    /// Copies made.
+    pub duplicated: u64,
+    pub host_loss: Vec<HostCount>,
+}
+
+/// One host's packets and how many of them its own way lost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostCount {
+    pub address: IpAddr,
+    pub trials: u64,
+    pub lost: u64,
 }
 
 /// What the model knows of a packet; its bytes stay with the owner, under `slot`.
@@ -29,6 +81,8 @@ pub struct Packet {
     pub index: u64,
     /// Layer 3 length.
     pub bytes: u32,
+    /// What the bottleneck counts it for, once it has met one.
+    pub line_bytes: u32,
     /// The owner's name for the packet's bytes.
     pub slot: u32,
     /// When it reached the link.
@@ -38,6 +92,13 @@ pub struct Packet {
     /// How long it waited for the bottleneck, once it has passed one.
     pub waited_ns: Option<u64>,
     pub dropped: Option<DropCause>,
+    /// To be marked Congestion Experienced when it is sent.
+    pub marked: bool,
+    /// One of two packets that share an index and a slot.
+    pub twin: bool,
+    /// The second of the two.
+    pub copy: bool,
+    pub header: Header,
 }
 
 impl Packet {
@@ -48,8 +109,13 @@ impl Packet {
             slot,
             arrival_ns,
             at_ns: arrival_ns,
+            line_bytes: bytes,
             waited_ns: None,
             dropped: None,
+            marked: false,
+            twin: false,
+            copy: false,
+            header: Header::default(),
         }
     }
 }
@@ -65,7 +131,8 @@ pub trait Stage: Send {
         None
     }
 
-    /// The packet `next_ns` speaks of, with its `at_ns` set to that time.
+    /// The packet `next_ns` speaks of, with its `at_ns` set to that time; or none, if what
+    /// happened at that time let none go.
     fn release(&mut self) -> Option<Packet> {
         None
     }
@@ -74,39 +141,46 @@ pub trait Stage: Send {
     fn least_ns(&self) -> u64 {
         0
     }
+
+    /// Adds what this stage counted.
+    fn count(&self, _counts: &mut Counts) {}
 }
 
 /// The stages of one direction, in order. Without stages every packet passes at once.
 #[derive(Default)]
 pub struct Pipeline {
     stages: Vec<Box<dyn Stage>>,
+    /// Left the link before the arrival taken last, and not handed out yet.
+    left: VecDeque<Packet>,
 }
 
 impl Pipeline {
     pub fn new(stages: Vec<Box<dyn Stage>>) -> Self {
-        Self { stages }
+        let left = VecDeque::new();
+        Self { stages, left }
     }
 
-    /// Takes a packet; returns one that leaves the link at once, dropped or not.
+    /// Takes a packet, after all that happens inside until its arrival; so what a stage decides
+    /// does not depend on when anybody asked. Returns a packet that left the link by then, dropped
+    /// or not; `release` gives the others.
     pub fn take(&mut self, packet: Packet) -> Option<Packet> {
-        self.enter(0, packet)
+        while let Some(left) = self.step(packet.arrival_ns) {
+            self.left.push_back(left);
+        }
+        let passed = self.enter(0, packet);
+        if self.left.is_empty() {
+            return passed;
+        }
+        self.left.extend(passed);
+        self.left.pop_front()
     }
 
     /// The next packet that leaves the link by `now_ns`, dropped or not, in order of time.
     pub fn release(&mut self, now_ns: u64) -> Option<Packet> {
-        loop {
-            let (stage, due_ns) = self.next_stage()?;
-            if due_ns > now_ns {
-                return None;
-            }
-            let packet = self.stages[stage].release()?;
-            let left = match packet.dropped {
-                Some(_) => Some(packet),
-                None => self.enter(stage + 1, packet),
-            };
-            if left.is_some() {
-                return left;
-            }
+        match self.left.front() {
+            Some(packet) if packet.at_ns > now_ns => None,
+            Some(_) => self.left.pop_front(),
+            None => self.step(now_ns),
         }
     }
 
@@ -114,6 +188,9 @@ impl Pipeline {
     ///
     /// Moves between stages need no waking: what lies behind a stage is counted at its least.
     pub fn next_ns(&self) -> Option<u64> {
+        if let Some(packet) = self.left.front() {
+            return Some(packet.at_ns);
+        }
         let mut behind_ns = 0;
         let mut next_ns: Option<u64> = None;
         for stage in self.stages.iter().rev() {
@@ -127,6 +204,34 @@ impl Pipeline {
     /// The least time any packet spends in the link.
     pub fn least_ns(&self) -> u64 {
         self.stages.iter().map(|stage| stage.least_ns()).sum()
+    }
+
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for stage in &self.stages {
+            stage.count(&mut counts);
+        }
+        counts
+    }
+
+    /// Lets happen what happens by `now_ns`, until a packet leaves.
+    fn step(&mut self, now_ns: u64) -> Option<Packet> {
+        loop {
+            let (stage, due_ns) = self.next_stage()?;
+            if due_ns > now_ns {
+                return None;
+            }
+            let Some(packet) = self.stages[stage].release() else {
+                continue;
+            };
+            let left = match packet.dropped {
+                Some(_) => Some(packet),
+                None => self.enter(stage + 1, packet),
+            };
+            if left.is_some() {
+                return left;
+            }
+        }
     }
 
     fn next_stage(&self) -> Option<(usize, u64)> {

@@ -1,0 +1,195 @@
+//! What the model must know of an IP packet's headers, and the mark it may leave there.
+
+use std::net::IpAddr;
+
+use crate::model::mix;
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// RFC 3168 section 5: the lower two bits of the former type of service or traffic class.
+const ECN: u8 = 0b11;
+const NOT_ECT: u8 = 0b00;
+
+/// Addresses and flow as hashes: the model only asks whether two are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    pub source: u64,
+    pub destination: u64,
+    /// The 5-tuple of RFC 8290 section 3.1; without ports for what is neither TCP nor UDP and for
+    /// fragments, whose later parts have none.
+    pub flow: u64,
+    /// The sender understands ECN (RFC 3168 section 5): ECT(0), ECT(1) or CE.
+    pub ect: bool,
+}
+
+impl Header {
+    /// Reads an IPv4 or IPv6 packet; what is neither, or too short, is all zero.
+    pub fn of(ip: &[u8]) -> Self {
+        Self::read(ip).unwrap_or_default()
+    }
+
+    fn read(ip: &[u8]) -> Option<Self> {
+        let (source, destination, protocol, ecn, payload) = match ip.first()? >> 4 {
+            4 => {
+                let start = usize::from(ip[0] & 0xf) * 4;
+                let whole = u16::from_be_bytes([*ip.get(6)?, *ip.get(7)?]) & 0x3fff == 0;
+                let payload = ip.get(start..).filter(|_| whole);
+                (
+                    ip.get(12..16)?,
+                    ip.get(16..20)?,
+                    ip[9],
+                    ip[1] & ECN,
+                    payload,
+                )
+            }
+            6 => {
+                let payload = ip.get(40..);
+                (
+                    ip.get(8..24)?,
+                    ip.get(24..40)?,
+                    ip[6],
+                    ip[1] >> 4 & ECN,
+                    payload,
+                )
+            }
+            _ => return None,
+        };
+        let has_ports = matches!(protocol, TCP | UDP);
+        let ports = payload
+            .and_then(|bytes| bytes.get(..4))
+            .filter(|_| has_ports);
+        let (source, destination) = (hash(source), hash(destination));
+        let ports = ports.map_or(0, |p| {
+            u64::from(u32::from_be_bytes([p[0], p[1], p[2], p[3]]))
+        });
+        let ends = mix(source).wrapping_add(destination);
+        Some(Self {
+            source,
+            destination,
+            flow: mix(ends ^ ports << 8 ^ u64::from(protocol)),
+            ect: ecn != NOT_ECT,
+        })
+    }
+}
+
+/// The value that stands for an address in a [`Header`].
+pub fn key(address: IpAddr) -> u64 {
+    match address {
+        IpAddr::V4(address) => hash(&address.octets()),
+        IpAddr::V6(address) => hash(&address.octets()),
+    }
+}
+
+/// Sets Congestion Experienced in an IP packet (RFC 3168 section 5).
+pub fn mark(ip: &mut [u8]) {
+    match ip.first().map(|byte| byte >> 4) {
+        Some(4) if ip.len() >= 20 => {
+            let before = u16::from_be_bytes([ip[0], ip[1]]);
+            ip[1] |= ECN;
+            let after = u16::from_be_bytes([ip[0], ip[1]]);
+            let checksum = u16::from_be_bytes([ip[10], ip[11]]);
+            ip[10..12].copy_from_slice(&updated(checksum, before, after).to_be_bytes());
+        }
+        Some(6) if ip.len() >= 40 => ip[1] |= ECN << 4,
+        _ => (),
+    }
+}
+
+/// RFC 1624 section 3, equation 3: HC' = ~(~HC + ~m + m').
+fn updated(checksum: u16, before: u16, after: u16) -> u16 {
+    let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+    let folded = (sum & 0xffff) + (sum >> 16);
+    !((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    let word = |part: &[u8]| part.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+    let start = bytes.len() as u64; // tells ::a.b.c.d from a.b.c.d
+    bytes.chunks(8).fold(
+        start,
+        |sum, part| mix(sum ^ mix(word(part).wrapping_add(1))),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A UDP packet from 10.64.1.1:443 to 10.64.0.1:4000.
+    fn v4(ecn: u8) -> Vec<u8> {
+        let mut ip = vec![0x45, ecn, 0, 28, 0, 0, 0x40, 0, 64, 17, 0, 0];
+        ip.extend([10, 64, 1, 1, 10, 64, 0, 1, 1, 187, 15, 160, 0, 8, 0, 0]);
+        let checksum = !sum(&ip[..20]);
+        ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+        ip
+    }
+
+    fn v6(ecn: u8) -> Vec<u8> {
+        let mut ip = vec![0x60, ecn << 4, 0, 0, 0, 8, 17, 64];
+        ip.extend([[0xfd; 16], [0xfe; 16]].concat());
+        ip.extend([1, 187, 15, 160, 0, 8, 0, 0]);
+        ip
+    }
+
+    /// RFC 1071: 0xffff over a header with a correct checksum.
+    fn sum(header: &[u8]) -> u16 {
+        let words = header
+            .chunks(2)
+            .map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
+        let sum = words.sum::<u32>();
+        let folded = (sum & 0xffff) + (sum >> 16);
+        ((folded & 0xffff) + (folded >> 16)) as u16
+    }
+
+    #[test]
+    fn a_mark_is_congestion_experienced_under_a_correct_checksum() {
+        for ecn in 0..4 {
+            let mut ip = v4(ecn);
+            mark(&mut ip);
+            assert_eq!((ip[1], sum(&ip[..20])), (3, 0xffff));
+            assert_eq!(ip[20..], v4(ecn)[20..]);
+            let mut ip = v6(ecn);
+            mark(&mut ip);
+            assert_eq!(ip, v6(3));
+        }
+    }
+
+    #[test]
+    fn who_understands_ecn_is_seen() {
+        for ip in [v4, v6] {
+            assert!(!Header::of(&ip(0)).ect);
+            assert!((1..4).all(|ecn| Header::of(&ip(ecn)).ect));
+        }
+    }
+
+    #[test]
+    fn flows_differ_in_address_port_and_protocol_alone() {
+        let first = Header::of(&v4(0));
+        assert_eq!(first.source, key("10.64.1.1".parse().unwrap()));
+        assert_eq!(first.destination, key("10.64.0.1".parse().unwrap()));
+        for place in [9, 12, 16, 20, 22] {
+            let mut ip = v4(0);
+            ip[place] ^= 23; // 17 ^ 23 is 6: TCP
+            assert_ne!(Header::of(&ip).flow, first.flow, "byte {place}");
+        }
+        assert_eq!(Header::of(&v4(1)).flow, first.flow);
+        assert_eq!(Header::of(&[&v4(0)[..], b"more"].concat()).flow, first.flow);
+    }
+
+    #[test]
+    fn fragments_of_a_packet_are_one_flow() {
+        let [mut first, mut later] = [v4(0), v4(0)];
+        first[6] = 0x20;
+        later[7] = 0xb9;
+        later[20..24].fill(7);
+        assert_eq!(Header::of(&first).flow, Header::of(&later).flow);
+    }
+
+    #[test]
+    fn what_is_no_ip_packet_does_no_harm() {
+        for bytes in [&[][..], &[0x45], &[0x60; 39], &[0xff; 60]] {
+            assert_eq!(Header::of(bytes), Header::default());
+            mark(&mut bytes.to_vec());
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! CoDel: RFC 8289.
+
+use std::collections::VecDeque;
+
+use super::{DropCause, Packet};
+
+/// RFC 8289 section 4.2 and 4.3 advise a target of 5 ms and an interval of 100 ms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    pub target_ns: u64,
+    pub interval_ns: u64,
+    /// Mark packets whose sender understands ECN instead of dropping them.
+    pub ecn: bool,
+}
+
+/// Section 5.2: with at most one full packet queued there is nothing to control.
+const MAX_PACKET: u64 = 1514;
+
+/// A queue that drops at its head when even the shortest wait of an interval was too long.
+///
+/// A packet's `at_ns` is when it was put in. Names are those of the annotated pseudocode in
+/// section 5.
+pub struct Codel {
+    parameters: Parameters,
+    packets: VecDeque<Packet>,
+    bytes: u64,
+    first_above_ns: Option<u64>,
+    drop_next_ns: u64,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+}
+
+impl Codel {
+    pub fn new(parameters: Parameters) -> Self {
+        Self {
+            parameters,
+            packets: VecDeque::new(),
+            bytes: 0,
+            first_above_ns: None,
+            drop_next_ns: 0,
+            count: 0,
+            last_count: 0,
+            dropping: false,
+        }
+    }
+
+    pub fn packets(&self) -> usize {
+        self.packets.len()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn put(&mut self, packet: Packet) {
+        self.bytes += u64::from(packet.line_bytes);
+        self.packets.push_back(packet);
+    }
+
+    /// Takes the head out, whatever its wait.
+    pub fn pop(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.line_bytes);
+        Some(packet)
+    }
+
+    /// The packet that goes at `now_ns` (section 5.5); what is dropped on the way goes to `gone`.
+    ///
+    /// RFC 8289 leaves ECN open; RFC 8290 section 5.2.6 marks instead of dropping. A marked packet
+    /// counts as a drop in the control law and is the one that goes.
+    pub fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
+        let (mut packet, mut ok_to_drop) = self.next(now_ns);
+        if self.dropping {
+            self.dropping = ok_to_drop;
+            while self.dropping && now_ns >= self.drop_next_ns {
+                self.count += 1;
+                if self.marks(&mut packet) {
+                    self.drop_next_ns = self.control_law(self.drop_next_ns);
+                    break;
+                }
+                drop_head(packet, now_ns, gone);
+                (packet, ok_to_drop) = self.next(now_ns);
+                self.dropping = ok_to_drop;
+                if ok_to_drop {
+                    self.drop_next_ns = self.control_law(self.drop_next_ns);
+                }
+            }
+        } else if ok_to_drop {
+            if !self.marks(&mut packet) {
+                drop_head(packet, now_ns, gone);
+                (packet, _) = self.next(now_ns);
+            }
+            self.dropping = true;
+            // Section 5.5: if dropping ended only lately, it goes on where its rate had got to.
+            let delta = self.count - self.last_count;
+            let lately =
+                now_ns.saturating_sub(self.drop_next_ns) < 16 * self.parameters.interval_ns;
+            self.count = if delta > 1 && lately { delta } else { 1 };
+            self.drop_next_ns = self.control_law(now_ns);
+            self.last_count = self.count;
+        }
+        packet
+    }
+
+    /// Section 5.6, `dodequeue`: the head, and whether it waited too long for an interval.
+    fn next(&mut self, now_ns: u64) -> (Option<Packet>, bool) {
+        let Some(packet) = self.pop() else {
+            self.first_above_ns = None;
+            return (None, false);
+        };
+        let sojourn_ns = now_ns.saturating_sub(packet.at_ns);
+        let mut ok_to_drop = false;
+        if sojourn_ns < self.parameters.target_ns || self.bytes <= MAX_PACKET {
+            self.first_above_ns = None;
+        } else {
+            match self.first_above_ns {
+                None => self.first_above_ns = Some(now_ns + self.parameters.interval_ns),
+                Some(first_above_ns) => ok_to_drop = now_ns >= first_above_ns,
+            }
+        }
+        (Some(packet), ok_to_drop)
+    }
+
+    fn control_law(&self, from_ns: u64) -> u64 {
+        let interval_ns = self.parameters.interval_ns as f64;
+        from_ns + (interval_ns / f64::from(self.count).sqrt()).round() as u64
+    }
+
+    fn marks(&self, packet: &mut Option<Packet>) -> bool {
+        let marked = packet
+            .as_mut()
+            .filter(|p| self.parameters.ecn && p.header.ect);
+        marked.is_some_and(|packet| {
+            packet.marked = true;
+            true
+        })
+    }
+}
+
+fn drop_head(packet: Option<Packet>, now_ns: u64, gone: &mut VecDeque<Packet>) {
+    gone.extend(packet.map(|packet| Packet {
+        at_ns: now_ns,
+        waited_ns: None,
+        dropped: Some(DropCause::Aqm),
+        ..packet
+    }));
+}

@@ -1,0 +1,65 @@
+//! Random numbers as pure functions of (seed, direction, effect, packet).
+
+use super::Packet;
+
+/// Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014, figure 16
+/// (SplitMix64): draw n is a function of the state and n, so it can be had without those before.
+const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Copies draw from a half of the stream that no packet's index reaches.
+const COPY: u64 = 1 << 63;
+
+/// Each effect has a stream of its own: to switch one on leaves the others' luck as it was.
+/// The numbers are part of what a seed means and never change.
+#[derive(Clone, Copy)]
+pub enum Effect {
+    Loss = 0,
+    Chain = 1,
+    ChainLoss = 2,
+    Jitter = 3,
+    JitterAngle = 4,
+    Reorder = 5,
+    Duplicate = 6,
+    HostLoss = 7,
+}
+
+/// One stream: draw n does not depend on whether any other was ever made.
+#[derive(Clone, Copy)]
+pub struct Draws {
+    stream: u64,
+}
+
+impl Draws {
+    /// `direction` tells the streams of up (1) and down (2) apart.
+    pub fn new(seed: u64, direction: u64, effect: Effect) -> Self {
+        let base = mix(mix(seed) ^ direction.wrapping_mul(GOLDEN_GAMMA));
+        let stream = match effect {
+            Effect::Loss => base,
+            other => mix(base ^ (other as u64).wrapping_mul(GOLDEN_GAMMA)),
+        };
+        Self { stream }
+    }
+
+    /// Draw `index`, in [0, 1).
+    pub fn at(&self, index: u64) -> f64 {
+        let step = GOLDEN_GAMMA.wrapping_mul(index.wrapping_add(1));
+        unit(mix(self.stream.wrapping_add(step)))
+    }
+
+    /// The packet's own draw; a copy's is another than its original's.
+    pub fn of(&self, packet: &Packet) -> f64 {
+        self.at(packet.index | if packet.copy { COPY } else { 0 })
+    }
+}
+
+/// The finaliser of the same paper (variant 13 of David Stafford).
+pub fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The upper 53 bits as a number in [0, 1), exact in an f64.
+fn unit(draw: u64) -> f64 {
+    (draw >> 11) as f64 / (1u64 << 53) as f64
+}

@@ -1,0 +1,117 @@
+//! FQ-CoDel: RFC 8290.
+
+use std::collections::VecDeque;
+
+use super::codel::{Codel, Parameters};
+use super::{DropCause, Packet, mix};
+
+/// Section 4.1: at most so many packets are dropped at once when the limit is reached.
+const MOST_DROPPED: usize = 64;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Listed {
+    No,
+    New,
+    Old,
+}
+
+struct Flow {
+    queue: Codel,
+    credits: i64,
+    listed: Listed,
+}
+
+/// A CoDel queue for each flow, by hash, served in turns of `quantum` bytes, new flows first.
+pub struct FqCodel {
+    flows: Vec<Flow>,
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+    quantum: i64,
+    /// Section 4.1.1: perturbs the hash; here from the seed, so that a run can be repeated.
+    salt: u64,
+}
+
+impl FqCodel {
+    /// `flows` and `quantum` (bytes) are at least 1.
+    pub fn new(parameters: Parameters, flows: usize, quantum: u32, seed: u64) -> Self {
+        let flow = || Flow {
+            queue: Codel::new(parameters),
+            credits: 0,
+            listed: Listed::No,
+        };
+        Self {
+            flows: (0..flows).map(|_| flow()).collect(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            quantum: i64::from(quantum),
+            salt: mix(seed),
+        }
+    }
+
+    /// Section 4.1: a flow that is on neither list comes to the end of the new ones.
+    pub fn put(&mut self, packet: Packet) {
+        let place = (mix(packet.header.flow ^ self.salt) % self.flows.len() as u64) as usize;
+        let flow = &mut self.flows[place];
+        flow.queue.put(packet);
+        if flow.listed == Listed::No {
+            flow.listed = Listed::New;
+            flow.credits = self.quantum;
+            self.new.push_back(place);
+        }
+    }
+
+    /// The packet that goes at `now_ns` (section 4.2); what is dropped goes to `gone`.
+    pub fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
+        loop {
+            let place = *self.new.front().or(self.old.front())?;
+            let flow = &mut self.flows[place];
+            if flow.credits <= 0 {
+                flow.credits += self.quantum;
+                self.requeue(place);
+                continue;
+            }
+            let Some(packet) = flow.queue.take(now_ns, gone) else {
+                // An emptied new flow waits behind the old ones, lest it stay new for ever.
+                match flow.listed {
+                    Listed::New if !self.old.is_empty() => self.requeue(place),
+                    _ => self.unlist(place),
+                }
+                continue;
+            };
+            flow.credits -= i64::from(packet.line_bytes);
+            return Some(packet);
+        }
+    }
+
+    /// Section 4.1: at the limit the flow with most bytes loses half its packets, at most 64, from
+    /// its head.
+    pub fn shed(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) {
+        let fattest = self.flows.iter_mut().max_by_key(|flow| flow.queue.bytes());
+        let Some(Flow { queue, .. }) = fattest else {
+            return;
+        };
+        for _ in 0..queue.packets().div_ceil(2).min(MOST_DROPPED) {
+            gone.extend(queue.pop().map(|packet| Packet {
+                at_ns: now_ns,
+                dropped: Some(DropCause::Queue),
+                ..packet
+            }));
+        }
+    }
+
+    fn requeue(&mut self, place: usize) {
+        self.unlist(place);
+        self.flows[place].listed = Listed::Old;
+        self.old.push_back(place);
+    }
+
+    /// Takes the flow at the head of its list off it.
+    fn unlist(&mut self, place: usize) {
+        let flow = &mut self.flows[place];
+        match flow.listed {
+            Listed::New => self.new.pop_front(),
+            _ => self.old.pop_front(),
+        };
+        flow.listed = Listed::No;
+    }
+}

@@ -1,0 +1,112 @@
+//! The line behind a queue: when bytes that wait for it have crossed.
+
+use super::opportunities::Opportunities;
+
+const NS: u64 = 1_000_000_000;
+
+/// A line of fixed rate, of a rate that changes by a trace, or one that comes by in chances to
+/// send. Time 0 of a trace is when the first packet reaches the line.
+pub enum Line {
+    Fluid(Fluid),
+    Opportunities(Opportunities),
+}
+
+impl Line {
+    /// `bits_per_s` is at least 1.
+    pub fn fixed(bits_per_s: u64) -> Self {
+        let lasts_ns = u64::MAX;
+        Self::Fluid(Fluid::new(vec![Step {
+            bits_per_s,
+            lasts_ns,
+        }]))
+    }
+
+    /// Rates one after the other, over and over; not all of them 0.
+    pub fn steps(steps: Vec<Step>) -> Self {
+        Self::Fluid(Fluid::new(steps))
+    }
+
+    /// When the first byte of a packet that came at `at_ns` could go.
+    pub fn start_ns(&self, at_ns: u64) -> u64 {
+        match self {
+            Self::Fluid(fluid) => fluid.free_ns.max(at_ns),
+            Self::Opportunities(opportunities) => opportunities.start_ns(at_ns),
+        }
+    }
+
+    /// Carries a packet that came at `at_ns` behind all before it; returns when its last byte is
+    /// across, never a fraction early.
+    pub fn carry(&mut self, at_ns: u64, bytes: u32) -> u64 {
+        match self {
+            Self::Fluid(fluid) => fluid.carry(at_ns, bytes),
+            Self::Opportunities(opportunities) => opportunities.carry(at_ns, bytes),
+        }
+    }
+}
+
+/// A stretch of constant rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    pub bits_per_s: u64,
+    pub lasts_ns: u64,
+}
+
+/// Bytes flow at the rate of the moment.
+pub struct Fluid {
+    steps: Vec<Step>,
+    /// The step that holds at `free_ns`, and when it ends; None before the first packet.
+    place: Option<(usize, u64)>,
+    /// The line is free from `free_ns` + `remainder` / rate ns: exact, nothing drifts.
+    free_ns: u64,
+    remainder: u64,
+}
+
+impl Fluid {
+    fn new(steps: Vec<Step>) -> Self {
+        Self {
+            steps,
+            place: None,
+            free_ns: 0,
+            remainder: 0,
+        }
+    }
+
+    fn carry(&mut self, at_ns: u64, bytes: u32) -> u64 {
+        if at_ns > self.free_ns {
+            self.free_ns = at_ns;
+            self.remainder = 0;
+        }
+        let (mut at, mut ends_ns) = self.sought();
+        let mut work = u64::from(bytes) * 8 * NS + self.remainder;
+        let bits_per_s = loop {
+            let bits_per_s = self.steps[at].bits_per_s;
+            let room = u128::from(bits_per_s) * u128::from(ends_ns - self.free_ns);
+            if u128::from(work) <= room {
+                break bits_per_s;
+            }
+            work -= room as u64; // less than work
+            self.free_ns = ends_ns;
+            at = (at + 1) % self.steps.len();
+            ends_ns += self.steps[at].lasts_ns;
+        };
+        self.place = Some((at, ends_ns));
+        self.free_ns += work / bits_per_s;
+        self.remainder = work % bits_per_s;
+        self.free_ns + u64::from(self.remainder > 0)
+    }
+
+    /// The step that holds at `free_ns`; whole laps since the last packet are leapt over.
+    fn sought(&self) -> (usize, u64) {
+        let first = || (0, self.free_ns.saturating_add(self.steps[0].lasts_ns));
+        let (mut at, mut ends_ns) = self.place.unwrap_or_else(first);
+        if ends_ns <= self.free_ns {
+            let lap_ns: u64 = self.steps.iter().map(|step| step.lasts_ns).sum();
+            ends_ns += (self.free_ns - ends_ns) / lap_ns * lap_ns;
+        }
+        while ends_ns <= self.free_ns {
+            at = (at + 1) % self.steps.len();
+            ends_ns += self.steps[at].lasts_ns;
+        }
+        (at, ends_ns)
+    }
+}

@@ -1,0 +1,127 @@
+//! A queue under active management in front of a line.
+
+use std::collections::VecDeque;
+
+use super::bottleneck::Depth;
+use super::codel::Codel;
+use super::fq_codel::FqCodel;
+use super::line::Line;
+use super::{DropCause, Packet, Stage};
+
+pub enum Discipline {
+    Codel(Codel),
+    FqCodel(FqCodel),
+}
+
+/// Serialises the packets a [`Discipline`] picks, each when the line is free for it.
+///
+/// Unlike droptail it decides late: who goes is known only when the line is free.
+pub struct Managed {
+    line: Line,
+    discipline: Discipline,
+    depth: Depth,
+    overhead: u32,
+    packets: u64,
+    bytes: u64,
+    /// When the line is free for the next packet, if one waits.
+    pick_ns: Option<u64>,
+    /// Crossing the line, or dropped.
+    leaving: VecDeque<Packet>,
+    last_ns: u64,
+}
+
+impl Managed {
+    /// `overhead` bytes are counted with every packet. A depth by time cannot be had: convert it.
+    pub fn new(line: Line, discipline: Discipline, depth: Depth, overhead: u32) -> Self {
+        Self {
+            line,
+            discipline,
+            depth,
+            overhead,
+            packets: 0,
+            bytes: 0,
+            pick_ns: None,
+            leaving: VecDeque::new(),
+            last_ns: 0,
+        }
+    }
+
+    fn full(&self, more: u64) -> bool {
+        match self.depth {
+            Depth::Unbounded | Depth::Time(_) => false,
+            Depth::Bytes(most) => self.bytes + more > most,
+            Depth::Packets(most) => self.packets >= most,
+        }
+    }
+
+    fn pick(&mut self, now_ns: u64) {
+        let before = self.leaving.len();
+        let picked = match &mut self.discipline {
+            Discipline::Codel(codel) => codel.take(now_ns, &mut self.leaving),
+            Discipline::FqCodel(flows) => flows.take(now_ns, &mut self.leaving),
+        };
+        self.forget(before);
+        if let Some(mut packet) = picked {
+            self.packets -= 1;
+            self.bytes -= u64::from(packet.line_bytes);
+            packet.waited_ns = Some(self.line.start_ns(packet.at_ns) - packet.at_ns);
+            packet.at_ns = self.line.carry(packet.at_ns, packet.line_bytes);
+            self.last_ns = packet.at_ns;
+            self.leaving.push_back(packet);
+        }
+        let waits = self.packets > 0;
+        self.pick_ns = waits.then(|| self.line.start_ns(self.last_ns));
+    }
+
+    /// What was dropped since `leaving` was `before` long is not in the queue any more.
+    fn forget(&mut self, before: usize) {
+        for packet in self.leaving.iter().skip(before) {
+            self.packets -= 1;
+            self.bytes -= u64::from(packet.line_bytes);
+        }
+    }
+}
+
+impl Stage for Managed {
+    fn take(&mut self, mut packet: Packet) -> Option<Packet> {
+        packet.line_bytes = packet.bytes + self.overhead;
+        let bytes = u64::from(packet.line_bytes);
+        let (at_ns, full) = (packet.at_ns, self.packets > 0 && self.full(bytes));
+        match &mut self.discipline {
+            Discipline::Codel(_) if full => {
+                packet.dropped = Some(DropCause::Queue);
+                return Some(packet);
+            }
+            Discipline::Codel(codel) => codel.put(packet),
+            Discipline::FqCodel(flows) => flows.put(packet),
+        }
+        self.packets += 1;
+        self.bytes += bytes;
+        if let (true, Discipline::FqCodel(flows)) = (full, &mut self.discipline) {
+            let before = self.leaving.len();
+            flows.shed(at_ns, &mut self.leaving);
+            self.forget(before);
+        }
+        if self.pick_ns.is_none() && self.packets > 0 {
+            self.pick_ns = Some(self.line.start_ns(at_ns.max(self.last_ns)));
+        }
+        None
+    }
+
+    fn next_ns(&self) -> Option<u64> {
+        let leaving = self.leaving.front().map(|packet| packet.at_ns);
+        [leaving, self.pick_ns].into_iter().flatten().min()
+    }
+
+    fn release(&mut self) -> Option<Packet> {
+        match (self.leaving.front(), self.pick_ns) {
+            (Some(packet), pick_ns) if pick_ns.is_none_or(|pick_ns| packet.at_ns <= pick_ns) => {
+                self.leaving.pop_front()
+            }
+            (_, pick_ns) => {
+                self.pick(pick_ns?);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The longest packet a link carries.
+
+use super::{DropCause, Packet, Stage};
+
+/// Drops packets above `bytes` (layer 3), as a router that cannot fragment and does not say so.
+pub struct Mtu {
+    pub bytes: u32,
+}
+
+impl Stage for Mtu {
+    fn take(&mut self, mut packet: Packet) -> Option<Packet> {
+        packet.dropped = (packet.bytes > self.bytes).then_some(DropCause::Mtu);
+        Some(packet)
+    }
+}

@@ -1,0 +1,273 @@
+//! What became of every packet, written to a file while the link runs.
+//!
+//! A thread of its own writes; forwarding threads only put events into a bounded channel. What
+//! does not fit is counted and said in `stats`, never waited for.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use anyhow::{Context, Result, bail};
+
+use crate::model::{DropCause, Packet};
+use crate::pcapng::PcapNg;
+
+/// At 1500 bytes a packet some 24 MB.
+const ROOM: usize = 16_384;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Side {
+    Up,
+    Down,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fate {
+    /// Left at that time (CLOCK_MONOTONIC).
+    Sent(u64),
+    Dropped(DropCause),
+    /// The kernel would not send it.
+    Refused,
+}
+
+pub struct Event {
+    pub side: Side,
+    pub packet: Packet,
+    pub fate: Fate,
+    /// From the Ethernet header on; empty if the form has no use for it.
+    pub frame: Vec<u8>,
+}
+
+/// One direction's end of a record. Dropping the last one ends the record.
+#[derive(Clone)]
+pub struct Recorder {
+    events: SyncSender<Event>,
+    missed: Arc<AtomicU64>,
+    side: Side,
+    frames: bool,
+}
+
+/// A record that is being written.
+pub struct Record {
+    path: PathBuf,
+    missed: Arc<AtomicU64>,
+    writer: JoinHandle<Result<()>>,
+}
+
+/// One way to write events down.
+pub trait Form: Send {
+    /// Times in the file are `offset_ns` later than the event's, on the wall clock.
+    fn write(&mut self, event: &Event, offset_ns: u64, file: &mut dyn Write) -> Result<()>;
+}
+
+impl Recorder {
+    /// Never waits; a full channel is counted.
+    pub fn note(&self, packet: &Packet, fate: Fate, frame: &[u8]) {
+        let event = Event {
+            side: self.side,
+            packet: *packet,
+            fate,
+            frame: if self.frames {
+                frame.to_vec()
+            } else {
+                Vec::new()
+            },
+        };
+        if self.events.try_send(event).is_err() {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Record {
+    /// Starts a record; `.csv` and `.pcapng` tell the form. `offset_ns` is the wall clock minus the
+    /// monotonic one. Returns the ends for up and down too.
+    pub fn start(path: &Path, offset_ns: u64) -> Result<(Self, Recorder, Recorder)> {
+        let pcapng = match path.extension().and_then(|suffix| suffix.to_str()) {
+            Some("csv") => false,
+            Some("pcapng") => true,
+            _ => bail!("record {} must end in .csv or .pcapng", path.display()),
+        };
+        let attempt = || format!("cannot write the record {}", path.display());
+        let mut file = BufWriter::new(File::create(path).with_context(attempt)?);
+        let form: Box<dyn Form> = match pcapng {
+            true => Box::new(PcapNg::begin(&mut file).with_context(attempt)?),
+            false => Box::new(Csv::begin(&mut file).with_context(attempt)?),
+        };
+        let (events, receiver) = sync_channel(ROOM);
+        let missed = Arc::new(AtomicU64::new(0));
+        let up = Recorder {
+            events,
+            missed: missed.clone(),
+            side: Side::Up,
+            frames: pcapng,
+        };
+        let down = Recorder {
+            side: Side::Down,
+            ..up.clone()
+        };
+        let thread = thread::Builder::new().name("record".to_owned());
+        let writer = thread
+            .spawn(move || write_all(&receiver, form, offset_ns, file))
+            .context("cannot start a thread")?;
+        let record = Self {
+            path: path.to_owned(),
+            missed,
+            writer,
+        };
+        Ok((record, up, down))
+    }
+
+    /// Events there was no room for.
+    pub fn missed(&self) -> u64 {
+        self.missed.load(Ordering::Relaxed)
+    }
+
+    /// Waits until everything is in the file. Call when both recorders are gone.
+    pub fn finish(self) -> Result<()> {
+        let written = self.writer.join();
+        written
+            .unwrap_or_else(|_| bail!("the thread that writes it ended"))
+            .with_context(|| format!("cannot write the record {}", self.path.display()))
+    }
+}
+
+fn write_all(
+    events: &Receiver<Event>,
+    mut form: Box<dyn Form>,
+    offset_ns: u64,
+    mut file: BufWriter<File>,
+) -> Result<()> {
+    loop {
+        let event = match events.try_recv() {
+            Ok(event) => event,
+            Err(TryRecvError::Disconnected) => break,
+            Err(TryRecvError::Empty) => {
+                file.flush()?; // so that a killed link leaves what there was
+                match events.recv() {
+                    Ok(event) => event,
+                    Err(_) => break,
+                }
+            }
+        };
+        form.write(&event, offset_ns, &mut file)?;
+    }
+    file.flush()?;
+    Ok(())
+}
+
+/// A line a packet; times are ns of the Unix epoch.
+struct Csv;
+
+impl Csv {
+    fn begin(file: &mut dyn Write) -> Result<Self> {
+        writeln!(
+            file,
+            "direction,index,copy,bytes,arrival_ns,ideal_ns,actual_ns,waited_ns,fate,marked"
+        )?;
+        Ok(Self)
+    }
+}
+
+impl Form for Csv {
+    fn write(&mut self, event: &Event, offset_ns: u64, file: &mut dyn Write) -> Result<()> {
+        let packet = &event.packet;
+        let actual_ns = match event.fate {
+            Fate::Sent(at_ns) => (at_ns + offset_ns).to_string(),
+            _ => String::new(),
+        };
+        let waited_ns = packet.waited_ns.map_or(String::new(), |ns| ns.to_string());
+        writeln!(
+            file,
+            "{},{},{},{},{},{},{actual_ns},{waited_ns},{},{}",
+            event.side.word(),
+            packet.index,
+            u8::from(packet.copy),
+            packet.bytes,
+            packet.arrival_ns + offset_ns,
+            packet.at_ns + offset_ns,
+            event.fate.word(),
+            u8::from(packet.marked),
+        )?;
+        Ok(())
+    }
+}
+
+impl Side {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+impl Fate {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sent(_) => "sent",
+            Self::Refused => "refused",
+            Self::Dropped(DropCause::Loss) => "loss",
+            Self::Dropped(DropCause::HostLoss) => "host_loss",
+            Self::Dropped(DropCause::Queue) => "queue",
+            Self::Dropped(DropCause::Aqm) => "aqm",
+            Self::Dropped(DropCause::Mtu) => "mtu",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(suffix: &str, count: u64) -> (String, u64) {
+        let name = format!("dragstrip-record-{}-{suffix}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let (record, up, down) = Record::start(&path, 1_000).unwrap();
+        for index in 0..count {
+            let packet = Packet::new(index, 60, index, 0);
+            up.note(&packet, Fate::Sent(index + 5), &[7; 74]);
+        }
+        let lost = Packet::new(0, 60, 9, 0);
+        down.note(&lost, Fate::Dropped(DropCause::Loss), &[7; 74]);
+        drop((up, down));
+        let missed = record.missed();
+        record.finish().unwrap();
+        let written = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+        std::fs::remove_file(path).unwrap();
+        (written, missed)
+    }
+
+    #[test]
+    fn csv_says_what_became_of_every_packet() {
+        let (written, missed) = recorded("a.csv", 1);
+        let lines: Vec<&str> = written.lines().skip(1).collect();
+        assert_eq!(
+            lines,
+            [
+                "up,0,0,60,1000,1000,1005,,sent,0",
+                "down,0,0,60,1009,1009,,,loss,0"
+            ]
+        );
+        assert_eq!(missed, 0);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let count = 20 * ROOM as u64;
+        let (written, missed) = recorded("b.csv", count);
+        assert_eq!(written.lines().count() as u64 + missed, count + 2);
+    }
+
+    #[test]
+    fn another_suffix_is_refused() {
+        let error = Record::start(Path::new("/nowhere/log.txt"), 0)
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains(".csv or .pcapng"));
+    }
+}

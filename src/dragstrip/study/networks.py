@@ -1,0 +1,51 @@
+"""A network as a TOML table: what stands there beyond the fields of `dragstrip.model.network`.
+
+[slow]
+two_way_loss = 0.033                # instead of loss: (1 - l)^2 = 1 - p per direction
+down = { trace = "norway.txt", queue_packets = 100 }   # a trace's file, beside this one
+up = { rate_mbps = 1 }
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.network import Network, per_direction
+from dragstrip.study.traces import read_trace
+
+
+def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
+    """The network of a table. Raises `InputError` naming the place inside the table."""
+    fields = {"name": name, **table}
+    sides = {side: dict(fields.get(side, {})) for side in ("down", "up")}
+    if "two_way_loss" in fields:
+        share = fields.pop("two_way_loss")
+        if any("loss" in side or "gilbert_elliott" in side for side in sides.values()):
+            raise InputError("two_way_loss: it sets the loss of both directions; give none there")
+        try:
+            loss = per_direction(share)
+        except (TypeError, ValueError):
+            raise InputError(f"two_way_loss: {share!r} is not a share between 0 and 1") from None
+        for side in sides.values():
+            side["loss"] = loss
+    for place, side in sides.items():
+        if isinstance(side.get("trace"), str):
+            try:
+                side["trace"] = read_trace(folder / side["trace"])
+            except InputError as error:
+                raise InputError(f"{place}.trace: {error}") from None
+    given = {side: fields_ for side, fields_ in sides.items() if side in fields or fields_}
+    try:
+        return msgspec.convert(fields | given, Network)
+    except msgspec.ValidationError as error:
+        raise InputError(placed(str(error))) from None
+
+
+def placed(message: str) -> str:
+    """msgspec says ``... - at `$.runs```; put the place first."""
+    found = re.fullmatch(r"(.*) - at `\$\.?(.*)`", message)
+    return f"{found[2]}: {found[1]}" if found else message

@@ -1,0 +1,122 @@
+"""Files of traces: Mahimahi's, and lines of ``seconds Mbit/s``.
+
+Mahimahi (one whole number a line): at so many ms up to 1500 bytes may leave; several lines may
+name the same ms. Text: at so many seconds the rate becomes so many Mbit/s; the last line ends
+the trace. Blank lines and what follows ``#`` count for nothing. Both forms loop.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from math import ceil, isfinite
+from pathlib import Path
+from typing import TypeVar
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.trace import OPPORTUNITY_BYTES, Trace
+
+T = TypeVar("T", int, tuple[float, float])
+
+
+def read_trace(path: Path) -> Trace:
+    """The trace in a file of either form. Raises `InputError` naming file and line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"trace {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"trace {path} is not text") from None
+    return parse_trace(text, name=path.name, where=str(path))
+
+
+def parse_trace(text: str, *, name: str, where: str) -> Trace:
+    """One number on its first line tells Mahimahi's form, two the other. Raises `InputError`."""
+    lines = [
+        (number, fields)
+        for number, line in enumerate(text.splitlines(), 1)
+        if (fields := line.split("#")[0].split())
+    ]
+    if not lines:
+        raise InputError(f"{where} holds no line of a trace: give ms, or seconds and Mbit/s")
+    try:
+        if len(lines[0][1]) == 1:
+            return Trace(name=name, opportunities_ms=_ascending(lines, _opportunity, where))
+        return Trace(name=name, steps=_ascending(lines, _step, where))
+    except ValueError as error:
+        raise InputError(
+            str(error) if str(error).startswith(where) else f"{where}: {error}"
+        ) from None
+
+
+def to_mahimahi(trace: Trace) -> str:
+    """Mahimahi's form. Steps become the opportunities of the same cumulative curve, never early
+    and at most a packet or a millisecond behind; a lap that does not end on a whole opportunity
+    gets one more at its end. Raises `InputError` if not even one packet passes in a lap."""
+    if trace.opportunities_ms:
+        return "".join(f"{at}\n" for at in trace.opportunities_ms)
+    end_ms = max(round(trace.lap_ms), 1)
+    times: list[int] = []
+    carried = 0.0
+    for (begin_s, rate_mbps), (end_s, _) in pairwise(trace.steps):
+        bytes_per_ms = rate_mbps * 125
+        until = carried + (end_s - begin_s) * 1000 * bytes_per_ms
+        while (due := (len(times) + 1) * OPPORTUNITY_BYTES) <= until * (1 + 1e-12):
+            at_ms = begin_s * 1000 + (due - carried) / bytes_per_ms
+            times.append(min(ceil(at_ms - 1e-6), end_ms))
+        carried = until
+    if not times:
+        raise InputError(f"trace {trace.name} carries less than a packet: Mahimahi cannot play it")
+    if times[-1] != end_ms:
+        times.append(end_ms)
+    return "".join(f"{at}\n" for at in times)
+
+
+def to_text(trace: Trace, bin_ms: int = 100) -> str:
+    """Lines of ``seconds Mbit/s``. Opportunities are counted in bins of `bin_ms`, the last bin
+    being what is left of the lap."""
+    steps = trace.steps
+    if trace.opportunities_ms:
+        lap_ms = trace.opportunities_ms[-1]
+        starts = range(0, lap_ms, bin_ms)
+        # An opportunity at a bin's end belongs to that bin, one at 0 to the first.
+        counts = Counter(max(at - 1, 0) // bin_ms for at in trace.opportunities_ms)
+        spans = [min(bin_ms, lap_ms - start) for start in starts]
+        sizes = [counts[place] * OPPORTUNITY_BYTES for place in range(len(spans))]
+        rates = [size * 8 / span / 1000 for size, span in zip(sizes, spans, strict=True)]
+        steps = (*zip((s / 1000 for s in starts), rates, strict=True), (lap_ms / 1000, 0.0))
+    return "".join(f"{at!r} {rate!r}\n" for at, rate in steps)
+
+
+def _ascending(
+    lines: list[tuple[int, list[str]]], parse: Callable[[list[str]], T], where: str
+) -> tuple[T, ...]:
+    values: list[T] = []
+    for number, fields in lines:
+        try:
+            value = parse(fields)
+        except ValueError as error:
+            raise ValueError(f"{where}, line {number}: {error}") from None
+        if values and value < values[-1] and _time(value) < _time(values[-1]):
+            raise ValueError(f"{where}, line {number}: goes back in time; sort the lines")
+        values.append(value)
+    return tuple(values)
+
+
+def _time(value: int | tuple[float, float]) -> float:
+    return value if isinstance(value, int) else value[0]
+
+
+def _opportunity(fields: list[str]) -> int:
+    if len(fields) != 1 or not (fields[0].isascii() and fields[0].isdigit()):
+        raise ValueError(f"{' '.join(fields)!r} is not a whole number of ms")
+    return int(fields[0])
+
+
+def _step(fields: list[str]) -> tuple[float, float]:
+    try:
+        at, rate = map(float, fields)
+    except ValueError:
+        at = rate = -1.0
+    if not (isfinite(at) and isfinite(rate) and at >= 0 and rate >= 0):
+        raise ValueError(f"{' '.join(fields)!r} is not 'seconds Mbit/s', like '1.5 10.2'")
+    return at, rate

@@ -1,0 +1,180 @@
+"""The link's further stages on real packets: marks, copies, records, hosts and played traces."""
+
+import csv
+import json
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_link_forwarding import ORIGIN_IP, PLAIN, Bed, received, running_bed
+
+IP_TOS = socket.IP_TOS
+IP_RECVTOS = 13
+ECT_0, CE = 2, 3
+AQM = {
+    "kind": "codel", "target_ms": 1, "interval_ms": 5, "ecn": True, "flows": 1024,
+    "quantum_bytes": 1514,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory: pytest.TempPathFactory):
+    with running_bed(tmp_path_factory.mktemp("link")) as made:
+        yield made
+
+
+def configure(bed: Bed, *, record: Path | None = None, **sides: dict[str, Any]) -> dict[str, Any]:
+    up, down = (PLAIN | sides.get(side, {}) for side in ("up", "down"))
+    told: dict[str, Any] = bed.link.ask(
+        "configure", dict[str, Any], seed=3, up=up, down=down, record=record and str(record)
+    )
+    return told["config"]
+
+
+def settled(bed: Bed, side: str) -> dict[str, Any]:
+    while True:
+        report: dict[str, Any] = bed.link.ask("stats", dict[str, Any])[side]
+        if not report["queued"]:
+            drops = sum(value for name, value in report.items() if name.startswith("dropped_"))
+            came = report["packets_in"] + report["duplicated"]
+            assert came == report["packets_out"] + drops + report["send_failures"]
+            return report
+
+
+def test_codel_marks_ect_packets_and_their_checksum_stays_right(bed: Bed) -> None:
+    configure(bed, down={"rate_mbps": 10, "aqm": AQM})
+    client, origin = bed.udp()
+    with client, origin:
+        origin.setsockopt(socket.IPPROTO_IP, IP_TOS, ECT_0)
+        client.setsockopt(socket.IPPROTO_IP, IP_RECVTOS, 1)
+        for _ in range(300):
+            origin.send(bytes(1000))
+        report = settled(bed, "down")
+        # The kernel drops a packet whose header checksum is wrong: all must arrive.
+        tos = [client.recvmsg(2000, 64)[1][0][2][0] for _ in range(report["packets_out"])]
+    assert report["packets_out"] == 300
+    assert report["dropped_aqm"] == 0
+    assert tos.count(CE) == report["marked"] > 3
+    assert set(tos) == {ECT_0, CE}
+
+
+def test_codel_drops_what_does_not_understand_ecn(bed: Bed) -> None:
+    configure(bed, down={"rate_mbps": 10, "aqm": AQM})
+    client, origin = bed.udp()
+    with client, origin:
+        for _ in range(300):
+            origin.send(bytes(1000))
+        report = settled(bed, "down")
+        received(client, report["packets_out"])
+    assert report["marked"] == 0
+    assert report["dropped_aqm"] > 3
+
+
+def test_copies_arrive_whole(bed: Bed) -> None:
+    configure(bed, up={"duplicate": 0.5, "delay_ms": 1})
+    client, origin = bed.udp()
+    with client, origin:
+        messages = [bytes([i]) * 100 for i in range(200)]
+        for message in messages:
+            client.send(message)
+        report = settled(bed, "up")
+        arrived = received(origin, report["packets_out"])
+    assert 60 < report["duplicated"] < 140
+    assert len(arrived) == 200 + report["duplicated"]
+    assert sorted(set(arrived)) == messages
+
+
+def test_the_answer_to_configure_names_the_order_of_stages(bed: Bed) -> None:
+    config = configure(bed, up={"stages": ["queue", "loss", "delay"]})
+    assert config["up"]["stages"] == ["queue", "loss", "delay"]
+    assert config["down"]["stages"] == ["hosts", "mtu", "queue", "delay", "duplicate", "loss"]
+    assert config["accounting"] == "l3"
+
+
+def test_a_host_can_be_lossy_alone_and_the_mtu_holds(bed: Bed) -> None:
+    far = {"address": ORIGIN_IP, "delay_ms": 5, "loss": 0.3}
+    configure(bed, down={"hosts": [far], "mtu": 500}, up={"hosts": [far | {"loss": 0}]})
+    client, origin = bed.udp()
+    with client, origin:
+        for _ in range(100):
+            origin.send(bytes(400))
+        origin.send(bytes(473))
+        client.send(b"up")
+        report = settled(bed, "down")
+        received(client, report["packets_out"])
+        up = settled(bed, "up")
+    (seen,) = report["host_loss"]
+    assert (seen["trials"], seen["lost"]) == (101, report["dropped_host"])
+    assert 10 < report["dropped_host"] < 55
+    assert report["dropped_mtu"] == 1
+    assert up["transit_min_ms"] >= 5
+
+
+def test_a_played_trace_never_runs_ahead_of_its_curve(bed: Bed, tmp_path: Path) -> None:
+    record = tmp_path / "trace.csv"
+    every_two_ms = {"name": "made", "opportunities_ms": [2, 4]}
+    configure(bed, record=record, down={"trace": every_two_ms})
+    client, origin = bed.udp()
+    with client, origin:
+        for _ in range(60):
+            origin.send(bytes(1472))
+        settled(bed, "down")
+        bed.link.ask("passthrough", dict)
+        received(client, 60)
+    rows = list(csv.DictReader(record.read_text().splitlines()))
+    first = int(rows[0]["arrival_ns"])
+    assert [int(r["ideal_ns"]) - first for r in rows] == [2_000_000 * (i + 1) for i in range(60)]
+    assert all(int(r["actual_ns"]) >= int(r["ideal_ns"]) for r in rows)
+
+
+def lossy_visit(bed: Bed, record: Path) -> dict[str, Any]:
+    configure(bed, record=record, up={"loss": 0.3, "delay_ms": 2, "rate_mbps": 10})
+    client, origin = bed.udp()
+    with client, origin:
+        for _ in range(100):
+            client.send(bytes(50))
+        report = settled(bed, "up")
+        bed.link.ask("passthrough", dict)
+        received(origin, report["packets_out"])
+    return report
+
+
+def test_a_record_in_csv_agrees_with_the_counters(bed: Bed, tmp_path: Path) -> None:
+    record = tmp_path / "link.csv"
+    report = lossy_visit(bed, record)
+    rows = list(csv.DictReader(record.read_text().splitlines()))
+    assert sorted(int(row["index"]) for row in rows) == list(range(100))
+    fates = [row["fate"] for row in rows]
+    assert fates.count("loss") == report["dropped_loss"] > 0
+    assert fates.count("sent") == report["packets_out"]
+    assert report["loss_trials"] == 100
+    for row in rows:
+        least_ns = 0 if row["fate"] == "loss" else 2_000_000
+        assert int(row["ideal_ns"]) - int(row["arrival_ns"]) >= least_ns
+
+
+@pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
+def test_wireshark_reads_the_record_with_its_comments(bed: Bed, tmp_path: Path) -> None:
+    record = tmp_path / "link.pcapng"
+    report = lossy_visit(bed, record)
+    asked = ["-T", "json", "-e", "frame.comment", "-e", "frame.interface_name", "-e", "udp.length"]
+    done = subprocess.run(
+        ["tshark", "-r", str(record), *asked], capture_output=True, check=True, text=True
+    )
+    packets = [packet["_source"]["layers"] for packet in json.loads(done.stdout)]
+    assert len(packets) == 100
+    assert {p["frame.interface_name"][0] for p in packets} == {"up"}
+    assert {p["udp.length"][0] for p in packets} == {"58"}
+    comments = [packet["frame.comment"][0] for packet in packets]
+    assert sum("dropped: loss" in c for c in comments) == report["dropped_loss"]
+    assert sum("after its arrival, left " in c for c in comments) == report["packets_out"]
+
+
+def test_a_record_that_cannot_be_written_is_refused(bed: Bed) -> None:
+    with pytest.raises(Exception, match=r"must end in \.csv or \.pcapng"):
+        configure(bed, record=Path("/tmp/record.txt"))
+    with pytest.raises(Exception, match="cannot write the record"):
+        configure(bed, record=Path("/nowhere/record.csv"))

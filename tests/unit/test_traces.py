@@ -1,0 +1,152 @@
+"""Traces: both forms in and out, and errors that name file and line."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.trace import OPPORTUNITY_BYTES, Trace
+from dragstrip.study.traces import parse_trace, read_trace, to_mahimahi, to_text
+
+# The machine may be busy, so no example has a deadline.
+few = settings(max_examples=40, deadline=None)
+
+SHARED = Path(__file__).parents[3] / "shared/data/traces"
+
+
+@st.composite
+def opportunities(draw):
+    gaps = draw(st.lists(st.integers(0, 40), min_size=1, max_size=30))
+    times, at = [], 0
+    for gap in gaps:
+        at += gap
+        times.append(at)
+    return Trace(name="made", opportunities_ms=(*times, at + draw(st.integers(1, 40))))
+
+
+@st.composite
+def steps(draw):
+    gaps = draw(st.lists(st.floats(0.002, 0.2), min_size=1, max_size=6))
+    rates = draw(st.lists(st.floats(0, 50), min_size=len(gaps), max_size=len(gaps)))
+    at, pairs = 0.0, [(0.0, draw(st.floats(6, 50)))]
+    for gap, rate in zip(gaps, rates, strict=True):
+        at += gap
+        pairs.append((at, rate))
+    return Trace(name="made", steps=tuple(pairs))
+
+
+def parsed(text: str) -> Trace:
+    return parse_trace(text, name="made", where="made.txt")
+
+
+@few
+@given(opportunities())
+def test_mahimahi_survives_a_round_trip(trace):
+    assert parsed(to_mahimahi(trace)) == trace
+
+
+@few
+@given(steps())
+def test_text_survives_a_round_trip(trace):
+    assert parsed(to_text(trace)) == trace
+
+
+@few
+@given(opportunities(), st.integers(1, 500))
+def test_opportunities_as_steps_keep_their_curve_at_every_bin(trace, bin_ms):
+    text = parsed(to_text(trace, bin_ms))
+    assert text.lap_ms == pytest.approx(trace.lap_ms)
+    assert text.lap_bytes == pytest.approx(trace.lap_bytes)
+    for at_s, _ in text.steps[1:-1]:
+        assert text.bytes_until(at_s * 1000) == pytest.approx(trace.bytes_until(at_s * 1000))
+
+
+@few
+@given(steps())
+def test_steps_as_mahimahi_stay_within_a_packet_and_a_millisecond_of_their_curve(trace):
+    try:
+        played = parsed(to_mahimahi(trace))
+    except InputError:
+        assert trace.lap_bytes < OPPORTUNITY_BYTES
+        return
+    for at_ms in range(1, int(trace.lap_ms)):
+        ahead = played.bytes_until(at_ms) - trace.bytes_until(at_ms)
+        assert ahead <= 1e-3
+        last_ms = trace.bytes_until(at_ms) - trace.bytes_until(at_ms - 1)
+        assert ahead >= -OPPORTUNITY_BYTES - last_ms - 1e-3
+
+
+@few
+@given(st.one_of(opportunities(), steps()), st.floats(0, 1e5), st.floats(0, 1e4))
+def test_nothing_beats_the_least_time(trace, start_ms, lasts_ms):
+    carried = trace.bytes_until(start_ms + lasts_ms) - trace.bytes_until(start_ms)
+    assert trace.least_ms(carried * (1 - 1e-9)) <= lasts_ms * (1 + 1e-9) + 1e-6
+
+
+@few
+@given(st.one_of(opportunities(), steps()))
+def test_the_curve_never_falls_and_repeats_lap_by_lap(trace):
+    times = [trace.lap_ms * i / 10 for i in range(31)]
+    curve = [trace.bytes_until(at) for at in times]
+    assert all(a <= b + 1e-6 for a, b in pairwise(curve))
+    assert curve[25] - curve[15] == pytest.approx(trace.lap_bytes, abs=2 * OPPORTUNITY_BYTES)
+
+
+@few
+@given(st.text(max_size=60))
+def test_any_text_is_a_trace_or_one_clear_error(text):
+    try:
+        trace = parsed(text)
+    except InputError as error:
+        said = str(error)
+    else:
+        said = "made.txt" if trace.lap_ms > 0 else ""
+    assert said.startswith("made.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "made.txt holds no line of a trace"),
+        ("1\n2\nx\n", "made.txt, line 3: 'x' is not a whole number of ms"),
+        ("# ms\n1\n\n2 3\n", "made.txt, line 4: '2 3' is not a whole number of ms"),
+        ("0 1\n1 -2\n", "made.txt, line 2: '1 -2' is not 'seconds Mbit/s'"),
+        ("0 1\n1 nan\n", "made.txt, line 2: '1 nan' is not 'seconds Mbit/s'"),
+        ("0 1\n2 3\n1 9\n", "made.txt, line 3: goes back in time"),
+        ("5\n4\n", "made.txt, line 2: goes back in time"),
+        ("0\n0\n", "made.txt: a trace begins at 0 or later and ends later than that"),
+        ("0 1\n", "made.txt: a trace begins at 0 or later and ends later than that"),
+        ("1 1\n2 2\n", "made.txt: steps begin at 0 s"),
+        ("0 0\n2 2\n", "made.txt: rates lie between 0 and 1000000 Mbit/s, and one reaches 0.001"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(text, said):
+    with pytest.raises(InputError) as error:
+        parsed(text)
+    assert str(error.value).startswith(said)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"trace .*none\.txt cannot be read"):
+        read_trace(tmp_path / "none.txt")
+
+
+def test_a_known_trace_has_its_known_numbers():
+    trace = parsed("0 8\n1 0\n3 4\n5 0\n")  # 1 s of 1 MB/s, 2 s of nothing, 2 s of 0.5 MB/s
+    assert (trace.lap_ms, trace.lap_bytes, trace.mean_mbps) == (5000, 2_000_000, 3.2)
+    assert trace.bytes_until(2000) == 1_000_000
+    assert trace.bytes_until(9000) == 3_500_000
+    assert trace.least_ms(1_000_000) == 1000
+    chances = parsed("1\n1\n10\n")
+    assert (chances.lap_bytes, chances.least_ms(3000), chances.least_ms(4500)) == (4500, 0, 1)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of recorded traces is not here")
+def test_recorded_traces_are_read_and_played_either_way():
+    for path in sorted(SHARED.glob("norway_[cf]*.txt")):
+        trace = read_trace(path)
+        played = parse_trace(to_mahimahi(trace), name="m", where="m")
+        assert played.mean_mbps == pytest.approx(trace.mean_mbps, rel=0.01), path
