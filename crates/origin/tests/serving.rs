@@ -288,7 +288,10 @@ async fn resumption_and_early_data_are_flagged_when_they_happen() {
                 (repeat, repeat)
             );
             assert_eq!(log.requests[0].early, repeat, "{protocol:?}");
-            assert!(!log.requests[1].early, "{protocol:?}: the handshake was through");
+            assert!(
+                !log.requests[1].early,
+                "{protocol:?}: the handshake was through"
+            );
         }
         // Another client has no tickets.
         Client::new(protocol, &origin)

@@ -5,7 +5,7 @@ import sys
 import typer
 
 from dragstrip.browsers.cdp import CdpError
-from dragstrip.cli import doctor, exits, known, page, race, report, run
+from dragstrip.cli import doctor, exits, known, page, race, report, run, stacks
 from dragstrip.model.errors import InputError
 from dragstrip.testbed.errors import TestbedError
 
@@ -20,6 +20,7 @@ app.command()(race.race)
 app.command()(run.run)
 app.command()(report.report)
 app.add_typer(page.app, name="page")
+app.add_typer(stacks.app, name="stacks")
 app.command("list")(known.known)
 app.command()(doctor.doctor)
 

@@ -26,6 +26,10 @@ def race(
     out: Annotated[
         Path | None, typer.Option(help="Result folder; an existing one resumes.")
     ] = None,
+    repeat: Annotated[
+        bool,
+        typer.Option("--repeat", help="Race repeat visits too: tickets kept, cache cleared."),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> int:
@@ -35,6 +39,7 @@ def race(
         pages=page,
         networks=[find_network(n) for n in network],
         stacks=[find_stack(s) for s in stack],
+        connections=["first", "repeat"] if repeat else ["first"],
         runs=runs,
         seed=seed,
         client=Client(),

@@ -6,10 +6,15 @@ networks = ["LTE", "slow"]
 stacks = ["h1", "h2", "h3"]
 runs = 5
 seed = 1                       # optional
+connections = ["first", "repeat"]   # optional, see dragstrip.model.stack.ConnectionMode
 
 [network.slow]                 # optional, any number
 down = { rate_mbps = 1, delay_ms = 50, loss = 0.01, queue_ms = 200 }
 up = { rate_mbps = 0.5, delay_ms = 50, queue_ms = 200 }
+
+[stack."TCP+iw20"]             # optional, any number; base is optional too
+base = "TCP+"
+initial_window_packets = 20    # fields of dragstrip.model.stack.Stack
 
 [client]                       # optional, see dragstrip.model.study.Client
 timeout_s = 60
@@ -18,17 +23,17 @@ timeout_s = 60
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Direction, Network
-from dragstrip.model.stack import Stack
+from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.pages.resolve import resolve
-from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.presets import find_network, find_stack, make_stack, stacks
 
 _Names = Annotated[list[str], Meta(min_length=1)]
 MAX_SEED = 2**48
@@ -48,6 +53,8 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     name: str = ""
     seed: Annotated[int, Meta(ge=0, lt=MAX_SEED)] = 0
     network: dict[str, _Network] = {}
+    stack: dict[str, dict[str, Any]] = {}
+    connections: Annotated[tuple[ConnectionMode, ...], Meta(min_length=1)] = ("first",)
     client: Client = Client()
 
 
@@ -66,11 +73,13 @@ def read_study(path: Path, cache: Path) -> Study:
         for name, n in file.network.items()
     }
     try:
+        variations = _stacks(file.stack)
         return make_study(
             name=file.name or path.stem,
             pages=[_beside(path, page) for page in file.pages],
             networks=[own.get(n) or find_network(n) for n in file.networks],
-            stacks=[find_stack(s) for s in file.stacks],
+            stacks=[variations.get(s) or find_stack(s) for s in file.stacks],
+            connections=file.connections,
             runs=file.runs,
             seed=file.seed,
             client=file.client,
@@ -86,6 +95,7 @@ def make_study(
     pages: Sequence[str],
     networks: Sequence[Network],
     stacks: Sequence[Stack],
+    connections: Sequence[ConnectionMode] = ("first",),
     runs: int,
     seed: int,
     client: Client,
@@ -101,6 +111,7 @@ def make_study(
         ("page", [p.name for p in resolved]),
         ("network", [n.name for n in networks]),
         ("stack", [s.name for s in stacks]),
+        ("connection", [str(c) for c in connections]),
     ):
         if twice := {n for n in names if names.count(n) > 1}:
             raise InputError(f"{what} {min(twice)!r} is given twice")
@@ -109,10 +120,22 @@ def make_study(
         pages=tuple(resolved),
         networks=tuple(networks),
         stacks=tuple(stacks),
+        connections=tuple(connections),
         runs=runs,
         seed=seed,
         client=client,
     )
+
+
+def _stacks(tables: dict[str, dict[str, Any]]) -> dict[str, Stack]:
+    """Variations may build upon the known stacks and upon those before them."""
+    own: dict[str, Stack] = {}
+    for name, fields in tables.items():
+        try:
+            own[name] = make_stack(name, fields, {**stacks(), **own})
+        except msgspec.ValidationError as error:
+            raise InputError(f"stack.{name}: {_placed(str(error))}") from None
+    return own
 
 
 def _beside(study: Path, page: str) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragstrip.model.stack import Stack
+from dragstrip.testbed.kernel import Kernel
 from dragstrip.testbed.link import Link, emulated_link
 from dragstrip.testbed.namespaces import Namespaces, namespaces
 from dragstrip.testbed.origin import Origin, origin
@@ -24,6 +26,12 @@ class Testbed:
     """Host name to IP address of the origin."""
     link: Link
     origin: Origin
+    kernel: Kernel
+
+    def tune(self, stack: Stack) -> None:
+        """Hold connections opened from now on to the stack. Raises `TestbedError`."""
+        self.kernel.tune(stack)
+        self.origin.tune(stack)
 
 
 @contextlib.contextmanager
@@ -35,8 +43,13 @@ def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
     """
     addresses = host_addresses(hosts)
     with workspace() as folder, namespaces() as spaces:
-        wire_up(spaces, addresses, congestion="cubic", initial_window=10)
+        wire_up(spaces, addresses)
         with emulated_link(spaces, folder) as link, origin(spaces, folder) as server:
             yield Testbed(
-                spaces=spaces, workspace=folder, addresses=addresses, link=link, origin=server
+                spaces=spaces,
+                workspace=folder,
+                addresses=addresses,
+                link=link,
+                origin=server,
+                kernel=Kernel(spaces),
             )
