@@ -193,29 +193,22 @@ impl Bbr {
         self.lost = 0;
     }
 
-    pub fn on_lost(&mut self, now: Instant, sent: Instant, persistent: bool, bytes: u64) {
+    pub fn on_lost(&mut self, now: Instant, persistent: bool, bytes: u64) {
         self.lost += bytes;
         self.in_flight = self.in_flight.saturating_sub(bytes);
-        match &self.recovery {
-            None => {
-                self.save_window();
-                self.window = self.in_flight + self.mtu;
-                self.recovery = Some(Recovery {
-                    since: now,
-                    conserving: true,
-                });
-                self.round_ends = self.sampler.delivered;
-            }
-            Some(recovery) if sent <= recovery.since => {
-                self.window = self.window.saturating_sub(bytes);
-            }
-            // Lost although it was sent in recovery: recovery goes on from here.
-            Some(_) => {
-                self.recovery = Some(Recovery {
-                    since: now,
-                    conserving: false,
-                })
-            }
+        if let Some(recovery) = &mut self.recovery {
+            // It lasts until a round trip brings no loss, as TCP's does until no hole is left; were
+            // each loss a new recovery, random loss would keep the window from ever growing.
+            recovery.since = now;
+            self.window = self.window.saturating_sub(bytes);
+        } else {
+            self.save_window();
+            self.window = self.in_flight + self.mtu;
+            self.round_ends = self.sampler.delivered;
+            self.recovery = Some(Recovery {
+                since: now,
+                conserving: true,
+            });
         }
         // quinn sends while what is in flight stays below the window: one packet needs two.
         let least = 2 * self.mtu;

@@ -139,12 +139,12 @@ impl Simulation {
         flight.bbr.on_acks_end(now, in_flight, false);
         // Three later packets arrived: RFC 9002 section 6.1.1.
         let gone: Vec<_> = flight.sent.range(..number.saturating_sub(2)).collect();
-        let Some(&(&last, &sent)) = gone.last() else {
+        let Some(&(&last, _)) = gone.last() else {
             return;
         };
         let bytes = gone.len() as u64 * PACKET;
         flight.sent = flight.sent.split_off(&(last + 1));
-        flight.bbr.on_lost(now, sent, false, bytes);
+        flight.bbr.on_lost(now, false, bytes);
     }
 
     /// Bytes per second of a flow between two times.
@@ -207,10 +207,7 @@ fn random_loss_does_not_slow_it() {
     for loss in [0.01, 0.05] {
         let mut line = Simulation::new(path(20.0, 50, 2.0, loss), 1);
         let share = line.goodput(s(2), s(9))[0] / line.path.rate;
-        eprintln!("{loss} {share} {:?}", line.flights[0].bbr);
-        let share = line.goodput(s(10), s(19))[0] / line.path.rate;
-        eprintln!("{loss} {share} ");
-        assert!(share > 0.85 * (1.0 - loss), "{loss}: {share}");
+        assert!(share > 0.9 * (1.0 - loss), "{loss}: {share}");
     }
 }
 

@@ -273,7 +273,7 @@ impl Controller for Steered {
             Law::Window(inner) => {
                 inner.on_congestion_event(now, sent, is_persistent_congestion, lost_bytes)
             }
-            Law::Bbr(bbr) => bbr.on_lost(now, sent, is_persistent_congestion, lost_bytes),
+            Law::Bbr(bbr) => bbr.on_lost(now, is_persistent_congestion, lost_bytes),
         }
         self.publish();
     }

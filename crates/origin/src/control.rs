@@ -30,6 +30,7 @@ enum Command {
     },
     Close {},
     Log {},
+    Connections {},
     Quit {},
 }
 
@@ -106,6 +107,7 @@ async fn obey(command: Command, origin: &Origin) -> Result<Value> {
             json!({ "tcp": tcp, "quic": quic })
         }
         Command::Log {} => json!(origin.log()),
+        Command::Connections {} => json!({ "connections": origin.connections() }),
         Command::Quit {} => json!({}),
     })
 }

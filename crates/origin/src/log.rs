@@ -118,11 +118,16 @@ impl Log {
         entries
             .connections
             .sort_by_key(|connection| connection.t_us);
-        for connection in &mut entries.connections {
-            connection.transport = connection.gauge.read();
-        }
+        read_gauges(&mut entries.connections);
         entries.cpu_s = telemetry::cpu_s();
         entries
+    }
+
+    /// The connections a drain would give, as they stand now.
+    pub fn connections(&self) -> Vec<Connection> {
+        let mut connections = unpoisoned(&self.entries).connections.clone();
+        read_gauges(&mut connections);
+        connections
     }
 
     pub(crate) fn connection(&self, connection: Connection) {
@@ -172,6 +177,12 @@ impl Drop for InFlight {
         if let Some(served) = self.served.take() {
             self.log.served(served);
         }
+    }
+}
+
+fn read_gauges(connections: &mut [Connection]) {
+    for connection in connections {
+        connection.transport = connection.gauge.read();
     }
 }
 

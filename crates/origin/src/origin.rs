@@ -115,6 +115,11 @@ impl Origin {
         counts
     }
 
+    /// The connections logged since the last `log`, as they stand now; they stay in the log.
+    pub fn connections(&self) -> Vec<Connection> {
+        self.shared.log.connections()
+    }
+
     /// What was logged since the last call.
     pub fn log(&self) -> Entries {
         self.shared.log.drain()

@@ -22,6 +22,10 @@ class OriginLog(Struct, frozen=True, kw_only=True):
     """CPU time of the origin since it started."""
 
 
+class _Connections(Struct, frozen=True, kw_only=True):
+    connections: tuple[Connection, ...]
+
+
 class Origin:
     """Made by `origin`."""
 
@@ -61,6 +65,10 @@ class Origin:
     def close(self) -> None:
         """Close every connection and forget it; tickets are kept."""
         self._process.ask("close", dict[str, Any])
+
+    def connections(self) -> tuple[Connection, ...]:
+        """Connections that belong to the next `log`, as they stand now."""
+        return self._process.ask("connections", _Connections).connections
 
     def log(self) -> OriginLog:
         """What was asked for and connected since the last call."""
