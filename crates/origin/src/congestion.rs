@@ -31,8 +31,10 @@ const AVOIDANCE_GAIN: f64 = 1.2;
 /// Linux does not pace a connection's first packets either (`tcp_update_skb_after_send`).
 const FREE_PACKETS: u32 = 10;
 
-/// How far a packet that a timer held too long may be made up for: two ticks of tokio's clock.
+/// Time that may be made up for by sending the next packets sooner: two ticks of tokio's clock, and
+/// more if the last packet was held, for then the clock, not the application, was late.
 const CREDIT: Duration = Duration::from_millis(2);
+const HELD_CREDIT: Duration = Duration::from_millis(10);
 /// Nothing is held longer, whatever the rate.
 const LONGEST: Duration = Duration::from_secs(1);
 
@@ -46,6 +48,7 @@ struct State {
     sent: u32,
     due: Instant,
     next: Instant,
+    held: bool,
 }
 
 /// What the controller does now. Bytes and bytes per second.
@@ -59,9 +62,12 @@ pub(crate) struct View {
 }
 
 impl Flow {
-    /// When the packet that was made last may leave.
-    pub fn due(&self) -> Instant {
-        unpoisoned(&self.0).due
+    /// Until when the packet that was made last must wait; None if it may leave.
+    pub fn hold(&self) -> Option<Instant> {
+        let mut state = unpoisoned(&self.0);
+        let early = state.due > Instant::now();
+        state.held |= early;
+        early.then_some(state.due)
     }
 
     pub fn view(&self) -> View {
@@ -75,7 +81,9 @@ impl Flow {
         let Some(rate) = state.view.rate.filter(|_| state.sent > FREE_PACKETS) else {
             return;
         };
-        let earliest = now.checked_sub(CREDIT).unwrap_or(now);
+        let credit = if state.held { HELD_CREDIT } else { CREDIT };
+        state.held = false;
+        let earliest = now.checked_sub(credit).unwrap_or(now);
         state.due = state.next.max(earliest);
         let gap = (bytes as f64 / rate).min(LONGEST.as_secs_f64());
         state.next = state.due + Duration::from_secs_f64(gap);
@@ -115,6 +123,7 @@ impl Steering {
                 sent: 0,
                 due: now,
                 next: now,
+                held: false,
             }))),
         }
     }
@@ -327,3 +336,7 @@ impl Controller for Steered {
         self
     }
 }
+
+#[cfg(test)]
+#[path = "congestion_tests.rs"]
+mod tests;

@@ -71,9 +71,10 @@ impl Sampler {
     pub fn on_acked(&mut self, now: Instant, sent: Instant, bytes: u64) {
         self.delivered += bytes;
         self.delivered_time = now;
-        if let Ok(found) = self.records.binary_search_by_key(&sent, |r| r.sent)
-            && self.newest.is_none_or(|newest| newest.sent < sent)
-        {
+        if self.newest.is_some_and(|newest| newest.sent >= sent) {
+            return;
+        }
+        if let Ok(found) = self.records.binary_search_by_key(&sent, |r| r.sent) {
             self.newest = Some(self.records[found]);
         }
     }

@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
 
 use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, Connecting, ConnectionError, Incoming, ServerConfig, UdpPoller};
@@ -97,9 +96,8 @@ impl UdpPoller for PacedPoller {
     /// quinn asks when it has made a packet and before it sends it.
     fn poll_writable(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if let Some(due) = this.flow.as_ref().map(|flow| flow.due())
-            && due > Instant::now()
-        {
+        let hold = this.flow.as_ref().and_then(|flow| flow.hold());
+        if let Some(due) = hold {
             let held = this
                 .held
                 .get_or_insert_with(|| Box::pin(sleep_until(due.into())));
