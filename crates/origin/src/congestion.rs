@@ -145,7 +145,8 @@ impl ControllerFactory for Steering {
             }
             Congestion::Bbr => {
                 let seed = RandomState::new().hash_one(0);
-                Law::Bbr(Bbr::new(now, mtu.into(), window, self.initial_rtt, seed))
+                let bbr = Bbr::new(now, mtu.into(), window, self.initial_rtt, seed);
+                Law::Bbr(Box::new(bbr))
             }
         };
         let steered = Steered {
@@ -163,7 +164,7 @@ impl ControllerFactory for Steering {
 
 enum Law {
     Window(Box<dyn Controller>),
-    Bbr(Bbr),
+    Bbr(Box<Bbr>),
 }
 
 struct Steered {

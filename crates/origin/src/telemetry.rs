@@ -99,7 +99,7 @@ pub(crate) fn of_tcp(socket: &Socket, initial_window: u64) -> Option<Transport> 
         initial_window_packets: initial_window,
         paced,
         pacing_mbps: (paced && info.tcpi_pacing_rate != u64::MAX)
-            .then(|| info.tcpi_pacing_rate as f64 * 8e-6),
+            .then_some(info.tcpi_pacing_rate as f64 * 8e-6),
         window_packets: info.tcpi_snd_cwnd.into(),
         rtt_ms: ms(info.tcpi_rtt),
         min_rtt_ms: ms(info.tcpi_min_rtt),
