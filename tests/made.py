@@ -15,6 +15,7 @@ from dragstrip.model.visit import (
     LinkReport,
     Request,
     Served,
+    Transport,
     Visit,
 )
 
@@ -104,6 +105,17 @@ def direction(**changes: object) -> DirectionReport:
     return structs.replace(report, **changes)
 
 
+def transport(stack: Stack, **changes: object) -> Transport:
+    """What the origin reports of a connection that is as the stack wants it."""
+    told = Transport(
+        congestion=stack.congestion,
+        initial_window_packets=stack.initial_window_packets,
+        paced=stack.paced,
+        packet_bytes=stack.udp_payload_bytes if stack.protocol == "h3" else 1448,
+    )
+    return structs.replace(told, **changes)
+
+
 def visit(protocol: Protocol = "h2", **changes: object) -> Visit:
     urls = [r.url for r in PAGE.resources]
     good = Visit(
@@ -128,7 +140,12 @@ def visit(protocol: Protocol = "h2", **changes: object) -> Visit:
         served=tuple(served(url, protocol) for url in urls),
         connections=(
             Connection(
-                id=1, protocol=protocol, host="a.test", client_port=4000, t_us=1_000_100_000
+                id=1,
+                protocol=protocol,
+                host="a.test",
+                client_port=4000,
+                t_us=1_000_100_000,
+                transport=transport(STACKS[protocol]),
             ),
         ),
         link=LinkReport(down=direction(), up=direction()),

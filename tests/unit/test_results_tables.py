@@ -112,5 +112,5 @@ def test_every_time_carries_its_unit() -> None:
         for name, kind in table.schema.items()
         if kind.is_float()
     }
-    units = ("_ms", "_us", "_mbps", "_share", "_loss", "_h1", "_h2", "_h3")
+    units = ("_ms", "_us", "_s", "_mbps", "_share", "_loss", "_h1", "_h2", "_h3")
     assert {name for name in floats if not name.endswith(units)} == set()

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::origin::Origin;
-use crate::tuning::{Quic, Tcp, Tuning};
+use crate::tuning::{Http, Quic, Tcp, Tls, Tuning};
 
 #[derive(Deserialize)]
 #[serde(tag = "cmd", rename_all = "lowercase", deny_unknown_fields)]
@@ -25,9 +25,14 @@ enum Command {
         tcp: Tcp,
         #[serde(default)]
         quic: Quic,
+        #[serde(default)]
+        tls: Tls,
+        #[serde(default)]
+        http: Http,
     },
     Close {},
     Log {},
+    Connections {},
     Quit {},
 }
 
@@ -88,12 +93,23 @@ async fn obey_stdin(origin: &Origin) -> Result<()> {
 async fn obey(command: Command, origin: &Origin) -> Result<Value> {
     Ok(match command {
         Command::Page { path, think } => json!(origin.page(&path, think)?),
-        Command::Tune { tcp, quic } => json!(origin.tune(Tuning { tcp, quic })?),
+        Command::Tune {
+            tcp,
+            quic,
+            tls,
+            http,
+        } => json!(origin.tune(Tuning {
+            tcp,
+            quic,
+            tls,
+            http,
+        })?),
         Command::Close {} => {
             let (tcp, quic) = origin.close().await;
             json!({ "tcp": tcp, "quic": quic })
         }
         Command::Log {} => json!(origin.log()),
+        Command::Connections {} => json!({ "connections": origin.connections() }),
         Command::Quit {} => json!({}),
     })
 }

@@ -4,20 +4,26 @@
 //! it over TCP and QUIC and logs what it did, `control` takes commands as JSON lines.
 
 mod answer;
+mod bbr;
 mod body;
 mod certs;
+mod congestion;
 mod connections;
 pub mod control;
+mod delivery;
+mod early;
 mod h3_quinn;
 mod har;
 mod log;
 mod origin;
+mod paced_socket;
 mod priority;
 mod quic;
 mod range;
 mod recording;
 mod replay;
 mod tcp;
+mod telemetry;
 mod tls;
 mod tuning;
 
@@ -26,4 +32,5 @@ pub use log::{Connection, Entries, Protocol, Served};
 pub use origin::{Origin, Summary};
 pub use recording::{Entry, Recording};
 pub use replay::{Match, Replay};
-pub use tuning::{Congestion, Quic, Tcp, Tuning};
+pub use telemetry::Transport;
+pub use tuning::{Congestion, Http, Quic, Tcp, Tls, TlsVersion, Tuning};

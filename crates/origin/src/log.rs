@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 
 use crate::replay::Match;
+use crate::telemetry::{self, Gauge, Transport};
 
 /// What a request or connection really used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -56,6 +57,10 @@ pub struct Connection {
     /// Why the handshake failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What the sending side did until its end, or until now; None if there was no connection.
+    pub transport: Option<Transport>,
+    #[serde(skip)]
+    pub(crate) gauge: Gauge,
 }
 
 impl Connection {
@@ -69,6 +74,8 @@ impl Connection {
             t_us: now_us(),
             resumed: false,
             error: None,
+            transport: None,
+            gauge: Gauge::default(),
         }
     }
 }
@@ -78,6 +85,8 @@ impl Connection {
 pub struct Entries {
     pub requests: Vec<Served>,
     pub connections: Vec<Connection>,
+    /// CPU time of the origin since it started, seconds.
+    pub cpu_s: f64,
 }
 
 /// Collects in memory; `file` gets the same as JSON lines.
@@ -109,7 +118,16 @@ impl Log {
         entries
             .connections
             .sort_by_key(|connection| connection.t_us);
+        read_gauges(&mut entries.connections);
+        entries.cpu_s = telemetry::cpu_s();
         entries
+    }
+
+    /// The connections a drain would give, as they stand now.
+    pub fn connections(&self) -> Vec<Connection> {
+        let mut connections = unpoisoned(&self.entries).connections.clone();
+        read_gauges(&mut connections);
+        connections
     }
 
     pub(crate) fn connection(&self, connection: Connection) {
@@ -159,6 +177,12 @@ impl Drop for InFlight {
         if let Some(served) = self.served.take() {
             self.log.served(served);
         }
+    }
+}
+
+fn read_gauges(connections: &mut [Connection]) {
+    for connection in connections {
+        connection.transport = connection.gauge.read();
     }
 }
 

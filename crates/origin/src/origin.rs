@@ -1,20 +1,21 @@
 //! The origin as a whole: what its transports share, and what can be asked of it.
 
+use std::collections::HashMap;
 use std::fs::File;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use http::{header, request};
+use http::{HeaderValue, header, request};
 use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::certs::Authority;
 use crate::connections::Connections;
-use crate::log::{Connection, Entries, InFlight, Log, Served, now_us, unpoisoned};
+use crate::log::{Connection, Entries, InFlight, Log, Protocol, Served, now_us, unpoisoned};
 use crate::recording::{Recording, host_of};
 use crate::replay::Replay;
 use crate::tuning::Tuning;
@@ -45,6 +46,8 @@ pub(crate) struct Shared {
     replay: Mutex<Replay>,
     tuning: Mutex<Tuning>,
     last_connection: AtomicU64,
+    /// The last round trip of a client's QUIC connections, for its resumed ones.
+    round_trips: Mutex<HashMap<IpAddr, Duration>>,
 }
 
 impl Origin {
@@ -58,6 +61,7 @@ impl Origin {
             replay: Mutex::default(),
             tuning: Mutex::default(),
             last_connection: AtomicU64::new(0),
+            round_trips: Mutex::default(),
         });
         let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
         let port = tcp::listen(v4, &shared)?.with_context(|| format!("{v4}: no IPv4 here"))?;
@@ -117,6 +121,11 @@ impl Origin {
         counts
     }
 
+    /// The connections logged since the last `log`, as they stand now; they stay in the log.
+    pub fn connections(&self) -> Vec<Connection> {
+        self.shared.log.connections()
+    }
+
     /// What was logged since the last call.
     pub fn log(&self) -> Entries {
         self.shared.log.drain()
@@ -126,6 +135,14 @@ impl Origin {
 impl Shared {
     pub fn tuning(&self) -> Tuning {
         *unpoisoned(&self.tuning)
+    }
+
+    pub fn round_trip(&self, client: IpAddr) -> Option<Duration> {
+        unpoisoned(&self.round_trips).get(&client).copied()
+    }
+
+    pub fn keep_round_trip(&self, client: IpAddr, rtt: Duration) {
+        unpoisoned(&self.round_trips).insert(client, rtt);
     }
 
     pub fn next_connection(&self) -> u64 {
@@ -147,7 +164,11 @@ impl Shared {
         let authority = request.uri.authority().map(|authority| authority.as_str());
         let authority = authority.or_else(header).unwrap_or_default();
         let host = host_of(authority);
-        let answer = unpoisoned(&self.replay).answer(&host, request);
+        let mut answer = unpoisoned(&self.replay).answer(&host, request);
+        if self.tuning().http.alt_svc && protocol != Protocol::H3 {
+            let here = HeaderValue::from_static("h3=\":443\"; ma=86400");
+            answer.headers.insert(header::ALT_SVC, here);
+        }
         let target = request
             .uri
             .path_and_query()

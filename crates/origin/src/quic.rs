@@ -11,22 +11,22 @@ use h3::server::RequestResolver;
 use http::Response;
 use quinn::crypto::rustls::{HandshakeData, QuicServerConfig};
 use quinn::{
-    Endpoint, EndpointConfig, Incoming, ServerConfig, TokenLog, TokenReuseError, TokioRuntime,
-    TransportConfig, ValidationTokenConfig, VarInt, ZeroRttAccepted,
+    Endpoint, EndpointConfig, Incoming, Runtime, ServerConfig, TokenLog, TokenReuseError,
+    TokioRuntime, TransportConfig, ValidationTokenConfig, VarInt, ZeroRttAccepted,
 };
 use socket2::{Domain, Socket, Type};
 
+use crate::congestion::Steering;
 use crate::connections::Generation;
 use crate::h3_quinn::{Connection as Transport, Streams};
 use crate::log::{Connection, Log, Protocol};
 use crate::origin::{MAX_STREAMS, Shared};
+use crate::paced_socket::PacedSocket;
 use crate::priority::Priority;
 use crate::tcp::no_ipv6;
+use crate::telemetry::{self, Ending};
 use crate::tls::{self, Witness};
-use crate::tuning::Quic;
-
-/// UDP payload from the first packet on: what 1500 bytes leave beside IPv6 (40) and UDP (8). Nothing is probed: the link's MTU is known.
-const UDP_PAYLOAD: u16 = 1452;
+use crate::tuning::{Quic, Tls};
 
 /// What quinn may hold unacknowledged per connection. A whole page, so that priorities decide what
 /// is sent next and not which answer came first into the buffer.
@@ -42,18 +42,23 @@ pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>) -> Result<()> {
         Err(error) if no_ipv6(address, &error) => return Ok(()),
         bound => bound.with_context(place)?,
     };
-    let mut tls = tls::server_config(&shared.authority, &["h3"])?;
-    // 0-RTT on, with no limit: RFC 9001 section 4.6.1 knows no other value.
-    tls.max_early_data_size = u32::MAX;
-    let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls.clone())?));
+    let tls = tls::Server::new(&shared.authority, &["h3"], u32::MAX)?;
+    let crypto = QuicServerConfig::try_from(tls.tuned(Tls::default()))?;
+    let mut config = ServerConfig::with_crypto(Arc::new(crypto));
     config.validation_token_config(tokens()).migration(false);
-    let endpoint = Endpoint::new(
+    let socket = PacedSocket::new(TokioRuntime.wrap_udp_socket(socket).with_context(place)?);
+    let endpoint = Endpoint::new_with_abstract_socket(
         EndpointConfig::default(),
         Some(config.clone()),
-        socket,
+        socket.clone(),
         Arc::new(TokioRuntime),
     )
     .with_context(place)?;
+    let listener = Arc::new(Listener {
+        socket,
+        tls,
+        config,
+    });
     let shared = shared.clone();
     tokio::spawn(async move {
         while let Some(incoming) = endpoint.accept().await {
@@ -61,14 +66,20 @@ pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>) -> Result<()> {
             let tasks = generation.quic.clone();
             tasks.spawn(serve(
                 incoming,
-                tls.clone(),
-                config.clone(),
+                listener.clone(),
                 shared.clone(),
                 generation,
             ));
         }
     });
     Ok(())
+}
+
+/// What every connection of an address is made from.
+struct Listener {
+    socket: Arc<PacedSocket>,
+    tls: tls::Server,
+    config: ServerConfig,
 }
 
 fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
@@ -98,13 +109,11 @@ fn tokens() -> ValidationTokenConfig {
     config
 }
 
-fn transport(tuning: &Quic) -> Result<TransportConfig> {
-    let mut config = TransportConfig::default();
+fn transport(tuning: &Quic, steering: &Arc<Steering>) -> Result<TransportConfig> {
+    let mut config = tuning.transport()?;
     config
-        .congestion_controller_factory(tuning.controller()?)
-        .initial_rtt(tuning.initial_rtt()?)
-        .initial_mtu(UDP_PAYLOAD)
-        .mtu_discovery_config(None)
+        .congestion_controller_factory(steering.clone())
+        .initial_rtt(steering.initial_rtt)
         .send_window(SEND_WINDOW)
         .max_concurrent_bidi_streams(VarInt::from_u32(MAX_STREAMS))
         .max_idle_timeout(Some(IDLE.try_into()?))
@@ -114,15 +123,16 @@ fn transport(tuning: &Quic) -> Result<TransportConfig> {
 
 async fn serve(
     incoming: Incoming,
-    tls: rustls::ServerConfig,
-    config: ServerConfig,
+    listener: Arc<Listener>,
     shared: Arc<Shared>,
     generation: Generation,
 ) {
     let mut connection =
         Connection::accepted(shared.next_connection(), incoming.remote_address().port());
+    let client = incoming.remote_address().ip();
+    let _ending = Ending(connection.gauge.clone());
     let opened = tokio::select! {
-        opened = handshake(incoming, tls, config, &shared, &mut connection) => opened,
+        opened = handshake(incoming, &listener, &shared, &mut connection) => opened,
         () = generation.ended.cancelled() => Err(anyhow!("closed during the handshake")),
     };
     match opened {
@@ -135,8 +145,11 @@ async fn serve(
             );
             generation.streams.spawn(verdict);
             tokio::select! {
-                () = http(quinn.clone(), connection, shared, &generation) => {}
+                () = http(quinn.clone(), connection, shared.clone(), &generation) => {}
                 () = generation.ended.cancelled() => {}
+            }
+            if quinn.stats().frame_rx.acks > 0 {
+                shared.keep_round_trip(client, quinn.rtt());
             }
             quinn.close(NO_ERROR, b"");
         }
@@ -165,16 +178,25 @@ async fn log_when(
 /// Returns as soon as the client's keys are known: 0-RTT requests are served before it answers.
 async fn handshake(
     incoming: Incoming,
-    mut tls: rustls::ServerConfig,
-    mut config: ServerConfig,
+    listener: &Listener,
     shared: &Shared,
     connection: &mut Connection,
 ) -> Result<(quinn::Connection, ZeroRttAccepted)> {
+    let tuning = shared.tuning();
+    let mut tls = listener.tls.tuned(tuning.tls);
     let witness = Witness::new(tls.session_storage.clone());
     tls.session_storage = witness.clone();
+    let mut config = listener.config.clone();
     config.crypto = Arc::new(QuicServerConfig::try_from(tls)?);
-    config.transport = Arc::new(transport(&shared.tuning().quic)?);
-    let mut connecting = incoming.accept_with(Arc::new(config))?;
+    // Only a client that was here before has a token. RFC 9002 section 6.2.2 lets it start with
+    // the round trip it had then.
+    let address = incoming.remote_address().ip();
+    let known = incoming.remote_address_validated();
+    let known_rtt = known.then(|| shared.round_trip(address)).flatten();
+    let steering = Arc::new(tuning.quic.steering(known_rtt)?);
+    config.transport = Arc::new(transport(&tuning.quic, &steering)?);
+    let flow = steering.flow.clone();
+    let mut connecting = listener.socket.accept(incoming, config, flow.clone())?;
     // A ClientHello of today spans two datagrams. Until all of it is here the client's stream limits
     // are unknown, and h3 would wait for ever for leave to open its control stream.
     let data = connecting.handshake_data().await?;
@@ -184,9 +206,13 @@ async fn handshake(
     connection.host = data.server_name.unwrap_or_default();
     connection.resumed = witness.resumed();
     connection.protocol = Some(Protocol::H3);
-    connecting
+    let (quinn, completed) = connecting
         .into_0rtt()
-        .map_err(|_| anyhow!("no 0.5-RTT keys"))
+        .map_err(|_| anyhow!("no 0.5-RTT keys"))?;
+    let watched = quinn.clone();
+    let read = move || Some(telemetry::of_quic(&watched, &flow));
+    connection.gauge.watch(read);
+    Ok((quinn, completed))
 }
 
 async fn http(
@@ -223,8 +249,10 @@ async fn respond(
     let (request, ()) = request.into_parts();
     let arrival = streams.take(stream.id());
     let (answer, mut in_flight) = shared.answer(&request, &connection, arrival.early);
-    let rank = Priority::of(&request.headers).rank(stream.id().index());
-    arrival.priority.store(rank.quinn(), Ordering::Relaxed);
+    if shared.tuning().http.priorities {
+        let rank = Priority::of(&request.headers).rank(stream.id().index());
+        arrival.priority.store(rank.quinn(), Ordering::Relaxed);
+    }
     // To the end, or the client's stream credit is never given back.
     while stream.recv_data().await?.is_some() {}
     if !answer.think.is_zero() {

@@ -14,17 +14,20 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use rustls::HandshakeKind;
+use rustls::{HandshakeKind, ServerConnection};
 use socket2::{Domain, SockRef, Socket, Type};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::body::{Body, FRAME_BYTES};
 use crate::connections::Generation;
+use crate::early::{Early, EarlyStream};
 use crate::log::{Connection, Protocol};
 use crate::origin::{MAX_STREAMS, Shared};
 use crate::priority::{Priority, Turn, Turns};
+use crate::telemetry::{self, Ending};
 use crate::tls;
 
 const BACKLOG: i32 = 1024;
@@ -32,6 +35,9 @@ const BACKLOG: i32 = 1024;
 /// What may wait unsent in the kernel: enough to keep it busy until we are woken, little enough
 /// that an urgent answer is not queued behind megabytes of another.
 const NOTSENT_LOWAT: u32 = 16 * 1024;
+
+/// A client's first requests; Chromium never sends more than its ticket allows.
+const EARLY_DATA: u32 = 64 * 1024;
 
 /// Serves from now on; returns the port, or None if the machine lacks the address family.
 pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>) -> Result<Option<u16>> {
@@ -41,10 +47,7 @@ pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>) -> Result<Option
         bound => bound.with_context(place)?,
     };
     let port = listener.local_addr()?.port();
-    let acceptor = TlsAcceptor::from(Arc::new(tls::server_config(
-        &shared.authority,
-        &["h2", "http/1.1"],
-    )?));
+    let tls = tls::Server::new(&shared.authority, &["h2", "http/1.1"], EARLY_DATA)?;
     let shared = shared.clone();
     tokio::spawn(async move {
         loop {
@@ -55,7 +58,7 @@ pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>) -> Result<Option
                     tasks.spawn(serve(
                         socket,
                         client,
-                        acceptor.clone(),
+                        tls.clone(),
                         shared.clone(),
                         generation,
                     ));
@@ -90,7 +93,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 async fn serve(
     socket: TcpStream,
     client: SocketAddr,
-    acceptor: TlsAcceptor,
+    tls: tls::Server,
     shared: Arc<Shared>,
     generation: Generation,
 ) {
@@ -98,8 +101,10 @@ async fn serve(
     let Ok(twin) = SockRef::from(&socket).try_clone() else {
         return;
     };
+    let mut connection = Connection::accepted(shared.next_connection(), client.port());
+    let _ending = watch(&twin, &connection);
     tokio::select! {
-        () = talk(socket, client, acceptor, shared, generation.clone()) => {}
+        () = talk(socket, &mut connection, tls, shared, generation.clone()) => {}
         () = generation.ended.cancelled() => {
             // Close with a reset: it goes out at once and discards what is unsent or unacknowledged,
             // so nothing of this connection is retransmitted into the next visit.
@@ -108,62 +113,99 @@ async fn serve(
     }
 }
 
+/// The connection's transport can be read from now on, until what this returns is dropped.
+fn watch(socket: &Socket, connection: &Connection) -> Ending {
+    let window = telemetry::window_packets(socket).unwrap_or_default();
+    if let Ok(socket) = socket.try_clone() {
+        let read = move || telemetry::of_tcp(&socket, window);
+        connection.gauge.watch(read);
+    }
+    Ending(connection.gauge.clone())
+}
+
 async fn talk(
     socket: TcpStream,
-    client: SocketAddr,
-    acceptor: TlsAcceptor,
+    connection: &mut Connection,
+    tls: tls::Server,
     shared: Arc<Shared>,
     generation: Generation,
 ) {
-    let mut connection = Connection::accepted(shared.next_connection(), client.port());
-    let stream = match handshake(socket, &acceptor, &shared, &mut connection).await {
-        Ok(stream) => stream,
-        Err(error) => {
-            connection.error = Some(format!("{error:#}"));
-            return shared.log.connection(connection);
-        }
-    };
+    let opened = handshake(socket, &tls, &shared, connection).await;
+    if let Err(error) = &opened {
+        connection.error = Some(format!("{error:#}"));
+    }
+    let connection = connection.clone();
     shared.log.connection(connection.clone());
     // A broken connection shows in the log as requests without an end.
-    let _ = http(stream, connection, shared, generation).await;
+    let _ = match opened {
+        Ok(Opened::Plain(stream)) => {
+            http(*stream, Early::default(), connection, shared, generation).await
+        }
+        Ok(Opened::Early(stream, early)) => {
+            http(*stream, early, connection, shared, generation).await
+        }
+        Err(_) => return,
+    };
+}
+
+/// A handshake that brought no early data, and one that may have.
+enum Opened {
+    Plain(Box<TlsStream<TcpStream>>),
+    Early(Box<EarlyStream>, Early),
 }
 
 async fn handshake(
     socket: TcpStream,
-    acceptor: &TlsAcceptor,
+    tls: &tls::Server,
     shared: &Shared,
     connection: &mut Connection,
-) -> Result<TlsStream<TcpStream>> {
+) -> Result<Opened> {
+    let tuning = shared.tuning();
     let options = SockRef::from(&socket);
     options.set_tcp_nodelay(true)?;
     options.set_tcp_notsent_lowat(NOTSENT_LOWAT)?;
-    shared.tuning().tcp.apply(&options)?;
-    let limit = |tls: &mut rustls::ServerConnection| tls.set_buffer_limit(Some(FRAME_BYTES));
-    let stream = acceptor
+    tuning.tcp.apply(&options)?;
+    let config = Arc::new(tls.tuned(tuning.tls));
+    let limit = |tls: &mut ServerConnection| tls.set_buffer_limit(Some(FRAME_BYTES));
+    if tuning.tls.early_data {
+        let mut tls = ServerConnection::new(config)?;
+        limit(&mut tls);
+        let early = Early::default();
+        let opening = EarlyStream::accept(socket, tls, early.clone());
+        let stream = opening.await.context("TLS handshake")?;
+        note(&stream.tls, connection);
+        return Ok(Opened::Early(Box::new(stream), early));
+    }
+    let stream = TlsAcceptor::from(config)
         .accept_with(socket, limit)
         .await
         .context("TLS handshake")?;
-    let tls = stream.get_ref().1;
+    note(stream.get_ref().1, connection);
+    Ok(Opened::Plain(Box::new(stream)))
+}
+
+fn note(tls: &ServerConnection, connection: &mut Connection) {
     connection.host = tls.server_name().unwrap_or_default().to_owned();
     connection.resumed = tls.handshake_kind() == Some(HandshakeKind::Resumed);
     let h2 = tls.alpn_protocol() == Some(b"h2");
     connection.protocol = Some(if h2 { Protocol::H2 } else { Protocol::H1 });
-    Ok(stream)
 }
 
 async fn http(
-    stream: TlsStream<TcpStream>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    early: Early,
     connection: Connection,
     shared: Arc<Shared>,
     generation: Generation,
 ) -> hyper::Result<()> {
     let h2 = connection.protocol == Some(Protocol::H2);
-    let turns = h2.then(Arc::<Turns>::default);
+    let turns = (h2 && shared.tuning().http.priorities).then(Arc::<Turns>::default);
     let service = service_fn(|request: Request<Incoming>| {
         let (shared, connection, turns) = (shared.clone(), connection.clone(), turns.clone());
+        let early = early.now();
         async move {
             let (request, upload) = request.into_parts();
-            let (answer, in_flight) = shared.answer(&request, &connection, false);
+            let (answer, in_flight) = shared.answer(&request, &connection, early);
             let turn = turns.map(|turns| Turn::new(&turns, Priority::of(&request.headers)));
             if upload.collect().await.is_err() {
                 // The client gave up in the middle of its request: there is nobody to answer.

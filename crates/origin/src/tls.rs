@@ -1,39 +1,83 @@
-//! TLS 1.3 as both transports use it: same ciphers, same chain, tickets kept in memory.
+//! TLS as both transports use it: same ciphers, same chain, tickets kept in memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use rustls::ServerConfig;
 use rustls::crypto::ring::{self, cipher_suite};
-use rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
-use rustls::version::TLS13;
+use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, StoresServerSessions};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ServerConfig, SupportedProtocolVersion};
 
 use crate::certs::Authority;
+use crate::tuning::{Tls, TlsVersion};
 
 const SESSIONS: usize = 4096;
 /// A TLS 1.3 ticket works once; h1 opens six connections at a time, so two would run out.
 const TICKETS: usize = 4;
 
+/// Configurations of one transport; all share one store of sessions.
+#[derive(Clone)]
+pub(crate) struct Server {
+    v1_2: ServerConfig,
+    v1_3: ServerConfig,
+    /// Most early data taken: QUIC knows no limit (RFC 9001 section 4.6.1).
+    early_data: u32,
+}
+
+impl Server {
+    pub fn new(authority: &Arc<Authority>, alpn: &[&str], early_data: u32) -> Result<Self> {
+        let sessions = ServerSessionMemoryCache::new(SESSIONS);
+        let with = |version| config(authority, alpn, version, sessions.clone());
+        Ok(Self {
+            v1_2: with(&TLS12)?,
+            v1_3: with(&TLS13)?,
+            early_data,
+        })
+    }
+
+    /// The configuration of one connection.
+    pub fn tuned(&self, tuning: Tls) -> ServerConfig {
+        let mut config = match tuning.version {
+            TlsVersion::V1_2 => self.v1_2.clone(),
+            TlsVersion::V1_3 => self.v1_3.clone(),
+        };
+        if !tuning.resumption {
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        }
+        if tuning.early_data {
+            config.max_early_data_size = self.early_data;
+            config.send_half_rtt_data = true;
+        }
+        config
+    }
+}
+
 /// The order of preference is ours, so that every client gets the same cipher over TCP and QUIC.
-pub(crate) fn server_config(authority: &Arc<Authority>, alpn: &[&str]) -> Result<ServerConfig> {
+fn config(
+    authority: &Arc<Authority>,
+    alpn: &[&str],
+    version: &'static SupportedProtocolVersion,
+    sessions: Arc<dyn StoresServerSessions>,
+) -> Result<ServerConfig> {
     let mut provider = ring::default_provider();
     provider.cipher_suites = vec![
         cipher_suite::TLS13_AES_128_GCM_SHA256,
         cipher_suite::TLS13_AES_256_GCM_SHA384,
         cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
+        cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
     ];
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
-        .with_protocol_versions(&[&TLS13])?
+        .with_protocol_versions(&[version])?
         .with_no_client_auth()
         .with_cert_resolver(authority.clone());
     config.ignore_client_order = true;
     config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-    config.session_storage = ServerSessionMemoryCache::new(SESSIONS);
+    config.session_storage = sessions;
     config.send_tls13_tickets = TICKETS;
     Ok(config)
 }
-
 /// Session storage of one handshake that remembers whether it gave a session away.
 ///
 /// quinn does not say whether a handshake was resumed. rustls takes a stored session out exactly

@@ -1,12 +1,14 @@
 //! What the `tune` command sets. Nothing here is ever replaced by a silent default.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
-use quinn::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
+use anyhow::{Context, Result, ensure};
+use quinn::{AckFrequencyConfig, TransportConfig, VarInt};
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Socket, Type};
+
+use crate::congestion::Steering;
+use crate::telemetry;
 
 /// Full-sized packets that windows are counted in, as for TCP (1500 - 40 - 12 of timestamps).
 pub const PACKET_BYTES: u64 = 1448;
@@ -30,18 +32,22 @@ impl Congestion {
     }
 }
 
-/// How connections accepted from now on send.
+/// How connections accepted from now on behave.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tuning {
     pub tcp: Tcp,
     pub quic: Quic,
+    pub tls: Tls,
+    pub http: Http,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tcp {
     pub congestion: Congestion,
+    /// The kernel's own pacing (SO_MAX_PACING_RATE without a limit). BBR paces in any case.
+    pub pacing: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -50,15 +56,51 @@ pub struct Quic {
     pub congestion: Congestion,
     /// Initial congestion window in packets of 1448 bytes.
     pub initial_window_packets: u64,
-    /// Round trip assumed until the first one is measured; paces a 0-RTT answer. RFC 9002 section
-    /// 6.2.2 recommends 333 ms.
+    pub pacing: bool,
+    /// Round trip assumed until the first one is measured. RFC 9002 section 6.2.2 recommends 333 ms,
+    /// and the last connection's for a resumed one.
     pub initial_rtt_ms: f64,
+    /// Size of a full UDP payload; nothing is probed.
+    pub udp_payload_bytes: u16,
+    /// What a client may send without leave, per connection; a stream may take all of it.
+    pub receive_window_bytes: u32,
+    /// Ask the client to acknowledge only every so many packets (draft-ietf-quic-ack-frequency);
+    /// None asks for nothing.
+    pub ack_every_packets: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tls {
+    pub version: TlsVersion,
+    /// Give tickets and take them.
+    pub resumption: bool,
+    /// Take TLS 1.3 early data over TCP, 0-RTT over QUIC, on resumed connections.
+    pub early_data: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TlsVersion {
+    #[serde(rename = "1.2")]
+    V1_2,
+    #[serde(rename = "1.3")]
+    V1_3,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Http {
+    /// Obey the client's priorities (RFC 9218).
+    pub priorities: bool,
+    /// Tell clients of h1 and h2 that h3 is to be had on the same port (RFC 7838).
+    pub alt_svc: bool,
 }
 
 impl Default for Tcp {
     fn default() -> Self {
         Self {
             congestion: Congestion::Cubic,
+            pacing: false,
         }
     }
 }
@@ -68,7 +110,31 @@ impl Default for Quic {
         Self {
             congestion: Congestion::Cubic,
             initial_window_packets: 32,
+            pacing: true,
             initial_rtt_ms: 333.0,
+            // What 1500 bytes leave beside IPv6 (40) and UDP (8).
+            udp_payload_bytes: 1452,
+            receive_window_bytes: 15 << 20,
+            ack_every_packets: None,
+        }
+    }
+}
+
+impl Default for Tls {
+    fn default() -> Self {
+        Self {
+            version: TlsVersion::V1_3,
+            resumption: true,
+            early_data: false,
+        }
+    }
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self {
+            priorities: true,
+            alt_svc: false,
         }
     }
 }
@@ -78,8 +144,12 @@ impl Tuning {
     pub fn check(&self) -> Result<()> {
         let probe = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         self.tcp.apply(&probe)?;
-        self.quic.controller()?;
-        self.quic.initial_rtt()?;
+        self.quic.steering(None)?;
+        self.quic.transport()?;
+        ensure!(
+            !self.tls.early_data || (self.tls.resumption && self.tls.version == TlsVersion::V1_3),
+            "tune.tls.early_data: needs version \"1.3\" and resumption"
+        );
         Ok(())
     }
 }
@@ -87,49 +157,65 @@ impl Tuning {
 impl Tcp {
     pub(crate) fn apply(&self, socket: &Socket) -> Result<()> {
         let name = self.congestion.kernel_name();
-        socket.set_tcp_congestion(name.as_bytes()).with_context(|| {
-            format!(
-                "tune.tcp.congestion: this kernel does not offer {name:?} here; \
-                 see net.ipv4.tcp_available_congestion_control"
-            )
-        })
+        socket
+            .set_tcp_congestion(name.as_bytes())
+            .with_context(|| {
+                format!(
+                    "tune.tcp.congestion: this kernel does not offer {name:?} here; \
+                     see net.ipv4.tcp_available_congestion_control"
+                )
+            })?;
+        if self.pacing {
+            telemetry::pace(socket).context("tune.tcp.pacing: SO_MAX_PACING_RATE")?;
+        }
+        Ok(())
     }
 }
 
 impl Quic {
-    pub(crate) fn initial_rtt(&self) -> Result<Duration> {
-        ensure!(
-            self.initial_rtt_ms > 0.0 && self.initial_rtt_ms <= 60_000.0,
-            "tune.quic.initial_rtt_ms: {} is not a round trip between 0 and 60000 ms",
-            self.initial_rtt_ms
-        );
-        Ok(Duration::from_secs_f64(self.initial_rtt_ms / 1000.0))
-    }
-
-    pub(crate) fn controller(&self) -> Result<Arc<dyn ControllerFactory + Send + Sync>> {
+    /// What makes a connection's controller. `known_rtt` is from an earlier connection of the client.
+    pub(crate) fn steering(&self, known_rtt: Option<Duration>) -> Result<Steering> {
         ensure!(
             (1..=1000).contains(&self.initial_window_packets),
             "tune.quic.initial_window_packets: {} is not between 1 and 1000",
             self.initial_window_packets
         );
-        let window = self.initial_window_packets * PACKET_BYTES;
-        match self.congestion {
-            Congestion::Cubic => {
-                let mut config = CubicConfig::default();
-                config.initial_window(window);
-                Ok(Arc::new(config))
-            }
-            Congestion::Reno => {
-                let mut config = NewRenoConfig::default();
-                config.initial_window(window);
-                Ok(Arc::new(config))
-            }
-            // quinn's own BBR enters ProbeRTT at its first sample and does not pace at its rate.
-            Congestion::Bbr => {
-                bail!(
-                    "tune.quic.congestion: \"bbr\" is not to be had over QUIC yet; use cubic or reno"
-                )
-            }
+        ensure!(
+            self.initial_rtt_ms > 0.0 && self.initial_rtt_ms <= 60_000.0,
+            "tune.quic.initial_rtt_ms: {} is not a round trip between 0 and 60000 ms",
+            self.initial_rtt_ms
+        );
+        Ok(Steering::new(
+            self.congestion,
+            self.initial_window_packets * PACKET_BYTES,
+            known_rtt.unwrap_or(Duration::from_secs_f64(self.initial_rtt_ms / 1000.0)),
+            self.pacing,
+        ))
+    }
+
+    /// Everything but what `steering` decides.
+    pub(crate) fn transport(&self) -> Result<TransportConfig> {
+        ensure!(
+            (1200..=1472).contains(&self.udp_payload_bytes),
+            "tune.quic.udp_payload_bytes: {} is not between 1200 and 1472",
+            self.udp_payload_bytes
+        );
+        let mut config = TransportConfig::default();
+        config
+            .initial_mtu(self.udp_payload_bytes)
+            .mtu_discovery_config(None)
+            .receive_window(VarInt::from_u32(self.receive_window_bytes))
+            .stream_receive_window(VarInt::from_u32(self.receive_window_bytes));
+        if let Some(packets) = self.ack_every_packets {
+            ensure!(
+                packets > 0,
+                "tune.quic.ack_every_packets: 0 is no number of packets"
+            );
+            let mut ask = AckFrequencyConfig::default();
+            // The threshold is how many may stay unacknowledged.
+            ask.ack_eliciting_threshold(VarInt::from_u32(packets - 1));
+            config.ack_frequency_config(Some(ask));
         }
+        Ok(config)
     }
 }

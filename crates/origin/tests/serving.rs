@@ -2,7 +2,7 @@
 
 mod support;
 
-use dragstrip_origin::{Match, Protocol};
+use dragstrip_origin::{Congestion, Match, Protocol, Quic, Tcp, Tls, TlsVersion, Tuning};
 use http::StatusCode;
 use rustls::RootCertStore;
 use serde_json::json;
@@ -286,6 +286,7 @@ async fn resumption_and_early_data_are_flagged_when_they_happen() {
         &[entry("GET", "https://a.test/", 200, &[], Some("x"))],
         &[("x", b"x")],
     );
+    origin.tune(early_data()).unwrap();
     for protocol in PROTOCOLS {
         let client = Client::new(protocol, &origin);
         for repeat in [false, true] {
@@ -293,14 +294,20 @@ async fn resumption_and_early_data_are_flagged_when_they_happen() {
             connection.get("https://a.test/").await.unwrap();
             // Once more: by then the handshake is through, and so the connection logged.
             connection.get("https://a.test/").await.unwrap();
-            let early = matches!(connection, Connection::H3 { early: true, .. });
-            assert_eq!(early, repeat && protocol == Protocol::H3);
+            if protocol == Protocol::H3 {
+                let zero_rtt = matches!(connection, Connection::H3 { early: true, .. });
+                assert_eq!(zero_rtt, repeat);
+            }
             let log = origin.log();
             assert_eq!(
                 (log.requests[0].resumed, log.connections[0].resumed),
                 (repeat, repeat)
             );
-            assert_eq!(log.requests[0].early, early, "{protocol:?}");
+            assert_eq!(log.requests[0].early, repeat, "{protocol:?}");
+            assert!(
+                !log.requests[1].early,
+                "{protocol:?}: the handshake was through"
+            );
         }
         // Another client has no tickets.
         Client::new(protocol, &origin)
@@ -330,4 +337,124 @@ async fn a_failed_handshake_is_a_connection_with_an_error() {
             "{protocol:?}: {connections:?}"
         );
     }
+}
+
+fn early_data() -> Tuning {
+    Tuning {
+        tls: Tls {
+            early_data: true,
+            ..Tls::default()
+        },
+        ..Tuning::default()
+    }
+}
+
+#[tokio::test]
+async fn early_data_and_resumption_stay_off_unless_asked_for() {
+    let (origin, _dir) = serve(&[entry("GET", "https://a.test/", 200, &[], None)], &[]);
+    for (resumption, version) in [
+        (true, TlsVersion::V1_3),
+        (false, TlsVersion::V1_3),
+        (true, TlsVersion::V1_2),
+        (false, TlsVersion::V1_2),
+    ] {
+        let tls = Tls {
+            version,
+            resumption,
+            early_data: false,
+        };
+        let tuning = Tuning {
+            tls,
+            ..Tuning::default()
+        };
+        origin.tune(tuning).unwrap();
+        for protocol in PROTOCOLS {
+            if protocol == Protocol::H3 && version == TlsVersion::V1_2 {
+                continue; // there is no QUIC with TLS 1.2
+            }
+            let client = Client::new(protocol, &origin);
+            for repeat in [false, true] {
+                let mut connection = client.connect("a.test").await.unwrap();
+                for _ in 0..2 {
+                    connection.get("https://a.test/").await.unwrap();
+                }
+                let log = origin.log();
+                let got = (log.connections[0].resumed, log.requests[0].early);
+                assert_eq!(got, (repeat && resumption, false), "{protocol:?} {tls:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_connection_tells_what_its_transport_really_did() {
+    let (origin, _dir) = serve(
+        &[entry("GET", "https://a.test/", 200, &[], Some("x"))],
+        &[("x", &[7; 300_000])],
+    );
+    for congestion in [Congestion::Cubic, Congestion::Reno, Congestion::Bbr] {
+        for pacing in [false, true] {
+            let tuning = Tuning {
+                tcp: Tcp { congestion, pacing },
+                quic: Quic {
+                    congestion,
+                    pacing,
+                    initial_window_packets: 20,
+                    udp_payload_bytes: 1300,
+                    ..Quic::default()
+                },
+                ..Tuning::default()
+            };
+            if origin.tune(tuning).is_err() {
+                continue; // this kernel lacks that congestion control
+            }
+            for protocol in PROTOCOLS {
+                let client = Client::new(protocol, &origin);
+                let mut connection = client.connect("a.test").await.unwrap();
+                connection.get("https://a.test/").await.unwrap();
+                origin.close().await;
+                let log = origin.log();
+                let told = log.connections[0].transport.as_ref().unwrap();
+                assert_eq!(told.congestion, congestion.kernel_name());
+                if protocol == Protocol::H3 {
+                    assert_eq!((told.paced, told.packet_bytes), (pacing, 1300));
+                    assert_eq!(told.initial_window_packets, 20);
+                } else {
+                    let bbr = congestion == Congestion::Bbr;
+                    assert_eq!(told.paced, pacing || bbr, "{told:?}");
+                    assert_eq!(told.initial_window_packets, 10);
+                }
+                assert!(told.sent_bytes >= 300_000, "{protocol:?}: {told:?}");
+                assert!(told.rtt_ms.is_some() && told.sent_packets > 0);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn alt_svc_is_told_over_tcp_only_when_asked_for() {
+    let (origin, _dir) = serve(&[entry("GET", "https://a.test/", 200, &[], None)], &[]);
+    for alt_svc in [false, true] {
+        let mut tuning = Tuning::default();
+        tuning.http.alt_svc = alt_svc;
+        origin.tune(tuning).unwrap();
+        for protocol in PROTOCOLS {
+            let client = Client::new(protocol, &origin);
+            let mut connection = client.connect("a.test").await.unwrap();
+            let reply = connection.get("https://a.test/").await.unwrap();
+            let told = reply.headers.contains_key("alt-svc");
+            assert_eq!(told, alt_svc && protocol != Protocol::H3);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_had_is_refused() {
+    let (origin, _dir) = serve(&[], &[]);
+    let mut impossible = early_data();
+    impossible.tls.version = TlsVersion::V1_2;
+    assert!(origin.tune(impossible).is_err());
+    let mut huge = Tuning::default();
+    huge.quic.udp_payload_bytes = 9000;
+    assert!(origin.tune(huge).is_err());
 }

@@ -10,12 +10,12 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragstrip.browsers.cdp import Cdp
-from dragstrip.model.stack import Protocol
+from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.testbed import Testbed
@@ -63,11 +63,29 @@ _AS_NOBODY = (
 )
 
 
+def stack_flags(stack: Stack, hosts: Iterable[str]) -> tuple[str, ...]:
+    """What a stack asks of the browser beyond its protocol."""
+    flags = []
+    if stack.discovery == "alt-svc":
+        # QUIC to a host with a private CA is refused unless the host is named here; with a port
+        # that nothing uses it is not forced.
+        named = ",".join(f"{host}:1" for host in hosts)
+        flags.append(f"--origin-to-force-quic-on={named}")
+    if stack.early_data and stack.transport == "tcp":
+        flags.append("--enable-features=EnableTLS13EarlyData")
+    return tuple(flags)
+
+
 @dataclass(frozen=True)
 class Chromium:
     """A running browser. Made by `chromium`."""
 
     cdp: Cdp
+
+    def cpu_s(self) -> dict[int, float]:
+        """CPU time of each of the browser's processes, by process id."""
+        found = self.cdp.call("SystemInfo.getProcessInfo")["processInfo"]
+        return {process["id"]: process["cpuTime"] for process in found}
 
 
 def browser_version() -> str:

@@ -17,6 +17,7 @@ from dragstrip.cli import (
     race,
     report,
     run,
+    stacks,
 )
 from dragstrip.model.errors import InputError
 from dragstrip.testbed.errors import TestbedError
@@ -36,6 +37,7 @@ app.command(context_settings={"allow_interspersed_args": False})(link.link)
 app.command()(compare.compare)
 app.command()(export.export)
 app.add_typer(page.app, name="page")
+app.add_typer(stacks.app, name="stacks")
 app.command("list")(known.known)
 app.command()(doctor.doctor)
 

@@ -32,6 +32,10 @@ def race(
     net_log: Annotated[
         bool, typer.Option("--net-log", help="Keep the browser's NetLog in the result folder.")
     ] = False,
+    repeat: Annotated[
+        bool,
+        typer.Option("--repeat", help="Race repeat visits too: tickets kept, cache cleared."),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
     live: Annotated[
         bool, typer.Option("--live", help="PAGE is the URL of a real site, raced as it is today.")
@@ -47,6 +51,7 @@ def race(
         pages=page,
         networks=[find_network(n) for n in network],
         stacks=[find_stack(s) for s in stack],
+        connections=["first", "repeat"] if repeat else ["first"],
         runs=runs,
         seed=seed,
         client=Client(frames=frames, net_log=net_log),

@@ -1,19 +1,28 @@
 """A stack: protocol, transport tuning, TLS and server, as one hashed object."""
 
 import hashlib
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 Protocol = Literal["h1", "h2", "h3"]
 """The protocol a request really used, as both browser and origin name it in our records."""
 
 Congestion = Literal["cubic", "reno", "bbr"]
 
+ConnectionMode = Literal["first", "repeat", "repeat-cached"]
+"""How a visit finds the browser: cold; or after the same page was loaded in the same context and
+the origin closed every connection, with tickets kept and the cache cleared; or with it kept."""
+
 
 class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What serves and carries a page. Two stacks with the same fingerprint are the same stack."""
+    """What serves and carries a page. Two stacks with the same fingerprint are the same stack.
+
+    Every field is proven by each visit's evidence or set without a fallback (docs/reference/
+    stack.md). Raises `ValueError` for what no transport offers.
+    """
 
     name: str
     protocol: Protocol
@@ -21,13 +30,54 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Congestion control of the origin's sending side (kernel TCP or the QUIC library)."""
     initial_window_packets: int = 10
     """Initial congestion window in full-sized packets of 1448 bytes (RFC 6928 for TCP)."""
-    tls: Literal["1.3"] = "1.3"
+    pacing: bool = False
+    """Spread a window's packets over the round trip. BBR does so in any case."""
+    slow_start_after_idle: bool = True
+    """TCP: an idle connection starts again with its initial window (RFC 5681 section 4.1)."""
+    buffer_bytes: int | None = None
+    """TCP: largest socket buffer at both ends; None leaves the kernel's."""
+    receive_window_packets: int | None = None
+    """TCP: initial receive window of the client in packets; None leaves the kernel's."""
+    udp_payload_bytes: int = 1452
+    """QUIC: size of a full UDP payload; nothing is probed."""
+    flow_window_bytes: int = 15 * 2**20
+    """QUIC: what the client may send without leave, per connection and stream."""
+    ack_every_packets: int | None = None
+    """QUIC: ask the client to acknowledge every so many packets (draft-ietf-quic-ack-frequency)."""
+    tls: Literal["1.2", "1.3"] = "1.3"
+    resumption: bool = True
+    """The origin gives tickets and takes them."""
+    early_data: bool = False
+    """The origin takes TLS 1.3 early data (TCP) or 0-RTT (QUIC) on resumed connections."""
+    priorities: bool = True
+    """The origin obeys the browser's priorities (RFC 9218)."""
+    discovery: Literal["direct", "alt-svc"] = "direct"
+    """h3: the browser knows beforehand, or finds out by Alt-Svc (RFC 7838) and mixes protocols."""
     server: Literal["dragstrip-origin"] = "dragstrip-origin"
     source: str = ""
+
+    def __post_init__(self) -> None:
+        foreign = _TCP_ONLY if self.protocol == "h3" else _QUIC_ONLY
+        defaults = {f.name: f.default for f in structs.fields(type(self))}
+        for name in foreign:
+            if getattr(self, name) != defaults[name]:
+                raise ValueError(f"{name} does not exist for {self.protocol}; leave it out")
+        if not 1 <= self.initial_window_packets <= 1000:
+            raise ValueError("initial_window_packets must be between 1 and 1000")
+        if not 1200 <= self.udp_payload_bytes <= 1472:
+            raise ValueError("udp_payload_bytes must be between 1200 and 1472")
+        if self.protocol == "h3" and self.tls != "1.3":
+            raise ValueError("QUIC needs tls 1.3")
+        if self.early_data and not (self.resumption and self.tls == "1.3"):
+            raise ValueError("early_data needs tls 1.3 and resumption")
 
     @property
     def transport(self) -> Literal["tcp", "quic"]:
         return "quic" if self.protocol == "h3" else "tcp"
+
+    @property
+    def paced(self) -> bool:
+        return self.pacing or self.congestion == "bbr"
 
     @property
     def fingerprint(self) -> str:
@@ -35,8 +85,75 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         fields = {k: v for k, v in msgspec.to_builtins(self).items() if k not in ("name", "source")}
         return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()[:12]
 
+    def words(self) -> Mapping[str, str]:
+        """Each property that means something for this protocol, in words."""
+        foreign = _TCP_ONLY if self.protocol == "h3" else _QUIC_ONLY
+        return {
+            what: say(getattr(self, name))
+            for name, (what, say) in _WORDS.items()
+            if name not in foreign
+        }
+
     def describe(self) -> str:
-        return (
-            f"{self.protocol} over {self.transport.upper()}, {self.congestion}, initial window "
-            f"{self.initial_window_packets} packets, TLS {self.tls}, {self.server}"
-        )
+        """One line: the whole of it, without what is as it always was."""
+        plain = Stack(name="", protocol=self.protocol).words()
+        always = ("protocol", "congestion control", "initial window", "TLS", "server")
+        said = [w for k, w in self.words().items() if k in always or plain[k] != w]
+        return ", ".join(said)
+
+
+_TCP_ONLY = ("slow_start_after_idle", "buffer_bytes", "receive_window_packets")
+_QUIC_ONLY = ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
+
+
+def _protocol(protocol: str) -> str:
+    return f"{protocol} over {'QUIC' if protocol == 'h3' else 'TCP'}"
+
+
+def _either(yes: str, no: str) -> Any:
+    return lambda value: yes if value else no
+
+
+_WORDS: Mapping[str, tuple[str, Any]] = {
+    "protocol": ("protocol", _protocol),
+    "discovery": (
+        "discovery",
+        {"direct": "asked for directly", "alt-svc": "found by Alt-Svc, after TCP"}.__getitem__,
+    ),
+    "congestion": ("congestion control", str),
+    "initial_window_packets": ("initial window", "initial window {} packets".format),
+    "pacing": ("pacing", _either("paced", "not paced (BBR always is)")),
+    "slow_start_after_idle": (
+        "after idleness",
+        _either("slow start after idleness", "no slow start after idleness"),
+    ),
+    "buffer_bytes": (
+        "socket buffers",
+        lambda n: f"socket buffers up to {n} bytes" if n else "the kernel's socket buffers",
+    ),
+    "receive_window_packets": (
+        "initial receive window",
+        lambda n: f"initial receive window {n} packets" if n else "the kernel's receive window",
+    ),
+    "udp_payload_bytes": ("packet size", "UDP payload {} bytes".format),
+    "flow_window_bytes": ("flow control", "flow-control window {} bytes".format),
+    "ack_every_packets": (
+        "acknowledgements",
+        lambda n: f"asks for an ACK every {n} packets" if n else "acknowledgements as they come",
+    ),
+    "tls": ("TLS", "TLS {}".format),
+    "resumption": ("resumption", _either("resumes sessions", "no resumption")),
+    "early_data": ("early data", _either("early data", "no early data")),
+    "priorities": ("priorities", _either("obeys priorities", "no priorities")),
+    "server": ("server", str),
+}
+
+
+def differences(a: Stack, b: Stack) -> list[tuple[str, str, str]]:
+    """(property, in `a`, in `b`) wherever the two differ; a dash where one has no such thing."""
+    ours, theirs = a.words(), b.words()
+    return [
+        (what, ours.get(what, "-"), theirs.get(what, "-"))
+        for what in dict.fromkeys([*ours, *theirs])
+        if ours.get(what) != theirs.get(what)
+    ]

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
-from dragstrip.model.stack import Stack
+from dragstrip.model.stack import ConnectionMode, Stack
 
 
 class Client(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -42,10 +42,17 @@ class Block(Struct, frozen=True, kw_only=True):
     """Seed of the link's random stream, shared by all stacks of the block."""
     order: tuple[str, ...]
     """Stack names, shuffled."""
+    connection: ConnectionMode = "first"
 
     @property
     def id(self) -> str:
-        return f"{self.page}|{self.network}|{self.index}"
+        return block_id(self.page, self.network, self.connection, self.index)
+
+
+def block_id(page: str, network: str, connection: ConnectionMode, index: int) -> str:
+    """What names a block in records and random draws; first visits need no word for it."""
+    mode = [] if connection == "first" else [connection]
+    return "|".join([page, network, *mode, str(index)])
 
 
 class Study(Struct, frozen=True, kw_only=True):
@@ -55,6 +62,7 @@ class Study(Struct, frozen=True, kw_only=True):
     pages: tuple[Page, ...]
     networks: tuple[Network, ...]
     stacks: tuple[Stack, ...]
+    connections: tuple[ConnectionMode, ...] = ("first",)
     runs: int
     seed: int
     client: Client = Client()
@@ -72,10 +80,15 @@ class Study(Struct, frozen=True, kw_only=True):
         a resumed or extended study keeps the blocks it already has.
         """
         for index in range(self.runs):
-            cells = [(p.name, n.name) for p in self.pages for n in self.networks]
+            cells = [
+                (p.name, n.name, c)
+                for p in self.pages
+                for n in self.networks
+                for c in self.connections
+            ]
             random.Random(f"{self.seed}:round:{index}").shuffle(cells)
-            for page, network in cells:
-                draw = random.Random(f"{self.seed}:{page}|{network}|{index}")
+            for page, network, connection in cells:
+                draw = random.Random(f"{self.seed}:{block_id(page, network, connection, index)}")
                 order = [s.name for s in self.stacks]
                 draw.shuffle(order)
                 yield Block(
@@ -84,6 +97,7 @@ class Study(Struct, frozen=True, kw_only=True):
                     index=index,
                     seed=draw.getrandbits(48),
                     order=tuple(order),
+                    connection=connection,
                 )
 
     def page(self, name: str) -> Page:

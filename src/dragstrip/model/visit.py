@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from dragstrip.model.page import address
-from dragstrip.model.stack import Protocol
+from dragstrip.model.stack import ConnectionMode, Protocol
 
 Outcome = Literal["loaded", "failed", "timeout"]
 """What the stack did. `failed` and `timeout` are results (censored at the limit), not mistakes."""
@@ -22,7 +22,7 @@ ReasonCode = Literal[
     "link-drift",  # the link did not deliver the network that was asked for
     "impossible",  # faster than bytes / rate and the round trips allow
     "overloaded",  # the host was too busy for the link to keep its times
-    "warm",  # a first visit used resumed connections or cached answers
+    "warm",  # a first visit used resumed connections, early data or cached answers
     "stack-drift",  # browser and origin disagree, or the stack was not what it claims
     "picture-mismatch",  # the final picture is not that of the page's first valid visit
 ]
@@ -103,6 +103,35 @@ class Served(Struct, frozen=True, kw_only=True):
         return address(self.url)
 
 
+class Transport(Struct, frozen=True, kw_only=True):
+    """The origin's sending side of a connection when it ended: TCP_INFO, or quinn's statistics.
+
+    Packets of QUIC's windows have 1448 bytes. None where the transport does not tell.
+    """
+
+    congestion: str
+    """The congestion control that ran, by the kernel's name for it."""
+    initial_window_packets: int
+    """Congestion window before anything was acknowledged."""
+    paced: bool
+    pacing_mbps: float | None = None
+    """Pacing rate at the end."""
+    window_packets: int = 0
+    rtt_ms: float | None = None
+    min_rtt_ms: float | None = None
+    sent_bytes: int = 0
+    sent_packets: int = 0
+    delivered_packets: int | None = None
+    retransmitted_packets: int | None = None
+    lost_packets: int = 0
+    """Declared lost; of TCP, retransmitted."""
+    congestion_events: int | None = None
+    packet_bytes: int = 0
+    """UDP payload of a full packet, or TCP's segment size."""
+    ack_frequency_frames: int | None = None
+    """How often the client was asked to acknowledge less."""
+
+
 class Connection(Struct, frozen=True, kw_only=True):
     """A connection the origin accepted, or whose handshake failed (`error`)."""
 
@@ -115,6 +144,8 @@ class Connection(Struct, frozen=True, kw_only=True):
     t_us: int
     resumed: bool = False
     error: str = ""
+    transport: Transport | None = None
+    """What its sending side did; None in capsules from before this was asked."""
 
 
 class HostLoss(Struct, frozen=True, kw_only=True):
@@ -206,6 +237,9 @@ class HostReport(Struct, frozen=True, kw_only=True):
     busy_share: float
     """Share of all cores' time that was not idle."""
     steal_share: float
+    browser_cpu_s: float | None = None
+    """CPU time of all the browser's processes; None if it did not tell."""
+    origin_cpu_s: float | None = None
 
 
 class Overhead(Struct, frozen=True, kw_only=True):
@@ -263,6 +297,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     stack: str
     seed: int
     """Seed of the link's random stream, the same for the whole block."""
+    connection: ConnectionMode = "first"
     started_us: int
     outcome: Outcome
     error: str = ""

@@ -27,7 +27,7 @@ class Answer(Struct, frozen=True):
 
 def answer(cell: Cell, limit_s: float) -> Answer:
     """What the cell says about page load time. `limit_s` is the client's, for censored loads."""
-    where = f"{cell.page.name} over {cell.network.name}"
+    where = cell.where
     believe = _believe(cell, limit_s)
     if not cell.counted:
         return Answer("none", f"No answer for {where}: {_why_none(cell)}.", believe)
@@ -46,7 +46,7 @@ def _verdict(cell: Cell) -> tuple[bool, str]:
     rivals = sorted((_turned(c, best) for c in cell.comparisons if best in (c.a, c.b)), key=_ratio)
     shown = [c for c in rivals if c.high is not None and c.high < 1]
     rest = [c for c in rivals if c not in shown]
-    where = f"{cell.page.name} over {cell.network.name}"
+    where = cell.where
     n = counted(cell.counted, "block")
     if not shown:
         names = listed([r.stack.name for r in cell.results])
@@ -85,6 +85,7 @@ def _turned(c: Comparison, best: str) -> Comparison:
         page=c.page,
         network=c.network,
         censored=c.censored,
+        connection=c.connection,
     )
 
 

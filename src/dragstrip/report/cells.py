@@ -1,4 +1,4 @@
-"""What terminal and HTML both show of each (page, network): the numbers, not their looks."""
+"""What terminal and HTML both show of each (page, network, connection mode): numbers, not looks."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
-from dragstrip.model.stack import Stack
+from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Study
 from dragstrip.model.visit import ReasonCode, Visit
 from dragstrip.results.blocks import METRICS, Metric, Observation, Trial, observe, trials
@@ -42,28 +42,41 @@ class StackResult(Struct, frozen=True, kw_only=True):
 class Cell(Struct, frozen=True, kw_only=True):
     page: Page
     network: Network
+    connection: ConnectionMode = "first"
     trials: tuple[Trial, ...]
     counted: int
     results: tuple[StackResult, ...]
     comparisons: tuple[Comparison, ...]
     """Of page load time, between every two stacks."""
 
+    @property
+    def where(self) -> str:
+        place = f"{self.page.name} over {self.network.name}"
+        return place if self.connection == "first" else f"{place}, {self.connection}"
+
 
 def cells(study: Study, visits: Sequence[Visit]) -> list[Cell]:
-    """Every page on every network of the study, also those without a visit."""
+    """Every page on every network and mode of the study, also those without a visit."""
     comparisons = compare(study, visits)
     found = trials_by_cell(trials(visits, [s.name for s in study.stacks]))
-    return [
-        _cell(
+
+    def cell(page: Page, network: Network, connection: ConnectionMode) -> Cell:
+        key = page.name, network.name, connection
+        return _cell(
             study,
             page,
             network,
-            [v for v in visits if (v.page, v.network) == (page.name, network.name)],
-            found.get((page.name, network.name), []),
-            [c for c in comparisons if (c.page, c.network) == (page.name, network.name)],
+            connection,
+            [v for v in visits if (v.page, v.network, v.connection) == key],
+            found.get(key, []),
+            [c for c in comparisons if (c.page, c.network, c.connection) == key],
         )
+
+    return [
+        cell(page, network, connection)
         for page in study.pages
         for network in study.networks
+        for connection in study.connections
     ]
 
 
@@ -71,6 +84,7 @@ def _cell(
     study: Study,
     page: Page,
     network: Network,
+    connection: ConnectionMode,
     visits: list[Visit],
     found: list[Trial],
     comparisons: list[Comparison],
@@ -99,6 +113,7 @@ def _cell(
     return Cell(
         page=page,
         network=network,
+        connection=connection,
         trials=tuple(found),
         counted=len(good),
         results=tuple(result(s) for s in study.stacks),

@@ -33,7 +33,7 @@ def _parts(study: Study, visits: Sequence[Visit]) -> Iterator[RenderableType]:
 def _table(cell: Cell) -> Table:
     first = cell.results[0].stack.name
     table = Table(
-        title=f"{cell.page.name} over {cell.network.name}",
+        title=cell.where,
         caption=cell.network.describe(),
         title_justify="left",
         caption_justify="left",

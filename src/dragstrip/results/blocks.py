@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Visit
 
 Metric = Literal["plt_ms", "ttfb_ms", "fcp_ms"]
@@ -25,6 +26,7 @@ class Trial(Struct, frozen=True, kw_only=True):
     block: str
     page: str
     network: str
+    connection: ConnectionMode = "first"
     attempt: int
     visits: Mapping[str, Visit]
     counts: bool
@@ -47,17 +49,21 @@ def _last_attempt(made: list[Visit], stacks: Sequence[str]) -> Trial:
         block=made[0].block,
         page=made[0].page,
         network=made[0].network,
+        connection=made[0].connection,
         attempt=attempt,
         visits=last,
         counts=complete and all(v.valid for v in last.values()),
     )
 
 
-def cells(found: Iterable[Trial]) -> dict[tuple[str, str], list[Trial]]:
-    """The trials of each (page, network) that has any."""
-    by_cell: dict[tuple[str, str], list[Trial]] = {}
+CellKey = tuple[str, str, ConnectionMode]
+
+
+def cells(found: Iterable[Trial]) -> dict[CellKey, list[Trial]]:
+    """The trials of each (page, network, connection mode) that has any."""
+    by_cell: dict[CellKey, list[Trial]] = {}
     for trial in found:
-        by_cell.setdefault((trial.page, trial.network), []).append(trial)
+        by_cell.setdefault((trial.page, trial.network, trial.connection), []).append(trial)
     return by_cell
 
 

@@ -41,20 +41,35 @@ _WORDS = {
     "protocol_share_h1": "Share of answered requests over HTTP/1.1.",
     "protocol_share_h2": "Share of answered requests over HTTP/2.",
     "protocol_share_h3": "Share of answered requests over HTTP/3.",
+    "origin_cpu_s": "CPU time of the origin.",
+    "speed_index_ms": "SpeedIndex: the area above the curve of visual completeness.",
+    "vc85_ms": "When the picture was first 85 % complete.",
     "busy_share": "Share of all cores' time that was not idle.",
     "steal_share": "Share of CPU time the hypervisor took away.",
-    "realised_loss": "Packets lost at random over packets that came in.",
+    "realised_loss": "Packets lost at random over packets that could be.",
     "lateness_p50_us": "Median of actual minus ideal departure of the link's packets.",
     "lateness_p99_us": "99th percentile of actual minus ideal departure of the link's packets.",
     "lateness_max_us": "Greatest actual minus ideal departure of the link's packets.",
     "dropped_loss": "Packets lost at random.",
     "dropped_queue": "Packets dropped because the queue was full.",
+    "dropped_mtu": "Packets dropped because they were longer than the MTU.",
+    "queue_p99_ms": "99th percentile of the wait in the queue.",
     "queue_max_ms": "Longest wait in the queue.",
     "packets_in": "IP packets that came to the link.",
     "packets_out": "IP packets that left the link.",
     "bytes_in": "Layer 3 bytes that came to the link.",
     "bytes_out": "Layer 3 bytes that left the link.",
     "wall_ms": "Time the host was watched.",
+    "id": "The origin's id of the connection.",
+    "paced": "Whether the origin paced its packets.",
+    "window_packets": "Congestion window at the end.",
+    "rtt_ms": "Smoothed round trip at the end, as the origin measured it.",
+    "min_rtt_ms": "Least round trip the origin measured.",
+    "sent_bytes": "Bytes the origin sent, retransmissions included.",
+    "sent_packets": "Packets the origin sent, retransmissions included.",
+    "delivered_packets": "Packets the client acknowledged.",
+    "retransmitted_packets": "Packets sent again; of TCP only.",
+    "congestion_events": "How often the window was cut; of QUIC only.",
     "url": "The URL asked for.",
     "host": "The host asked for.",
     "method": "HTTP method.",
@@ -79,7 +94,12 @@ _WORDS = {
 }
 """For columns whose field says nothing in the model, or not enough outside of it."""
 
-_TABLE_RECORD = {"visits": "Visit", "requests": "Request", "served": "Served"}
+_TABLE_RECORD = {
+    "visits": "Visit",
+    "requests": "Request",
+    "served": "Served",
+    "connections": "Connection",
+}
 
 
 def describe(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

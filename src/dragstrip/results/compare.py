@@ -21,9 +21,10 @@ def compare(study: Study, visits: Iterable[Visit]) -> list[Comparison]:
     limit_ms = study.client.timeout_s * 1000
     by_cell = cells(trials(visits, stacks))
     found = (
-        _compare(a, b, metric, by_cell.get((page.name, network.name), []), limit_ms)
+        _compare(a, b, metric, by_cell.get((page.name, network.name, connection), []), limit_ms)
         for page in study.pages
         for network in study.networks
+        for connection in study.connections
         for metric in METRICS
         for a, b in combinations(stacks, 2)
     )
@@ -52,5 +53,6 @@ def _compare(
         n=result.n,
         page=found[0].page,
         network=found[0].network,
+        connection=found[0].connection,
         censored=sum(x.censored or y.censored for x, y in pairs),
     )

@@ -111,6 +111,7 @@ def _identity(study: Study) -> dict[str, Any]:
         "pages": [f"{p.name} ({p.digest})" for p in study.pages],
         "networks": [f"{n.name} ({n.describe()})" for n in study.networks],
         "stacks": [f"{s.name} ({s.fingerprint})" for s in study.stacks],
+        "connections": list(study.connections),
         "client": msgspec.to_builtins(study.client),
     }
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Outcome, Reason, Visit
 from dragstrip.results.blocks import Metric
 
@@ -25,6 +26,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     network: str
     censored: int
     """Blocks of `n` in which a load of `a` or `b` failed or timed out and took the limit."""
+    connection: ConnectionMode = "first"
 
 
 class VisitLine(Struct, frozen=True, kw_only=True):
@@ -46,6 +48,7 @@ class VisitLine(Struct, frozen=True, kw_only=True):
     fcp_ms: float | None
     requests: int
     bytes: int
+    connection: ConnectionMode = "first"
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -85,4 +88,5 @@ def _line(visit: Visit) -> VisitLine:
         fcp_ms=visit.fcp_ms,
         requests=len(visit.requests),
         bytes=visit.wire_bytes,
+        connection=visit.connection,
     )

@@ -3,6 +3,7 @@
 visits.parquet     a row a visit: every scalar, verdict, overhead, host and link
 requests.parquet   a row a request as the browser saw it
 served.parquet     a row a request as the origin saw it
+connections.parquet  a row a connection of the origin, with its transport's statistics
 
 Columns carry the names of `dragstrip.model.visit` and so their units; columns of a nested record
 carry its name in front, such as ``link_down_lateness_p99_us``. A field added to the model is a
@@ -20,11 +21,13 @@ import polars as pl
 from msgspec import Struct
 
 from dragstrip.model.visit import (
+    Connection,
     DirectionReport,
     HostReport,
     Overhead,
     Request,
     Served,
+    Transport,
     Visit,
     Visual,
 )
@@ -45,7 +48,7 @@ _SIDES = ("down", "up")
 
 
 def write(capsule: Path, visits: Iterable[Visit]) -> None:
-    """(Re)writes the three tables of a capsule's visits into its folder."""
+    """(Re)writes the tables of a capsule's visits into its folder."""
     for name, table in frames(visits).items():
         draft = capsule / f"{name}.parquet.part"
         table.write_parquet(draft)
@@ -53,18 +56,24 @@ def write(capsule: Path, visits: Iterable[Visit]) -> None:
 
 
 def frames(visits: Iterable[Visit]) -> dict[str, pl.DataFrame]:
-    """The tables ``visits``, ``requests`` and ``served``, with all columns even without rows."""
-    rows: dict[str, list[Row]] = {"visits": [], "requests": [], "served": []}
+    """The tables by name, with all columns even without rows."""
+    names = ("visits", "requests", "served", "connections")
+    rows: dict[str, list[Row]] = {name: [] for name in names}
     for visit in visits:
         keys = {name: getattr(visit, name) for name in _KEYS}
         rows["visits"].append(keys | _visit_row(visit))
         rows["requests"].extend(keys | _values(Request, r) for r in visit.requests)
         rows["served"].extend(keys | _values(Served, s) for s in visit.served)
+        rows["connections"].extend(
+            keys | _values(Connection, c) | _values(Transport, c.transport, "transport_")
+            for c in visit.connections
+        )
     key_columns = {name: _visit_schema()[name] for name in _KEYS}
     schemas = {
         "visits": _visit_schema(),
         "requests": key_columns | _schema(Request),
         "served": key_columns | _schema(Served),
+        "connections": key_columns | _schema(Connection) | _schema(Transport, "transport_"),
     }
     return {name: pl.DataFrame(rows[name], schema=schemas[name]) for name in rows}
 

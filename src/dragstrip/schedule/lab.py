@@ -7,20 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dragstrip.browsers.chromium import Chromium, chromium
+from dragstrip.browsers.chromium import Chromium, chromium, stack_flags
 from dragstrip.browsers.load import Load, fresh_tab, load
 from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
-from dragstrip.model.stack import Protocol
+from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.testbed.live import live_testbed
 from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.visit.drive import Plan, visit
 
+_Kind = tuple[Protocol, tuple[str, ...]]
+"""Visits with the same protocol and flags share a browser process."""
+
 
 class Lab:
-    """Made by `lab`. One browser per protocol (over h3 per live page), started when needed."""
+    """Made by `lab`. One browser per protocol and set of flags, started when first needed."""
 
     def __init__(
         self,
@@ -36,17 +39,19 @@ class Lab:
         self._client = client
         self._think = think
         self._resources = resources
-        self._browsers: dict[tuple[Protocol, str], Chromium] = {}
+        self._browsers: dict[_Kind, Chromium] = {}
+        self._quic_flags: dict[str, tuple[str, ...]] = {}
         self._serving: Page | None = None
-        self._rehearsed: dict[tuple[str, Protocol], frozenset[str]] = {}
+        self._rehearsed: dict[tuple[str, _Kind], frozenset[str]] = {}
 
     def visit(self, plan: Plan) -> tuple[Visit, Load]:
         """Make one visit. Raises `TestbedError` or `CdpError` if the testbed breaks."""
         if plan.page is not self._serving:
             self._bed.origin.serve(plan.page, think=self._think)
             self._serving = plan.page
-        browser = self._browser(plan.stack.protocol, plan.page)
-        key = plan.page.digest, plan.stack.protocol
+        kind = self._kind(plan.page, plan.stack)
+        browser = self._browser(kind)
+        key = plan.page.digest, kind
         if key not in self._rehearsed:
             self._rehearsed[key] = self._rehearse(browser, plan)
         return visit(self._bed, browser, replace(plan, known_misses=self._known(plan.page)))
@@ -55,15 +60,20 @@ class Lab:
         found = (misses for (digest, _), misses in self._rehearsed.items() if digest == page.digest)
         return tuple(sorted(frozenset().union(*found)))
 
-    def _browser(self, protocol: Protocol, page: Page) -> Chromium:
-        probed = page.live and protocol == "h3"
-        key = protocol, page.url if probed else ""
-        if key not in self._browsers:
-            flags = self._where_quic_is(page) if probed else ()
-            self._browsers[key] = self._resources.enter_context(
+    def _kind(self, page: Page, stack: Stack) -> _Kind:
+        if page.live and stack.protocol == "h3":
+            if page.url not in self._quic_flags:
+                self._quic_flags[page.url] = self._where_quic_is(page)
+            return "h3", self._quic_flags[page.url]
+        return stack.protocol, stack_flags(stack, self._bed.addresses)
+
+    def _browser(self, kind: _Kind) -> Chromium:
+        if kind not in self._browsers:
+            protocol, flags = kind
+            self._browsers[kind] = self._resources.enter_context(
                 chromium(self._bed, protocol, self._client, flags, self._net_log(protocol))
             )
-        return self._browsers[key]
+        return self._browsers[kind]
 
     def _where_quic_is(self, page: Page) -> tuple[str, ...]:
         """Flags that force QUIC on those hosts of a live page that answer over it.
@@ -95,7 +105,7 @@ class Lab:
         the page asks for though its recording lacks them.
         """
         self._bed.link.passthrough()
-        self._bed.origin.tune(plan.stack)
+        self._bed.tune(plan.stack)
         with fresh_tab(browser, self._client, plan.page.recorded_ms) as session:
             load(browser, session, plan.page.url, self._client)
         self._bed.origin.close()

@@ -7,10 +7,15 @@ stacks = ["h1", "h2", "h3"]
 runs = 5
 seed = 1                       # optional
 think_time = true              # optional: answers take as long as the recorded servers took
+connections = ["first", "repeat"]   # optional, see dragstrip.model.stack.ConnectionMode
 
 [network.slow]                 # optional, any number
 down = { rate_mbps = 1, delay_ms = 50, loss = 0.01, queue_ms = 200 }
 up = { rate_mbps = 0.5, delay_ms = 50, queue_ms = 200 }   # all fields: docs/reference/network.md
+
+[stack."TCP+iw20"]             # optional, any number; base is optional too
+base = "TCP+"
+initial_window_packets = 20    # fields of dragstrip.model.stack.Stack
 
 [client]                       # optional, see dragstrip.model.study.Client
 timeout_s = 60
@@ -25,12 +30,12 @@ from msgspec import Meta, Struct
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
-from dragstrip.model.stack import Stack
+from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.pages.live import live_page
 from dragstrip.pages.resolve import expand, resolve
 from dragstrip.study.networks import placed, read_network
-from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.presets import find_network, find_stack, make_stack, stacks
 
 _Names = Annotated[list[str], Meta(min_length=1)]
 MAX_SEED = 2**48
@@ -44,6 +49,8 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     name: str = ""
     seed: Annotated[int, Meta(ge=0, lt=MAX_SEED)] = 0
     network: dict[str, dict[str, Any]] = {}
+    stack: dict[str, dict[str, Any]] = {}
+    connections: Annotated[tuple[ConnectionMode, ...], Meta(min_length=1)] = ("first",)
     client: Client = Client()
     think_time: bool = False
 
@@ -60,11 +67,13 @@ def read_study(path: Path, cache: Path) -> Study:
         raise InputError(f"{path} is not TOML: {error}") from None
     own = {name: _own(path, name, table) for name, table in file.network.items()}
     try:
+        variations = _stacks(file.stack)
         return make_study(
             name=file.name or path.stem,
             pages=[_beside(path, page) for page in file.pages],
             networks=[own.get(n) or find_network(n) for n in file.networks],
-            stacks=[find_stack(s) for s in file.stacks],
+            stacks=[variations.get(s) or find_stack(s) for s in file.stacks],
+            connections=file.connections,
             runs=file.runs,
             seed=file.seed,
             client=file.client,
@@ -81,6 +90,7 @@ def make_study(
     pages: Sequence[str],
     networks: Sequence[Network],
     stacks: Sequence[Stack],
+    connections: Sequence[ConnectionMode] = ("first",),
     runs: int,
     seed: int,
     client: Client,
@@ -109,6 +119,7 @@ def make_study(
         ("page", [p.name for p in resolved]),
         ("network", [n.name for n in networks]),
         ("stack", [s.name for s in stacks]),
+        ("connection", [str(c) for c in connections]),
     ):
         if twice := {n for n in names if names.count(n) > 1}:
             raise InputError(f"{what} {min(twice)!r} is given twice")
@@ -122,6 +133,7 @@ def make_study(
         pages=tuple(resolved),
         networks=tuple(networks),
         stacks=tuple(stacks),
+        connections=tuple(connections),
         runs=runs,
         seed=seed,
         client=client,
@@ -135,6 +147,17 @@ def _own(study: Path, name: str, table: dict[str, Any]) -> Network:
         return read_network(name, {"source": "given in the study file"} | table, study.parent)
     except InputError as error:
         raise InputError(f"{study}: network.{name}.{error}") from None
+
+
+def _stacks(tables: dict[str, dict[str, Any]]) -> dict[str, Stack]:
+    """Variations may build upon the known stacks and upon those before them."""
+    own: dict[str, Stack] = {}
+    for name, fields in tables.items():
+        try:
+            own[name] = make_stack(name, fields, {**stacks(), **own})
+        except msgspec.ValidationError as error:
+            raise InputError(f"stack.{name}: {placed(str(error))}") from None
+    return own
 
 
 def _beside(study: Path, page: str) -> str:

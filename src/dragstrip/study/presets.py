@@ -24,7 +24,26 @@ def networks() -> Mapping[str, Network]:
 @cache
 def stacks() -> Mapping[str, Stack]:
     """Name to stack, from stacks.toml."""
-    return {k: msgspec.convert({"name": k, **v}, Stack) for k, v in _table("stacks").items()}
+    known: dict[str, Stack] = {}
+    for name, fields in _table("stacks").items():
+        known[name] = make_stack(name, fields, known)
+    return known
+
+
+def make_stack(name: str, fields: Mapping[str, Any], known: Mapping[str, Stack]) -> Stack:
+    """A stack from its TOML table; a `base` gives the fields it leaves out.
+
+    Raises `InputError` for an unknown base, `msgspec.ValidationError` for anything else wrong.
+    """
+    own = dict(fields)
+    base = own.pop("base", None)
+    if base is not None and base not in known:
+        raise InputError(
+            f"stack {name!r} has the unknown base {base!r}{suggest(str(base), known)}; "
+            f"known are {', '.join(known)}"
+        )
+    given = msgspec.to_builtins(known[base]) if base is not None else {}
+    return msgspec.convert({**given, **own, "name": name}, Stack)
 
 
 def find_network(text: str) -> Network:

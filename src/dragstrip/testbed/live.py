@@ -35,7 +35,7 @@ class Outside:
         pass
 
     def log(self) -> OriginLog:
-        return OriginLog(requests=(), connections=())
+        return OriginLog(requests=(), connections=(), cpu_s=0.0)
 
 
 @contextlib.contextmanager
@@ -63,5 +63,6 @@ def live_testbed(ca: Path | None = None) -> Iterator[Testbed]:
                 addresses={},
                 link=link,
                 origin=Outside(ca),
+                kernel=None,
                 names=names,
             )

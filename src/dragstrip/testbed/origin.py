@@ -18,6 +18,12 @@ from dragstrip.testbed.programs import program
 class OriginLog(Struct, frozen=True, kw_only=True):
     requests: tuple[Served, ...]
     connections: tuple[Connection, ...]
+    cpu_s: float
+    """CPU time of the origin since it started."""
+
+
+class _Connections(Struct, frozen=True, kw_only=True):
+    connections: tuple[Connection, ...]
 
 
 class Server(Protocol):
@@ -46,18 +52,36 @@ class Origin:
 
     def tune(self, stack: Stack) -> None:
         """Hold connections accepted from now on to the stack's transport tuning."""
-        if stack.transport == "tcp":
-            wish: dict[str, Any] = {"tcp": {"congestion": stack.congestion}}
-        else:
-            window = stack.initial_window_packets
-            wish = {
-                "quic": {"congestion": stack.congestion, "initial_window_packets": window},
-            }
-        self._process.ask("tune", dict[str, Any], **wish)
+        both = {"congestion": stack.congestion, "pacing": stack.pacing}
+        self._process.ask(
+            "tune",
+            dict[str, Any],
+            tcp=both,
+            quic={
+                **both,
+                "initial_window_packets": stack.initial_window_packets,
+                "udp_payload_bytes": stack.udp_payload_bytes,
+                "receive_window_bytes": stack.flow_window_bytes,
+                "ack_every_packets": stack.ack_every_packets,
+            },
+            tls={
+                "version": stack.tls,
+                "resumption": stack.resumption,
+                "early_data": stack.early_data,
+            },
+            http={
+                "priorities": stack.priorities,
+                "alt_svc": stack.discovery == "alt-svc",
+            },
+        )
 
     def close(self) -> None:
         """Close every connection and forget it; tickets are kept."""
         self._process.ask("close", dict[str, Any])
+
+    def connections(self) -> tuple[Connection, ...]:
+        """Connections that belong to the next `log`, as they stand now."""
+        return self._process.ask("connections", _Connections).connections
 
     def log(self) -> OriginLog:
         """What was asked for and connected since the last call."""

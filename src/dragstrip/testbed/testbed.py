@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragstrip.model.stack import Stack
+from dragstrip.testbed.kernel import Kernel
 from dragstrip.testbed.link import Link, emulated_link
 from dragstrip.testbed.namespaces import Namespaces, namespaces
 from dragstrip.testbed.origin import Server, origin
@@ -24,9 +26,17 @@ class Testbed:
     """Host name to IP address of the origin."""
     link: Link
     origin: Server
+    kernel: Kernel | None
+    """None where the far end is not ours to tune."""
     names: Path | None = None
     """`resolv.conf` of the client, where the far end is the caller's network; None where the client
     knows `addresses` and nothing else."""
+
+    def tune(self, stack: Stack) -> None:
+        """Hold connections opened from now on to the stack. Raises `TestbedError`."""
+        if self.kernel:
+            self.kernel.tune(stack)
+        self.origin.tune(stack)
 
 
 @contextlib.contextmanager
@@ -38,9 +48,14 @@ def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
     """
     addresses = host_addresses(hosts)
     with workspace() as folder, namespaces() as spaces:
-        wire_up(spaces, addresses, congestion="cubic", initial_window=10)
+        wire_up(spaces, addresses)
         errors = folder / "link.err"
         with emulated_link(spaces, errors, addresses) as link, origin(spaces, folder) as server:
             yield Testbed(
-                spaces=spaces, workspace=folder, addresses=addresses, link=link, origin=server
+                spaces=spaces,
+                workspace=folder,
+                addresses=addresses,
+                link=link,
+                origin=server,
+                kernel=Kernel(spaces),
             )

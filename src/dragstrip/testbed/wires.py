@@ -6,6 +6,7 @@ packets crosses the link: no ARP, no neighbour discovery, no way out.
 
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Address
+from typing import Literal
 
 from dragstrip.testbed.namespaces import Namespaces, Where
 
@@ -24,22 +25,36 @@ def host_addresses(hosts: Sequence[str]) -> dict[str, str]:
     return {host: str(_FIRST_HOST + i) for i, host in enumerate(hosts)}
 
 
-def wire_up(
-    spaces: Namespaces, addresses: Mapping[str, str], congestion: str, initial_window: int
-) -> None:
+def wire_up(spaces: Namespaces, addresses: Mapping[str, str]) -> None:
     """Join client and origin to the link's namespace and give the origin its addresses.
 
-    Kernel TCP's congestion control and initial window are set on the routes of both ends: a new
-    namespace inherits the host's default, and the host is never changed. Raises `TestbedError`.
+    Raises `TestbedError`.
     """
-    _plug(spaces, "client", CLIENT_IP, GATEWAY_IP, congestion, initial_window)
-    _plug(spaces, "origin", GATEWAY_IP, CLIENT_IP, congestion, initial_window)
+    _plug(spaces, "client", CLIENT_IP, GATEWAY_IP)
+    _plug(spaces, "origin", GATEWAY_IP, CLIENT_IP)
     spaces.configure("origin", [f"addr add {ip}/32 dev lo" for ip in addresses.values()])
 
 
-def _plug(
-    spaces: Namespaces, where: Where, address: str, peer: str, congestion: str, window: int
-) -> None:
+def route(
+    where: Where,
+    verb: Literal["add", "replace"],
+    congestion: str = "cubic",
+    initial_window: int = 10,
+    receive_window: int | None = None,
+) -> str:
+    """The `ip` line for an end's only route, which carries its TCP settings.
+
+    A new namespace inherits the host's default congestion control, and the host is never changed.
+    """
+    address, peer = (CLIENT_IP, GATEWAY_IP) if where == "client" else (GATEWAY_IP, CLIENT_IP)
+    received = f" initrwnd {receive_window}" if receive_window else ""
+    return (
+        f"route {verb} default via {peer} dev eth0 onlink src {address} "
+        f"congctl {congestion} initcwnd {initial_window}{received}"
+    )
+
+
+def _plug(spaces: Namespaces, where: Where, address: str, peer: str) -> None:
     peer_mac = _MAC["origin" if where == "client" else "client"]
     spaces.run(where, "sysctl", "-q", "-w", *_SYSCTLS)
     spaces.configure(
@@ -47,11 +62,11 @@ def _plug(
         [
             f"link add eth0 address {_MAC[where]} type veth peer name {where} netns link",
             "link set eth0 gso_max_segs 1 txqueuelen 10000",
-            f"addr add {address}/30 dev eth0",
+            # No subnet: its own route would win over ours, which carries the TCP settings.
+            f"addr add {address}/32 dev eth0",
             "link set eth0 up",
             f"neigh add {peer} lladdr {peer_mac} dev eth0 nud permanent",
-            f"route add default via {peer} dev eth0 src {address} "
-            f"congctl {congestion} initcwnd {window}",
+            route(where, "add"),
         ],
     )
     # Without this the kernel hands the link super-packets of up to 64 kB and unfinished checksums.

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from dragstrip.browsers.chromium import Chromium
 from dragstrip.browsers.load import Load, fresh_tab, load
-from dragstrip.model.network import Network
+from dragstrip.model.network import Direction, Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Block, Client
@@ -42,16 +42,20 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
     Raises `TestbedError` or `CdpError` only if the testbed breaks; a load that fails is a result.
     """
     begun = time.monotonic()
-    bed.origin.tune(plan.stack)
-    bed.origin.log()  # drop what belongs to nobody
+    bed.tune(plan.stack)
     with fresh_tab(browser, plan.client, plan.page.recorded_ms) as session:
+        if plan.block.connection != "first":
+            prime(bed, browser, session, plan)
+        before = bed.origin.log()  # drop what belongs to nobody
         bed.link.configure(plan.network, plan.block.seed)
-        host = HostMeter()
+        host, browser_cpu_s = HostMeter(), browser.cpu_s()
         navigated = time.monotonic()
         loaded = load(browser, session, plan.page.url, plan.client)
         ended = time.monotonic()
         link = bed.link.report()
-        host_report = host.report()
+        host_report = structs.replace(
+            host.report(), browser_cpu_s=_spent(browser_cpu_s, browser.cpu_s())
+        )
         bed.link.passthrough()  # what is still open closes fast, and outside the visit
     bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
     log = bed.origin.log()
@@ -66,6 +70,7 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
         network=plan.network.name,
         stack=plan.stack.name,
         seed=plan.block.seed,
+        connection=plan.block.connection,
         started_us=round(loaded.time_origin_s * 1e6),
         outcome=loaded.outcome,
         error=loaded.error,
@@ -81,7 +86,7 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
         known_misses=plan.known_misses,
         connections=log.connections,
         link=link,
-        host=host_report,
+        host=structs.replace(host_report, origin_cpu_s=log.cpu_s - before.cpu_s),
         overhead=Overhead(
             prepare_ms=(navigated - begun) * 1000,
             before_navigation_ms=max(0.0, (loaded.time_origin_s - loaded.sent_s) * 1000),
@@ -95,3 +100,29 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
         *like_reference(result, plan.reference, plan.thresholds),
     )
     return structs.replace(result, reasons=reasons), loaded
+
+
+def prime(bed: Testbed, browser: Chromium, session: str, plan: Plan) -> None:
+    """Load the page once, so that the tab's context holds tickets, and end every connection.
+
+    At the visit's delay, for what browser and origin remember of a round trip, but without rate or
+    loss: nothing of the load itself must be left to luck.
+    """
+    bed.link.configure(_delay_only(plan.network), plan.block.seed)
+    load(browser, session, plan.page.url, plan.client)
+    bed.link.passthrough()  # so that the ends of the connections arrive
+    bed.origin.close()
+    load(browser, session, "about:blank", plan.client)
+    if plan.block.connection == "repeat":
+        browser.cdp.call("Network.clearBrowserCache", session)
+
+
+def _delay_only(network: Network) -> Network:
+    def only(direction: Direction) -> Direction:
+        return Direction(delay_ms=direction.delay_ms)
+
+    return structs.replace(network, down=only(network.down), up=only(network.up))
+
+
+def _spent(before: dict[int, float], after: dict[int, float]) -> float:
+    return sum(cpu_s - before.get(process, 0.0) for process, cpu_s in after.items())

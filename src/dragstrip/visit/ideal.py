@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from dragstrip.model.network import Network
-from dragstrip.model.stack import Protocol
+from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Request, Visit
-from dragstrip.visit.physics import CONNECT_RTTS
+from dragstrip.visit.physics import connect_rtts
 
 
-def ideal_ms(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
     """Lower bound of the load time from wire bytes, rate, round trips and dependency depth.
 
     Every answer has an earliest moment (`earliest_rtts`). All bytes whose earliest moment is t or
@@ -20,26 +20,24 @@ def ideal_ms(visit: Visit, network: Network, protocol: Protocol) -> float | None
         return None
     load_ms = visit.plt_ms
     done = [r for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms]
-    rate = network.down.rate_mbps
+    connect = connect_rtts(stack, visit.connection)
     bound, size = 0.0, 0
     for rtts, request in sorted(
-        zip(earliest_rtts(done, protocol), done, strict=True), key=lambda p: p[0], reverse=True
+        zip(earliest_rtts(done, connect), done, strict=True), key=lambda p: p[0], reverse=True
     ):
         size += request.wire_bytes
-        sending_ms = size * 8 / (rate * 1000) if rate else 0.0
-        bound = max(bound, rtts * network.rtt_ms + sending_ms)
+        bound = max(bound, rtts * network.least_rtt_ms + network.down.least_ms(size))
     return bound
 
 
-def earliest_rtts(requests: Iterable[Request], protocol: Protocol) -> list[int]:
+def earliest_rtts(requests: Iterable[Request], connect: int) -> list[int]:
     """Round trips until the first byte of each answer can be there, in the order of `requests`.
 
     The first request needs a connection and a round trip. Any other is asked for once its initiator
     (or else the document) has begun to arrive, and takes a round trip; on a host other than the
     document's it needs a connection too, which nobody can open before the document begins to come.
-    For first visits: a repeat visit may resume with early data.
+    `connect` is `dragstrip.visit.physics.connect_rtts`.
     """
-    connect = CONNECT_RTTS[protocol]
     first = connect + 1
     by_url: dict[str, int] = {}
     found: list[int] = []

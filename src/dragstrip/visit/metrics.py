@@ -1,6 +1,6 @@
 """The metrics of a visit: one table, which report, export and documentation draw on.
 
-Pure functions of the visit, its network and its protocol. None where a visit cannot say, for
+Pure functions of the visit, its network and its stack. None where a visit cannot say, for
 instance because its load failed or its frames were not looked at.
 """
 
@@ -12,11 +12,11 @@ from typing import Literal
 from msgspec import Struct
 
 from dragstrip.model.network import Network
-from dragstrip.model.stack import Protocol
+from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Request, Visit
 from dragstrip.visit.ideal import ideal_ms
 
-Measure = Callable[[Visit, Network, Protocol], float | None]
+Measure = Callable[[Visit, Network, Stack], float | None]
 
 
 class Metric(Struct, frozen=True):
@@ -30,9 +30,9 @@ class Metric(Struct, frozen=True):
     measure: Measure
 
 
-def measures(visit: Visit, network: Network, protocol: Protocol) -> dict[str, float | None]:
+def measures(visit: Visit, network: Network, stack: Stack) -> dict[str, float | None]:
     """Every metric of the visit by name."""
-    return {m.name: m.measure(visit, network, protocol) for m in METRICS}
+    return {m.name: m.measure(visit, network, stack) for m in METRICS}
 
 
 class ObjectTime(Struct, frozen=True):
@@ -91,25 +91,25 @@ def _loaded_bytes(visit: Visit) -> int:
     return sum(r.wire_bytes for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms)
 
 
-def _goodput(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+def _goodput(visit: Visit, network: Network, stack: Stack) -> float | None:
     return _loaded_bytes(visit) * 8 / visit.plt_ms / 1000 if visit.plt_ms else None
 
 
-def _utilisation(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+def _utilisation(visit: Visit, network: Network, stack: Stack) -> float | None:
     rate = network.down.rate_mbps
     if not (visit.link and visit.host and rate and visit.host.wall_ms):
         return None
     return visit.link.down.bytes_out * 8 / (rate * 1000 * visit.host.wall_ms)
 
 
-def _overhead(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+def _overhead(visit: Visit, network: Network, stack: Stack) -> float | None:
     if not (visit.link and visit.wire_bytes):
         return None
     return visit.link.down.bytes_in / visit.wire_bytes - 1
 
 
-def _over_ideal(visit: Visit, network: Network, protocol: Protocol) -> float | None:
-    least = ideal_ms(visit, network, protocol)
+def _over_ideal(visit: Visit, network: Network, stack: Stack) -> float | None:
+    least = ideal_ms(visit, network, stack)
     return visit.plt_ms / least if visit.plt_ms and least else None
 
 
@@ -121,27 +121,27 @@ def _handshakes(visit: Visit) -> list[float]:
     ]
 
 
-def _per_host(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+def _per_host(visit: Visit, network: Network, stack: Stack) -> float | None:
     hosts = Counter(c.host for c in visit.connections if not c.error)
     return max(hosts.values(), default=None)
 
 
-def _lost(visit: Visit, network: Network, protocol: Protocol) -> float | None:
+def _lost(visit: Visit, network: Network, stack: Stack) -> float | None:
     if not visit.link:
         return None
     return sum(d.dropped_loss + d.dropped_queue for d in (visit.link.down, visit.link.up))
 
 
 def _field(name: str) -> Measure:
-    return lambda visit, network, protocol: getattr(visit, name)
+    return lambda visit, network, stack: getattr(visit, name)
 
 
 def _seen(name: str) -> Measure:
-    return lambda visit, network, protocol: getattr(visit.visual, name, None)
+    return lambda visit, network, stack: getattr(visit.visual, name, None)
 
 
 def _middle(of: Callable[[Visit], list[float]]) -> Measure:
-    return lambda visit, network, protocol: median(found) if (found := of(visit)) else None
+    return lambda visit, network, stack: median(found) if (found := of(visit)) else None
 
 
 _TIMING = "W3C Navigation Timing"
@@ -180,7 +180,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "time with a resource other than a script under way",
         "biswal2016 section 3.1",
-        lambda visit, network, protocol: network_plt_ms(visit),
+        lambda visit, network, stack: network_plt_ms(visit),
     ),
     Metric(
         "ideal_ms",
@@ -221,7 +221,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "requests made",
         "browser",
-        lambda visit, network, protocol: len(visit.requests),
+        lambda visit, network, stack: len(visit.requests),
     ),
     Metric(
         "connections",
@@ -229,7 +229,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "connections the origin accepted",
         "the origin's log",
-        lambda visit, network, protocol: sum(not c.error for c in visit.connections),
+        lambda visit, network, stack: sum(not c.error for c in visit.connections),
     ),
     Metric(
         "connections_per_host",
@@ -245,7 +245,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "layer 3 bytes delivered to the browser",
         _LINK,
-        lambda visit, network, protocol: visit.link.down.bytes_out if visit.link else None,
+        lambda visit, network, stack: visit.link.down.bytes_out if visit.link else None,
     ),
     Metric(
         "up_bytes",
@@ -253,7 +253,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "layer 3 bytes delivered to the origin",
         _LINK,
-        lambda visit, network, protocol: visit.link.up.bytes_out if visit.link else None,
+        lambda visit, network, stack: visit.link.up.bytes_out if visit.link else None,
     ),
     Metric(
         "packets_lost", "count", "neither", "by chance or by a full queue, both ways", _LINK, _lost

@@ -13,8 +13,12 @@ _NAMED = 3
 
 
 def protocol(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Every request on the stack's protocol, by the browser's word and by the origin's."""
+    """Every request on the stack's protocol, by the browser's word and by the origin's.
+
+    A browser that discovers QUIC by Alt-Svc begins with h2: there both are as asked.
+    """
     asked = stack.protocol
+    allowed = {asked, "h2"} if stack.discovery == "alt-svc" else {asked}
     answers: list[tuple[str, str]] = [
         (r.protocol, r.url) for r in visit.requests if r.protocol and not r.from_cache
     ]
@@ -22,7 +26,7 @@ def protocol(visit: Visit, stack: Stack) -> Iterator[Reason]:
         ("browser", answers),
         ("origin", [(s.protocol, s.url) for s in visit.served]),
     ):
-        other = [(used, url) for used, url in seen if used != asked]
+        other = [(used, url) for used, url in seen if used not in allowed]
         if not other:
             continue
         counts = ", ".join(f"{n} on {used}" for used, n in Counter(u for u, _ in other).items())
@@ -71,25 +75,6 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
             f"{len(new)} of {len(visit.served)} requests are neither in the recording nor known "
             f"from the rehearsal (limit {limits.miss_share:.0%}): " + some(s.url for s in new),
         )
-
-
-def cold(visit: Visit) -> Iterator[Reason]:
-    """A first visit resumes nothing from before it, and finds nothing in a cache."""
-    first_of_host: dict[str | None, bool] = {}
-    for connection in sorted(visit.connections, key=lambda c: c.t_us):
-        if not connection.error:
-            first_of_host.setdefault(connection.host, connection.resumed)
-    resumed = [str(host) for host, was_resumed in first_of_host.items() if was_resumed]
-    if resumed:
-        yield Reason("warm", "a first visit resumed a TLS session with " + some(resumed))
-    fetched: set[str] = set()
-    stale: list[str] = []
-    for request in visit.requests:
-        if request.from_cache and request.url not in fetched:
-            stale.append(request.url)
-        fetched.add(request.url)
-    if stale:
-        yield Reason("warm", f"{len(stale)} answers came from a cache: {some(stale)}")
 
 
 def some(names: Iterable[str]) -> str:

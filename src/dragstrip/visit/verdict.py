@@ -11,7 +11,7 @@ from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
-from dragstrip.visit import link_checks, physics, request_checks
+from dragstrip.visit import link_checks, physics, request_checks, stack_checks
 
 
 def judge(
@@ -40,7 +40,8 @@ def _reasons(
     if not page.live:
         yield from request_checks.agreement(visit)
         yield from request_checks.replay(visit, page, limits)
-    yield from request_checks.cold(visit)
+        yield from stack_checks.transport(visit, stack)
+    yield from stack_checks.handshakes(visit, page, stack)
     yield from physics.possible(visit, network, stack, limits)
     yield from link_checks.delivered(visit, network, limits)
     yield from link_checks.on_time(visit, network, limits)

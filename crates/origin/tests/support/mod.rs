@@ -114,7 +114,7 @@ impl Client {
     pub fn trusting(protocol: Protocol, origin: &Origin, roots: RootCertStore) -> Self {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = ClientConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS13])
+            .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
             .unwrap()
             .with_root_certificates(roots)
             .with_no_client_auth();
@@ -139,6 +139,7 @@ impl Client {
         }
         let socket = TcpStream::connect(self.address).await?;
         let tls = TlsConnector::from(self.tls.clone())
+            .early_data(true)
             .connect(ServerName::try_from(host)?, socket)
             .await?;
         let io = TokioIo::new(tls);

@@ -1,0 +1,79 @@
+//! The clock that paces, and the window quinn is told.
+
+use super::*;
+
+const PACKET: u64 = 1448;
+
+fn steering(congestion: Congestion, pacing: bool) -> Arc<Steering> {
+    let rtt = Duration::from_millis(100);
+    Arc::new(Steering::new(congestion, 32 * PACKET, rtt, pacing))
+}
+
+#[test]
+fn quinn_is_told_the_window_only_when_it_is_full() {
+    for congestion in [Congestion::Cubic, Congestion::Reno, Congestion::Bbr] {
+        let now = Instant::now();
+        let steering = steering(congestion, true);
+        let mut controller = steering.clone().build(now, PACKET as u16);
+        assert_eq!(steering.flow.view().congestion, congestion);
+        for sent in 0..40 {
+            let room = (sent + 1) * PACKET < 32 * PACKET;
+            assert_eq!(
+                controller.window() > u32::MAX.into(),
+                room,
+                "{sent} packets"
+            );
+            assert_eq!(controller.metrics().congestion_window, 32 * PACKET);
+            controller.on_sent(now, PACKET, sent);
+        }
+        assert_eq!(controller.window(), 32 * PACKET);
+    }
+}
+
+#[test]
+fn ten_packets_are_free_and_the_rest_are_spaced_at_the_rate() {
+    let now = Instant::now();
+    let paced = steering(Congestion::Cubic, true);
+    let mut controller = paced.clone().build(now, PACKET as u16);
+    let rate = paced.flow.view().rate.unwrap();
+    assert_eq!(rate.round(), 2.0 * 32.0 * PACKET as f64 / 0.1);
+    let mut due = Vec::new();
+    for number in 0..30 {
+        controller.on_sent(now, PACKET, number);
+        due.push(unpoisoned(&paced.flow.0).due.saturating_duration_since(now));
+    }
+    assert!(due[..10].iter().all(Duration::is_zero));
+    let gaps = due[12..]
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).as_secs_f64());
+    for gap in gaps {
+        assert!((gap * rate / PACKET as f64 - 1.0).abs() < 0.01, "{gap}");
+    }
+}
+
+#[test]
+fn without_pacing_nothing_waits() {
+    let now = Instant::now();
+    let unpaced = steering(Congestion::Cubic, false);
+    let mut controller = unpaced.clone().build(now, PACKET as u16);
+    for number in 0..30 {
+        controller.on_sent(now, PACKET, number);
+    }
+    assert_eq!(unpaced.flow.hold(), None);
+    assert_eq!(unpaced.flow.view().rate, None);
+}
+
+#[test]
+fn lateness_is_made_up_for_and_idleness_hardly() {
+    let late = Duration::from_millis(50);
+    for (held, credit) in [(true, HELD_CREDIT), (false, CREDIT)] {
+        let now = Instant::now();
+        let flow = steering(Congestion::Cubic, true).flow.clone();
+        let mut state = unpoisoned(&flow.0);
+        (state.sent, state.held, state.next) = (FREE_PACKETS, held, now);
+        state.view.rate = Some(1e6);
+        drop(state);
+        flow.on_sent(now + late, PACKET);
+        assert_eq!(unpoisoned(&flow.0).due, now + late - credit);
+    }
+}

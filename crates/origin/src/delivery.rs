@@ -1,0 +1,111 @@
+//! Delivery rate samples, as in draft-cheng-iccrg-delivery-rate-estimation-00.
+//!
+//! quinn names a packet by when it was sent; packets sent at the same instant share all state, so
+//! one record for each instant is enough.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// What the draft keeps with every packet (section 3.1).
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    sent: Instant,
+    delivered: u64,
+    delivered_time: Instant,
+    first_sent: Instant,
+    app_limited: bool,
+}
+
+/// What one batch of acknowledgements says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    /// Bytes per second; None if the interval was too short to mean anything.
+    pub rate: Option<f64>,
+    pub rtt: Duration,
+    /// Bytes that had been delivered when the newest acknowledged packet was sent.
+    pub prior_delivered: u64,
+    pub app_limited: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Sampler {
+    /// Bytes acknowledged so far.
+    pub delivered: u64,
+    delivered_time: Instant,
+    first_sent: Instant,
+    /// Until this much is delivered, samples may be limited by the application.
+    app_limited: Option<u64>,
+    records: VecDeque<Record>,
+    newest: Option<Record>,
+}
+
+impl Sampler {
+    pub fn new(now: Instant) -> Self {
+        Self {
+            delivered: 0,
+            delivered_time: now,
+            first_sent: now,
+            app_limited: None,
+            records: VecDeque::new(),
+            newest: None,
+        }
+    }
+
+    pub fn on_sent(&mut self, now: Instant, in_flight: u64) {
+        if in_flight == 0 {
+            self.first_sent = now;
+            self.delivered_time = now;
+        }
+        if self.records.back().is_some_and(|last| last.sent >= now) {
+            return;
+        }
+        self.records.push_back(Record {
+            sent: now,
+            delivered: self.delivered,
+            delivered_time: self.delivered_time,
+            first_sent: self.first_sent,
+            app_limited: self.app_limited.is_some(),
+        });
+    }
+
+    pub fn on_acked(&mut self, now: Instant, sent: Instant, bytes: u64) {
+        self.delivered += bytes;
+        self.delivered_time = now;
+        if self.newest.is_some_and(|newest| newest.sent >= sent) {
+            return;
+        }
+        if let Ok(found) = self.records.binary_search_by_key(&sent, |r| r.sent) {
+            self.newest = Some(self.records[found]);
+        }
+    }
+
+    /// The sample of the acknowledgements since the last call. An interval below `least`, the
+    /// shortest round trip known, is an artefact of compressed acknowledgements.
+    pub fn sample(&mut self, now: Instant, least: Duration) -> Option<Sample> {
+        let newest = self.newest.take()?;
+        self.first_sent = newest.sent;
+        // Older packets can no longer give a sample; those of the same instant still can.
+        while self.records.front().is_some_and(|r| r.sent < newest.sent) {
+            self.records.pop_front();
+        }
+        if self.app_limited.is_some_and(|until| self.delivered > until) {
+            self.app_limited = None;
+        }
+        let sending = newest.sent - newest.first_sent;
+        let acknowledging = self.delivered_time - newest.delivered_time;
+        let interval = sending.max(acknowledging);
+        let bytes = (self.delivered - newest.delivered) as f64;
+        Some(Sample {
+            rate: (interval >= least && !interval.is_zero())
+                .then(|| bytes / interval.as_secs_f64()),
+            rtt: now - newest.sent,
+            prior_delivered: newest.delivered,
+            app_limited: newest.app_limited,
+        })
+    }
+
+    /// The application had nothing to send while `in_flight` bytes were under way.
+    pub fn mark_app_limited(&mut self, in_flight: u64) {
+        self.app_limited = Some(self.delivered + in_flight);
+    }
+}

@@ -1,0 +1,173 @@
+//! TLS over TCP that serves early data: requests that came with the ClientHello of a resumed
+//! connection are answered before the handshake is through (RFC 8446 section 2.3).
+//!
+//! tokio-rustls has no such path on the server's side.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+
+use rustls::ServerConnection;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// Whether what was read last came as early data.
+#[derive(Clone, Default)]
+pub(crate) struct Early(Arc<AtomicBool>);
+
+impl Early {
+    pub fn now(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+pub(crate) struct EarlyStream {
+    socket: TcpStream,
+    pub tls: ServerConnection,
+    early: Early,
+}
+
+impl EarlyStream {
+    /// Returns when requests may be read: after the handshake, or before it if early data came.
+    pub async fn accept(
+        socket: TcpStream,
+        tls: ServerConnection,
+        early: Early,
+    ) -> io::Result<Self> {
+        let mut stream = Self { socket, tls, early };
+        std::future::poll_fn(|cx| stream.poll_open(cx)).await?;
+        Ok(stream)
+    }
+
+    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.tls.is_handshaking() && self.tls.early_data().is_none() {
+            if !ready!(self.poll_receive(cx))? {
+                return Poll::Ready(Err(ErrorKind::UnexpectedEof.into()));
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Takes in more of the client's bytes; false at their end.
+    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        loop {
+            match self.tls.read_tls(&mut Now(&self.socket)) {
+                Ok(0) => return Poll::Ready(Ok(false)),
+                Ok(_) => break,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    ready!(self.socket.poll_read_ready(cx))?;
+                }
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        let understood = self.tls.process_new_packets();
+        // An answer of the handshake, or the alert that says why it fails.
+        let sent = self.poll_send(cx);
+        understood.map_err(io::Error::other)?;
+        if let Poll::Ready(Err(error)) = sent {
+            return Poll::Ready(Err(error));
+        }
+        Poll::Ready(Ok(true))
+    }
+
+    /// Gives the socket all that TLS has ready.
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.tls.wants_write() {
+            match self.tls.write_tls(&mut Now(&self.socket)) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    ready!(self.socket.poll_write_ready(cx))?;
+                }
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Decrypted bytes that are already here; None if there are none yet.
+    fn take(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        if let Some(mut early) = self.tls.early_data() {
+            let read = early.read(buffer)?;
+            if read > 0 {
+                self.early.0.store(true, Ordering::Relaxed);
+                return Ok(Some(read));
+            }
+        }
+        match self.tls.reader().read(buffer) {
+            Ok(read) => {
+                self.early.0.store(false, Ordering::Relaxed);
+                Ok(Some(read))
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl AsyncRead for EarlyStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(read) = this.take(buffer.initialize_unfilled())? {
+                buffer.advance(read);
+                return Poll::Ready(Ok(()));
+            }
+            if !ready!(this.poll_receive(cx))? {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+}
+
+impl AsyncWrite for EarlyStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        // TLS's buffer is limited: what it does not take waits until the socket has taken some.
+        ready!(this.poll_send(cx))?;
+        let written = this.tls.writer().write(bytes)?;
+        if let Poll::Ready(Err(error)) = this.poll_send(cx) {
+            return Poll::Ready(Err(error));
+        }
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().poll_send(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        this.tls.send_close_notify();
+        ready!(this.poll_send(cx))?;
+        Pin::new(&mut this.socket).poll_shutdown(cx)
+    }
+}
+
+/// The socket as blocking code sees one that would block.
+struct Now<'a>(&'a TcpStream);
+
+impl Read for Now<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.try_read(buffer)
+    }
+}
+
+impl Write for Now<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,115 @@
+//! A UDP socket that holds each connection's packets until they are due.
+
+use std::fmt;
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+
+use quinn::udp::{RecvMeta, Transmit};
+use quinn::{AsyncUdpSocket, Connecting, ConnectionError, Incoming, ServerConfig, UdpPoller};
+use tokio::time::{Sleep, sleep_until};
+
+use crate::congestion::Flow;
+use crate::log::unpoisoned;
+
+#[derive(Debug)]
+pub(crate) struct PacedSocket {
+    inner: Arc<dyn AsyncUdpSocket>,
+    /// Whose poller is made next. quinn makes a connection's poller while it accepts it.
+    accepting: Mutex<Option<Arc<Flow>>>,
+    one_at_a_time: Mutex<()>,
+}
+
+impl PacedSocket {
+    pub fn new(inner: Arc<dyn AsyncUdpSocket>) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            accepting: Mutex::default(),
+            one_at_a_time: Mutex::default(),
+        })
+    }
+
+    /// Accepts a connection that sends when `flow` says so.
+    pub fn accept(
+        &self,
+        incoming: Incoming,
+        config: ServerConfig,
+        flow: Arc<Flow>,
+    ) -> Result<Connecting, ConnectionError> {
+        let _turn = unpoisoned(&self.one_at_a_time);
+        *unpoisoned(&self.accepting) = Some(flow);
+        let connecting = incoming.accept_with(Arc::new(config));
+        *unpoisoned(&self.accepting) = None;
+        connecting
+    }
+}
+
+impl AsyncUdpSocket for PacedSocket {
+    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
+        Box::pin(PacedPoller {
+            flow: unpoisoned(&self.accepting).take(),
+            held: None,
+            inner: self.inner.clone().create_io_poller(),
+        })
+    }
+
+    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        self.inner.try_send(transmit)
+    }
+
+    fn poll_recv(
+        &self,
+        cx: &mut Context<'_>,
+        bufs: &mut [IoSliceMut<'_>],
+        meta: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        self.inner.poll_recv(cx, bufs, meta)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.inner.local_addr()
+    }
+
+    /// One: each packet has a departure time of its own.
+    fn max_transmit_segments(&self) -> usize {
+        1
+    }
+
+    fn max_receive_segments(&self) -> usize {
+        self.inner.max_receive_segments()
+    }
+
+    fn may_fragment(&self) -> bool {
+        self.inner.may_fragment()
+    }
+}
+
+struct PacedPoller {
+    flow: Option<Arc<Flow>>,
+    held: Option<Pin<Box<Sleep>>>,
+    inner: Pin<Box<dyn UdpPoller>>,
+}
+
+impl UdpPoller for PacedPoller {
+    /// quinn asks when it has made a packet and before it sends it.
+    fn poll_writable(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let hold = this.flow.as_ref().and_then(|flow| flow.hold());
+        if let Some(due) = hold {
+            let held = this
+                .held
+                .get_or_insert_with(|| Box::pin(sleep_until(due.into())));
+            held.as_mut().reset(due.into());
+            ready!(held.as_mut().poll(cx));
+        }
+        this.inner.as_mut().poll_writable(cx)
+    }
+}
+
+impl fmt::Debug for PacedPoller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PacedPoller")
+    }
+}

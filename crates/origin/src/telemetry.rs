@@ -1,0 +1,194 @@
+//! What a connection's transport really did: TCP_INFO from the kernel, statistics from quinn.
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::os::fd::AsRawFd;
+use std::sync::{Arc, Mutex};
+
+use serde::Serialize;
+use socket2::Socket;
+
+use crate::congestion::Flow;
+use crate::log::unpoisoned;
+use crate::tuning::PACKET_BYTES;
+
+/// Evidence about a connection's sending side, as it stood when it ended or was asked about.
+/// None where the transport does not tell.
+#[derive(Debug, Clone, Serialize)]
+pub struct Transport {
+    /// The congestion control that really ran.
+    pub congestion: String,
+    /// Congestion window before anything was acknowledged, in packets (of 1448 bytes for QUIC).
+    pub initial_window_packets: u64,
+    pub paced: bool,
+    /// Pacing rate at the end.
+    pub pacing_mbps: Option<f64>,
+    pub window_packets: u64,
+    pub rtt_ms: Option<f64>,
+    pub min_rtt_ms: Option<f64>,
+    pub sent_bytes: u64,
+    pub sent_packets: u64,
+    pub delivered_packets: Option<u64>,
+    pub retransmitted_packets: Option<u64>,
+    pub lost_packets: u64,
+    pub congestion_events: Option<u64>,
+    /// UDP payload of a full packet, or TCP's segment size.
+    pub packet_bytes: u64,
+    /// Frames that asked the client to acknowledge less often.
+    pub ack_frequency_frames: Option<u64>,
+}
+
+/// A connection's transport, to be read while it lives and after.
+#[derive(Clone, Default)]
+pub(crate) struct Gauge(Arc<Mutex<Reading>>);
+
+impl std::fmt::Debug for Gauge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Gauge")
+    }
+}
+
+#[derive(Default)]
+enum Reading {
+    #[default]
+    Nothing,
+    Live(Box<dyn Fn() -> Option<Transport> + Send>),
+    Ended(Option<Transport>),
+}
+
+impl Gauge {
+    pub fn watch(&self, read: impl Fn() -> Option<Transport> + Send + 'static) {
+        *unpoisoned(&self.0) = Reading::Live(Box::new(read));
+    }
+
+    pub fn read(&self) -> Option<Transport> {
+        match &*unpoisoned(&self.0) {
+            Reading::Nothing => None,
+            Reading::Live(read) => read(),
+            Reading::Ended(last) => last.clone(),
+        }
+    }
+
+    /// Reads for the last time and lets go of the connection.
+    pub fn end(&self) {
+        let last = self.read();
+        *unpoisoned(&self.0) = Reading::Ended(last);
+    }
+}
+
+/// Ends the gauge however its connection ends.
+pub(crate) struct Ending(pub Gauge);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Reads `socket`, whose congestion window was `initial_window` when it was accepted.
+pub(crate) fn of_tcp(socket: &Socket, initial_window: u64) -> Option<Transport> {
+    let info = tcp_info(socket).ok()?;
+    let name = socket.tcp_congestion().ok()?;
+    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+    let name = String::from_utf8_lossy(name).into_owned();
+    // u64::MAX is "never asked"; anything below turned pacing on. BBR paces by itself.
+    let paced = info.tcpi_max_pacing_rate != u64::MAX || name == "bbr";
+    let ms = |us: u32| (us != 0 && us != u32::MAX).then(|| f64::from(us) / 1000.0);
+    Some(Transport {
+        congestion: name,
+        initial_window_packets: initial_window,
+        paced,
+        pacing_mbps: (paced && info.tcpi_pacing_rate != u64::MAX)
+            .then_some(info.tcpi_pacing_rate as f64 * 8e-6),
+        window_packets: info.tcpi_snd_cwnd.into(),
+        rtt_ms: ms(info.tcpi_rtt),
+        min_rtt_ms: ms(info.tcpi_min_rtt),
+        sent_bytes: info.tcpi_bytes_sent,
+        sent_packets: info.tcpi_segs_out.into(),
+        delivered_packets: Some(info.tcpi_delivered.into()),
+        retransmitted_packets: Some(info.tcpi_total_retrans.into()),
+        // The kernel counts losses only as the retransmissions that mended them.
+        lost_packets: info.tcpi_total_retrans.into(),
+        congestion_events: None,
+        packet_bytes: info.tcpi_snd_mss.into(),
+        ack_frequency_frames: None,
+    })
+}
+
+pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow) -> Transport {
+    let (stats, view) = (quinn.stats(), flow.view());
+    Transport {
+        congestion: view.congestion.kernel_name().to_owned(),
+        initial_window_packets: view.initial_window / PACKET_BYTES,
+        paced: view.rate.is_some(),
+        pacing_mbps: view.rate.map(|rate| rate * 8e-6),
+        window_packets: view.window / PACKET_BYTES,
+        rtt_ms: Some(stats.path.rtt.as_secs_f64() * 1000.0),
+        min_rtt_ms: Some(stats.path.min_rtt.as_secs_f64() * 1000.0),
+        sent_bytes: stats.udp_tx.bytes,
+        sent_packets: stats.path.sent_packets,
+        delivered_packets: None,
+        retransmitted_packets: None,
+        lost_packets: stats.path.lost_packets,
+        congestion_events: Some(stats.path.congestion_events),
+        packet_bytes: stats.path.current_mtu.into(),
+        ack_frequency_frames: Some(stats.frame_tx.ack_frequency),
+    }
+}
+
+/// Of an accepted socket that has sent nothing: the route's `initcwnd`, or the kernel's 10.
+pub(crate) fn window_packets(socket: &Socket) -> io::Result<u64> {
+    Ok(tcp_info(socket)?.tcpi_snd_cwnd.into())
+}
+
+fn tcp_info(socket: &Socket) -> io::Result<libc::tcp_info> {
+    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes of plain integers into memory of that size;
+    // what an older kernel leaves out stays zero.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &mut length,
+        )
+    };
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: all zeros is a valid value, and so is whatever the kernel wrote.
+    Ok(unsafe { info.assume_init() })
+}
+
+/// Turns on the kernel's own pacing. Any limit but the highest does; this one limits nothing.
+pub(crate) fn pace(socket: &Socket) -> io::Result<()> {
+    let rate = u64::MAX - 1;
+    // SAFETY: the option reads eight bytes, which is what `rate` has.
+    let done = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            (&raw const rate).cast(),
+            size_of::<u64>() as libc::socklen_t,
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// CPU time of this process, seconds.
+pub(crate) fn cpu_s() -> f64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: writes one timespec.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}

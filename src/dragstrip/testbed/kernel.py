@@ -1,0 +1,50 @@
+"""The kernel's part of a stack: settings of the testbed's own namespaces, never of the host."""
+
+from dragstrip.model.stack import Stack
+from dragstrip.testbed.namespaces import Namespaces
+from dragstrip.testbed.wires import route
+
+_BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+
+
+class Kernel:
+    """Holds both ends to a stack. Made with the namespaces; remembers what it set."""
+
+    def __init__(self, spaces: Namespaces) -> None:
+        self._spaces = spaces
+        self._own_buffers: dict[str, str] = {}
+        self._set: tuple[object, ...] = ()
+
+    def tune(self, stack: Stack) -> None:
+        """Hold connections opened from now on to the stack. Raises `TestbedError`.
+
+        The sender's window is an attribute of the origin's route, the receiver's of the client's;
+        socket buffers and slow start after idleness belong to a namespace.
+        """
+        wish = (
+            stack.congestion,
+            stack.initial_window_packets,
+            stack.receive_window_packets,
+            stack.buffer_bytes,
+            stack.slow_start_after_idle,
+        )
+        if wish == self._set:
+            return
+        receive = stack.receive_window_packets
+        self._spaces.configure(
+            "origin", [route("origin", "replace", stack.congestion, stack.initial_window_packets)]
+        )
+        self._spaces.configure("client", [route("client", "replace", receive_window=receive)])
+        for where in ("client", "origin"):
+            idle = int(stack.slow_start_after_idle)
+            settings = [f"net.ipv4.tcp_slow_start_after_idle={idle}"]
+            settings += [f"{name}={self._sizes(name, stack.buffer_bytes)}" for name in _BUFFERS]
+            self._spaces.run(where, "sysctl", "-q", "-w", *settings)
+        self._set = wish
+
+    def _sizes(self, name: str, largest: int | None) -> str:
+        """Least, initial and largest size; only the largest is the stack's to choose."""
+        if name not in self._own_buffers:
+            self._own_buffers[name] = self._spaces.run("origin", "sysctl", "-n", name).strip()
+        least, initial, own = self._own_buffers[name].split()
+        return f"{least} {initial} {largest or own}"

@@ -1,0 +1,105 @@
+"""Was the stack in the state it claims? Handshakes as asked for, and a transport as tuned."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Stack
+from dragstrip.model.visit import Connection, Reason, Served, Transport, Visit
+from dragstrip.visit.request_checks import some
+
+
+def handshakes(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
+    """Cold is proven cold, a repeat visit resumed, early data early: by the origin's log.
+
+    What counts is a host's first connection: later ones of a first visit may resume its session,
+    and a ticket may be used up when many are opened at once.
+    """
+    first_of_host: dict[str | None, Connection] = {}
+    for connection in sorted(visit.connections, key=lambda c: c.t_us):
+        if not connection.error:
+            first_of_host.setdefault(connection.host, connection)
+    resumed = [str(host) for host, c in first_of_host.items() if c.resumed]
+    early = [s for s in visit.served if s.early]
+    if visit.connection == "first":
+        if resumed:
+            yield Reason("warm", "a first visit resumed a TLS session with " + some(resumed))
+        if _before_resuming(early, first_of_host.values()):
+            yield Reason("warm", "a first visit sent early data: " + some(s.url for s in early))
+    elif stack.resumption:
+        cold = [str(host) for host, c in first_of_host.items() if not c.resumed]
+        if cold:
+            yield Reason("stack-drift", "a repeat visit resumed no TLS session with " + some(cold))
+        yield from _early(visit, page, stack)
+    elif resumed:
+        yield Reason("stack-drift", "the stack resumes nothing, but did with " + some(resumed))
+    if not stack.early_data and early:
+        yield Reason(
+            "stack-drift",
+            "the stack takes no early data, but did: " + some(s.url for s in early),
+        )
+    if visit.connection != "repeat-cached":
+        yield from _cached(visit)
+
+
+def _before_resuming(early: Iterable[Served], first: Iterable[Connection]) -> bool:
+    first_ids = {c.id for c in first}
+    return any(s.connection in first_ids for s in early)
+
+
+def _early(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
+    """The document goes with the handshake's first message, unless that message was lost."""
+    up = visit.link.up if visit.link else None
+    if not stack.early_data or not up or up.dropped_loss or up.dropped_queue:
+        return
+    documents = [s for s in visit.served if s.url == page.url and s.protocol == stack.protocol]
+    if documents and not documents[0].early:
+        yield Reason(
+            "stack-drift",
+            f"early data was asked for, but {page.url} was asked for after the handshake",
+        )
+
+
+def _cached(visit: Visit) -> Iterator[Reason]:
+    fetched: set[str] = set()
+    stale: list[str] = []
+    for request in visit.requests:
+        if request.from_cache and request.url not in fetched:
+            stale.append(request.url)
+        fetched.add(request.url)
+    if stale:
+        yield Reason("warm", f"{len(stale)} answers came from a cache: {some(stale)}")
+
+
+def transport(visit: Visit, stack: Stack) -> Iterator[Reason]:
+    """Every connection's sending side as the origin's kernel or QUIC library reports it."""
+    told = [c for c in visit.connections if not c.error]
+    silent = sum(c.transport is None for c in told)
+    if silent:
+        yield Reason("stack-drift", f"{silent} of {len(told)} connections tell no transport state")
+    lies = Counter(lie for c in told if c.transport for lie in _lies(c, c.transport, stack))
+    for lie, times in lies.items():
+        yield Reason("stack-drift", f"{lie} ({times} of {len(told)} connections)")
+
+
+def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]:
+    if got.congestion != stack.congestion:
+        yield f"congestion control is {got.congestion}, {stack.congestion} was asked for"
+    # A lost handshake packet shrinks the first window (RFC 5681 section 3.1): no lie.
+    if got.initial_window_packets != stack.initial_window_packets and not (
+        got.initial_window_packets == 1 and got.retransmitted_packets
+    ):
+        yield (
+            f"the initial window is {got.initial_window_packets} packets, "
+            f"{stack.initial_window_packets} were asked for"
+        )
+    if got.paced != stack.paced:
+        yield "packets are paced, and should not be" if got.paced else "packets are not paced"
+    if connection.protocol != "h3":
+        return
+    if got.packet_bytes != stack.udp_payload_bytes:
+        yield (
+            f"UDP payloads have {got.packet_bytes} bytes, {stack.udp_payload_bytes} were asked for"
+        )
+    if stack.ack_every_packets and not got.ack_frequency_frames:
+        yield "the browser does not take requests to acknowledge less often"

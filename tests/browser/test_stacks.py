@@ -1,0 +1,138 @@
+"""Real stacks are what they claim to be, in every connection mode; each real lie is caught."""
+
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+from conftest import CLIENT, NETWORK, Track
+from dragstrip.browsers.chromium import stack_flags
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import Block
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Visit
+from dragstrip.study.presets import find_stack
+from dragstrip.visit.drive import Plan, visit
+from dragstrip.visit.verdict import judge
+
+BUSY = {"overloaded", "link-drift"}
+"""A busy machine's word on itself; no lie of a stack shows as these."""
+
+
+def make(
+    track: Track, stack: Stack, connection: str = "first", *, really: Stack | None = None
+) -> Visit:
+    """A visit that claims `stack` while origin and kernel are told `really`."""
+    page = track.page("3x20KB")
+    track.bed.origin.serve(page)
+    block = Block(
+        page=page.name,
+        network=NETWORK.name,
+        index=0,
+        seed=7,
+        order=(stack.name,),
+        connection=connection,
+    )
+    plan = Plan(
+        block=block,
+        attempt=0,
+        page=page,
+        network=NETWORK,
+        stack=stack,
+        client=CLIENT,
+        thresholds=Thresholds(steal_share=1),
+    )
+    bed = track.bed
+    if really:
+        bed = replace(bed, origin=Lying(bed.origin, really), kernel=Lying(bed.kernel, really))
+    flags = stack_flags(stack, bed.addresses)
+    return visit(bed, track.browser(stack.protocol, *flags), plan)[0]
+
+
+class Lying:
+    """Passes everything on, but tunes another stack."""
+
+    def __init__(self, honest: object, really: Stack) -> None:
+        self._honest = honest
+        self._really = really
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._honest, name)
+
+    def tune(self, _stack: Stack) -> None:
+        self._honest.tune(self._really)
+
+
+def told(made: Visit) -> list[str]:
+    return [f"{r.code}: {r.detail}" for r in made.reasons if r.code not in BUSY]
+
+
+STATES = [
+    *((name, "first") for name in ("h1", "TCP", "TCP+", "TCP+BBR", "QUIC", "QUIC+BBR")),
+    *((name, "repeat") for name in ("h1", "TCP+", "QUIC+BBR")),
+    *((name, "repeat-cached") for name in ("TCP", "QUIC")),
+]
+
+
+@pytest.mark.parametrize(("name", "connection"), STATES)
+def test_each_stack_is_what_it_claims(track, name, connection):
+    made = make(track, find_stack(name), connection)
+    assert made.outcome == "loaded"
+    assert told(made) == []
+    assert made.connection == connection
+    assert all(c.resumed for c in made.connections[:1]) == (connection != "first")
+
+
+@pytest.mark.parametrize("name", ["TCP+early", "QUIC"])
+def test_early_data_is_served_before_the_handshake_is_through(track, name):
+    first, repeat = (make(track, find_stack(name), mode) for mode in ("first", "repeat"))
+    assert told(first) == told(repeat) == []
+    assert not any(s.early for s in first.served)
+    assert repeat.served[0].early
+
+
+def test_tls_1_2_resumes_too(track):
+    stack = find_stack("TCP-TLS1.2")
+    assert told(make(track, stack)) == []
+    assert told(make(track, stack, "repeat")) == []
+
+
+def test_quic_is_discovered_by_alt_svc(track):
+    stack = find_stack("h3-altsvc")
+    first, repeat = (make(track, stack, mode) for mode in ("first", "repeat"))
+    assert told(first) == told(repeat) == []
+    assert first.protocol_share["h2"] > 0
+    assert repeat.protocol_share.get("h3", 0) > 0
+
+
+LIES = [
+    ("TCP", {"congestion": "bbr"}, "first", "congestion control is bbr"),
+    ("QUIC", {"congestion": "bbr"}, "first", "congestion control is bbr"),
+    ("QUIC+BBR", {"congestion": "cubic"}, "first", "congestion control is cubic"),
+    ("TCP+", {"initial_window_packets": 10}, "first", "initial window is 10"),
+    ("QUIC", {"initial_window_packets": 10}, "first", "initial window is 10"),
+    ("TCP+", {"pacing": False}, "first", "not paced"),
+    ("QUIC", {"pacing": False}, "first", "not paced"),
+    ("TCP+early", {"early_data": False}, "repeat", "asked for after the handshake"),
+    ("QUIC", {"early_data": False}, "repeat", "asked for after the handshake"),
+    ("TCP", {"resumption": False}, "repeat", "resumed no TLS session"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "connection", "said"), LIES)
+def test_each_lie_is_caught(track, name, change, connection, said):
+    stack = find_stack(name)
+    made = make(track, stack, connection, really=structs.replace(stack, **change))
+    lies = told(made)
+    assert lies
+    assert all(lie.startswith("stack-drift") for lie in lies)
+    assert said in " ".join(lies)
+
+
+@pytest.mark.parametrize("name", ["TCP", "QUIC"])
+def test_a_repeat_visit_that_claims_to_be_a_first_one_is_warm(track, name):
+    stack = find_stack(name)
+    repeat = make(track, stack, "repeat")
+    claimed = structs.replace(repeat, connection="first", reasons=())
+    reasons = judge(claimed, track.page("3x20KB"), NETWORK, stack, Thresholds(steal_share=1))
+    assert "warm" in {r.code for r in reasons}

@@ -1,0 +1,135 @@
+"""Each lie a stack can tell about its state is caught, and an honest one is believed."""
+
+import pytest
+from msgspec import structs
+
+import made
+from dragstrip.model.stack import Stack
+from dragstrip.model.visit import Reason, Visit
+from dragstrip.study.presets import find_stack
+from dragstrip.visit.physics import connect_rtts
+from dragstrip.visit.stack_checks import handshakes, transport
+
+
+def visit(stack: Stack, *, early: int = 0, resumed: bool = False, **changes: object) -> Visit:
+    """A visit of `stack` whose first `early` requests came as early data."""
+    base = made.visit(stack.protocol)
+    (connection,) = base.connections
+    told = structs.replace(connection, resumed=resumed, transport=made.transport(stack))
+    served = [structs.replace(s, early=i < early) for i, s in enumerate(base.served)]
+    return structs.replace(base, connections=(told,), served=tuple(served), **changes)
+
+
+def told(stack: Stack, **changes: object) -> tuple[Reason, ...]:
+    """What is said of a connection whose transport is bent."""
+    honest = visit(stack)
+    bent = structs.replace(honest.connections[0], transport=made.transport(stack, **changes))
+    return tuple(transport(structs.replace(honest, connections=(bent,)), stack))
+
+
+def judged(seen: Visit, stack: Stack) -> set[str]:
+    return {r.code for r in handshakes(seen, made.PAGE, stack)}
+
+
+@pytest.mark.parametrize("name", ["h1", "TCP", "TCP+", "TCP+BBR", "QUIC", "QUIC+BBR"])
+def test_an_honest_transport_is_believed(name):
+    assert told(find_stack(name)) == ()
+
+
+@pytest.mark.parametrize(
+    ("stack", "lie", "said"),
+    [
+        ("TCP", {"congestion": "bbr"}, "congestion control is bbr, cubic was asked for"),
+        ("TCP+BBR", {"congestion": "cubic"}, "congestion control is cubic"),
+        ("QUIC+BBR", {"congestion": "cubic"}, "congestion control is cubic"),
+        ("TCP+", {"initial_window_packets": 10}, "initial window is 10 packets, 32"),
+        ("QUIC", {"initial_window_packets": 10}, "initial window is 10 packets, 32"),
+        ("TCP+", {"paced": False}, "not paced"),
+        ("QUIC", {"paced": False}, "not paced"),
+        ("TCP", {"paced": True}, "should not be"),
+        ("QUIC", {"packet_bytes": 1200}, "UDP payloads have 1200 bytes"),
+    ],
+)
+def test_each_lie_about_the_transport_is_drift(stack, lie, said):
+    (reason,) = told(find_stack(stack), **lie)
+    assert reason.code == "stack-drift"
+    assert said in reason.detail
+
+
+def test_a_connection_that_tells_nothing_is_drift():
+    stack = find_stack("TCP")
+    silent = structs.replace(visit(stack).connections[0], transport=None)
+    (reason,) = transport(structs.replace(visit(stack), connections=(silent,)), stack)
+    assert reason.code == "stack-drift"
+
+
+def test_a_window_that_a_lost_handshake_shrank_is_no_lie():
+    stack = find_stack("TCP+")
+    assert told(stack, initial_window_packets=1, retransmitted_packets=1) == ()
+    assert told(stack, initial_window_packets=1, retransmitted_packets=0) != ()
+
+
+@pytest.mark.parametrize("name", ["TCP", "TCP+early", "QUIC", "QUIC-1RTT"])
+def test_a_first_visit_must_be_cold(name):
+    stack = find_stack(name)
+    assert judged(visit(stack), stack) == set()
+    assert "warm" in judged(visit(stack, resumed=True), stack)
+    assert "warm" in judged(visit(stack, early=1), stack)
+
+
+@pytest.mark.parametrize(
+    ("name", "resumed", "early", "verdict"),
+    [
+        ("TCP", True, 0, set()),
+        ("TCP", False, 0, {"stack-drift"}),
+        ("TCP", True, 1, {"stack-drift"}),
+        ("TCP+early", True, 1, set()),
+        ("TCP+early", True, 0, {"stack-drift"}),
+        ("QUIC", True, 1, set()),
+        ("QUIC", True, 0, {"stack-drift"}),
+        ("QUIC-1RTT", True, 0, set()),
+        ("QUIC-1RTT", True, 1, {"stack-drift"}),
+    ],
+)
+def test_a_repeat_visit_must_be_what_the_stack_promises(name, resumed, early, verdict):
+    stack = find_stack(name)
+    seen = visit(stack, resumed=resumed, early=early, connection="repeat")
+    assert judged(seen, stack) == verdict
+
+
+def test_early_data_may_be_lost_with_its_packet():
+    stack = find_stack("QUIC")
+    link = structs.replace(made.visit().link, up=made.direction(dropped_loss=1))
+    assert judged(visit(stack, resumed=True, connection="repeat", link=link), stack) == set()
+
+
+def test_a_stack_without_resumption_stays_cold_when_repeated():
+    stack = structs.replace(find_stack("TCP"), resumption=False)
+    assert judged(visit(stack, connection="repeat"), stack) == set()
+    assert judged(visit(stack, resumed=True, connection="repeat"), stack) == {"stack-drift"}
+
+
+def test_cached_answers_belong_to_one_mode_only():
+    stack = find_stack("TCP")
+    base = visit(stack, resumed=True)
+    first, *rest = base.requests
+    seen = structs.replace(base, requests=(first, structs.replace(rest[0], from_cache=True)))
+    assert judged(structs.replace(seen, connection="repeat"), stack) == {"warm"}
+    assert judged(structs.replace(seen, connection="repeat-cached"), stack) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "repeat"),
+    [
+        ("h1", 2, 2),
+        ("TCP+", 2, 2),
+        ("TCP-TLS1.2", 2, 2),
+        ("TCP+early", 2, 1),
+        ("QUIC-1RTT", 1, 1),
+        ("QUIC", 1, 0),
+        ("h3-altsvc", 2, 0),
+    ],
+)
+def test_the_round_trips_no_connection_can_beat(name, first, repeat):
+    stack = find_stack(name)
+    assert (connect_rtts(stack, "first"), connect_rtts(stack, "repeat")) == (first, repeat)

@@ -1,0 +1,158 @@
+"""Stacks as data: known by name, varied in a study, told apart in words."""
+
+import msgspec
+import pytest
+from msgspec import structs
+
+import made
+from dragstrip.browsers.chromium import stack_flags
+from dragstrip.model.errors import InputError
+from dragstrip.model.stack import Stack, differences
+from dragstrip.model.study import Study
+from dragstrip.model.visit import Visit
+from dragstrip.study.file import read_study
+from dragstrip.study.presets import find_stack, stacks
+
+STUDY = """
+pages = ["synth:2x1KB"]
+networks = ["LTE"]
+stacks = ["TCP+", "mine"]
+runs = 2
+connections = ["first", "repeat"]
+"""
+
+
+def test_aliases_are_the_same_stack():
+    for one, other in (("h2", "TCP"), ("h3", "QUIC")):
+        assert find_stack(one).fingerprint == find_stack(other).fingerprint
+        assert differences(find_stack(one), find_stack(other)) == []
+
+
+def test_every_stack_says_where_it_comes_from_and_only_aliases_are_equal():
+    known = stacks().values()
+    assert all(stack.source for stack in known)
+    assert len({stack.fingerprint for stack in known}) == len(known) - 2
+
+
+def test_the_papers_stacks_differ_in_what_the_paper_says():
+    found = {what for what, *_ in differences(find_stack("TCP"), find_stack("TCP+"))}
+    assert found == {
+        "initial window",
+        "pacing",
+        "after idleness",
+        "socket buffers",
+        "initial receive window",
+    }
+    assert differences(find_stack("TCP+"), find_stack("TCP+BBR")) == [
+        ("congestion control", "cubic", "bbr")
+    ]
+    between = {what for what, *_ in differences(find_stack("TCP+"), find_stack("QUIC"))}
+    assert "initial window" not in between
+    assert "congestion control" not in between
+    assert {"protocol", "early data"} <= between
+
+
+@pytest.mark.parametrize("field", [f.name for f in structs.fields(Stack)])
+def test_no_difference_goes_unsaid(field):
+    """Two stacks of different fingerprint must differ in words too."""
+    changed = {
+        "congestion": "reno",
+        "initial_window_packets": 11,
+        "pacing": True,
+        "slow_start_after_idle": False,
+        "buffer_bytes": 1,
+        "receive_window_packets": 1,
+        "udp_payload_bytes": 1300,
+        "flow_window_bytes": 1,
+        "ack_every_packets": 4,
+        "tls": "1.2",
+        "resumption": False,
+        "early_data": True,
+        "priorities": False,
+        "discovery": "alt-svc",
+    }
+    if field in ("name", "source", "server", "protocol"):
+        return
+    quic = field in ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
+    plain = Stack(name="plain", protocol="h3" if quic else "h2")
+    other = structs.replace(plain, **{field: changed[field]})
+    assert other.fingerprint != plain.fingerprint
+    assert len(differences(plain, other)) == 1
+    assert other.describe() != plain.describe()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"protocol": "h3", "tls": "1.2"},
+        {"protocol": "h3", "slow_start_after_idle": False},
+        {"protocol": "h2", "udp_payload_bytes": 1300},
+        {"protocol": "h2", "discovery": "alt-svc"},
+        {"protocol": "h2", "early_data": True, "tls": "1.2"},
+        {"protocol": "h2", "early_data": True, "resumption": False},
+        {"protocol": "h2", "initial_window_packets": 0},
+        {"protocol": "h3", "udp_payload_bytes": 9000},
+    ],
+)
+def test_what_no_transport_offers_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"leave it out|needs|between"):
+        Stack(name="wrong", **wrong)
+
+
+def study(tmp_path, tables: str) -> Study:
+    path = tmp_path / "s.toml"
+    path.write_text(STUDY + tables)
+    return read_study(path, tmp_path)
+
+
+def test_a_study_varies_a_stack(tmp_path):
+    made_up = study(tmp_path, '[stack.mine]\nbase = "TCP+"\ninitial_window_packets = 20\n')
+    own = made_up.stack("mine")
+    assert own.buffer_bytes == find_stack("TCP+").buffer_bytes
+    assert differences(find_stack("TCP+"), own) == [
+        ("initial window", "initial window 32 packets", "initial window 20 packets")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('[stack.mine]\nbase = "TCP++"\n', "unknown base 'TCP++' (did you mean 'TCP+'?)"),
+        ('[stack.mine]\nprotocol = "h2"\npaced = true\n', "stack.mine: Object contains unknown"),
+        ('[stack.mine]\nprotocol = "h3"\ntls = "1.2"\n', "stack.mine: QUIC needs tls 1.3"),
+    ],
+)
+def test_a_wrong_variation_names_the_place(tmp_path, table, said):
+    with pytest.raises(InputError) as error:
+        study(tmp_path, table)
+    assert said in str(error.value)
+    assert "s.toml" in str(error.value)
+
+
+def test_first_and_repeat_visits_are_blocks_of_their_own(tmp_path):
+    made_up = study(tmp_path, '[stack.mine]\nbase = "h3"\n')
+    blocks = list(made_up.blocks())
+    assert len({b.id for b in blocks}) == len(blocks) == 4
+    assert [b.connection for b in blocks].count("repeat") == 2
+
+
+def test_what_old_studies_drew_is_drawn_again():
+    """A study of first visits only has the blocks and seeds it had before modes existed."""
+    drawn = {b.id: b.seed for b in made.study(runs=2).blocks()}
+    assert drawn == {"made|LTE|0": 222423351365249, "made|LTE|1": 225369340680636}
+
+
+def test_visits_of_old_capsules_are_first_visits():
+    line = msgspec.to_builtins(made.visit())
+    del line["connection"]
+    del line["connections"][0]["transport"]
+    read = msgspec.convert(line, Visit)
+    assert read.connection == "first"
+    assert read.connections[0].transport is None
+
+
+def test_only_stacks_that_need_them_get_flags():
+    assert stack_flags(find_stack("TCP+"), ["a.test"]) == ()
+    assert stack_flags(find_stack("QUIC"), ["a.test"]) == ()
+    assert "EarlyData" in stack_flags(find_stack("TCP+early"), ["a.test"])[0]
+    assert "a.test:1" in stack_flags(find_stack("h3-altsvc"), ["a.test"])[0]
