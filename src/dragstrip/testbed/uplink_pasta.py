@@ -111,8 +111,8 @@ table inet way {{
   }}
   chain gateway {{
     type nat hook prerouting priority dstnat;
-    iifname gate ip daddr {subnet.gateway} dnat ip to {_INNER.gateway}
-    iifname gate ip6 daddr {subnet.gateway6} dnat ip6 to {_INNER.gateway6}
+    iifname gate ip daddr {subnet.gateway} meta l4proto udp dnat ip to {_INNER.gateway}
+    iifname gate ip6 daddr {subnet.gateway6} meta l4proto udp dnat ip6 to {_INNER.gateway6}
   }}
   chain out {{
     type nat hook postrouting priority srcnat;
