@@ -10,7 +10,7 @@ from ipaddress import IPv4Address
 from dragstrip.testbed.namespaces import Namespaces, Where
 
 CLIENT_IP = "10.64.0.1"
-_GATEWAY_IP = "10.64.0.2"
+GATEWAY_IP = "10.64.0.2"
 _FIRST_HOST = IPv4Address("10.64.1.1")
 _MAC: dict[Where, str] = {"client": "02:00:00:00:00:01", "origin": "02:00:00:00:00:02"}
 _SYSCTLS = (
@@ -32,8 +32,8 @@ def wire_up(
     Kernel TCP's congestion control and initial window are set on the routes of both ends: a new
     namespace inherits the host's default, and the host is never changed. Raises `TestbedError`.
     """
-    _plug(spaces, "client", CLIENT_IP, _GATEWAY_IP, congestion, initial_window)
-    _plug(spaces, "origin", _GATEWAY_IP, CLIENT_IP, congestion, initial_window)
+    _plug(spaces, "client", CLIENT_IP, GATEWAY_IP, congestion, initial_window)
+    _plug(spaces, "origin", GATEWAY_IP, CLIENT_IP, congestion, initial_window)
     spaces.configure("origin", [f"addr add {ip}/32 dev lo" for ip in addresses.values()])
 
 
