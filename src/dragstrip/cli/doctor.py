@@ -14,7 +14,10 @@ from rich.console import Console
 
 from dragstrip.browsers.chromium import browser_version
 from dragstrip.cli import exits
+from dragstrip.cli.calibration import full
+from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
+from dragstrip.study.presets import find_network
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.programs import program
 from dragstrip.testbed.testbed import testbed
@@ -29,6 +32,8 @@ _PACKAGES = {
     "setpriv": "util-linux",
 }
 _STEAL_SAMPLE_S = 1.0
+_CALIBRATED = ("LTE", "DSL", "100mbit/100mbit/10ms/1%/50ms")
+"""A slow, a shallow and a fast network, the last with loss."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -42,9 +47,17 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 def doctor(
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Measure the link against what it is asked.")
+    ] = False,
+    network: Annotated[
+        list[str] | None, typer.Option(help="What to calibrate, by name or values.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> int:
     """Say whether races can run here, and what to do where they cannot."""
+    if calibrate:
+        return _calibrate([find_network(n) for n in network or _CALIBRATED], as_json=as_json)
     findings = list(_examine())
     if as_json:
         sys.stdout.buffer.write(
@@ -58,6 +71,14 @@ def doctor(
         mend = "" if finding.good else f": {finding.mend}"
         console.print(f"{mark} {finding.what}  {finding.found}{mend}", highlight=False)
     return exits.NO_TESTBED if any(f.needed and not f.good for f in findings) else exits.DONE
+
+
+def _calibrate(networks: list[Network], *, as_json: bool) -> int:
+    found = full(networks, Console(stderr=as_json))
+    if as_json:
+        whole = {"good": found.good, **msgspec.to_builtins(found)}
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n")
+    return exits.DONE if found.good else exits.NO_TESTBED
 
 
 def _examine() -> Iterator[Finding]:

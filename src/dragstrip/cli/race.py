@@ -27,6 +27,13 @@ def race(
         Path | None, typer.Option(help="Result folder; an existing one resumes.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
+    calibrate: Annotated[
+        bool | None,
+        typer.Option(
+            "--calibrate/--no-calibrate",
+            help="Measure the link before the first visit; by default once per capsule.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> int:
     """Race stacks on pages over networks and say which is faster."""
@@ -40,4 +47,4 @@ def race(
         client=Client(),
         cache=page_cache(),
     )
-    return conduct(study, out or new_capsule(study.name), as_json=as_json)
+    return conduct(study, out or new_capsule(study.name), as_json=as_json, calibrate=calibrate)
