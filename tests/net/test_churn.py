@@ -11,13 +11,14 @@ from dragstrip.testbed.uplink_veth import veth_uplink
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: makes interfaces in this namespace")
-def test_links_in_a_row_leave_no_namespace_interface_process_or_descriptor(host_state):
+def test_links_in_a_row_leave_no_interface_process_or_descriptor():
     def state():
         children = subprocess.run(
             ["ps", "--ppid", str(os.getpid()), "-o", "pid=,comm="], capture_output=True, text=True
         )
         ours = [c for c in children.stdout.split("\n") if c.strip() and "ps" not in c.split()[1]]
-        return host_state(), len(os.listdir("/proc/self/fd")), ours
+        interfaces = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True)
+        return interfaces.stdout, len(os.listdir("/proc/self/fd")), ours
 
     before = state()
     for _ in range(8):

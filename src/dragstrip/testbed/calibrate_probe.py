@@ -28,19 +28,22 @@ _KINDS = {"udp": socket.SOCK_DGRAM, "tcp": socket.SOCK_STREAM}
 _SILENCE_S = 2.0
 
 
+Work = Callable[..., dict[str, Any]]
+
+
 def main() -> None:
     addresses = dict(zip(("client", "origin"), sys.argv[1:], strict=True))
+    serve(addresses, round_trip, flood, stream, scatter)
+
+
+def serve(addresses: dict[str, str], *works: Work) -> None:
+    """Answer commands, each with what the function of its name returns."""
     print(json.dumps({"ok": True, "ready": "calibrate_probe"}), flush=True)
-    work: dict[str, Callable[..., dict[str, Any]]] = {
-        "round_trip": round_trip,
-        "flood": flood,
-        "stream": stream,
-        "scatter": scatter,
-    }
+    known = {work.__name__: work for work in works}
     for line in sys.stdin:
         wish = json.loads(line)
         try:
-            answer = {"ok": True} | work[wish.pop("cmd")](addresses, **wish)
+            answer = {"ok": True} | known[wish.pop("cmd")](addresses, **wish)
         except OSError as error:
             answer = {"ok": False, "error": f"the probe broke off: {error}"}
         print(json.dumps(answer), flush=True)

@@ -1,6 +1,6 @@
 """Measure the emulated link in real namespaces; prints one JSON object per figure.
 
-    PYTHONPATH=src python crates/link/bench/measure.py target/release/dragstrip-link [NAME...]
+    PYTHONPATH=src python bench/link/measure.py target/release/dragstrip-link [NAME...]
 
 Senders and receivers are sockets of this process made inside the testbed's namespaces. One-way
 delay is the kernel's receive stamp minus the wall clock read just before the send. Needs root.
