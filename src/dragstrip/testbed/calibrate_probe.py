@@ -43,7 +43,7 @@ def serve(addresses: dict[str, str], *works: Work) -> None:
     for line in sys.stdin:
         wish = json.loads(line)
         try:
-            answer = {"ok": True} | known[wish.pop("cmd")](addresses, **wish)
+            answer: dict[str, Any] = {"ok": True} | known[wish.pop("cmd")](addresses, **wish)
         except OSError as error:
             answer = {"ok": False, "error": f"the probe broke off: {error}"}
         print(json.dumps(answer), flush=True)
