@@ -25,10 +25,10 @@ def main() -> None:
             emulated_link(spaces, Path(folder) / "link") as link,
             json_process("ends", argv, Path(folder) / "ends") as ends,
         ):
-            for _ in range(int(sys.argv[1])):
+            for run in range(int(sys.argv[1])):
                 for name, values, work, arguments in figures.FIGURES:
                     each: Any = Direction(**values)
-                    link.configure(Network(name=name, down=each, up=each), seed=1)
+                    link.configure(Network(name=name, down=each, up=each), seed=run)
                     got = ends.ask(work, dict[str, Any], **arguments)
                     got["lateness_p99_us"] = link.report().down.lateness_p99_us
                     print(json.dumps({"figure": name} | got), flush=True)
