@@ -12,7 +12,7 @@ import polars as pl
 
 from dragstrip.testbed.workspace import scratch_root
 
-RACE = ["race", "synth:6x3KB", "--network", "50mbit/50mbit/5ms/0%/100ms"]
+RACE = "race synth:6x3KB --network 50mbit/50mbit/5ms/0%/100ms --no-calibrate".split()
 STACKS = ["--stack", "h1", "--stack", "h2", "--stack", "h3"]
 
 

@@ -19,7 +19,7 @@ SLOW = Network(
 
 
 def joined(spaces: Namespaces) -> None:
-    wire_up(spaces, {}, "cubic", 10)
+    wire_up(spaces, {})
 
 
 def under_load(spaces: Namespaces, link: Link, *loads: Background) -> tuple[float, float]:

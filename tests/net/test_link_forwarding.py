@@ -91,7 +91,7 @@ def running_bed(folder: Path) -> Iterator[Bed]:
     except TestbedError as error:
         pytest.skip(str(error))
     with namespaces() as spaces:
-        wire_up(spaces, {}, "cubic", 10)
+        wire_up(spaces, {})
         errors = folder / "link.err"
         with json_process("dragstrip-link", link_command(spaces), errors) as link:
             yield Bed(spaces, link)

@@ -44,7 +44,7 @@ def test_every_column_is_described(tmp_path):
     assert found.filter(pl.col("meaning") == "").rows() == []
     known = {(r["table"], r["column"]): r for r in found.iter_rows(named=True)}
     assert known["visits", "plt_ms"]["meaning"].startswith("loadEventEnd")
-    assert known["visits", "link_down_busy_bytes"]["meaning"].startswith("Layer 3 bytes")
+    assert known["visits", "link_down_busy_bytes"]["meaning"].startswith("Bytes, as")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from dragstrip.browsers.chromium import browser_version
 from dragstrip.browsers.load import Load
 from dragstrip.cli import exits
+from dragstrip.cli.calibration import before_visits
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.report.terminal import render
@@ -27,8 +28,8 @@ from dragstrip.visit.har import har
 ALLOWED_INVALID_BLOCKS = 0.05
 
 
-def conduct(study: Study, out: Path, *, as_json: bool) -> int:
-    """Run what `out` still lacks of `study`; returns the exit code.
+def conduct(study: Study, out: Path, *, as_json: bool, calibrate: bool | None = None) -> int:
+    """Run what `out` still lacks of `study`; returns the exit code. See `before_visits`.
 
     Raises `InputError` if `out` holds something else, `TestbedError` if nothing can run here.
     """
@@ -36,6 +37,8 @@ def conduct(study: Study, out: Path, *, as_json: bool) -> int:
     start = Start.here(browser_version=browser, command=tuple(sys.argv))
     with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
         schedule = Schedule(study, capsule.visits())
+        if schedule.visits_left():
+            before_visits(study, capsule, calibrate)
         with _progress(schedule) as shown:
 
             def keep(visit: Visit, load: Load) -> None:

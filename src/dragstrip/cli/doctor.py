@@ -14,7 +14,10 @@ from rich.console import Console
 
 from dragstrip.browsers.chromium import browser_version
 from dragstrip.cli import exits
+from dragstrip.cli.calibration import full
+from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
+from dragstrip.study.presets import find_network
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.programs import program
 from dragstrip.testbed.testbed import testbed
@@ -28,7 +31,14 @@ _PACKAGES = {
     "certutil": "libnss3-tools",
     "setpriv": "util-linux",
 }
+_OPTIONAL = {
+    "iperf3": ("iperf3", "background load"),
+    "pasta": ("passt", "`dragstrip link` and live pages as an ordinary user"),
+    "nft": ("nftables", "`dragstrip link` and live pages to other machines, as root"),
+}
 _STEAL_SAMPLE_S = 1.0
+_CALIBRATED = ("LTE", "DSL", "100mbit/100mbit/10ms/1%/50ms")
+"""A slow, a shallow and a fast network, the last with loss."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -42,9 +52,17 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 def doctor(
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Measure the link against what it is asked.")
+    ] = False,
+    network: Annotated[
+        list[str] | None, typer.Option(help="What to calibrate, by name or values.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> int:
     """Say whether races can run here, and what to do where they cannot."""
+    if calibrate:
+        return _calibrate([find_network(n) for n in network or _CALIBRATED], as_json=as_json)
     findings = list(_examine())
     if as_json:
         sys.stdout.buffer.write(
@@ -60,11 +78,23 @@ def doctor(
     return exits.NO_TESTBED if any(f.needed and not f.good for f in findings) else exits.DONE
 
 
+def _calibrate(networks: list[Network], *, as_json: bool) -> int:
+    found = full(networks, Console(stderr=as_json))
+    if as_json:
+        whole = {"good": found.good, **msgspec.to_builtins(found)}
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n")
+    return exits.DONE if found.good else exits.NO_TESTBED
+
+
 def _examine() -> Iterator[Finding]:
     for name, package in _PACKAGES.items():
         path = shutil.which(name) or ""
         mend = f"apt-get install {package}"
         yield Finding(what=name, good=bool(path), found=path, mend=mend)
+    for name, (package, use) in _OPTIONAL.items():
+        path = shutil.which(name) or ""
+        mend = f"needed for {use}; apt-get install {package}"
+        yield Finding(what=name, good=bool(path), needed=False, found=path, mend=mend)
     yield _attempt("browser", browser_version)
     yield _attempt("link program", lambda: program("dragstrip-link"))
     yield _attempt("origin program", lambda: program("dragstrip-origin"))

@@ -43,6 +43,13 @@ def race(
     ca: Annotated[
         Path | None, typer.Option(help="Certificate (PEM) of a further authority, with --live.")
     ] = None,
+    calibrate: Annotated[
+        bool | None,
+        typer.Option(
+            "--calibrate/--no-calibrate",
+            help="Measure the link before the first visit; by default once per capsule.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> int:
     """Race stacks on pages over networks and say which is faster."""
@@ -59,4 +66,4 @@ def race(
         ca=ca,
         cache=page_cache(),
     )
-    return conduct(study, out or new_capsule(study.name), as_json=as_json)
+    return conduct(study, out or new_capsule(study.name), as_json=as_json, calibrate=calibrate)

@@ -15,8 +15,17 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Result folder; an existing one resumes.")
     ] = None,
+    calibrate: Annotated[
+        bool | None,
+        typer.Option(
+            "--calibrate/--no-calibrate",
+            help="Measure the link before the first visit; by default once per capsule.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> int:
     """Run a study, or go on with one that was interrupted."""
     resolved = read_study(study, page_cache())
-    return conduct(resolved, out or new_capsule(resolved.name), as_json=as_json)
+    return conduct(
+        resolved, out or new_capsule(resolved.name), as_json=as_json, calibrate=calibrate
+    )

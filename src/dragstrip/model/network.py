@@ -6,6 +6,7 @@ from typing import Literal, Self
 
 from msgspec import Struct, structs
 
+from dragstrip.model.background import Background
 from dragstrip.model.trace import Trace
 from dragstrip.model.units import (
     UnitError,
@@ -274,6 +275,8 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     accounting: Literal["l3", "l2"] = "l3"
     """What counts as a packet's length for rate and queue: the IP packet, or with the Ethernet
     header's 14 bytes (netem)."""
+    background: tuple[Background, ...] = ()
+    """Other traffic on the same link during a visit."""
 
     def direction(self, side: Side) -> Direction:
         return self.down if side == "down" else self.up
@@ -318,6 +321,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         more = [f"{side} {said}" for side in STAGES for said in self.direction(side).describe()]
         if self.accounting != "l3":
             more.append(f"bytes are counted at {self.accounting.upper()}")
+        more += [f"background load: {load.describe()}" for load in self.background]
         return (
             f"down {rate(self.down)}, up {rate(self.up)}; one-way delay "
             f"{plain(self.down.delay_ms)}/{plain(self.up.delay_ms)} ms (round trip "

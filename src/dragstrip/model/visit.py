@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from dragstrip.model.background import BackgroundReport
 from dragstrip.model.page import address
 from dragstrip.model.stack import ConnectionMode, Protocol
 
@@ -317,6 +318,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     """None unless the client looks at frames."""
     requests: tuple[Request, ...] = ()
     served: tuple[Served, ...] = ()
+    background: tuple[BackgroundReport, ...] = ()
+    """What the network's background loads did."""
     known_misses: tuple[str, ...] = ()
     """Addresses (URL without query) the page asked for in its rehearsal, a load without emulation
     before the first visit, though the recording lacks them."""

@@ -13,6 +13,7 @@ from typing import Self
 
 import msgspec
 
+from dragstrip.model.calibration import Calibration
 from dragstrip.model.visit import Visit
 from dragstrip.results.journal import CapsuleError, Journal, read
 from dragstrip.results.manifest import SCHEMA, Manifest
@@ -77,6 +78,11 @@ class Capsule:
         """Every visit recorded so far, attempts included, in the order they were made."""
         journal = self.path / JOURNAL
         return iter(with_block_reasons(read(journal)) if journal.exists() else ())
+
+    def calibrated(self, found: Calibration) -> None:
+        """Notes in the manifest what the link was measured to do before this start's visits."""
+        self.manifest = self.manifest.calibrated(found)
+        _replace(self.path / MANIFEST, self.manifest.to_json())
 
     def finish(self) -> None:
         """Notes in the manifest that this start came to its end."""

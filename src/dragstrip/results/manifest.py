@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
+from dragstrip.model.calibration import Calibration
 from dragstrip.model.study import Study
 from dragstrip.version import __version__
 
@@ -52,6 +53,8 @@ class Start(Struct, frozen=True, kw_only=True):
     """`git describe` of the program's own checkout; None if it does not run from one."""
     browser_version: str
     machine: Machine
+    calibration: Calibration | None = None
+    """What the link was measured to do at this start; None if it was not measured."""
 
     @classmethod
     def here(cls, *, browser_version: str, command: tuple[str, ...]) -> "Start":
@@ -90,6 +93,11 @@ class Manifest(Struct, frozen=True, kw_only=True):
         """The same with the end of its last start noted."""
         *before, last = self.starts
         return structs.replace(self, starts=(*before, structs.replace(last, finished=now())))
+
+    def calibrated(self, found: Calibration) -> "Manifest":
+        """The same with what was measured at its last start."""
+        *before, last = self.starts
+        return structs.replace(self, starts=(*before, structs.replace(last, calibration=found)))
 
     def to_json(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self, enc_hook=_encode), indent=2) + b"\n"

@@ -109,6 +109,8 @@ def make_study(
         raise InputError("a race needs at least two stacks, like --stack h2 --stack h3")
     if live and len({s.protocol for s in stacks}) < len(stacks):
         raise InputError("on a live page stacks differ in protocol only: the server is the site's")
+    if live and any(network.background for network in networks):
+        raise InputError("background load needs an origin of ours: a live page has none")
     if ca and not ca.is_file():
         raise InputError(f"there is no certificate {ca}")
     if live:

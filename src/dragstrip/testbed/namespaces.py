@@ -29,8 +29,9 @@ for name in client link origin; do
   ip -n $name link set lo up
 done
 echo ready
-exec cat
+cat
 """
+# Not `exec cat`: the first process of a PID namespace must reap orphans, and a shell does.
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ that namespace; there `pasta` speaks for the client through ordinary sockets (`u
 """
 
 import contextlib
+import socket
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -38,16 +39,18 @@ class Uplink:
     """While entered, the gateway's address answers DNS as the caller's resolvers do."""
 
 
-def far_end(name: str, subnet: Subnet) -> list[str]:
-    """`ip -batch` lines for the interface at the link's far end; its routes lead to the client."""
-    return _lines(
-        name,
-        [
-            (subnet.gateway, subnet.client, subnet.net),
-            (subnet.gateway6, subnet.client6, subnet.net6),
-        ],
-        CLIENT_MAC,
-    )
+def far_end(
+    name: str, subnet: Subnet, source: str | None = None, source6: str | None = None
+) -> list[str]:
+    """`ip -batch` lines for the interface at the link's far end; its routes lead to the client.
+
+    Servers there that listen on every address answer from `source`, by default the gateway's.
+    """
+    ends = [
+        (subnet.gateway, subnet.client, subnet.net, source),
+        (subnet.gateway6, subnet.client6, subnet.net6, source6),
+    ]
+    return _lines(name, ends, CLIENT_MAC)
 
 
 def plug_client(spaces: Namespaces, subnet: Subnet) -> None:
@@ -73,22 +76,29 @@ def plug_client(spaces: Namespaces, subnet: Subnet) -> None:
         ],
     )
     ends = [
-        (subnet.client, subnet.gateway, "default"),
-        (subnet.client6, subnet.gateway6, "default"),
+        (subnet.client, subnet.gateway, "default", None),
+        (subnet.client6, subnet.gateway6, "default", None),
     ]
     spaces.configure("client", _lines(IFACE, ends, GATEWAY_MAC))
     spaces.run("client", "ethtool", "-K", IFACE, *OFFLOADS_OFF)
 
 
-def _lines(name: str, ends: Sequence[tuple[object, object, object]], peer_mac: str) -> list[str]:
-    """Bring an interface up. `ends`, IPv4 and IPv6: own address, peer's, and what lies beyond."""
+def _lines(
+    name: str, ends: Sequence[tuple[object, object, object, str | None]], peer_mac: str
+) -> list[str]:
+    """Bring an interface up. `ends`, IPv4 and IPv6: own address, peer's, what lies beyond it, and
+    the address that packets there come from (the interface's own, if None)."""
     lines = [f"link set {name} gso_max_segs 1 txqueuelen 10000 up"]
-    for (own, peer, beyond), nodad in zip(ends, ("", "nodad")[: 1 + has_ipv6()], strict=False):
+    for (own, peer, beyond, source), nodad in zip(
+        ends, ("", "nodad")[: 1 + has_ipv6()], strict=False
+    ):
         lines += [
-            f"addr add {own} peer {peer} dev {name} {nodad}",
+            # Not `peer`: that would make a route of its own with the wrong source.
+            f"addr add {own} dev {name} {nodad}",
             f"neigh add {peer} lladdr {peer_mac} dev {name} nud permanent",
             # onlink: IPv6 learns a moment later that the interface has a carrier.
-            f"route add {beyond} via {peer} dev {name} onlink src {own}",
+            f"route add {peer} dev {name} src {source or own}",
+            f"route add {beyond} via {peer} dev {name} onlink src {source or own}",
         ]
     return lines
 
@@ -103,6 +113,15 @@ def caller_range() -> Subnet:
         if IPv4Address(address) in POOL:
             return around(IPv4Address(address))
     return Subnet()
+
+
+def own_address(family: socket.AddressFamily) -> str | None:
+    """The address by which the caller's namespace goes out; None if it does not."""
+    elsewhere = {socket.AF_INET: "192.0.32.8", socket.AF_INET6: "2001:500:88:200::8"}[family]
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((elsewhere, 9))  # chooses a route; for UDP nothing is sent
+        return str(probe.getsockname()[0])
+    return None
 
 
 def has_ipv6() -> bool:
@@ -123,7 +142,7 @@ def ends_with_us(argv: Sequence[str], said: IO[str]) -> Iterator["subprocess.Pop
 
     A shell between the two waits for the end of a pipe that we hold. Output goes to `said`.
     """
-    watch = '"$@" & pid=$!; trap "kill $pid 2>/dev/null" EXIT; cat >/dev/null'
+    watch = '"$@" & pid=$!; trap "kill $pid 2>/dev/null; wait $pid" EXIT; cat >/dev/null'
     with subprocess.Popen(
         ["sh", "-c", watch, "sh", *argv],
         stdin=subprocess.PIPE,

@@ -6,9 +6,11 @@ which the kernel kills whole when the owner ends, and a name server that can be 
 
 import os
 import signal
+import socket
 from collections.abc import Sequence
 
 from dragstrip.testbed.namespaces import Namespaces, only_child
+from dragstrip.testbed.uplink import own_address
 from dragstrip.testbed.uplink_address import Subnet
 from dragstrip.testbed.uplink_names import resolv_conf
 
@@ -41,8 +43,8 @@ exec "$@"
 def run_inside(spaces: Namespaces, subnet: Subnet, command: Sequence[str]) -> int:
     """Run `command` in the client namespace and pass signals on.
 
-    Returns its exit code, or 128 + the signal that ended it. `DRAGSTRIP_GATEWAY` and
-    `DRAGSTRIP_GATEWAY6` in its environment lead to the caller's machine.
+    Returns its exit code, or 128 + the signal that ended it. `DRAGSTRIP_HOST` and
+    `DRAGSTRIP_HOST6` in its environment are addresses of the caller's machine.
     """
     argv = spaces.enter(f"--net={spaces.path('client')}")
     argv += "unshare --mount --propagation slave -- sh -c".split()
@@ -50,15 +52,15 @@ def run_inside(spaces: Namespaces, subnet: Subnet, command: Sequence[str]) -> in
     if spaces.rootless:
         argv += ["unshare", "--user", f"--map-user={os.getuid()}", f"--map-group={os.getgid()}"]
         argv += ["--"]
-    gateways = {
-        "DRAGSTRIP_GATEWAY": str(subnet.gateway),
-        "DRAGSTRIP_GATEWAY6": str(subnet.gateway6),
+    outside = {
+        "DRAGSTRIP_HOST": own_address(socket.AF_INET) or str(subnet.gateway),
+        "DRAGSTRIP_HOST6": own_address(socket.AF_INET6) or str(subnet.gateway6),
     }
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     child = os.posix_spawnp(
         argv[0],
         [*argv, *command],
-        {**os.environ, **gateways},
+        {**os.environ, **outside},
         setsigmask=before - _WATCHED,
         setsigdef=[signal.SIGPIPE],
     )

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 from typing import IO
 
+from dragstrip.testbed import uplink_relay
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import Namespaces
 from dragstrip.testbed.uplink import (
@@ -53,7 +54,7 @@ def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
     subnet = next(caller_range().parts(), None)
     if subnet is None:
         raise TestbedError("links can be nested three deep, and this is the fourth")
-    relay = spaces.command("origin", sys.executable, "-m", "dragstrip.testbed.uplink_relay")
+    relay = spaces.command("origin", sys.executable, "-I", uplink_relay.__file__)
     relay += [f"{subnet.gateway}={_INNER.gateway}", f"{subnet.gateway6}={_INNER.gateway6}"]
     with tempfile.TemporaryFile("w+") as said, ends_with_us(_pasta(spaces), said):
         _await(spaces, said, "pasta made no interface", "ip", "link", "show", "dev", "pasta")
@@ -111,8 +112,8 @@ table inet way {{
   }}
   chain gateway {{
     type nat hook prerouting priority dstnat;
-    iifname gate ip daddr {subnet.gateway} dnat ip to {_INNER.gateway}
-    iifname gate ip6 daddr {subnet.gateway6} dnat ip6 to {_INNER.gateway6}
+    iifname gate ip daddr {subnet.gateway} meta l4proto udp dnat ip to {_INNER.gateway}
+    iifname gate ip6 daddr {subnet.gateway6} meta l4proto udp dnat ip6 to {_INNER.gateway6}
   }}
   chain out {{
     type nat hook postrouting priority srcnat;

@@ -1,6 +1,6 @@
 """A transparent TCP relay: ends every connection that comes, and makes it again towards its goal.
 
-    python -m dragstrip.testbed.uplink_relay [FROM=TO...]
+    python -I uplink_relay.py [FROM=TO...]
 
 Runs in a namespace whose packet filter diverts TCP to `PORT` (tproxy). `FROM=TO` gives one address
 for another. Standard library only: it is started for every link and must not take long.

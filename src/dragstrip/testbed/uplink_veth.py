@@ -7,6 +7,7 @@ belongs to a process (nftables' owner flag, Linux 5.12) and vanishes with that.
 
 import contextlib
 import shutil
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from dragstrip.testbed.uplink import (
     caller_range,
     far_end,
     has_ipv6,
+    own_address,
     run_here,
 )
 from dragstrip.testbed.uplink_address import POOL, Subnet
@@ -36,7 +38,8 @@ def veth_uplink(spaces: Namespaces) -> Iterator[Uplink]:
         # With the namespace it would vanish too, but only some time later.
         resources.callback(run_here, "ip", "link", "del", name)
         _settings(name)
-        run_here("ip", "-batch", "-", text="\n".join(far_end(name, subnet)) + "\n")
+        sources = own_address(socket.AF_INET), own_address(socket.AF_INET6)
+        run_here("ip", "-batch", "-", text="\n".join(far_end(name, subnet, *sources)) + "\n")
         run_here("ethtool", "-K", name, *OFFLOADS_OFF)
         beyond = resources.enter_context(_beyond(name, subnet))
         yield Uplink(subnet, beyond, lambda: relay(str(subnet.gateway)))

@@ -13,6 +13,7 @@ from dragstrip.model.stack import Stack
 from dragstrip.model.study import Block, Client
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Overhead, Visit
+from dragstrip.testbed.background import background
 from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.frames import visual
 from dragstrip.visit.host import HostMeter
@@ -48,15 +49,17 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
             prime(bed, browser, session, plan)
         before = bed.origin.log()  # drop what belongs to nobody
         bed.link.configure(plan.network, plan.block.seed)
-        host, browser_cpu_s = HostMeter(), browser.cpu_s()
-        navigated = time.monotonic()
-        loaded = load(browser, session, plan.page.url, plan.client)
-        ended = time.monotonic()
-        link = bed.link.report()
-        host_report = structs.replace(
-            host.report(), browser_cpu_s=_spent(browser_cpu_s, browser.cpu_s())
-        )
-        bed.link.passthrough()  # what is still open closes fast, and outside the visit
+        with background(bed.spaces, bed.link, plan.network.background) as others:
+            host, browser_cpu_s = HostMeter(), browser.cpu_s()
+            navigated = time.monotonic()
+            loaded = load(browser, session, plan.page.url, plan.client)
+            ended = time.monotonic()
+            link = bed.link.report()
+            host_report = structs.replace(
+                host.report(), browser_cpu_s=_spent(browser_cpu_s, browser.cpu_s())
+            )
+            bed.link.passthrough()  # what is still open closes fast, and outside the visit
+            sent = others.stop()
     bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
     log = bed.origin.log()
     timing = loaded.navigation
@@ -83,6 +86,7 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
         visual=visual(loaded.frames) if plan.client.frames else None,
         requests=tuple(e.request for e in loaded.exchanges),
         served=log.requests,
+        background=sent,
         known_misses=plan.known_misses,
         connections=log.connections,
         link=link,

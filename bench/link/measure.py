@@ -1,6 +1,6 @@
 """Measure the emulated link in real namespaces; prints one JSON object per figure.
 
-    PYTHONPATH=src python crates/link/bench/measure.py target/release/dragstrip-link [NAME...]
+    PYTHONPATH=src python bench/link/measure.py target/release/dragstrip-link [NAME...]
 
 Senders and receivers are sockets of this process made inside the testbed's namespaces. One-way
 delay is the kernel's receive stamp minus the wall clock read just before the send. Needs root.
@@ -64,7 +64,7 @@ class Bed:
 @contextlib.contextmanager
 def bed(binary: str) -> Iterator[Bed]:
     with namespaces() as spaces, tempfile.TemporaryDirectory() as folder:
-        wire_up(spaces, {}, "cubic", 10)
+        wire_up(spaces, {})
         argv = spaces.command("link", binary, "--client", "client", "--origin", "origin")
         with json_process("link", argv, Path(folder) / "link.err") as link:
             yield Bed(spaces, link)

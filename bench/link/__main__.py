@@ -1,0 +1,164 @@
+"""Fidelity of the emulated link beside kernel netem's: `uv run python bench/link [RUNS]`, as root.
+
+Writes docs/reference/link-fidelity.{md,json,svg}. netem runs in user-mode-linux (apt
+user-mode-linux, busybox, gcc); without that its column is missing and says why. Takes ten minutes.
+"""
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import altair
+
+from dragstrip.visit.host import HostMeter
+
+_HERE = Path(__file__).parent
+_DOCS = _HERE.parents[1] / "docs" / "reference"
+_AS_NOBODY = "setpriv --reuid=65534 --regid=65534 --clear-groups".split()
+_BURN = "while True: pass"
+Rows = list[dict[str, Any]]
+
+
+def measured(name: str, argv: list[str], **more: Any) -> Rows:
+    """One subject's figures, with the host's busy and steal share during each."""
+    rows: Rows = []
+    meter = HostMeter()
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, errors="replace", **more) as run:
+        assert run.stdout
+        for line in run.stdout:
+            if not line.startswith("{"):
+                continue
+            host, meter = meter.report(), HostMeter()
+            row = json.loads(line) | {"busy": host.busy_share, "steal": host.steal_share}
+            rows.append({"subject": name, **row})
+            print(f"{name}: {len(rows)} {line.strip()} steal {host.steal_share:.2%}", flush=True)
+    if run.returncode and not rows:
+        rows.append({"subject": name, "error": f"ended with code {run.returncode}"})
+    return rows
+
+
+@contextlib.contextmanager
+def one_core_busy() -> Iterator[None]:
+    with subprocess.Popen([sys.executable, "-c", _BURN]) as burner:
+        try:
+            yield
+        finally:
+            burner.kill()
+
+
+def netem(runs: int) -> Rows:
+    uml, busybox = shutil.which("linux.uml"), Path("/bin/busybox")
+    if not uml or not busybox.exists() or not shutil.which("gcc"):
+        return [{"subject": "netem", "error": "apt-get install user-mode-linux busybox gcc"}]
+    with tempfile.TemporaryDirectory() as folder:
+        shim = f"{folder}/xstate.so"
+        subprocess.run(
+            ["gcc", "-shared", "-fPIC", "-o", shim, _HERE / "xstate.c", "-ldl"], check=True
+        )
+        kernel = "mem=512M rootfstype=hostfs rootflags=/ ro con=null con0=null,fd:1 con1=null quiet"
+        init = ["init=/usr/bin/python3", "--", "-I", str(_HERE / "guest.py"), str(runs)]
+        env = {**os.environ, "LD_PRELOAD": shim, "HOME": folder, "TMPDIR": "/dev/shm"}
+        pipes = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return measured("netem", [uml, *kernel.split(), *init], env=env, **pipes)
+
+
+def main() -> None:
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    began = time.monotonic()
+    ours = [sys.executable, str(_HERE / "ours.py"), str(runs)]
+    rows = measured("dragstrip", ours)
+    rows += netem(runs)
+    with one_core_busy():
+        rows += measured("dragstrip, a core busy", ours)
+    rows += measured("dragstrip, rootless", [*_AS_NOBODY, *ours])
+    took_s = time.monotonic() - began
+    _DOCS.joinpath("link-fidelity.json").write_text(json.dumps(rows, indent=1) + "\n")
+    _DOCS.joinpath("link-fidelity.md").write_text(document(rows, runs, took_s))
+    picture(rows).save(str(_DOCS / "link-fidelity.svg"))
+    print(document(rows, runs, took_s))
+
+
+def document(rows: Rows, runs: int, took_s: float) -> str:
+    subjects = list(dict.fromkeys(r["subject"] for r in rows))
+    names = list(dict.fromkeys(r["figure"] for r in rows if "figure" in r))
+    lines = [
+        "# How exact the link is",
+        "",
+        f"Medians of {runs} runs, {os.cpu_count()} cores, kernel {platform.release()}; brackets: "
+        "largest CPU steal and median busy share of the host. netem is that of user-mode-linux in "
+        "the same run. Rates are layer 3.",
+        f"Made by `python bench/link {runs}` in {took_s / 60:.1f} minutes.",
+        "",
+        "![Delay error](link-fidelity.svg)",
+        "",
+        "| figure | " + " | ".join(subjects) + " |",
+        "|---" * (len(subjects) + 1) + "|",
+    ]
+    for name in names:
+        cells = [
+            cell([r for r in rows if r["subject"] == s and r.get("figure") == name])
+            for s in subjects
+        ]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    lines += [f"\n{r['subject']}: {r['error']}" for r in rows if "error" in r]
+    return "\n".join(lines) + "\n"
+
+
+def cell(runs: Rows) -> str:
+    if not runs:
+        return "-"
+
+    def median(key: str) -> float:
+        return statistics.median(r[key] for r in runs)
+
+    if "p50_us" in runs[0]:
+        text = f"{median('p50_us'):.0f} / {median('p99_us'):.0f} / {median('max_us'):.0f} us"
+    elif "mbps" in runs[0]:
+        text = f"{median('mbps'):.0f} Mbit/s"
+    elif "lost" in runs[0]:
+        lost, of = (sum(r[key] for r in runs) for key in ("lost", "of"))
+        text = f"{lost / of:.3%} of {of}"
+    else:
+        text = f"{median('rate_error_percent'):+.3f} %, {median('queue_packets'):.1f} packets"
+    steal = max(r["steal"] for r in runs)
+    return f"{text} ({steal:.1%}, {median('busy'):.0%})"
+
+
+def picture(rows: Rows) -> Any:
+    """Delay error, p50 and p99, of every run."""
+    points = [
+        {
+            "subject": row["subject"],
+            "delay": row["figure"].removeprefix("delay "),
+            "of": quantile,
+            "error in us": max(1.0, row[f"{quantile}_us"]),
+        }
+        for row in rows
+        if "p50_us" in row
+        for quantile in ("p50", "p99")
+    ]
+    order = ["1 ms", "10 ms", "50 ms", "100 ms", "400 ms"]
+    return (
+        altair.Chart(altair.Data(values=points), title="Delay error, each run", width=160)
+        .mark_point(filled=True, opacity=0.7)
+        .encode(
+            x=altair.X("delay:N", sort=order, title="one-way delay"),
+            y=altair.Y("error in us:Q", scale=altair.Scale(type="log"), title="error in us"),
+            color=altair.Color("of:N", title=None),
+            column=altair.Column("subject:N", title=None),
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

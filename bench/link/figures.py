@@ -1,0 +1,116 @@
+"""What is measured of a link: data, and the functions that take the times.
+
+Standard library only: it also runs inside a user-mode kernel. Every function takes the addresses of
+the namespaces `client` and `origin` and measures downstream, origin to client.
+"""
+
+import contextlib
+import socket
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[2] / "src/dragstrip/testbed"))
+
+import calibrate_probe
+
+RUNS = 5
+_TIMESTAMPNS = 35
+_SOL_SOCKET = socket.SOL_SOCKET
+
+
+def one_way(addresses: dict[str, str], delay_ms: float, count: int) -> dict[str, Any]:
+    """Error of the one-way delay of 1400-byte packets at about 1 kHz, by the kernel's stamps."""
+    sender, receiver = calibrate_probe.pair(addresses, socket.SOCK_DGRAM, "origin")
+    receiver.setsockopt(_SOL_SOCKET, _TIMESTAMPNS, 1)
+    errors: list[float] = []
+
+    def receive() -> None:
+        for _ in range(count):
+            data, ancillary, _, _ = receiver.recvmsg(2048, 64)
+            seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
+            (sent,) = struct.unpack_from("q", data)
+            errors.append((seconds * 10**9 + nanoseconds - sent) / 1e3 - delay_ms * 1e3)
+
+    receiving = threading.Thread(target=receive)
+    receiving.start()
+    for _ in range(count):
+        sender.send(struct.pack("q", time.time_ns()) + bytes(1392))
+        time.sleep(1e-3)
+    receiving.join()
+    sender.close()
+    receiver.close()
+    errors.sort()
+    return {
+        "p50_us": errors[count // 2],
+        "p99_us": errors[count * 99 // 100],
+        "max_us": errors[-1],
+    }
+
+
+def bulk(addresses: dict[str, str], seconds: float) -> dict[str, Any]:
+    """Goodput of one TCP connection after its first second."""
+    sender, receiver = calibrate_probe.pair(addresses, socket.SOCK_STREAM, "origin")
+
+    def send() -> None:
+        # No larger: a kernel without preemption holds the link up while it copies one write.
+        data = bytes(1 << 16)
+        with contextlib.suppress(OSError):
+            while True:
+                sender.sendall(data)
+
+    sending = threading.Thread(target=send)
+    sending.start()
+    buffer = bytearray(1 << 17)
+    start = first = now = time.monotonic()
+    received = 0
+    while now - start < seconds:
+        count = receiver.recv_into(buffer)
+        now = time.monotonic()
+        if now - start < 1:
+            first = now
+        else:
+            received += count
+    receiver.close()
+    sending.join()
+    sender.close()
+    return {"mbps": received * 8 / (now - first) / 1e6}
+
+
+def lossy(addresses: dict[str, str], count: int) -> dict[str, Any]:
+    got = calibrate_probe.scatter(addresses, "origin", count)
+    return {"lost": count - got["received"], "of": count}
+
+
+def line(addresses: dict[str, str], mbps: float, seconds: float) -> dict[str, Any]:
+    """Rate and queue depth of a line of `mbps` under twice the load."""
+    got = calibrate_probe.flood(addresses, "origin", 2 * mbps, seconds, mbps)
+    return {
+        "rate_error_percent": (got["rate_mbps"] / mbps - 1) * 100,
+        "queue_packets": got["queue_ms"] * mbps * 1e3 / 12e3,
+    }
+
+
+WORKS = {work.__name__: work for work in (one_way, bulk, lossy, line)}
+
+FIGURES: list[tuple[str, dict[str, float], str, dict[str, float]]] = [
+    *(
+        (f"delay {ms} ms", {"delay_ms": ms}, "one_way", {"delay_ms": ms, "count": 1000})
+        for ms in (1, 10, 50, 100, 400)
+    ),
+    ("12 Mbit/s", {"rate_mbps": 12, "queue_ms": 100}, "line", {"mbps": 12, "seconds": 2.5}),
+    ("100 kbit/s", {"rate_mbps": 0.1, "queue_ms": 1200}, "line", {"mbps": 0.1, "seconds": 5}),
+    ("loss 5 %", {"loss": 0.05}, "lossy", {"count": 20_000}),
+    ("TCP, no delay", {}, "bulk", {"seconds": 3}),
+    (
+        "TCP, 1 Gbit/s, 10 ms each way",
+        {"rate_mbps": 1000, "delay_ms": 10, "queue_ms": 50},
+        "bulk",
+        {"seconds": 3},
+    ),
+]
+"""Name, what both directions are to be, function, its arguments. Queue of 12 Mbit/s: 100 packets;
+of 100 kbit/s: 10."""

@@ -1,0 +1,74 @@
+"""What a link was measured to do before a study, against what it was asked to do."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from dragstrip.model.network import Side
+
+Quantity = Literal["round trip", "rate", "burst", "queue depth", "loss"]
+
+
+class Tolerance(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """From where on a measured link is not the one asked for. Reasons: decision 0012."""
+
+    rtt_ms: float = 1.0
+    rtt_share: float = 0.02
+    """The least round trip may exceed the one asked for by the larger of these two."""
+    rate_share: float = 0.02
+    burst_ms: float = 20.0
+    """99 % of packets are ahead of the line by at most this time and two packets."""
+    queue_ms: float = 2.0
+    """The depth of the queue may be off by this and two packets."""
+    loss_tail: float = 1e-6
+    """A loss less probable than this, on either side, is not the one asked for."""
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """One line of a calibration. `measured` is None where nothing could be; `note` says why."""
+
+    network: str
+    side: Side | None
+    """None for what concerns both directions."""
+    transport: Literal["tcp", "udp"]
+    quantity: Quantity
+    unit: str
+    asked: float | None
+    measured: float | None = None
+    good: bool = True
+    note: str = ""
+
+    @property
+    def error(self) -> float | None:
+        if self.measured is None or self.asked is None:
+            return None
+        return self.measured - self.asked
+
+    @property
+    def verdict(self) -> str:
+        if self.measured is None:
+            return "skipped"
+        return "good" if self.good else "out of tolerance"
+
+    def describe(self) -> str:
+        """``down udp rate: asked 10.5 Mbit/s, measured 10.499``."""
+        what = " ".join(filter(None, (self.side, self.transport, self.quantity)))
+        return f"{what}: asked {self.asked:g} {self.unit}, measured {self.measured:.4g}"
+
+
+class Calibration(Struct, frozen=True, kw_only=True):
+    """Readings of several networks, taken one after the other."""
+
+    readings: tuple[Reading, ...]
+    tolerance: Tolerance
+    took_s: float
+    realtime: bool
+    steal_share: float | None = None
+
+    @property
+    def good(self) -> bool:
+        return all(r.good for r in self.readings)
+
+    @property
+    def networks(self) -> frozenset[str]:
+        return frozenset(r.network for r in self.readings)

@@ -1,0 +1,92 @@
+"""Starting `dragstrip link`, as oneself or as an ordinary user, and a server to talk to."""
+
+import contextlib
+import functools
+import http.server
+import os
+import shutil
+import socket
+import socketserver
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_SOURCE = Path(__file__).parents[2] / "src"
+_MAIN = "from dragstrip.cli import main; main()"
+NOBODY = 65534
+_AS_NOBODY = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups".split()
+
+
+def dragstrip(*argv: str, ordinary: bool = False) -> list[str]:
+    """The program as an argument vector; skips where it cannot be had."""
+    start = [sys.executable, "-c", _MAIN, *argv]
+    if not ordinary:
+        if os.geteuid():
+            pytest.skip("needs root: interfaces are made in this network namespace")
+        return start
+    if os.geteuid():
+        return start
+    for needed in ("pasta", "nft", "setpriv") if argv[0] == "link" else ("setpriv",):
+        if not shutil.which(needed):
+            pytest.skip(f"{needed} is not installed")
+    start = [*_AS_NOBODY, *start]
+    check = subprocess.run([*start[: -len(argv)], "--help"], env=environment(), capture_output=True)
+    if check.returncode:
+        pytest.skip("interpreter or checkout cannot be read by an ordinary user here")
+    return start
+
+
+def environment(home: Path | None = None) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(_SOURCE), **({"HOME": str(home)} if home else {})}
+
+
+def run(
+    *argv: str, ordinary: bool = False, home: Path | None = None, text: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        dragstrip(*argv, ordinary=ordinary),
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment(home),
+    )
+
+
+@contextlib.contextmanager
+def servers(address: str) -> Iterator[tuple[int, int]]:
+    """Ports of an HTTP server for an empty folder and of a UDP echo at one of our addresses."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+
+    class Echo(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            data, back = self.request
+            back.sendto(data, self.client_address)
+
+    class Web(http.server.ThreadingHTTPServer):
+        address_family = family
+
+    class Udp(socketserver.UDPServer):
+        address_family = family
+
+    quiet = functools.partial(_Quiet)
+    with Web((address, 0), quiet) as web, Udp((address, 0), Echo) as udp:
+        for server in (web, udp):
+            threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield web.server_address[1], udp.server_address[1]
+        web.shutdown()
+        udp.shutdown()
+
+
+class _Quiet(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"hello")
+
+    def log_message(self, *_: object) -> None:
+        pass
