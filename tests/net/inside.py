@@ -9,6 +9,7 @@ import socket
 import socketserver
 import subprocess
 import sys
+import sysconfig
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,32 +17,43 @@ from pathlib import Path
 import pytest
 
 _SOURCE = Path(__file__).parents[2] / "src"
-_MAIN = "from dragstrip.cli import main; main()"
+MAIN = "from dragstrip.cli import main; main()"
 NOBODY = 65534
-_AS_NOBODY = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups".split()
+# `env` starts the program, so that not even its file is opened with root's rights.
+_AS_NOBODY = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups env".split()
 
 
 def dragstrip(*argv: str, ordinary: bool = False) -> list[str]:
     """The program as an argument vector; skips where it cannot be had."""
-    start = [sys.executable, "-c", _MAIN, *argv]
+    own = [sys.executable, "-c", MAIN, *argv]
     if not ordinary:
         if os.geteuid():
             pytest.skip("needs root: interfaces are made in this network namespace")
-        return start
+        return own
     if os.geteuid():
-        return start
+        return own
     for needed in ("pasta", "nft", "setpriv") if argv[0] == "link" else ("setpriv",):
         if not shutil.which(needed):
             pytest.skip(f"{needed} is not installed")
-    start = [*_AS_NOBODY, *start]
-    check = subprocess.run([*start[: -len(argv)], "--help"], env=environment(), capture_output=True)
-    if check.returncode:
-        pytest.skip("interpreter or checkout cannot be read by an ordinary user here")
-    return start
+    python = readable_python()
+    if not python:
+        pytest.skip("no interpreter, or not this checkout, can be read by an ordinary user here")
+    return [*_AS_NOBODY, python, "-c", MAIN, *argv]
+
+
+@functools.cache
+def readable_python() -> str:
+    """This interpreter, or the system's, if an ordinary user can run the program with it."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        argv = [*_AS_NOBODY, python, "-c", MAIN, "--help"]
+        if not subprocess.run(argv, env=environment(), capture_output=True).returncode:
+            return python
+    return ""
 
 
 def environment(home: Path | None = None) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(_SOURCE), **({"HOME": str(home)} if home else {})}
+    path = os.pathsep.join((str(_SOURCE), sysconfig.get_path("purelib")))
+    return {**os.environ, "PYTHONPATH": path, **({"HOME": str(home)} if home else {})}
 
 
 def run(

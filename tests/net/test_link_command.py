@@ -4,10 +4,11 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
-from inside import dragstrip, environment, run, servers
+from inside import MAIN, dragstrip, environment, readable_python, run, servers
 
 from dragstrip.testbed.uplink import own_address
 from dragstrip.testbed.uplink_address import POOL, Subnet, around
@@ -72,7 +73,9 @@ def test_environment_folder_user_input_and_exit_code_pass_through(ordinary, tmp_
 
 @BOTH
 def test_a_link_inside_a_link_adds_its_delay(ordinary):
-    inner = dragstrip("link", "--delay", "20ms", "--", "curl", "-sS", "-o", "/dev/null", "-m", "9")
+    python = readable_python() if ordinary else sys.executable
+    inner = [python, "-c", MAIN, "link", "--delay", "20ms", "--"]
+    inner += ["curl", "-sS", "-o", "/dev/null", "-m", "9"]
     with servers(host(socket.AF_INET)) as (web, _):
         url = f"http://{host(socket.AF_INET)}:{web}/"
         inner += ["-w", "%{time_starttransfer}", url]

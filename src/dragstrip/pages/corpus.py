@@ -13,7 +13,6 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from dragstrip.pages.made.page import make
 from dragstrip.pages.recording import Recording
 from dragstrip.pages.standin import standin
 from dragstrip.pages.synth import parse_spec, synth
@@ -92,6 +91,8 @@ def recording(page: Known) -> Recording:
         return msgspec.structs.replace(
             made, name=name, source=f"{made.source}; {page.name}: {page.source}"
         )
+    from dragstrip.pages.made.page import make  # drawing loads slowly
+
     return make(
         standin(
             name,

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
-from scipy import stats
 
 from dragstrip.model.page import Page
 from dragstrip.model.visit import Request
@@ -77,4 +76,6 @@ def _tau(pairs: list[tuple[int, int]]) -> float | None:
     if len(pairs) < 2:
         return None
     recorded, asked = zip(*pairs, strict=True)
+    from scipy import stats  # loads slowly
+
     return float(stats.kendalltau(recorded, asked).statistic)

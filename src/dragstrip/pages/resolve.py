@@ -11,10 +11,7 @@ from msgspec import Struct
 from dragstrip.model.page import Page
 from dragstrip.pages import corpus
 from dragstrip.pages.archive import SUFFIX, load_page, write_page
-from dragstrip.pages.demo import demo
 from dragstrip.pages.har_file import is_page_file
-from dragstrip.pages.har_import import read_har
-from dragstrip.pages.mahimahi import read_mahimahi
 from dragstrip.pages.recording import PageError, Recording
 from dragstrip.pages.saved import read_saved
 from dragstrip.pages.synth import parse_spec, synth
@@ -34,6 +31,8 @@ Importer = Callable[[Path, str, Wish], Recording]
 
 
 def _har(path: Path, name: str, wish: Wish) -> Recording:
+    from dragstrip.pages.har_import import read_har  # what draws pictures loads slowly
+
     return read_har(path, name, wish.part, busy=wish.busy)
 
 
@@ -51,7 +50,15 @@ IMPORTERS: dict[str, Importer] = {
 
 
 def _folder(path: Path, name: str, _: Wish) -> Recording:
+    from dragstrip.pages.mahimahi import read_mahimahi  # loads slowly
+
     return read_mahimahi(path, name)
+
+
+def _demo() -> Recording:
+    from dragstrip.pages.demo import demo  # loads slowly
+
+    return demo()
 
 
 KNOWN = (
@@ -79,7 +86,7 @@ def resolve(page: str, cache: Path) -> Page:
     it, so the second time it is only loaded. Raises `PageError`.
     """
     if page == "demo":
-        return _cached(cache, "demo", b"", demo)
+        return _cached(cache, "demo", b"", _demo)
     if page.startswith("synth:"):
         spec = page.removeprefix("synth:")
         parse_spec(spec)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from msgspec import structs
-from scipy.special import bdtr, bdtrc
 
 from dragstrip.model.calibration import Calibration, Quantity, Reading, Tolerance
 from dragstrip.model.network import ETHERNET_MTU, Direction, Network, Side
@@ -253,6 +252,8 @@ def _plausible(lost: int, trials: int, loss: float, tail: float) -> bool:
     """Neither tail of the binomial distribution beyond `lost` is less probable than `tail`."""
     if loss in (0.0, 1.0):
         return lost == trials * loss
+    from scipy.special import bdtr, bdtrc  # loads slowly; only a link with loss must wait for it
+
     return bool(
         bdtr(lost, trials, loss) > tail and (lost == 0 or bdtrc(lost - 1, trials, loss) > tail)
     )

@@ -2,9 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-from scipy.special import bdtr, bdtrc
-
 from dragstrip.model.network import ETHERNET_MTU, Direction, GilbertElliott, Network, Side
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import DirectionReport, Reason, Visit
@@ -129,6 +126,9 @@ def loss_interval(trials: int, loss: float, tail: float) -> tuple[int, int]:
     """
     if loss in (0.0, 1.0):
         return round(trials * loss), round(trials * loss)
+    import numpy as np
+    from scipy.special import bdtr, bdtrc  # loads slowly; only a link with loss must wait for it
+
     counts = np.arange(trials + 1)
     low = np.argmax(bdtr(counts, trials, loss) > tail)
     high = np.argmax(bdtrc(counts, trials, loss) <= tail)
