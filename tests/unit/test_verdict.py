@@ -200,8 +200,11 @@ def on(network_down: Direction, **changes: object) -> set[str]:
 
 def test_loss_is_judged_by_what_reached_its_stage():
     lossy = structs.replace(made.LTE.down, loss=0.05)
-    assert on(lossy, packets_in=1200, loss_trials=400, dropped_loss=20) == set()
+    few = {"packets_in": 1200, "packets_out": 380, "loss_trials": 400}
+    assert on(lossy, **few, dropped_loss=20) == set()
     assert on(lossy, packets_in=1200, loss_trials=1200, dropped_loss=10) == {"link-drift"}
+    # A link without a stage of loss tries nothing.
+    assert on(lossy, packets_out=1200, loss_trials=0, dropped_loss=0) == {"link-drift"}
     assert made.direction(packets_in=1200, loss_trials=400, dropped_loss=20).realised_loss == 0.05
 
 

@@ -44,9 +44,11 @@ def _in_path(visit: Visit) -> Iterator[Reason]:
 def _drift(
     side: Side, asked: Direction, got: DirectionReport, limits: Thresholds
 ) -> Iterator[Reason]:
-    trials = got.loss_trials
-    if trials is None:  # an old capsule, whose loss came after the queue downstream only
-        trials = got.packets_in if side == "up" else got.packets_out + got.dropped_loss
+    # A link that loses nothing counts no trials, but what left it would have been tried.
+    tried = got.packets_out - got.duplicated + got.dropped_loss
+    if got.loss_trials is None and side == "up":  # an old capsule: loss came before the queue
+        tried = got.packets_in
+    trials = max(got.loss_trials or 0, tried)
     for detail in (
         *_packets(got),
         *_rate(asked, got, limits),
