@@ -36,6 +36,11 @@ def prepare() -> None:
         sh(f"ip -n link link set {name} master bridge up")
         sh(f"ip -n {name} link set eth0 up")
         sh(f"ip netns exec {name} ethtool -K eth0 tx off tso off gso off gro off")
+        for setting, value in figures.BUFFERS:
+            subprocess.run(
+                ["ip", "netns", "exec", name, "sysctl", "-q", "-w", f"{setting}={value}"],
+                check=True,
+            )
 
 
 def load(name: str) -> None:

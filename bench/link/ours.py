@@ -20,6 +20,8 @@ _ENDS = str(Path(__file__).with_name("ends.py"))
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, namespaces() as spaces:
         wire_up(spaces, {})
+        for where in ("client", "origin"):
+            spaces.run(where, "sysctl", "-q", "-w", *(f"{n}={v}" for n, v in figures.BUFFERS))
         argv = [*spaces.enter("--mount"), sys.executable, "-I", _ENDS, CLIENT_IP, GATEWAY_IP]
         with (
             emulated_link(spaces, Path(folder) / "link") as link,

@@ -49,14 +49,19 @@ def serve(addresses: dict[str, str], *works: Work) -> None:
         print(json.dumps(answer), flush=True)
 
 
+def enter(name: str) -> None:
+    """Sockets made from now on belong to that namespace."""
+    with open(f"/run/netns/{name}") as namespace:
+        if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), f"cannot enter namespace {name!r}")
+
+
 def pair(addresses: dict[str, str], kind: int, sender: str) -> tuple[socket.socket, socket.socket]:
     """Connected sockets in the two namespaces, the sender's first."""
     receiver = "origin" if sender == "client" else "client"
     ends = {}
     for name in (sender, receiver):
-        with open(f"/run/netns/{name}") as namespace:
-            if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), _CLONE_NEWNET):
-                raise OSError(ctypes.get_errno(), f"cannot enter namespace {name!r}")
+        enter(name)
         ends[name] = socket.socket(socket.AF_INET, kind)
         ends[name].settimeout(_SILENCE_S + 10)
         ends[name].bind((addresses[name], 0))
