@@ -10,9 +10,12 @@ from PIL import Image
 
 import made
 from dragstrip.browsers.screencast import Frame
+from dragstrip.model.study import Client
 from dragstrip.model.thresholds import Thresholds
+from dragstrip.pages.archive import write_page
+from dragstrip.pages.recording import Recorded, Recording
 from dragstrip.visit.frames import differ, read_frames, speed_index, visual, write_frames
-from dragstrip.visit.picture import distance, like_reference
+from dragstrip.visit.picture import distance, like_reference, recorded
 
 SIZE = (200, 100)
 COLOURS = ("#c00000", "#00a000", "#0000c0", "#707070")
@@ -119,6 +122,25 @@ def test_another_final_picture_is_a_mismatch_beyond_the_limit():
     (reason,) = like_reference(looking_like(100, 60, 24), reference, limits)
     assert reason.code == "picture-mismatch"
     assert "12%" in reason.detail or "13%" in reason.detail
+
+
+def test_the_recordings_own_picture_is_the_reference_at_the_same_viewport(tmp_path):
+    teal = io.BytesIO()
+    Image.new("RGB", (640, 360), "teal").save(teal, "PNG")
+    page = write_page(
+        tmp_path / "p.har.zip",
+        Recording(
+            name="p",
+            url="https://a.test/",
+            source="made",
+            answers=[Recorded(url="https://a.test/", method="GET")],
+            screenshot=teal.getvalue(),
+        ),
+    )
+    seen = visual([frame(-1), Frame(1.0, teal.getvalue())])
+    assert seen
+    assert distance(recorded(page, Client(viewport=(640, 360))), seen.final) == 0
+    assert recorded(page, Client(viewport=(320, 360))) == b""
 
 
 def test_without_reference_picture_or_load_there_is_no_mismatch():

@@ -25,7 +25,7 @@ ReasonCode = Literal[
     "overloaded",  # the host was too busy for the link to keep its times
     "warm",  # a first visit used resumed connections, early data or cached answers
     "stack-drift",  # browser and origin disagree, or the stack was not what it claims
-    "picture-mismatch",  # the final picture is not that of the page's first valid visit
+    "picture-mismatch",  # the final picture is not the page's reference
 ]
 
 

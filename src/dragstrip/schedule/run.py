@@ -15,6 +15,7 @@ from dragstrip.testbed.errors import TestbedError
 from dragstrip.visit.block_checks import uneven_misses
 from dragstrip.visit.drive import Plan
 from dragstrip.visit.host import await_quiet
+from dragstrip.visit.picture import recorded
 
 _BROWSER_CRASHES = 3
 
@@ -38,6 +39,7 @@ class Schedule:
         self._blocks = tuple(study.blocks())
         self._visits: dict[tuple[str, int], dict[str, Visit]] = {}
         self._settled: set[str] = set()
+        self._recorded: dict[str, bytes] = {}
         for visit in done:
             self.add(visit)
 
@@ -56,7 +58,16 @@ class Schedule:
                 yield Task(block=block, attempt=attempt, stack=stack)
 
     def reference(self, page: str) -> bytes:
-        """The final picture of the page's first valid visit; empty before there is one."""
+        """The recording's picture, or else the final one of the page's first valid visit.
+
+        Empty where there is neither, or frames are not looked at.
+        """
+        if not self.study.client.frames:
+            return b""
+        if page not in self._recorded:
+            self._recorded[page] = recorded(self.study.page(page), self.study.client)
+        if self._recorded[page]:
+            return self._recorded[page]
         seen = (v for made in self._visits.values() for v in made.values() if v.page == page)
         return next((v.visual.final for v in seen if v.visual and v.valid and v.plt_ms), b"")
 

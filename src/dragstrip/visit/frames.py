@@ -55,7 +55,7 @@ def visual(frames: Sequence[Frame]) -> Visual | None:
         lvc_ms=curve[-1][0] if curve else None,
         speed_index_ms=speed_index(curve) if curve else None,
         progress=curve,
-        final=_thumbnail(last),
+        final=thumbnail(last),
     )
 
 
@@ -127,7 +127,8 @@ def _fold(
     return keep(keep(red, green), blue)
 
 
-def _thumbnail(picture: Image.Image) -> bytes:
+def thumbnail(picture: Image.Image) -> bytes:
+    """A small PNG, for comparing what visits ended with."""
     kept = io.BytesIO()
     picture.resize(THUMBNAIL, Image.Resampling.BOX).save(kept, "PNG", optimize=True)
     return kept.getvalue()

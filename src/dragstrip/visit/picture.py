@@ -1,4 +1,4 @@
-"""Did the visit end with the page everybody else saw?
+"""Did the visit end with the page it should: the recording's picture, or what others saw?
 
 This takes the place of reviewing videos by hand (wolsing2019 section 3.2).
 """
@@ -9,8 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 from PIL import Image
 
+from dragstrip.model.page import Page
+from dragstrip.model.study import Client
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
+from dragstrip.pages.archive import read_screenshot
+from dragstrip.visit.frames import thumbnail
 
 CELL_LEVELS = 24
 """A cell of the thumbnail differs if a channel is more than this many of 256 levels off."""
@@ -27,9 +31,19 @@ def like_reference(visit: Visit, reference: bytes, limits: Thresholds) -> Iterat
     if apart > limits.picture_share:
         yield Reason(
             "picture-mismatch",
-            f"{apart:.0%} of the final picture differs from the page's first valid visit (limit "
+            f"{apart:.0%} of the final picture differs from the page's reference (limit "
             f"{limits.picture_share:.0%})",
         )
+
+
+def recorded(page: Page, client: Client) -> bytes:
+    """The recording's own picture as a thumbnail; empty without one of the client's viewport."""
+    kept = read_screenshot(page)
+    if kept is None:
+        return b""
+    with Image.open(io.BytesIO(kept)) as image:
+        wanted = tuple(round(side * client.device_scale) for side in client.viewport)
+        return thumbnail(image.convert("RGB")) if image.size == wanted else b""
 
 
 def distance(a: bytes, b: bytes) -> float:
