@@ -128,7 +128,7 @@ def document(rows: Rows, runs: int, took_s: float) -> str:
         "",
         f"{os.cpu_count()} cores, kernel {platform.release()}. Delay errors are p50 / p99 / max of "
         "a run, from interface to interface by the kernel's stamps. Medians of the runs in which "
-        f"the hypervisor took at most {_QUIET_STEAL:.0%} of the CPU, of all if those are fewer than "
+        f"the hypervisor took at most {_QUIET_STEAL:.0%} of the CPU, of all if fewer than "
         "3; brackets: how many, their largest CPU steal, the host's median busy share. netem is "
         "that of user-mode-linux in the same run. Rates are layer 3.",
         f"Made by `python bench/link {runs}` in {took_s / 60:.1f} minutes.",
