@@ -49,13 +49,15 @@ class Schedule:
     def tasks(self) -> Iterator[Task]:
         """What is left, in order. A block is rerun while it is invalid and reruns are left.
 
+        Reruns come after all blocks, for a host that was too busy is likely to be so for a while.
         Lazy: each task must be added (see `add`) before the next one is asked for.
         """
-        for block in self._blocks:
-            while (attempt := self._open_attempt(block)) is not None:
-                made = self._made(block, attempt)
-                stack = next(s for s in block.order if s not in made)
-                yield Task(block=block, attempt=attempt, stack=stack)
+        for attempt in range(self.study.reruns + 1):
+            for block in self._blocks:
+                while self._open_attempt(block) == attempt:
+                    made = self._made(block, attempt)
+                    stack = next(s for s in block.order if s not in made)
+                    yield Task(block=block, attempt=attempt, stack=stack)
 
     def reference(self, page: str) -> bytes:
         """The recording's picture, or else the final one of the page's first valid visit.
