@@ -31,6 +31,8 @@ class Paper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     venue: str
     stands_for: dict[str, str]
     """Our stack to what the paper ran, in words: such a stack is a surrogate in every output."""
+    metrics: list[str] = []
+    """The metric of claims that name none of their own, and others to see beside it."""
     choices: list[str] = []
     """What the paper leaves open, and what we chose."""
 

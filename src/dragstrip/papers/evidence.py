@@ -28,6 +28,7 @@ METRICS = (
     *(f"visual_{name}" for name in VISUAL),
     "network_plt_ms",
     "object_sent_ms",
+    "object_sent_max_ms",
     "object_queued_p90_ms",
 )
 """Columns as in `visits.parquet`, and biswal2016's own: see docs/reference/metrics.md."""
@@ -103,6 +104,7 @@ def _times(visit: Visit, limit_ms: float) -> dict[str, object]:
     found |= {f"visual_{name}": getattr(visit.visual, name, None) for name in VISUAL}
     found["network_plt_ms"] = network_plt_ms(visit)
     found["object_sent_ms"] = median(sent) if sent else None
+    found["object_sent_max_ms"] = max(sent, default=None)
     found["object_queued_p90_ms"] = quantiles(queued, n=10)[-1] if len(queued) > 1 else None
     if censored:
         found |= dict.fromkeys(("plt_ms", "network_plt_ms"), limit_ms)
