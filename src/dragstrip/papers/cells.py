@@ -47,10 +47,12 @@ class Cell(Struct, frozen=True, kw_only=True):
             times=cut,
         )
 
-    def centres(self, statistic: Statistic, seed: int = 0) -> dict[str, Replicates]:
-        """Mean or median by stack: of the sample, then of `DRAWS` resamples of its blocks."""
+    def centres(
+        self, statistic: Statistic, seed: int = 0, draws: int = DRAWS
+    ) -> dict[str, Replicates]:
+        """Mean or median by stack: of the sample, then of so many resamples of its blocks."""
         draw = np.random.default_rng([seed, self.blocks])
-        picked = draw.integers(self.blocks, size=(DRAWS, self.blocks))
+        picked = draw.integers(self.blocks, size=(draws, self.blocks))
         picked = np.vstack([np.arange(self.blocks), picked])
         reducer = np.mean if statistic == "mean" else np.median
         return {s: np.asarray(reducer(t[picked], axis=1)) for s, t in self.times.items()}
@@ -103,7 +105,8 @@ def pooled(
 
     `pages` resamples whole pages, each of which weighs the same (`dragstrip.stats.corpus`).
     """
-    each = [measure(cell.centres(statistic, i)) for i, cell in enumerate(found)]
+    draws = DRAWS if over == "blocks" else 0
+    each = [measure(cell.centres(statistic, i, draws)) for i, cell in enumerate(found)]
     if over == "blocks":
         return np.mean(each, axis=0), min(cell.blocks for cell in found)
     pages = list(dict.fromkeys(cell.page for cell in found))
