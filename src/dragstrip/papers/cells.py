@@ -68,15 +68,16 @@ def cells(
     loads: pl.DataFrame, stacks: Sequence[str], metric: str, least_blocks: int = 1
 ) -> list[Cell]:
     """Those with at least so many blocks in which every one of the stacks has the metric."""
-    found = []
+    found: list[Cell] = []
     keys = ["page", "network", "connection"]
     wanted = loads.filter(pl.col("stack").is_in(list(stacks)) & pl.col(metric).is_not_null())
-    for key, rows in wanted.sort(*keys, "block").group_by(keys, maintain_order=True):
-        wide = rows.pivot(on="stack", index="block", values=metric)
-        if not set(stacks) <= set(wide.columns):
-            continue
-        wide = wide.drop_nulls()
-        if len(wide) < max(1, least_blocks):
+    wide = wanted.sort(*keys, "block").pivot(
+        on="stack", index=[*keys, "block", *FACTORS], values=metric, maintain_order=True
+    )
+    if not set(stacks) <= set(wide.columns):
+        return []
+    for key, rows in wide.drop_nulls(list(stacks)).group_by(keys, maintain_order=True):
+        if len(rows) < least_blocks:
             continue
         first = rows.row(0, named=True)
         found.append(
@@ -85,7 +86,7 @@ def cells(
                 network=str(key[1]),
                 connection=str(key[2]),
                 factors={f: first[f] for f in FACTORS if first[f] is not None},
-                times={s: wide[s].to_numpy() for s in stacks},
+                times={s: rows[s].to_numpy() for s in stacks},
             )
         )
     return found
