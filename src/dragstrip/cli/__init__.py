@@ -16,6 +16,7 @@ from dragstrip.cli import (
     page,
     race,
     report,
+    reproduce,
     run,
     stacks,
 )
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.command()(race.race)
 app.command()(run.run)
+app.command()(reproduce.reproduce)
 app.command()(report.report)
 app.command()(audit.audit)
 app.command(context_settings={"allow_interspersed_args": False})(link.link)

@@ -18,10 +18,11 @@ class Kind(StrEnum):
     stacks = "stacks"
     browsers = "browsers"
     pages = "pages"
+    papers = "papers"
 
 
 def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
-    """List the networks, stacks, browsers or pages that are known by name."""
+    """List the networks, stacks, browsers, pages or papers that are known by name."""
     table = Table(box=None, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
     if kind is Kind.networks:
@@ -37,6 +38,10 @@ def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
             table.add_row(stack.name, stack.fingerprint, stack.describe(), stack.source)
     elif kind is Kind.pages:
         list_pages(table)
+    elif kind is Kind.papers:
+        from dragstrip.cli.reproduce import list_papers  # reading the claims takes a moment
+
+        list_papers(table)
     else:
         table.add_column("path")
         try:

@@ -55,8 +55,23 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     think_time: bool = False
 
 
-def read_study(path: Path, cache: Path) -> Study:
-    """Read and resolve a study file. Raises `InputError` naming file and place."""
+class Outline(Struct, frozen=True, kw_only=True):
+    """A study file before its pages are made: enough to count and to estimate."""
+
+    name: str
+    pages: tuple[str, ...]
+    """As given, sets of the corpus taken apart."""
+    networks: tuple[Network, ...]
+    stacks: tuple[Stack, ...]
+    connections: tuple[ConnectionMode, ...]
+    runs: int
+    seed: int
+    client: Client
+    think_time: bool
+
+
+def read_outline(path: Path) -> Outline:
+    """Read a study file without making a page. Raises `InputError` naming file and place."""
     try:
         file = msgspec.toml.decode(path.read_bytes(), type=_File)
     except OSError as error:
@@ -68,18 +83,26 @@ def read_study(path: Path, cache: Path) -> Study:
     own = {name: _own(path, name, table) for name, table in file.network.items()}
     try:
         variations = _stacks(file.stack)
-        return make_study(
+        return Outline(
             name=file.name or path.stem,
-            pages=[_beside(path, page) for page in file.pages],
-            networks=[own.get(n) or find_network(n) for n in file.networks],
-            stacks=[variations.get(s) or find_stack(s) for s in file.stacks],
+            pages=tuple(p for given in file.pages for p in expand(_beside(path, given))),
+            networks=tuple(own.get(n) or find_network(n) for n in file.networks),
+            stacks=tuple(variations.get(s) or find_stack(s) for s in file.stacks),
             connections=file.connections,
             runs=file.runs,
             seed=file.seed,
             client=file.client,
             think_time=file.think_time,
-            cache=cache,
         )
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def read_study(path: Path, cache: Path) -> Study:
+    """Read and resolve a study file. Raises `InputError` naming file and place."""
+    read = read_outline(path)
+    try:
+        return make_study(**{n: getattr(read, n) for n in read.__struct_fields__}, cache=cache)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 

@@ -1,0 +1,46 @@
+"""What all kinds of predicates have in common."""
+
+import re
+
+from msgspec import Struct
+
+from dragstrip.papers.answer import UNDECIDED, Answer, Band
+from dragstrip.papers.cells import Cell, Statistic, Where, cells, select
+from dragstrip.papers.evidence import Evidence
+
+
+def _tag(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+class Predicate(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag=_tag
+):
+    """Parameters as `claims.toml` gives them; `answer` looks at nothing but the evidence."""
+
+    where: Where = {}
+    """The claim's cells, by factor or name; see `dragstrip.papers.cells.Where`."""
+    unless: Where = {}
+    metric: str = "plt_ms"
+    statistic: Statistic = "median"
+    cells: int = 1
+    """How many cells the claim is about; with fewer it stays undecided."""
+    loads: int = 2
+    """Blocks a cell must have to count as run."""
+
+    def answer(self, evidence: Evidence) -> Answer:
+        raise NotImplementedError
+
+    def found(self, evidence: Evidence, *stacks: str, metric: str = "") -> list[Cell]:
+        rows = select(evidence.loads, self.where, self.unless)
+        return cells(rows, stacks, metric or self.metric, self.loads)
+
+
+def not_run(stacks: tuple[str, ...] | list[str], loads: int) -> Answer:
+    names = " and ".join(stacks)
+    return Answer(verdict=UNDECIDED, why=f"no cell of it has {loads} complete blocks of {names}")
+
+
+def margin_band(margin: float) -> Band:
+    """Ratios within a margin, mirrored: 0.05 is 1 / 1.05 to 1.05."""
+    return Band(1 / (1 + margin), 1 + margin)

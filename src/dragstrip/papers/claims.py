@@ -1,0 +1,113 @@
+"""The papers that are known by name: their studies and claims, from the folders beside this file.
+
+KEY/study*.toml    what a paper measured, in our study format; several where it is no one product
+KEY/claims.toml    [paper], then a [[claim]] each
+"""
+
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.model.errors import InputError
+from dragstrip.papers.answer import UNTESTABLE, Answer
+from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.predicates import AnyPredicate
+from dragstrip.study.networks import placed
+
+KEYS = ("biswal2016", "megyesi2016", "cook2017", "wolsing2019", "ranjan2019")
+Tier = Literal["must", "should", "historic", "setup", "cited", "refuted"]
+"""must: physics or direction. should: magnitude. historic: of the implementations of its time.
+setup: a property of what was measured. cited: second-hand. refuted: contradicted by an audit of the
+published data."""
+
+
+class Paper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    title: str
+    authors: str
+    venue: str
+    stands_for: dict[str, str]
+    """Our stack to what the paper ran, in words: such a stack is a surrogate in every output."""
+    metrics: list[str] = []
+    """The metric of claims that name none of their own, and others to see beside it."""
+    choices: list[str] = []
+    """What the paper leaves open, and what we chose."""
+
+
+class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: str
+    section: str
+    tier: Tier
+    says: str
+    """The claim in our own words."""
+    published: str
+    """Its number or direction, in short."""
+    tolerance: str = ""
+    note: str = ""
+    predicate: AnyPredicate | None = None
+    untestable: str = ""
+    """Why there is no predicate."""
+
+    def __post_init__(self) -> None:
+        if (self.predicate is None) != bool(self.untestable):
+            raise ValueError(f"{self.id}: give either predicate or untestable")
+        if self.predicate is None and self.tier in ("must", "should"):
+            raise ValueError(f"{self.id}: a claim of tier {self.tier} needs a predicate")
+
+    def answer(self, evidence: Evidence) -> Answer:
+        if self.predicate is None:
+            return Answer(verdict=UNTESTABLE, why=self.untestable)
+        return self.predicate.answer(evidence)
+
+
+class Published(Struct, frozen=True, kw_only=True):
+    """A paper with all its claims."""
+
+    key: str
+    paper: Paper
+    claims: tuple[Claim, ...]
+    studies: tuple[Traversable, ...]
+    """Its study files, the main one first."""
+
+    def surrogates(self, predicate: AnyPredicate) -> dict[str, str]:
+        """The stacks a predicate speaks of that stand for others."""
+        text = msgspec.json.encode(predicate).decode()
+        return {s: of for s, of in self.paper.stands_for.items() if f'"{s}"' in text}
+
+
+class _File(Struct, forbid_unknown_fields=True, kw_only=True):
+    paper: Paper
+    claim: list[Claim]
+
+
+@cache
+def published(key: str) -> Published:
+    """A paper by name. Raises `InputError` for an unknown name or a file that is wrong."""
+    if key not in KEYS:
+        raise InputError(f"unknown paper {key!r}; known are {', '.join(KEYS)}")
+    folder = resources.files("dragstrip.papers") / key
+    file = folder / "claims.toml"
+    try:
+        read = msgspec.toml.decode(file.read_bytes(), type=_File)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{file}: {placed(str(error))}") from None
+    except msgspec.DecodeError as error:
+        raise InputError(f"{file} is not TOML: {error}") from None
+    ids = [claim.id for claim in read.claim]
+    if wrong := [i for i in ids if ids.count(i) > 1 or not i.startswith(f"{key}-")]:
+        raise InputError(f"{file}: claim {wrong[0]!r} stands twice or belongs to another paper")
+    studies = [f for f in folder.iterdir() if f.name.startswith("study") and f.name[-5:] == ".toml"]
+    return Published(
+        key=key,
+        paper=read.paper,
+        claims=tuple(read.claim),
+        studies=tuple(sorted(studies, key=lambda f: (f.name != "study.toml", f.name))),
+    )
+
+
+def answers(key: str, evidence: Evidence) -> dict[str, Answer]:
+    """Every claim of a paper, by id."""
+    return {claim.id: claim.answer(evidence) for claim in published(key).claims}

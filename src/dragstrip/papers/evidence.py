@@ -1,0 +1,112 @@
+"""What claims are judged by: a row a load that counts, with the factors of its cell.
+
+Only complete blocks of valid visits enter (`dragstrip.results.blocks`). A load that failed or timed
+out stands at the client's limit and is counted in `censored`: it is never dropped.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import polars as pl
+from msgspec import Struct
+
+from dragstrip.model.network import Network
+from dragstrip.model.page import Page
+from dragstrip.model.study import Study
+from dragstrip.model.visit import Visit
+from dragstrip.pages import corpus
+from dragstrip.results.blocks import trials
+from dragstrip.results.capsule import Capsule
+from dragstrip.visit.metrics import network_plt_ms, object_times
+
+TIMES = ("plt_ms", "ttfb_ms", "fcp_ms", "connect_to_response_ms")
+VISUAL = ("fvc_ms", "lvc_ms", "vc85_ms", "speed_index_ms")
+METRICS = (
+    *TIMES,
+    *(f"visual_{name}" for name in VISUAL),
+    "network_plt_ms",
+    "object_sent_ms",
+    "object_sent_max_ms",
+    "object_queued_p90_ms",
+)
+"""Columns as in `visits.parquet`, and biswal2016's own: see docs/reference/metrics.md."""
+TEXTS = ("block", "page", "network", "connection", "stack")
+FACTORS = ("rate_mbps", "rtt_ms", "loss", "objects", "object_bytes", "page_bytes", "hosts")
+SCHEMA: dict[str, Any] = (
+    dict.fromkeys(TEXTS, pl.String)
+    | {"censored": pl.Boolean, "standin": pl.Boolean}
+    | dict.fromkeys((*FACTORS, *METRICS), pl.Float64)
+)
+
+
+class Evidence(Struct, frozen=True):
+    loads: pl.DataFrame
+    """Columns `SCHEMA`. `loss` is that of each direction, `rate_mbps` the down rate."""
+    audit: pl.DataFrame | None = None
+    """A row a foreign capture, column `impossible`; see `dragstrip.audit.judge.Row`."""
+
+
+def nothing() -> pl.DataFrame:
+    return pl.DataFrame(schema=SCHEMA)
+
+
+def from_capsules(folders: Iterable[Path]) -> pl.DataFrame:
+    """Loads of all the studies of a paper. Raises `InputError` for a folder that is no capsule."""
+    opened = [Capsule.open(folder) for folder in folders]
+    return pl.concat([nothing(), *(loads(c.manifest.study, c.visits()) for c in opened)])
+
+
+def loads(study: Study, visits: Iterable[Visit]) -> pl.DataFrame:
+    known = {name.replace("/", "-"): page for name, page in corpus.known().items()}
+    limit_ms = study.client.timeout_s * 1000
+    factors = {
+        (p.name, n.name): _of_page(p, known.get(p.name)) | _of_network(n)
+        for p in study.pages
+        for n in study.networks
+    }
+    rows = [
+        {name: getattr(visit, name) for name in TEXTS}
+        | factors[visit.page, visit.network]
+        | _times(visit, limit_ms)
+        for trial in trials(visits, [s.name for s in study.stacks])
+        if trial.counts
+        for visit in trial.visits.values()
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def _of_network(network: Network) -> dict[str, object]:
+    down = network.down
+    return {"rate_mbps": down.rate_mbps, "rtt_ms": network.rtt_ms, "loss": down.mean_loss}
+
+
+def _of_page(page: Page, known: corpus.Known | None) -> dict[str, object]:
+    # A synthetic page's factors are those of its pictures, without the document.
+    objects = known.objects if known else len(page.resources)
+    size = known.size if known else page.body_bytes
+    return {
+        "objects": objects,
+        "page_bytes": size,
+        "object_bytes": size / objects if objects else None,
+        "hosts": len(page.hosts),
+        "standin": known is not None and known.kind == "stand-in",
+    }
+
+
+def _times(visit: Visit, limit_ms: float) -> dict[str, object]:
+    censored = visit.outcome != "loaded"
+    objects = object_times(visit)
+    sent = [o.sent_ms for o in objects if o.sent_ms is not None]
+    queued = [o.queued_ms for o in objects]
+    found: dict[str, float | None] = {name: getattr(visit, name) for name in TIMES}
+    found |= {f"visual_{name}": getattr(visit.visual, name, None) for name in VISUAL}
+    found["network_plt_ms"] = network_plt_ms(visit)
+    found["object_sent_ms"] = median(sent) if sent else None
+    found["object_sent_max_ms"] = max(sent, default=None)
+    found["object_queued_p90_ms"] = quantiles(queued, n=10)[-1] if len(queued) > 1 else None
+    if censored:
+        found |= dict.fromkeys(("plt_ms", "network_plt_ms"), limit_ms)
+        found = {name: limit_ms if value is None else value for name, value in found.items()}
+    return {"censored": censored, **found}

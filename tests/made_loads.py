@@ -1,0 +1,48 @@
+"""Loads of one's choice, as the predicates of papers see them."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import polars as pl
+
+from dragstrip.papers.evidence import METRICS, SCHEMA, Evidence
+
+PAGES = ("p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8")
+NETWORK = {"rate_mbps": 10.0, "rtt_ms": 100.0, "loss": 0.0}
+PAGE = {"objects": 10.0, "object_bytes": 1e4, "page_bytes": 1e5, "hosts": 1.0}
+
+
+def cell(
+    times: dict[str, float],
+    *,
+    page: str = "p1",
+    network: str = "n",
+    connection: str = "first",
+    blocks: int = 12,
+    spread: float = 0.01,
+    metrics: Sequence[str] = METRICS,
+    standin: bool = False,
+    **factors: float,
+) -> pl.DataFrame:
+    """A cell in which every stack takes its time, give or take `spread`, on all `metrics`."""
+    draw = np.random.default_rng([sum(page.encode()), sum(network.encode())])
+    rows = [
+        NETWORK
+        | PAGE
+        | factors
+        | {"block": f"{page}|{network}|{connection}|{i:03}", "page": page, "network": network}
+        | {"connection": connection, "stack": stack, "censored": False, "standin": standin}
+        | dict.fromkeys(metrics, time * (1 + spread * draw.standard_normal()))
+        for i in range(blocks)
+        for stack, time in times.items()
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def evidence(*cells: pl.DataFrame) -> Evidence:
+    return Evidence(pl.concat(cells))
+
+
+def pages(times: Callable[[int], dict[str, float]], **more: object) -> Evidence:
+    """One cell for each of eight pages."""
+    return evidence(*(cell(times(i), page=page, **more) for i, page in enumerate(PAGES)))

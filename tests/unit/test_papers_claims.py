@@ -1,0 +1,153 @@
+"""The five papers' claims and studies belong together, and leave no claim of the list out."""
+
+import re
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from dragstrip.cli import app
+from dragstrip.model.errors import InputError
+from dragstrip.pages import corpus
+from dragstrip.papers.claims import KEYS, Published, answers, published
+from dragstrip.papers.evidence import METRICS, SCHEMA, Evidence, nothing
+from dragstrip.papers.plan import plan, visit_s, weight
+from dragstrip.study.file import Outline, read_outline
+from dragstrip.study.presets import networks
+
+LISTS = Path(__file__).parents[3] / "shared" / "papers"
+BLOCKS = 5
+
+
+def outlines(paper: Published) -> list[Outline]:
+    found = []
+    for file in paper.studies:
+        with resources.as_file(file) as path:
+            found.append(read_outline(path))
+    return found
+
+
+def as_if_run(outline: Outline) -> pl.DataFrame:
+    """Loads of every cell of a study, all about as long."""
+    draw = np.random.default_rng(1)
+    known = corpus.known()
+    rows = []
+    for page in outline.pages:
+        size, hosts = weight(page)
+        made = known.get(page)
+        objects = made.objects if made else 1
+        name = page.replace("/", "-").replace(":", "-")
+        for network in outline.networks:
+            factors = {
+                "rate_mbps": network.down.rate_mbps,
+                "rtt_ms": network.rtt_ms,
+                "loss": network.down.mean_loss,
+                "objects": objects,
+                "page_bytes": size,
+                "object_bytes": size / objects,
+                "hosts": hosts,
+                "standin": made is not None and made.kind == "stand-in",
+            }
+            rows += [
+                factors
+                | {"block": str(i), "page": name, "network": network.name, "stack": stack.name}
+                | {"connection": connection, "censored": False}
+                | dict.fromkeys(METRICS, 1000 * (1 + 0.05 * draw.standard_normal()))
+                for connection in outline.connections
+                for stack in outline.stacks
+                for i in range(BLOCKS)
+            ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def test_every_claim_of_the_list_stands_here_once():
+    if not LISTS.is_dir():
+        pytest.skip("the lists of published claims are not beside this checkout")
+    wanted: dict[str, str] = {}
+    for file in LISTS.glob("*.claims.yaml"):
+        text = file.read_text()
+        ids, tiers = (re.findall(rf"(?m)^[ -] {n}: (.+)$", text) for n in ("id", "tier"))
+        wanted |= dict(zip(ids, tiers, strict=True))
+    here = [claim for key in KEYS for claim in published(key).claims]
+    assert len(here) == 141
+    assert {claim.id: claim.tier for claim in here} == wanted
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_claim_that_matters_has_a_predicate_and_the_others_a_reason(key):
+    for claim in published(key).claims:
+        assert (claim.predicate is None) == bool(claim.untestable)
+        if claim.tier in ("must", "should"):
+            assert claim.predicate is not None
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_without_loads_every_claim_says_why_it_is_open(key):
+    for answer in answers(key, Evidence(nothing())).values():
+        assert answer.verdict in ("not decided at this scale", "not testable here")
+        assert answer.why
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_the_studies_hold_every_cell_that_the_claims_ask_for(key):
+    paper = published(key)
+    loads = pl.concat([as_if_run(outline) for outline in outlines(paper)])
+    audit = pl.DataFrame({"impossible": [True] * 45 + [False] * 19})
+    for name, answer in answers(key, Evidence(loads, audit)).items():
+        assert not re.search(r"no cell of it|\d of its \d|is not run", answer.why), (name, answer)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_surrogate_is_named(key):
+    paper = published(key)
+    stacks = {stack.name for outline in outlines(paper) for stack in outline.stacks}
+    assert stacks == set(paper.paper.stands_for)
+    judged = [claim.predicate for claim in paper.claims if claim.predicate]
+    assert any(paper.surrogates(predicate) for predicate in judged)
+
+
+@pytest.mark.parametrize(
+    ("key", "cells", "visits"),
+    [
+        ("biswal2016", 360, 360 * 2 * 5),
+        ("megyesi2016", 48, 48 * 3 * 100),
+        ("wolsing2019", 152, 23_560),
+        ("ranjan2019", 32, 3_200),
+    ],
+)
+def test_the_main_study_is_as_large_as_the_paper_says(key, cells, visits):
+    part = plan(outlines(published(key))[0])
+    assert (part.cells, part.visits) == (cells, visits)
+    assert part.hours > 0
+
+
+def test_an_estimate_grows_with_bytes_delay_and_loss():
+    lte = networks()["LTE"]
+    assert visit_s("synth:1x1MB", lte) > visit_s("synth:1x100KB", lte)
+    assert visit_s("synth:1x10KB", networks()["MSS"]) > visit_s("synth:1x10KB", lte)
+    # 1 MB at 0.468 Mbit/s takes 17 s, whatever else happens.
+    assert visit_s("synth:1x1MB", networks()["DA2GC"]) > 17
+
+
+def test_the_audit_of_the_published_captures_confirms_the_claim():
+    claims = {claim.id: claim for claim in published("ranjan2019").claims}
+    told = Evidence(nothing(), pl.DataFrame({"impossible": [True] * 45 + [False] * 19}))
+    assert claims["ranjan2019-12"].answer(told).verdict == "reproduced"
+
+
+def test_an_unknown_paper_is_refused():
+    with pytest.raises(InputError, match="known are biswal2016"):
+        published("nobody2020")
+
+
+def test_a_dry_run_says_what_it_would_take():
+    runner = CliRunner()
+    done = runner.invoke(app, ["reproduce", "biswal2016", "--dry-run"])
+    assert done.exit_code == 0
+    assert "3600" in done.stdout
+    assert "28 claims" in done.stdout
+    assert isinstance(runner.invoke(app, ["reproduce", "biswal2016"]).exception, InputError)
+    assert "wolsing2019" in runner.invoke(app, ["list", "papers"]).stdout

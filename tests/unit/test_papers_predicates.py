@@ -1,0 +1,205 @@
+"""Every kind of predicate on made loads: where it is true, where it is false, where it is open."""
+
+import msgspec
+import polars as pl
+import pytest
+
+from dragstrip.papers.answer import Band, Estimate, incomplete, settle
+from dragstrip.papers.evidence import Evidence, nothing
+from dragstrip.papers.predicates import KINDS, AnyPredicate
+from made_loads import cell, evidence, pages
+
+FAST = {"a": 100.0, "b": 80.0}
+SAME = {"a": 100.0, "b": 100.0}
+SLOW = {"a": 100.0, "b": 125.0}
+NAMES = {"q": "QUIC", "s": "SPDY", "h": "HTTP"}
+WIN = {"q": 50.0, "s": 100.0, "h": 100.0}
+DRAW = {"q": 100.0, "s": 100.0, "h": 100.0}
+
+
+def step(here: dict, there: dict, **names: object) -> Evidence:
+    return evidence(cell(here, network="here"), cell(there, network="there"))
+
+
+def along(ratio_at) -> Evidence:
+    """b / a by number of objects, on two rates of which one is much slower."""
+    return evidence(
+        *(
+            cell(
+                {"a": 1000 / rate, "b": 1000 / rate * ratio_at(n)},
+                page=f"x{n}",
+                network=str(rate),
+                objects=n,
+                rate_mbps=rate,
+            )
+            for n in (2, 8, 16, 64)
+            for rate in (1, 100)
+        )
+    )
+
+
+def grid(times: dict) -> Evidence:
+    return evidence(
+        *(
+            cell(times, page=f"o{n}", network=f"l{loss}", objects=n, loss=loss)
+            for n in (5, 50)
+            for loss in (0.0, 0.02)
+        )
+    )
+
+
+STEP = {"here": {"network": "here"}, "there": {"network": "there"}}
+TREE = {
+    "names": NAMES,
+    "levels": {"objects": {"factor": "objects", "split": 20, "low": "few", "high": "many"}},
+    "leaves": [
+        {"levels": {"objects": "few"}, "winner": "QUIC"},
+        {"levels": {"objects": "many"}, "winner": "QUIC"},
+    ],
+    "at_least": 0.6,
+}
+TERMS = [{"a": "b", "ref": "a", "metric": "plt_ms"}, {"a": "c", "ref": "a", "metric": "plt_ms"}]
+
+
+def both(more: float, less: float) -> Evidence:
+    return pages(lambda i: {"a": 100.0, "b": 100 - more, "c": 100 - less})
+
+
+def audited(impossible: int) -> Evidence:
+    return Evidence(nothing(), pl.DataFrame({"impossible": [True] * impossible + [False] * 4}))
+
+
+CASES = [
+    ("absolute", {"stack": "a", "at_least": 90, "at_most": 110}, evidence(cell(FAST)),
+     evidence(cell({"a": 300.0}))),
+    ("anova_count", {"pairs": [["b", "a"]], "networks": ["n"], "metrics": ["plt_ms"], "cells": 8,
+     "faster": {"low": 6}}, pages(lambda i: FAST), pages(lambda i: SLOW)),
+    ("audit_count", {"captures": 4, "at_least": 3, "at_most": 3}, audited(3), audited(1)),
+    ("corpus", {"of": "object_bytes", "at_least": 9e3, "at_most": 11e3}, evidence(cell(FAST)),
+     evidence(cell(FAST, objects=1.0))),
+    ("correlation", {"a": "a", "b": "b", "where": {"network": "here"}, "at_least": 0.4, "others":
+     [{"network": "there"}]},
+     evidence(*(cell({"a": 100.0, "b": 50.0 + 20 * i}, page=f"p{i}", network=n)
+                for i in range(12) for n in ("here", "there"))),
+     evidence(*(cell({"a": 100.0, "b": 200.0 - f * 9 * i}, page=f"p{i}", network=n)
+                for i in range(12) for n, f in (("here", 1), ("there", -1))))),
+    ("difference", {"a": "b", "ref": "a", "at_most": -10}, evidence(cell(FAST)),
+     evidence(cell(SLOW))),
+    ("equal", {"stacks": ["a", "b"], "margin": 0.05}, evidence(cell(SAME)), evidence(cell(SLOW))),
+    ("extreme", {"a": "a", "b": ["b"], "at_least": 1.1, "at_most": 1.4, "cells": 2},
+     evidence(cell(FAST), cell(SLOW, page="p2")), evidence(cell(FAST), cell(FAST, page="p2"))),
+    ("faster_share", {"a": "b", "than": ["a"], "at_least": 0.7, "cells": 8},
+     pages(lambda i: FAST if i else SLOW), pages(lambda i: SLOW if i else FAST)),
+    ("gain", {"a": "b", "ref": "a", "at_least": -0.25, "at_most": -0.15, "cells": 8},
+     pages(lambda i: FAST), pages(lambda i: SLOW)),
+    ("handshake_rtts", {"stack": "a", "at_least": 1.8, "at_most": 2.2},
+     evidence(cell({"a": 300.0}), cell({"a": 1.0}, network="no delay", rtt_ms=0.0)),
+     evidence(cell({"a": 200.0}))),
+    ("implied_bytes", {"stacks": ["a"], "at_most": 2e5}, evidence(cell(FAST)),
+     evidence(cell({"a": 1000.0}))),
+    ("magnitude_order", {"terms": TERMS}, both(30, 10), both(10, 30)),
+    ("mean_delta", {"a": "b", "ref": "a", "published_ms": -20, "rel": 0.3},
+     pages(lambda i: FAST), pages(lambda i: SLOW)),
+    ("monotone_in", {"a": "a", "b": "b", "factor": "objects", "rising": True},
+     along(lambda n: 0.5 + n / 50), along(lambda n: 2 - n / 50)),
+    ("one_rtt", {"a": "b", "ref": "a", "at_least": -0.2, "at_most": 0.2},
+     evidence(cell({"a": 400.0, "b": 300.0}, spread=0.001)), evidence(cell(SAME))),
+    ("one_rtt_table", {"a": "b", "ref": "a", "metrics": ["plt_ms"], "positive": {"high": 0},
+     "greatest": {"high": 1}}, evidence(cell({"a": 400.0, "b": 250.0})), evidence(cell(SLOW))),
+    ("ordering", {"groups": [["b"], ["a", "c"]], "alike": 0.05},
+     evidence(cell(FAST | {"c": 100.0})), evidence(cell(SLOW | {"c": 100.0}))),
+    ("ratio", {"a": "a", "b": "b", "at_most": 1, "same": 0.05, "each": True},
+     pages(lambda i: FAST), pages(lambda i: FAST if i else SLOW)),
+    ("ratio_shift", {"a": "a", "b": "b", "at_most": 1, **STEP}, step(SAME, FAST),
+     step(SAME, SLOW)),
+    ("rule7010", {"names": NAMES, "winner": "QUIC"}, evidence(cell(WIN)), evidence(cell(DRAW))),
+    ("same_ranking", {"stacks": ["a", "b"], **STEP}, step(FAST, FAST), step(FAST, SLOW)),
+    ("scenario_share", {"names": NAMES, "winner": "QUIC", "at_least": 0.4, "cells": 4}, grid(WIN),
+     grid(DRAW)),
+    ("sensitivity", {"stack": "b", "at_least": 1.4, **STEP}, step(FAST, SLOW), step(SLOW, FAST)),
+    ("sensitivity_order", {"less": "a", "more": "b", "scale": "ms", **STEP}, step(FAST, SLOW),
+     step(SLOW, FAST)),
+    ("share_order", {"a": "b", "than": ["a"], "more": {"network": "there"}, "less":
+     {"network": "here"}}, step(SLOW, FAST), step(FAST, SLOW)),
+    ("tree", TREE, grid(WIN), grid(DRAW)),
+    ("all", {"parts": [{"kind": "difference", "a": "b", "ref": "a", "at_most": 0}] * 2},
+     evidence(cell(FAST)), evidence(cell(SLOW))),
+    ("either", {"parts": [{"kind": "difference", "a": "b", "ref": "a", "at_most": m}
+                          for m in (-90, 0)]}, evidence(cell(FAST)), evidence(cell(SLOW))),
+]  # fmt: skip
+
+
+def predicate(kind: str, parameters: dict) -> AnyPredicate:
+    return msgspec.convert({"kind": kind, **parameters}, AnyPredicate)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "true", "false"), CASES, ids=[case[0] for case in CASES]
+)
+def test_a_kind_knows_true_from_false_and_nothing_from_both(kind, parameters, true, false):
+    asked = predicate(kind, parameters)
+    assert asked.answer(true).verdict == "reproduced", asked.answer(true)
+    assert asked.answer(false).verdict == "contradicted", asked.answer(false)
+    empty = asked.answer(Evidence(nothing()))
+    assert empty.verdict == "not decided at this scale"
+    assert empty.why
+
+
+def test_every_kind_has_a_case():
+    assert {case[0] for case in CASES} == {kind.__struct_config__.tag for kind in KINDS}
+
+
+def test_an_interval_settles_only_what_it_leaves_no_doubt_about():
+    below, same = Band(high=1.0), Band(0.95, 1.05)
+    assert settle(Estimate(0.8, 0.7, 0.9), below, same=same).verdict == "reproduced"
+    assert settle(Estimate(1.0, 0.98, 1.02), below, same=same).verdict == "equivalent"
+    assert settle(Estimate(1.03, 1.01, 1.04), below, same=same).verdict == "equivalent"
+    assert settle(Estimate(1.3, 1.2, 1.4), below, same=same).verdict == "contradicted"
+    assert settle(Estimate(0.9, 0.7, 1.1), below).verdict == "not decided at this scale"
+    assert incomplete(settle(Estimate(0.8, 0.7, 0.9), below), 2, 6).why == (
+        "reproduced on 2 of its 6 cells"
+    )
+
+
+def test_one_block_decides_nothing():
+    asked = predicate("ratio", {"a": "a", "b": "b", "at_most": 1, "loads": 1})
+    assert asked.answer(evidence(cell(FAST, blocks=1))).verdict == "not decided at this scale"
+
+
+def test_cells_that_are_not_run_may_fall_either_way():
+    asked = {"a": "b", "than": ["a"], "at_least": 0.7}
+    some = pages(lambda i: FAST)
+    assert predicate("faster_share", asked | {"cells": 10}).answer(some).verdict == "reproduced"
+    open_ = predicate("faster_share", asked | {"cells": 20}).answer(some)
+    assert open_.verdict == "not decided at this scale"
+    assert "12 of its 20 cells" in open_.why
+    count = {"pairs": [["b", "a"]], "networks": ["n"], "metrics": ["plt_ms"]}
+    few = predicate("anova_count", count | {"cells": 38, "faster": {"low": 24}})
+    assert few.answer(some).verdict == "not decided at this scale"
+
+
+def test_milliseconds_of_stand_ins_are_not_the_papers():
+    standins = pages(lambda i: FAST, standin=True)
+    ms = {"a": "b", "ref": "a", "published_ms": -500, "rel": 0.3}
+    assert predicate("mean_delta", ms).answer(standins).verdict == "not testable here"
+    as_gain = predicate("mean_delta", ms | {"as_gain": -0.2}).answer(standins)
+    assert as_gain.verdict == "reproduced"
+    slower = pages(lambda i: SLOW, standin=True)
+    assert predicate("mean_delta", ms).answer(slower).verdict == "contradicted"
+    level = {"stack": "a", "at_least": 90, "at_most": 110}
+    assert predicate("absolute", level).answer(standins).verdict == "not testable here"
+
+
+def test_a_scenario_the_paper_does_not_place_may_agree_with_either_reading():
+    levels = {"rate": {"factor": "rate_mbps", "split": 20, "low": "low", "high": "high"}}
+    leaves = [{"levels": {"rate": "high"}, "winner": "QUIC"},
+              {"levels": {"rate": "low"}, "winner": "EQUAL"}]  # fmt: skip
+    asked = {"names": NAMES, "levels": levels, "leaves": leaves, "at_least": 0.6}
+    assert predicate("tree", asked).answer(grid(WIN)).verdict == "contradicted"
+    levels["rate"]["either"] = 10
+    assert predicate("tree", asked).answer(grid(WIN)).verdict == "reproduced"
+
+
+def test_an_unknown_parameter_is_refused():
+    with pytest.raises(msgspec.ValidationError, match="atleast"):
+        predicate("ratio", {"a": "a", "b": "b", "atleast": 1})
