@@ -21,8 +21,15 @@ def judge(
     return tuple(_reasons(visit, page, network, stack, limits))
 
 
-def unchecked(page: Page) -> tuple[str, ...]:
+def unchecked(page: Page, stack: Stack) -> tuple[str, ...]:
     """What there is no evidence for, because it would have to come from the origin's log."""
+    if not page.live and stack.server == "caddy":
+        return (
+            "connections that carried no request",
+            "the transport's state: Caddy's log has none",
+            "early data, by the server's word",
+            "the server's CPU time",
+        )
     if not page.live:
         return ()
     return (
@@ -40,7 +47,8 @@ def _reasons(
     if not page.live:
         yield from request_checks.agreement(visit)
         yield from request_checks.replay(visit, page, limits)
-        yield from stack_checks.transport(visit, stack)
+        if stack.server == "dragstrip-origin":
+            yield from stack_checks.transport(visit, stack)
     yield from stack_checks.handshakes(visit, page, stack)
     yield from physics.possible(visit, network, stack, limits)
     yield from link_checks.delivered(visit, network, limits)

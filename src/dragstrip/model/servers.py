@@ -1,0 +1,27 @@
+"""What servers that are not ours have and cannot change, by transport.
+
+Caddy 2.6 with quic-go 0.29: quic-go's sender is NewReno with a window of 32 packets, paced; it
+begins with 1252 bytes of UDP payload. Go's net/http2 obeys RFC 7540's priorities and quic-go none,
+so nobody obeys RFC 9218's. TCP is the kernel's and so the stack's to choose, but for what needs an
+option of the server's own socket.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+Server = Literal["dragstrip-origin", "caddy"]
+
+FIXED: Mapping[tuple[str, str], Mapping[str, object]] = {
+    ("caddy", "tcp"): {"pacing": False, "early_data": False, "priorities": False},
+    ("caddy", "quic"): {
+        "congestion": "reno",
+        "initial_window_packets": 32,
+        "pacing": True,
+        "udp_payload_bytes": 1252,
+        "flow_window_bytes": 512 * 2**10,
+        "ack_every_packets": None,
+        "early_data": False,
+        "priorities": False,
+        "discovery": "direct",
+    },
+}
