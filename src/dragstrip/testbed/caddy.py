@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,25 +29,31 @@ _LOOK_S = 0.005
 _UNTIL_STDIN_ENDS = '"$@" <&- & p=$!; cat > /dev/null; kill $p; wait $p'
 
 
+@dataclass(frozen=True)
+class Front:
+    """What Caddy answers for, and where it asks."""
+
+    folder: Path
+    """Not there yet; Caddy's configuration, log and ticket keys."""
+    plain: Path
+    """The origin's Unix socket."""
+    addresses: Sequence[str]
+    certificates: Sequence[Mapping[str, str]]
+    """Pairs of `certificate` and `key` in PEM."""
+
+
 class Caddy:
     """One configuration at a time. Ending the process is what ends its connections for certain: a
     new configuration leaves requests under way, and QUIC's listener, as they were."""
 
-    def __init__(
-        self,
-        spaces: Namespaces,
-        folder: Path,
-        plain: Path,
-        certificates: Sequence[Mapping[str, str]],
-    ) -> None:
-        """`certificates` are pairs of `certificate` and `key` in PEM. Raises `TestbedError`."""
+    def __init__(self, spaces: Namespaces, front: Front) -> None:
+        """Raises `TestbedError` where there is no Caddy."""
         if not shutil.which("caddy"):
             raise TestbedError("caddy is missing: apt-get install caddy, or race other stacks")
-        folder.mkdir()
+        front.folder.mkdir()
         self._spaces = spaces
-        self._folder = folder
-        self._plain = plain
-        self._certificates = certificates
+        self._front = front
+        self._folder = front.folder
         self._wish: tuple[str, bool] | None = None
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -56,13 +63,7 @@ class Caddy:
         wish = (stack.tls, stack.resumption)
         if wish != self._wish:
             self.stop()
-            config = configuration(
-                self._folder,
-                self._plain,
-                self._certificates,
-                tls=stack.tls,
-                tickets=stack.resumption,
-            )
+            config = configuration(self._front, tls=stack.tls, tickets=stack.resumption)
             (self._folder / "caddy.json").write_bytes(msgspec.json.encode(config))
             self._wish = wish
         if not self._child:
@@ -111,20 +112,16 @@ class Caddy:
         self._child = None
 
 
-def configuration(
-    folder: Path,
-    plain: Path,
-    certificates: Sequence[Mapping[str, str]],
-    *,
-    tls: str,
-    tickets: bool,
-) -> dict[str, Any]:
-    """Caddy's JSON. Ticket keys are kept on disk, so they survive a restart; nothing else is.
+def configuration(front: Front, *, tls: str, tickets: bool) -> dict[str, Any]:
+    """Caddy's JSON.
+
+    It listens on each address, because its QUIC answers from the route's own address if it listens
+    on all of them. Ticket keys are kept on disk, so they survive a restart; nothing else does.
 
     Source: https://caddyserver.com/docs/json
     """
     server = {
-        "listen": [f":{PORT}"],
+        "listen": [f"{address}:{PORT}" for address in front.addresses],
         "automatic_https": {"disable": True},
         "tls_connection_policies": [{"protocol_min": f"tls{tls}", "protocol_max": f"tls{tls}"}],
         "routes": [
@@ -133,7 +130,7 @@ def configuration(
                     {
                         "handler": "reverse_proxy",
                         "transport": {"protocol": "http", "compression": False},
-                        "upstreams": [{"dial": f"unix/{plain}"}],
+                        "upstreams": [{"dial": f"unix/{front.plain}"}],
                     }
                 ]
             }
@@ -143,7 +140,7 @@ def configuration(
     keys: dict[str, Any] = {"key_source": {"provider": "distributed"}}
     return {
         "admin": {"disabled": True},
-        "storage": {"module": "file_system", "root": str(folder / "storage")},
+        "storage": {"module": "file_system", "root": str(front.folder / "storage")},
         "logging": {
             "logs": {
                 "default": {"exclude": ["http.log.access"]},
@@ -151,7 +148,7 @@ def configuration(
                     "include": ["http.log.access"],
                     "writer": {
                         "output": "file",
-                        "filename": str(folder / "access.json"),
+                        "filename": str(front.folder / "access.json"),
                         "roll": False,
                     },
                 },
@@ -161,7 +158,7 @@ def configuration(
             # Closing waits no longer than this (ns) for requests under way.
             "http": {"grace_period": 1_000_000, "servers": {"pages": server}},
             "tls": {
-                "certificates": {"load_pem": list(certificates)},
+                "certificates": {"load_pem": list(front.certificates)},
                 "session_tickets": keys if tickets else {"disabled": True},
             },
         },

@@ -52,6 +52,11 @@ class Line(Struct, frozen=True, kw_only=True):
         return round((self.ts - self.duration) * 1e6)
 
     @property
+    def host(self) -> str:
+        """The name of the handshake; over QUIC Caddy knows only the request's."""
+        return self.request.tls.server_name or self.request.host
+
+    @property
     def url(self) -> str:
         return f"https://{self.request.host}{self.request.uri}"
 
@@ -91,7 +96,7 @@ def requests(lines: Sequence[Line], behind: Sequence[Served]) -> tuple[Served, .
         Served(
             t_us=line.began_us,
             end_us=round(line.ts * 1e6),
-            host=line.request.tls.server_name,
+            host=line.host,
             method=line.request.method,
             url=line.url,
             protocol=line.protocol,
@@ -119,7 +124,7 @@ def connections(lines: Sequence[Line]) -> tuple[Connection, ...]:
         Connection(
             id=int(port),
             protocol=protocol,
-            host=line.request.tls.server_name,
+            host=line.host,
             client_port=int(port),
             t_us=line.began_us,
             resumed=line.request.tls.resumed,

@@ -1,7 +1,7 @@
 """The far end of the link: our origin, and Caddy before it where a stack asks for that."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import structs
@@ -10,7 +10,7 @@ from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection
 from dragstrip.testbed import caddy_log
-from dragstrip.testbed.caddy import Caddy
+from dragstrip.testbed.caddy import Caddy, Front
 from dragstrip.testbed.namespaces import Namespaces
 from dragstrip.testbed.origin import Origin, OriginLog, origin
 
@@ -21,12 +21,12 @@ class Servers:
     """Made by `servers`. The stack says who answers; Caddy starts when first asked for."""
 
     def __init__(
-        self, behind: Origin, spaces: Namespaces, folder: Path, hosts: Sequence[str]
+        self, behind: Origin, spaces: Namespaces, folder: Path, addresses: Mapping[str, str]
     ) -> None:
         self._origin = behind
         self._spaces = spaces
         self._folder = folder
-        self._hosts = hosts
+        self._addresses = addresses
         self._caddy: Caddy | None = None
         self._before = False
         """Caddy stands before the origin."""
@@ -41,9 +41,15 @@ class Servers:
             self._origin.tune(stack)
             return
         if not self._caddy:
-            certificates = self._origin.certificates(self._hosts)
-            plain = self._folder / PLAIN
-            self._caddy = Caddy(self._spaces, self._folder / "caddy", plain, certificates)
+            self._caddy = Caddy(
+                self._spaces,
+                Front(
+                    folder=self._folder / "caddy",
+                    plain=self._folder / PLAIN,
+                    addresses=tuple(self._addresses.values()),
+                    certificates=self._origin.certificates(list(self._addresses)),
+                ),
+            )
         self._caddy.tune(stack)
 
     def close(self) -> None:
@@ -72,10 +78,10 @@ class Servers:
 
 
 @contextlib.contextmanager
-def servers(spaces: Namespaces, folder: Path, hosts: Sequence[str]) -> Iterator[Servers]:
+def servers(spaces: Namespaces, folder: Path, addresses: Mapping[str, str]) -> Iterator[Servers]:
     """Run the origin, and whatever else the stacks will ask for, for these hosts."""
     with origin(spaces, folder, plain=folder / PLAIN) as behind:
-        made = Servers(behind, spaces, folder, hosts)
+        made = Servers(behind, spaces, folder, addresses)
         try:
             yield made
         finally:

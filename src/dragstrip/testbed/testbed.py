@@ -53,7 +53,7 @@ def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
         errors = folder / "link.err"
         with (
             emulated_link(spaces, errors, addresses) as link,
-            servers(spaces, folder, list(addresses)) as server,
+            servers(spaces, folder, addresses) as server,
         ):
             yield Testbed(
                 spaces=spaces,
