@@ -68,7 +68,8 @@ def test_each_protocol_is_valid_by_caddys_own_word(track, protocol, connection):
     assert {s.protocol for s in made.served} == {c.protocol for c in made.connections} == {protocol}
     assert [s.match for s in made.served] == ["exact"] * 7
     assert {s.host: s.body_bytes for s in made.served}["s2.synth.test"] == 20_000
-    assert {c.resumed for c in made.connections[:1]} == {connection == "repeat"}
+    if protocol != "h3":  # over QUIC Caddy does not say
+        assert made.connections[0].resumed == (connection == "repeat")
     assert made.unchecked
     assert all(c.transport is None for c in made.connections)
 

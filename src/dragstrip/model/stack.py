@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, structs
 
-from dragstrip.model.servers import FIXED, Server
+from dragstrip.model.servers import FIXED, UNTOLD, Server
 
 Protocol = Literal["h1", "h2", "h3"]
 """The protocol a request really used, as both browser and origin name it in our records."""
@@ -79,6 +79,11 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def transport(self) -> Literal["tcp", "quic"]:
         return "quic" if self.protocol == "h3" else "tcp"
+
+    @property
+    def untold(self) -> Mapping[str, str]:
+        """What the server's log does not say, see `dragstrip.model.servers`."""
+        return UNTOLD.get((self.server, self.transport), {})
 
     @property
     def paced(self) -> bool:

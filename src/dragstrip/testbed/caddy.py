@@ -27,6 +27,8 @@ _PATIENCE_S = 20.0
 _LOOK_S = 0.005
 # Ends with the stdin it was given, so it cannot outlive its owner.
 _UNTIL_STDIN_ENDS = '"$@" <&- & p=$!; cat > /dev/null; kill $p; wait $p'
+_SOCKETS = f"--numeric --no-header --udp dport = :{PORT}"
+_ABORT = f"ss --kill {_SOCKETS} > /dev/null && ss {_SOCKETS}"
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,14 @@ class Caddy:
         """End every connection; session tickets stay good."""
         if self._child:
             self.stop()
+            self._part_from_clients()
             self.start()
+
+    def _part_from_clients(self) -> None:
+        """Caddy leaves without a word to its QUIC clients, so their sockets are aborted."""
+        left = self._spaces.run("client", "sh", "-c", _ABORT)
+        if left:
+            raise TestbedError(f"the kernel (CONFIG_INET_DIAG_DESTROY) does not abort {left}")
 
     def lines(self) -> list[Line]:
         """What was asked for since the last call, each written when its request ended."""
@@ -155,7 +164,7 @@ def configuration(front: Front, *, tls: str, tickets: bool) -> dict[str, Any]:
             }
         },
         "apps": {
-            # Closing waits no longer than this (ns) for requests under way.
+            # Ending waits no longer than this (ns) for requests under way.
             "http": {"grace_period": 1_000_000, "servers": {"pages": server}},
             "tls": {
                 "certificates": {"load_pem": list(front.certificates)},

@@ -22,16 +22,9 @@ def judge(
 
 
 def unchecked(page: Page, stack: Stack) -> tuple[str, ...]:
-    """What there is no evidence for, because it would have to come from the origin's log."""
-    if not page.live and stack.server == "caddy":
-        return (
-            "connections that carried no request",
-            "the transport's state: Caddy's log has none",
-            "early data, by the server's word",
-            "the server's CPU time",
-        )
+    """What there is no evidence for, because it would have to come from the server's log."""
     if not page.live:
-        return ()
+        return tuple(stack.untold.values())
     return (
         "the server's word on protocols",
         "that every stack was served the same bytes",
@@ -47,7 +40,7 @@ def _reasons(
     if not page.live:
         yield from request_checks.agreement(visit)
         yield from request_checks.replay(visit, page, limits)
-        if stack.server == "dragstrip-origin":
+        if "transport" not in stack.untold:
             yield from stack_checks.transport(visit, stack)
     yield from stack_checks.handshakes(visit, page, stack)
     yield from physics.possible(visit, network, stack, limits)
