@@ -115,7 +115,8 @@ def table(about: Mapping[str, str], rows: Sequence[Row]) -> str:
 
 def draw(rows: Sequence[Row], path: Path) -> None:
     """Tukey's boxes of valid visits: a row of panels per network."""
-    valid = [msgspec.to_builtins(r) for r in rows if r.verdict == "valid" and r.ms is not None]
+    ordered = sorted(rows, key=_place)
+    valid = [msgspec.to_builtins(r) for r in ordered if r.verdict == "valid" and r.ms is not None]
     panels = []
     for what, network in dict.fromkeys((r["what"], r["network"]) for r in valid):
         mine = [r for r in valid if (r["what"], r["network"]) == (what, network)]
@@ -124,7 +125,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
             alt.Chart(alt.Data(values=[r for r in mine if r["load"] == load]), title=load)
             .mark_boxplot()
             .encode(
-                x=alt.X("stack:N", title=None, sort=None),
+                x=alt.X("stack:N", title=None, sort=list(_ORDER)),
                 y=alt.Y("ms:Q", title=f"{what}, ms", scale=alt.Scale(zero=False)),
                 color=alt.Color("stack:N", legend=None),
             )
@@ -166,5 +167,7 @@ def _number(value: float | None, form: str) -> str:
 def _interval(cell: Cell) -> str:
     if cell.ratio is None:
         return ""
+    if cell.low is None and cell.high is None:
+        return f"{cell.ratio:.3f}"
     low, high = (_number(v, ".3f") for v in (cell.low, cell.high))
     return f"{cell.ratio:.3f} ({low} to {high})"
