@@ -13,6 +13,8 @@ from dragstrip.model.visit import Visit
 from dragstrip.study.file import read_study
 from dragstrip.study.presets import find_stack, stacks
 
+HOSTS = {"a.test": "10.0.0.1"}
+
 STUDY = """
 pages = ["synth:2x1KB"]
 networks = ["LTE"]
@@ -152,7 +154,38 @@ def test_visits_of_old_capsules_are_first_visits():
 
 
 def test_only_stacks_that_need_them_get_flags():
-    assert stack_flags(find_stack("TCP+"), ["a.test"]) == ()
-    assert stack_flags(find_stack("QUIC"), ["a.test"]) == ()
-    assert "EarlyData" in stack_flags(find_stack("TCP+early"), ["a.test"])[0]
-    assert "a.test:1" in stack_flags(find_stack("h3-altsvc"), ["a.test"])[0]
+    assert stack_flags(find_stack("TCP+"), HOSTS) == ()
+    assert stack_flags(find_stack("QUIC"), HOSTS) == ()
+    assert "EarlyData" in stack_flags(find_stack("TCP+early"), HOSTS)[0]
+    assert "a.test:1" in stack_flags(find_stack("h3-altsvc"), HOSTS)[0]
+    assert "MAP a.test 10.0.0.1:8443" in stack_flags(find_stack("caddy-h2"), HOSTS)[0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"congestion": "bbr"},
+        {"initial_window_packets": 10},
+        {"early_data": False},
+        {"priorities": True},
+        {"protocol": "h2", "pacing": True},
+        {"discovery": "alt-svc"},
+    ],
+)
+def test_what_another_server_cannot_change_is_refused(wrong):
+    caddy = find_stack("caddy-h2" if wrong.get("protocol") == "h2" else "caddy-h3")
+    with pytest.raises(ValueError, match=r"server caddy has \w+ = .* and no other"):
+        structs.replace(caddy, **wrong)
+
+
+def test_the_other_servers_transport_is_named_in_words():
+    found = {what for what, *_ in differences(find_stack("QUIC"), find_stack("caddy-h3"))}
+    assert found == {
+        "congestion control",
+        "packet size",
+        "flow control",
+        "priorities",
+        "server",
+    }
+    assert "resumed sessions and 0-RTT" in find_stack("caddy-h3").untold.values()
+    assert not find_stack("QUIC").untold

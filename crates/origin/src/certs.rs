@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose,
+    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
 };
 use rustls::crypto::ring::sign::any_ecdsa_type;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::PrivateKeyDer;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::{CertifiedKey, SigningKey};
 use time::{Duration, OffsetDateTime};
@@ -63,7 +63,7 @@ impl Authority {
             return Ok(chain.clone());
         }
         let chain = vec![
-            self.leaf(host).with_context(|| host.to_owned())?,
+            self.leaf(host).with_context(|| host.to_owned())?.into(),
             self.intermediate.der().clone(),
         ];
         let chain = Arc::new(CertifiedKey::new(chain, self.signer.clone()));
@@ -71,16 +71,23 @@ impl Authority {
         Ok(chain)
     }
 
-    fn leaf(&self, host: &str) -> Result<CertificateDer<'static>> {
+    /// A chain like the one `issue` gives, for a server that is not ours.
+    pub fn chain_pem(&self, host: &str) -> Result<String> {
+        let leaf = self.leaf(host).with_context(|| host.to_owned())?;
+        Ok(leaf.pem() + &self.intermediate.pem())
+    }
+
+    pub fn leaf_key_pem(&self) -> String {
+        self.leaf_key.serialize_pem()
+    }
+
+    fn leaf(&self, host: &str) -> Result<Certificate> {
         let mut params = params(host);
         params.subject_alt_names = vec![rcgen::SanType::DnsName(host.try_into()?)];
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
-        Ok(params
-            .signed_by(&self.leaf_key, &self.intermediate)?
-            .der()
-            .clone())
+        Ok(params.signed_by(&self.leaf_key, &self.intermediate)?)
     }
 }
 

@@ -17,6 +17,7 @@ mod har;
 mod log;
 mod origin;
 mod paced_socket;
+mod plain;
 mod priority;
 mod quic;
 mod range;
@@ -29,7 +30,7 @@ mod tuning;
 
 pub use answer::Answer;
 pub use log::{Connection, Entries, Protocol, Served};
-pub use origin::{Origin, Summary};
+pub use origin::{Certificates, Origin, Summary};
 pub use recording::{Entry, Recording};
 pub use replay::{Match, Replay};
 pub use telemetry::Transport;

@@ -1,6 +1,6 @@
 //! The origin as a whole: what its transports share, and what can be asked of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::log::{Connection, Entries, InFlight, Log, Protocol, Served, now_us, u
 use crate::recording::{Recording, host_of};
 use crate::replay::Replay;
 use crate::tuning::Tuning;
-use crate::{quic, tcp};
+use crate::{plain, quic, tcp};
 
 /// Streams a client may have open at once, for h2 and h3 alike.
 pub(crate) const MAX_STREAMS: u32 = 256;
@@ -30,6 +30,15 @@ pub struct Summary {
     pub name: String,
     pub hosts: Vec<String>,
     pub objects: usize,
+}
+
+/// What another server needs to speak for this origin's hosts, in PEM.
+#[derive(Debug, Serialize)]
+pub struct Certificates {
+    /// Of all leaves.
+    pub key: String,
+    /// Leaf and intermediate by host.
+    pub chains: BTreeMap<String, String>,
 }
 
 /// A running server. It lives as long as the runtime it was bound in.
@@ -71,6 +80,21 @@ impl Origin {
         tcp::listen(v6, &shared)?;
         quic::listen(v6, &shared)?;
         Ok(Self { shared, port })
+    }
+
+    /// Also answers plain HTTP/1.1 on a Unix socket, which must not exist yet.
+    pub fn plain(&self, socket: &Path) -> Result<()> {
+        plain::listen(socket, &self.shared)
+    }
+
+    /// Chains like those this origin sends. An error if a host is no DNS name.
+    pub fn certificates(&self, hosts: &[String]) -> Result<Certificates> {
+        let authority = &self.shared.authority;
+        let chain = |host: &String| Ok((host.clone(), authority.chain_pem(host)?));
+        Ok(Certificates {
+            key: authority.leaf_key_pem(),
+            chains: hosts.iter().map(chain).collect::<Result<_>>()?,
+        })
     }
 
     pub fn port(&self) -> u16 {

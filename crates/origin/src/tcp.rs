@@ -191,7 +191,8 @@ fn note(tls: &ServerConnection, connection: &mut Connection) {
     connection.protocol = Some(if h2 { Protocol::H2 } else { Protocol::H1 });
 }
 
-async fn http(
+/// Serves one connection, until its end.
+pub(crate) async fn http(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
     early: Early,
     connection: Connection,

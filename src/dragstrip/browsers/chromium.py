@@ -10,13 +10,14 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragstrip.browsers.cdp import Cdp
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
+from dragstrip.testbed.caddy import PORT as CADDY_PORT
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.testbed import Testbed
 
@@ -63,17 +64,25 @@ _AS_NOBODY = (
 )
 
 
-def stack_flags(stack: Stack, hosts: Iterable[str]) -> tuple[str, ...]:
+def stack_flags(stack: Stack, addresses: Mapping[str, str]) -> tuple[str, ...]:
     """What a stack asks of the browser beyond its protocol."""
     flags = []
     if stack.discovery == "alt-svc":
         # QUIC to a host with a private CA is refused unless the host is named here; with a port
         # that nothing uses it is not forced.
-        named = ",".join(f"{host}:1" for host in hosts)
+        named = ",".join(f"{host}:1" for host in addresses)
         flags.append(f"--origin-to-force-quic-on={named}")
     if stack.early_data and stack.transport == "tcp":
         flags.append("--enable-features=EnableTLS13EarlyData")
+    if stack.server == "caddy" and addresses:
+        flags.append(_resolver_rules(addresses, f":{CADDY_PORT}"))
     return tuple(flags)
+
+
+def _resolver_rules(addresses: Mapping[str, str], port: str = "") -> str:
+    """Leads to the testbed's hosts and nowhere else, to `port` instead of a URL's own."""
+    rules = ", ".join(f"MAP {host} {ip}{port}" for host, ip in addresses.items())
+    return f"--host-resolver-rules={rules}, MAP * ~NOTFOUND"
 
 
 @dataclass(frozen=True)
@@ -152,9 +161,8 @@ def inside(bed: Testbed) -> Place:
         flags: tuple[str, ...] = ()
     else:
         # The process is unprivileged and has no route out (decision 0001).
-        rules = ", ".join(f"MAP {host} {ip}" for host, ip in bed.addresses.items())
         arrange = []
-        flags = ("--no-sandbox", f"--host-resolver-rules={rules}, MAP * ~NOTFOUND")
+        flags = ("--no-sandbox", _resolver_rules(bed.addresses))
     return Place(
         command=lambda *argv: bed.spaces.command("client", *arrange, *argv),
         workspace=bed.workspace,

@@ -34,6 +34,7 @@ _PACKAGES = {
 _OPTIONAL = {
     "iperf3": ("iperf3", "background load"),
     "pasta": ("passt", "`dragstrip link` and live pages as an ordinary user"),
+    "caddy": ("caddy", "stacks of another server, `caddy-*`"),
     "nft": ("nftables", "`dragstrip link` and live pages to other machines, as root"),
 }
 _STEAL_SAMPLE_S = 1.0

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, structs
 
+from dragstrip.model.servers import FIXED, UNTOLD, Server
+
 Protocol = Literal["h1", "h2", "h3"]
 """The protocol a request really used, as both browser and origin name it in our records."""
 
@@ -53,7 +55,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The origin obeys the browser's priorities (RFC 9218)."""
     discovery: Literal["direct", "alt-svc"] = "direct"
     """h3: the browser knows beforehand, or finds out by Alt-Svc (RFC 7838) and mixes protocols."""
-    server: Literal["dragstrip-origin"] = "dragstrip-origin"
+    server: Server = "dragstrip-origin"
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -62,6 +64,9 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         for name in foreign:
             if getattr(self, name) != defaults[name]:
                 raise ValueError(f"{name} does not exist for {self.protocol}; leave it out")
+        for name, only in FIXED.get((self.server, self.transport), {}).items():
+            if getattr(self, name) != only:
+                raise ValueError(f"server {self.server} has {name} = {only!r} and no other")
         if not 1 <= self.initial_window_packets <= 1000:
             raise ValueError("initial_window_packets must be between 1 and 1000")
         if not 1200 <= self.udp_payload_bytes <= 1472:
@@ -74,6 +79,11 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def transport(self) -> Literal["tcp", "quic"]:
         return "quic" if self.protocol == "h3" else "tcp"
+
+    @property
+    def untold(self) -> Mapping[str, str]:
+        """What the server's log does not say, see `dragstrip.model.servers`."""
+        return UNTOLD.get((self.server, self.transport), {})
 
     @property
     def paced(self) -> bool:

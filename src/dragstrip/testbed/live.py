@@ -35,7 +35,7 @@ class Outside:
         pass
 
     def log(self) -> OriginLog:
-        return OriginLog(requests=(), connections=(), cpu_s=0.0)
+        return OriginLog(requests=(), connections=(), cpu_s=None)
 
 
 @contextlib.contextmanager

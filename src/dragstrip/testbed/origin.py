@@ -1,7 +1,7 @@
 """The origin as a running process. The protocol is docs/reference/processes.md."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,12 +18,17 @@ from dragstrip.testbed.programs import program
 class OriginLog(Struct, frozen=True, kw_only=True):
     requests: tuple[Served, ...]
     connections: tuple[Connection, ...]
-    cpu_s: float
-    """CPU time of the origin since it started."""
+    cpu_s: float | None
+    """CPU time of the origin since it started; None if another server stands before it."""
 
 
 class _Connections(Struct, frozen=True, kw_only=True):
     connections: tuple[Connection, ...]
+
+
+class _Certificates(Struct, frozen=True, kw_only=True):
+    key: str
+    chains: dict[str, str]
 
 
 class Server(Protocol):
@@ -79,6 +84,11 @@ class Origin:
         """Close every connection and forget it; tickets are kept."""
         self._process.ask("close", dict[str, Any])
 
+    def certificates(self, hosts: Sequence[str]) -> list[dict[str, str]]:
+        """Pairs of `certificate` (leaf, intermediate) and `key` in PEM, like the origin's own."""
+        made = self._process.ask("certificates", _Certificates, hosts=list(hosts))
+        return [{"certificate": chain, "key": made.key} for chain in made.chains.values()]
+
     def connections(self) -> tuple[Connection, ...]:
         """Connections that belong to the next `log`, as they stand now."""
         return self._process.ask("connections", _Connections).connections
@@ -89,10 +99,14 @@ class Origin:
 
 
 @contextlib.contextmanager
-def origin(spaces: Namespaces, workspace: Path) -> Iterator[Origin]:
-    """Run the origin in its namespace, on port 443 of every address there."""
+def origin(spaces: Namespaces, workspace: Path, plain: Path | None = None) -> Iterator[Origin]:
+    """Run the origin in its namespace, on port 443 of every address there.
+
+    With `plain`, a path, also on a Unix socket there, without TLS.
+    """
     ca = workspace / "ca.pem"
     argv = [program("dragstrip-origin"), "--ca-out", str(ca)]
+    argv += ["--plain", str(plain)] if plain else []
     with json_process(
         "dragstrip-origin", spaces.command("origin", *argv), workspace / "origin.err"
     ) as process:

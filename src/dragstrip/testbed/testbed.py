@@ -9,7 +9,8 @@ from dragstrip.model.stack import Stack
 from dragstrip.testbed.kernel import Kernel
 from dragstrip.testbed.link import Link, emulated_link
 from dragstrip.testbed.namespaces import Namespaces, namespaces
-from dragstrip.testbed.origin import Server, origin
+from dragstrip.testbed.origin import Server
+from dragstrip.testbed.servers import servers
 from dragstrip.testbed.wires import host_addresses, wire_up
 from dragstrip.testbed.workspace import workspace
 
@@ -50,7 +51,10 @@ def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
     with workspace() as folder, namespaces() as spaces:
         wire_up(spaces, addresses)
         errors = folder / "link.err"
-        with emulated_link(spaces, errors, addresses) as link, origin(spaces, folder) as server:
+        with (
+            emulated_link(spaces, errors, addresses) as link,
+            servers(spaces, folder, addresses) as server,
+        ):
             yield Testbed(
                 spaces=spaces,
                 workspace=folder,

@@ -90,7 +90,7 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
         known_misses=plan.known_misses,
         connections=log.connections,
         link=link,
-        host=structs.replace(host_report, origin_cpu_s=log.cpu_s - before.cpu_s),
+        host=structs.replace(host_report, origin_cpu_s=_more(before.cpu_s, log.cpu_s)),
         overhead=Overhead(
             prepare_ms=(navigated - begun) * 1000,
             before_navigation_ms=max(0.0, (loaded.time_origin_s - loaded.sent_s) * 1000),
@@ -98,7 +98,7 @@ def visit(bed: Testbed, browser: Chromium, plan: Plan) -> tuple[Visit, Load]:
             collect_ms=(time.monotonic() - ended) * 1000,
         ),
     )
-    result = structs.replace(result, unchecked=unchecked(plan.page))
+    result = structs.replace(result, unchecked=unchecked(plan.page, plan.stack))
     reasons = (
         *judge(result, plan.page, plan.network, plan.stack, plan.thresholds),
         *like_reference(result, plan.reference, plan.thresholds),
@@ -126,6 +126,10 @@ def _delay_only(network: Network) -> Network:
         return Direction(delay_ms=direction.delay_ms)
 
     return structs.replace(network, down=only(network.down), up=only(network.up))
+
+
+def _more(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before
 
 
 def _spent(before: dict[int, float], after: dict[int, float]) -> float:

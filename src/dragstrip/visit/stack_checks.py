@@ -15,6 +15,10 @@ def handshakes(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
     What counts is a host's first connection: later ones of a first visit may resume its session,
     and a ticket may be used up when many are opened at once.
     """
+    if visit.connection != "repeat-cached":
+        yield from _cached(visit)
+    if "handshakes" in stack.untold:
+        return
     first_of_host: dict[str | None, Connection] = {}
     for connection in sorted(visit.connections, key=lambda c: c.t_us):
         if not connection.error:
@@ -38,8 +42,6 @@ def handshakes(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
             "stack-drift",
             "the stack takes no early data, but did: " + some(s.url for s in early),
         )
-    if visit.connection != "repeat-cached":
-        yield from _cached(visit)
 
 
 def _before_resuming(early: Iterable[Served], first: Iterable[Connection]) -> bool:

@@ -21,10 +21,10 @@ def judge(
     return tuple(_reasons(visit, page, network, stack, limits))
 
 
-def unchecked(page: Page) -> tuple[str, ...]:
-    """What there is no evidence for, because it would have to come from the origin's log."""
+def unchecked(page: Page, stack: Stack) -> tuple[str, ...]:
+    """What there is no evidence for, because it would have to come from the server's log."""
     if not page.live:
-        return ()
+        return tuple(stack.untold.values())
     return (
         "the server's word on protocols",
         "that every stack was served the same bytes",
@@ -40,7 +40,8 @@ def _reasons(
     if not page.live:
         yield from request_checks.agreement(visit)
         yield from request_checks.replay(visit, page, limits)
-        yield from stack_checks.transport(visit, stack)
+        if "transport" not in stack.untold:
+            yield from stack_checks.transport(visit, stack)
     yield from stack_checks.handshakes(visit, page, stack)
     yield from physics.possible(visit, network, stack, limits)
     yield from link_checks.delivered(visit, network, limits)

@@ -1,0 +1,39 @@
+"""What servers that are not ours have and cannot change, by transport.
+
+Caddy 2.6 with quic-go 0.29: quic-go's sender is NewReno with a window of 32 packets, paced; it
+begins with 1252 bytes of UDP payload. Go's net/http2 obeys RFC 7540's priorities and quic-go none,
+so nobody obeys RFC 9218's. TCP is the kernel's and so the stack's to choose, but for what needs an
+option of the server's own socket.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+Server = Literal["dragstrip-origin", "caddy"]
+
+FIXED: Mapping[tuple[str, str], Mapping[str, object]] = {
+    ("caddy", "tcp"): {"pacing": False, "early_data": False, "priorities": False},
+    ("caddy", "quic"): {
+        "congestion": "reno",
+        "initial_window_packets": 32,
+        "pacing": True,
+        "udp_payload_bytes": 1252,
+        "flow_window_bytes": 512 * 2**10,
+        "ack_every_packets": None,
+        "resumption": True,
+        "early_data": True,
+        "priorities": False,
+        "discovery": "direct",
+    },
+}
+
+_CADDY_UNTOLD = {
+    "idle": "connections that carried no request",
+    "transport": "the transport's state",
+    "cpu": "the server's CPU time",
+}
+UNTOLD: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("caddy", "tcp"): _CADDY_UNTOLD,
+    ("caddy", "quic"): {**_CADDY_UNTOLD, "handshakes": "resumed sessions and 0-RTT"},
+}
+"""What no log of theirs says, in words, by what the verdict would need it for."""

@@ -1,0 +1,119 @@
+"""Caddy behind the same seam: its visits are judged like the origin's, by its own word."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+from conftest import CLIENT, NETWORK, Track
+from dragstrip.browsers.chromium import stack_flags
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import Block
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Visit
+from dragstrip.study.presets import find_stack
+from dragstrip.visit.drive import Plan, visit
+
+BUSY = {"overloaded", "link-drift"}
+"""A busy machine's word on itself; no lie of a server shows as these."""
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("caddy"), reason="caddy is missing: apt-get install caddy"
+)
+
+
+def make(
+    track: Track,
+    stack: Stack,
+    connection: str = "first",
+    *,
+    over: str | None = None,
+    led: bool = True,
+) -> Visit:
+    """A visit that claims `stack`, in a browser that speaks `over` and may not be `led` there."""
+    page = track.page("6x20KB", hosts=2)
+    track.bed.origin.serve(page)
+    block = Block(
+        page=page.name,
+        network=NETWORK.name,
+        index=0,
+        seed=7,
+        order=(stack.name,),
+        connection=connection,
+    )
+    plan = Plan(
+        block=block,
+        attempt=0,
+        page=page,
+        network=NETWORK,
+        stack=stack,
+        client=CLIENT,
+        thresholds=Thresholds(steal_share=1),
+    )
+    flags = stack_flags(stack, track.bed.addresses) if led else ()
+    return visit(track.bed, track.browser(over or stack.protocol, *flags), plan)[0]
+
+
+def told(made: Visit) -> list[str]:
+    return [f"{r.code}: {r.detail}" for r in made.reasons if r.code not in BUSY]
+
+
+@pytest.mark.parametrize("connection", ["first", "repeat"])
+@pytest.mark.parametrize("protocol", ["h1", "h2", "h3"])
+def test_each_protocol_is_valid_by_caddys_own_word(track, protocol, connection):
+    made = make(track, find_stack(f"caddy-{protocol}"), connection)
+    assert made.outcome == "loaded"
+    assert told(made) == []
+    assert {s.protocol for s in made.served} == {c.protocol for c in made.connections} == {protocol}
+    assert [s.match for s in made.served] == ["exact"] * 7
+    assert {s.host: s.body_bytes for s in made.served}["s2.synth.test"] == 20_000
+    if protocol != "h3":  # over QUIC Caddy does not say
+        assert made.connections[0].resumed == (connection == "repeat")
+    assert made.unchecked
+    assert all(c.transport is None for c in made.connections)
+
+
+@pytest.mark.parametrize(("claimed", "really"), [("h2", "h1"), ("h3", "h2"), ("h1", "h3")])
+def test_another_protocol_is_a_fallback_by_both_words(track, claimed, really):
+    made = make(track, find_stack(f"caddy-{claimed}"), over=really)
+    assert [r.split(",")[0] for r in told(made)][:2] == [f"fallback: {claimed} was asked for"] * 2
+    assert "the browser saw 7" in told(made)[0]
+    assert "the origin saw 7" in told(made)[1]
+
+
+def test_answers_from_our_origin_are_not_caddys(track):
+    """Without the flags that lead to it, what the browser received Caddy never gave."""
+    made = make(track, find_stack("caddy-h2"), led=False)
+    assert told(made)[0].startswith("stack-drift: the browser received 7 answers the origin never")
+
+
+def test_resumption_can_be_switched_off(track):
+    stack = structs.replace(find_stack("caddy-h2"), resumption=False)
+    assert told(make(track, stack, "repeat")) == []
+    honest = find_stack("caddy-h2")
+    bed, track.bed = track.bed, replace(track.bed, origin=Cold(track.bed.origin))
+    try:
+        assert "resumed no TLS session" in " ".join(told(make(track, honest, "repeat")))
+    finally:
+        track.bed = bed
+
+
+class Cold:
+    """Servers that resume nothing, whatever they are told."""
+
+    def __init__(self, honest: object) -> None:
+        self._honest = honest
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._honest, name)
+
+    def tune(self, stack: Stack) -> None:
+        self._honest.tune(structs.replace(stack, resumption=False))
+
+
+def test_both_servers_take_turns_in_one_testbed(track):
+    for name in ("TCP+", "caddy-h2", "QUIC", "caddy-h3", "TCP+"):
+        made = make(track, find_stack(name))
+        assert made.outcome == "loaded"
+        assert told(made) == []
