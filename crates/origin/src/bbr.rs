@@ -96,7 +96,8 @@ pub(crate) struct Bbr {
 }
 
 impl Bbr {
-    /// `seed` chooses where the gain cycle begins, so that flows do not probe in step.
+    /// `rtt` is a guess until the first is seen. `seed` chooses where the gain cycle begins, so that
+    /// flows do not probe in step.
     pub fn new(now: Instant, mtu: u64, initial_window: u64, rtt: Duration, seed: u64) -> Self {
         let mut sampler = Sampler::new(now);
         sampler.mark_app_limited(0);
@@ -111,7 +112,7 @@ impl Bbr {
             saved_window: 0,
             pacing_gain: HIGH_GAIN,
             window_gain: HIGH_GAIN,
-            rate: HIGH_GAIN * initial_window as f64 / rtt.as_secs_f64(),
+            rate: initial_rate(initial_window, rtt),
             bandwidth: Bandwidth::default(),
             min_rtt: None,
             min_rtt_since: now,
@@ -289,6 +290,9 @@ impl Bbr {
 
     /// 4.1.2 and 4.3.5.
     fn update_min_rtt(&mut self, now: Instant, rtt: Duration) {
+        if self.min_rtt.is_none() {
+            self.rate = initial_rate(self.initial_window, rtt);
+        }
         let expired = now > self.min_rtt_since + MIN_RTT_LIFE;
         if expired || self.min_rtt.is_none_or(|known| rtt <= known) {
             self.min_rtt = Some(rtt);
@@ -334,6 +338,7 @@ impl Bbr {
         }
     }
 
+    /// 4.2.1.
     fn set_rate(&mut self) {
         let Some(bandwidth) = self.bandwidth.get() else {
             return;
@@ -390,6 +395,11 @@ impl Bbr {
     fn least_window(&self) -> u64 {
         MIN_PIPE_PACKETS * self.mtu
     }
+}
+
+/// 4.2.1: as if the initial window filled the pipe.
+fn initial_rate(window: u64, rtt: Duration) -> f64 {
+    HIGH_GAIN * window as f64 / rtt.as_secs_f64().max(1e-6)
 }
 
 #[cfg(test)]

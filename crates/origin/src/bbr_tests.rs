@@ -248,6 +248,19 @@ fn the_round_trip_is_probed_after_ten_seconds_and_not_before() {
 }
 
 #[test]
+fn the_first_round_trip_seen_replaces_the_guess() {
+    let begin = Instant::now();
+    let mut bbr = Bbr::new(begin, PACKET, 32 * PACKET, Duration::from_millis(333), 0);
+    bbr.on_sent(begin, 0);
+    let now = begin + Duration::from_millis(10);
+    bbr.on_acked(now, begin, PACKET);
+    // One packet in a round trip is no bandwidth to be paced by.
+    bbr.on_acks_end(now, 0, true);
+    let expected = HIGH_GAIN * (32 * PACKET) as f64 / 0.010;
+    assert!((bbr.pacing_rate() / expected - 1.0).abs() < 1e-9);
+}
+
+#[test]
 fn an_application_that_says_little_does_not_lower_the_estimate() {
     let mut line = Simulation::new(path(20.0, 50, 2.0, 0.0), 1);
     line.run(s(3));

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
@@ -30,6 +31,9 @@ pub struct Authority {
     leaf_key: KeyPair,
     signer: Arc<dyn SigningKey>,
     issued: Mutex<HashMap<String, Arc<CertifiedKey>>>,
+    /// rcgen makes serial numbers of the key, which is one for all, and NSS, with which old Chromiums
+    /// verify, takes no two certificates of one issuer with the same number (RFC 5280 section 4.1.2.2).
+    last_serial: AtomicU64,
 }
 
 impl Authority {
@@ -48,6 +52,7 @@ impl Authority {
             leaf_key,
             signer: any_ecdsa_type(&der)?,
             issued: Mutex::default(),
+            last_serial: AtomicU64::new(0),
         })
     }
 
@@ -83,6 +88,7 @@ impl Authority {
 
     fn leaf(&self, host: &str) -> Result<Certificate> {
         let mut params = params(host);
+        params.serial_number = Some((self.last_serial.fetch_add(1, Ordering::Relaxed) + 1).into());
         params.subject_alt_names = vec![rcgen::SanType::DnsName(host.try_into()?)];
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

@@ -30,6 +30,9 @@ enum Command {
         #[serde(default)]
         http: Http,
     },
+    Qlog {
+        folder: Option<PathBuf>,
+    },
     Certificates {
         hosts: Vec<String>,
     },
@@ -40,11 +43,18 @@ enum Command {
 }
 
 /// Binds an origin, writes its root certificate to `ca_out` and obeys stdin until it ends or says
-/// quit. `log` gets the request log as JSON lines; `plain` is a Unix socket to answer on as well.
+/// quit. `log` gets the request log as JSON lines; `http` is a port for http:// URLs and `plain` a
+/// Unix socket to answer on as well.
 ///
 /// One thread: everything the origin does is short, and a second one would only compete with the
 /// browser for the other core.
-pub fn run(port: u16, ca_out: &Path, log: Option<&Path>, plain: Option<&Path>) -> Result<()> {
+pub fn run(
+    port: u16,
+    ca_out: &Path,
+    log: Option<&Path>,
+    http: Option<u16>,
+    plain: Option<&Path>,
+) -> Result<()> {
     let log = log.map(|path| {
         File::options()
             .create(true)
@@ -58,6 +68,7 @@ pub fn run(port: u16, ca_out: &Path, log: Option<&Path>, plain: Option<&Path>) -
         .build()?;
     runtime.block_on(async {
         let origin = Origin::bind(port, log)?;
+        http.map_or(Ok(0), |port| origin.http(port))?;
         plain.map_or(Ok(()), |socket| origin.plain(socket))?;
         fs::write(ca_out, origin.root_pem()).with_context(|| ca_out.display().to_string())?;
         obey_stdin(&origin).await
@@ -108,6 +119,10 @@ async fn obey(command: Command, origin: &Origin) -> Result<Value> {
             tls,
             http,
         })?),
+        Command::Qlog { folder } => {
+            origin.qlog(folder);
+            json!({})
+        }
         Command::Certificates { hosts } => json!(origin.certificates(&hosts)?),
         Command::Close {} => {
             let (tcp, quic) = origin.close().await;

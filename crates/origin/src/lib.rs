@@ -19,6 +19,7 @@ mod origin;
 mod paced_socket;
 mod plain;
 mod priority;
+mod qlog;
 mod quic;
 mod range;
 mod recording;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -50,6 +51,8 @@ pub struct Connection {
     pub protocol: Option<Protocol>,
     /// The server name the client asked for; empty if it got no further.
     pub host: String,
+    /// False for http://.
+    pub secure: bool,
     pub client_port: u16,
     /// When it was accepted, before the handshake.
     pub t_us: u64,
@@ -61,6 +64,19 @@ pub struct Connection {
     pub transport: Option<Transport>,
     #[serde(skip)]
     pub(crate) gauge: Gauge,
+    #[serde(skip)]
+    pub(crate) answered: Answered,
+}
+
+/// Whether a connection has been answered at all; all its requests share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Answered(Arc<AtomicBool>);
+
+impl Answered {
+    /// True for the first request, and for no other.
+    pub fn first(&self) -> bool {
+        !self.0.swap(true, Ordering::Relaxed)
+    }
 }
 
 impl Connection {
@@ -70,12 +86,14 @@ impl Connection {
             id,
             protocol: None,
             host: String::new(),
+            secure: true,
             client_port,
             t_us: now_us(),
             resumed: false,
             error: None,
             transport: None,
             gauge: Gauge::default(),
+            answered: Answered::default(),
         }
     }
 }

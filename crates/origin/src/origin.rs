@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -54,6 +54,7 @@ pub(crate) struct Shared {
     pub log: Arc<Log>,
     replay: Mutex<Replay>,
     tuning: Mutex<Tuning>,
+    qlog: Mutex<Option<PathBuf>>,
     last_connection: AtomicU64,
     /// The last round trip of a client's QUIC connections, for its resumed ones.
     round_trips: Mutex<HashMap<IpAddr, Duration>>,
@@ -69,17 +70,28 @@ impl Origin {
             log: Arc::new(Log::new(log)),
             replay: Mutex::default(),
             tuning: Mutex::default(),
+            qlog: Mutex::default(),
             last_connection: AtomicU64::new(0),
             round_trips: Mutex::default(),
         });
         let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-        let port = tcp::listen(v4, &shared)?.with_context(|| format!("{v4}: no IPv4 here"))?;
+        let port =
+            tcp::listen(v4, &shared, true)?.with_context(|| format!("{v4}: no IPv4 here"))?;
         let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
         quic::listen(v4, &shared)?;
         let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
-        tcp::listen(v6, &shared)?;
+        tcp::listen(v6, &shared, true)?;
         quic::listen(v6, &shared)?;
         Ok(Self { shared, port })
+    }
+
+    /// Also answers http:// URLs, on every address; returns the port.
+    pub fn http(&self, port: u16) -> Result<u16> {
+        let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+        let port = tcp::listen(v4, &self.shared, false)?.context("no IPv4 here")?;
+        let v6 = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+        tcp::listen(v6, &self.shared, false)?;
+        Ok(port)
     }
 
     /// Also answers plain HTTP/1.1 on a Unix socket, which must not exist yet.
@@ -137,6 +149,11 @@ impl Origin {
         Ok(tuning)
     }
 
+    /// QUIC connections accepted from now on write qlog into this folder; None ends that.
+    pub fn qlog(&self, folder: Option<PathBuf>) {
+        *unpoisoned(&self.shared.qlog) = folder;
+    }
+
     /// Ends every connection, open streams included, and starts repeated entries from the first
     /// again. Session tickets stay good. Returns how many connections (tcp, quic).
     pub async fn close(&self) -> (usize, usize) {
@@ -159,6 +176,10 @@ impl Origin {
 impl Shared {
     pub fn tuning(&self) -> Tuning {
         *unpoisoned(&self.tuning)
+    }
+
+    pub fn qlog(&self) -> Option<PathBuf> {
+        unpoisoned(&self.qlog).clone()
     }
 
     pub fn round_trip(&self, client: IpAddr) -> Option<Duration> {
@@ -188,8 +209,12 @@ impl Shared {
         let authority = request.uri.authority().map(|authority| authority.as_str());
         let authority = authority.or_else(header).unwrap_or_default();
         let host = host_of(authority);
-        let mut answer = unpoisoned(&self.replay).answer(&host, request);
-        if self.tuning().http.alt_svc && protocol != Protocol::H3 {
+        let mut answer = unpoisoned(&self.replay).answer(connection.secure, &host, request);
+        let tuned = self.tuning().http;
+        if connection.answered.first() {
+            answer.think += Duration::from_secs_f64(tuned.hold_ms / 1000.0);
+        }
+        if tuned.alt_svc && protocol != Protocol::H3 && connection.secure {
             let here = HeaderValue::from_static("h3=\":443\"; ma=86400");
             answer.headers.insert(header::ALT_SVC, here);
         }
@@ -197,12 +222,13 @@ impl Shared {
             .uri
             .path_and_query()
             .map_or("/", |target| target.as_str());
+        let scheme = if connection.secure { "https" } else { "http" };
         let served = Served {
             t_us,
             end_us: 0,
             host,
             method: request.method.to_string(),
-            url: format!("https://{authority}{target}"),
+            url: format!("{scheme}://{authority}{target}"),
             protocol,
             connection: connection.id,
             client_port: connection.client_port,

@@ -23,6 +23,7 @@ use crate::log::{Connection, Log, Protocol};
 use crate::origin::{MAX_STREAMS, Shared};
 use crate::paced_socket::PacedSocket;
 use crate::priority::Priority;
+use crate::qlog;
 use crate::tcp::no_ipv6;
 use crate::telemetry::{self, Ending};
 use crate::tls::{self, Witness};
@@ -194,7 +195,11 @@ async fn handshake(
     let known = incoming.remote_address_validated();
     let known_rtt = known.then(|| shared.round_trip(address)).flatten();
     let steering = Arc::new(tuning.quic.steering(known_rtt)?);
-    config.transport = Arc::new(transport(&tuning.quic, &steering)?);
+    let mut transport = transport(&tuning.quic, &steering)?;
+    if let Some(folder) = shared.qlog() {
+        transport.qlog_stream(Some(qlog::stream(&folder, connection)?));
+    }
+    config.transport = Arc::new(transport);
     let flow = steering.flow.clone();
     let mut connecting = listener.socket.accept(incoming, config, flow.clone())?;
     // A ClientHello of today spans two datagrams. Until all of it is here the client's stream limits

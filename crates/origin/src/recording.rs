@@ -46,6 +46,8 @@ pub struct Recording {
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub method: Method,
+    /// False for http://.
+    pub secure: bool,
     /// Lower case, without port.
     pub host: String,
     /// Path with query, as in the request line.
@@ -97,7 +99,7 @@ impl Recording {
 
     /// Every host once, the document's own first.
     pub fn hosts(&self) -> Vec<String> {
-        let document = split_url(&self.url).map(|(host, _)| host);
+        let document = split_url(&self.url).map(|(_, host, _)| host);
         let mut hosts: Vec<String> = document.into_iter().collect();
         for entry in &self.entries {
             if !hosts.contains(&entry.host) {
@@ -120,9 +122,9 @@ impl Entry {
             .ok()
             .filter(|think| *think <= LONGEST_THINK)
             .with_context(|| format!("_dragstrip.think_ms: {think_ms} is no think time"))?;
-        let (host, target) = split_url(&request.url).with_context(|| {
+        let (secure, host, target) = split_url(&request.url).with_context(|| {
             format!(
-                "request.url: {:?} is not an absolute https URL",
+                "request.url: {:?} is not an absolute http or https URL",
                 request.url
             )
         })?;
@@ -149,6 +151,7 @@ impl Entry {
         };
         Ok(Self {
             method,
+            secure,
             host,
             target,
             status,
@@ -213,14 +216,17 @@ fn header_map(recorded: Vec<har::Header>) -> Result<HeaderMap> {
     Ok(headers)
 }
 
-/// Host (lower case, no port) and path with query of an absolute https URL.
-pub(crate) fn split_url(url: &str) -> Option<(String, String)> {
-    let rest = url.strip_prefix("https://")?;
+/// Whether it is https, host (lower case, no port) and path with query of an absolute URL.
+pub(crate) fn split_url(url: &str) -> Option<(bool, String, String)> {
+    let (secure, rest) = match url.strip_prefix("https://") {
+        Some(rest) => (true, rest),
+        None => (false, url.strip_prefix("http://")?),
+    };
     let rest = rest.split('#').next().unwrap_or(rest);
     let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let host = host_of(authority);
     let slash = if target.starts_with('/') { "" } else { "/" };
-    (!host.is_empty()).then(|| (host, format!("{slash}{target}")))
+    (!host.is_empty()).then(|| (secure, host, format!("{slash}{target}")))
 }
 
 /// The host of `host[:port]`, lower case.

@@ -32,8 +32,8 @@ pub enum Match {
 #[derive(Debug)]
 pub struct Replay {
     recording: Recording,
-    /// By host and path.
-    paths: HashMap<(String, String), Vec<Variant>>,
+    /// By scheme (whether it is https), host and path.
+    paths: HashMap<(bool, String, String), Vec<Variant>>,
     began: SystemTime,
 }
 
@@ -59,7 +59,7 @@ impl Replay {
         for (index, entry) in recording.entries.iter().enumerate() {
             let (path, query) = split_query(&entry.target);
             let variants = paths
-                .entry((entry.host.clone(), path.to_owned()))
+                .entry((entry.secure, entry.host.clone(), path.to_owned()))
                 .or_default();
             match variants
                 .iter_mut()
@@ -90,7 +90,7 @@ impl Replay {
     }
 
     /// The recorded answer, a preflight's consent, or a marked 404. `host` has no port.
-    pub fn answer(&mut self, host: &str, request: &request::Parts) -> Answer {
+    pub fn answer(&mut self, secure: bool, host: &str, request: &request::Parts) -> Answer {
         let target = request
             .uri
             .path_and_query()
@@ -99,7 +99,7 @@ impl Replay {
             began: self.began,
             now: SystemTime::now(),
         };
-        if let Some((entry, matched)) = self.find(request, host, target) {
+        if let Some((entry, matched)) = self.find(request, secure, host, target) {
             return recorded(entry, matched, request, clock);
         }
         preflight(request).unwrap_or_else(|| Answer {
@@ -118,11 +118,13 @@ impl Replay {
     fn find(
         &mut self,
         request: &request::Parts,
+        secure: bool,
         host: &str,
         target: &str,
     ) -> Option<(&Entry, Match)> {
         let (path, query) = split_query(target);
-        let variants = self.paths.get_mut(&(host.to_owned(), path.to_owned()))?;
+        let place = (secure, host.to_owned(), path.to_owned());
+        let variants = self.paths.get_mut(&place)?;
         let (variant, matched) = pick(variants, &request.method, query)?;
         let entries = &self.recording.entries;
         if let Some(part) = holder(entries, &variant.entries, request) {

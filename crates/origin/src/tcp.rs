@@ -1,4 +1,4 @@
-//! HTTP/1.1 and HTTP/2 over TLS over TCP.
+//! HTTP/1.1 and HTTP/2 over TLS over TCP, and HTTP/1.1 over TCP alone.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -29,6 +29,7 @@ use crate::origin::{MAX_STREAMS, Shared};
 use crate::priority::{Priority, Turn, Turns};
 use crate::telemetry::{self, Ending};
 use crate::tls;
+use crate::tuning::Tuning;
 
 const BACKLOG: i32 = 1024;
 
@@ -39,15 +40,22 @@ const NOTSENT_LOWAT: u32 = 16 * 1024;
 /// A client's first requests; Chromium never sends more than its ticket allows.
 const EARLY_DATA: u32 = 64 * 1024;
 
-/// Serves from now on; returns the port, or None if the machine lacks the address family.
-pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>) -> Result<Option<u16>> {
+/// Serves https, or http if not `secure`, from now on; returns the port, or None if the machine lacks
+/// the address family.
+pub(crate) fn listen(
+    address: SocketAddr,
+    shared: &Arc<Shared>,
+    secure: bool,
+) -> Result<Option<u16>> {
     let place = || format!("TCP {address}");
     let listener = match bind(address) {
         Err(error) if no_ipv6(address, &error) => return Ok(None),
         bound => bound.with_context(place)?,
     };
     let port = listener.local_addr()?.port();
-    let tls = tls::Server::new(&shared.authority, &["h2", "http/1.1"], EARLY_DATA)?;
+    let tls = secure
+        .then(|| tls::Server::new(&shared.authority, &["h2", "http/1.1"], EARLY_DATA))
+        .transpose()?;
     let shared = shared.clone();
     tokio::spawn(async move {
         loop {
@@ -84,6 +92,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
         socket.set_only_v6(true)?;
     }
     socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?; // another server may have an address of its own, with this port
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
@@ -93,7 +102,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 async fn serve(
     socket: TcpStream,
     client: SocketAddr,
-    tls: tls::Server,
+    tls: Option<tls::Server>,
     shared: Arc<Shared>,
     generation: Generation,
 ) {
@@ -126,11 +135,14 @@ fn watch(socket: &Socket, connection: &Connection) -> Ending {
 async fn talk(
     socket: TcpStream,
     connection: &mut Connection,
-    tls: tls::Server,
+    tls: Option<tls::Server>,
     shared: Arc<Shared>,
     generation: Generation,
 ) {
-    let opened = handshake(socket, &tls, &shared, connection).await;
+    let opened = match &tls {
+        Some(tls) => handshake(socket, tls, &shared, connection).await,
+        None => cleartext(socket, &shared, connection),
+    };
     if let Err(error) = &opened {
         connection.error = Some(format!("{error:#}"));
     }
@@ -138,6 +150,9 @@ async fn talk(
     shared.log.connection(connection.clone());
     // A broken connection shows in the log as requests without an end.
     let _ = match opened {
+        Ok(Opened::Cleartext(stream)) => {
+            http(stream, Early::default(), connection, shared, generation).await
+        }
         Ok(Opened::Plain(stream)) => {
             http(*stream, Early::default(), connection, shared, generation).await
         }
@@ -148,10 +163,27 @@ async fn talk(
     };
 }
 
-/// A handshake that brought no early data, and one that may have.
+/// No handshake, one that brought no early data, and one that may have.
 enum Opened {
+    Cleartext(TcpStream),
     Plain(Box<TlsStream<TcpStream>>),
     Early(Box<EarlyStream>, Early),
+}
+
+fn tune(socket: &TcpStream, shared: &Shared) -> Result<Tuning> {
+    let tuning = shared.tuning();
+    let options = SockRef::from(socket);
+    options.set_tcp_nodelay(true)?;
+    options.set_tcp_notsent_lowat(NOTSENT_LOWAT)?;
+    tuning.tcp.apply(&options)?;
+    Ok(tuning)
+}
+
+fn cleartext(socket: TcpStream, shared: &Shared, connection: &mut Connection) -> Result<Opened> {
+    tune(&socket, shared)?;
+    connection.secure = false;
+    connection.protocol = Some(Protocol::H1);
+    Ok(Opened::Cleartext(socket))
 }
 
 async fn handshake(
@@ -160,11 +192,7 @@ async fn handshake(
     shared: &Shared,
     connection: &mut Connection,
 ) -> Result<Opened> {
-    let tuning = shared.tuning();
-    let options = SockRef::from(&socket);
-    options.set_tcp_nodelay(true)?;
-    options.set_tcp_notsent_lowat(NOTSENT_LOWAT)?;
-    tuning.tcp.apply(&options)?;
+    let tuning = tune(&socket, shared)?;
     let config = Arc::new(tls.tuned(tuning.tls));
     let limit = |tls: &mut ServerConnection| tls.set_buffer_limit(Some(FRAME_BYTES));
     if tuning.tls.early_data {

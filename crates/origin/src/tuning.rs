@@ -87,13 +87,15 @@ pub enum TlsVersion {
     V1_3,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
     /// Obey the client's priorities (RFC 9218).
     pub priorities: bool,
     /// Tell clients of h1 and h2 that h3 is to be had on the same port (RFC 7838).
     pub alt_svc: bool,
+    /// Hold each connection's first answer for so long: an effect of known size.
+    pub hold_ms: f64,
 }
 
 impl Default for Tcp {
@@ -135,6 +137,7 @@ impl Default for Http {
         Self {
             priorities: true,
             alt_svc: false,
+            hold_ms: 0.0,
         }
     }
 }
@@ -149,6 +152,11 @@ impl Tuning {
         ensure!(
             !self.tls.early_data || (self.tls.resumption && self.tls.version == TlsVersion::V1_3),
             "tune.tls.early_data: needs version \"1.3\" and resumption"
+        );
+        ensure!(
+            (0.0..=60_000.0).contains(&self.http.hold_ms),
+            "tune.http.hold_ms: {} is not between 0 and 60000",
+            self.http.hold_ms
         );
         Ok(())
     }

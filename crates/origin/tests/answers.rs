@@ -21,6 +21,7 @@ fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
 fn entry(status: u16, pairs: &[(&str, &str)], body: &[u8]) -> Entry {
     Entry {
         method: Method::GET,
+        secure: true,
         host: "a.test".into(),
         target: "/".into(),
         status: StatusCode::from_u16(status).unwrap(),
@@ -44,7 +45,7 @@ fn get(replay: &mut Replay, pairs: &[(&str, &str)]) -> Answer {
         .unwrap()
         .into_parts();
     parts.headers = headers(pairs);
-    replay.answer("a.test", &parts)
+    replay.answer(true, "a.test", &parts)
 }
 
 fn content_range(answer: &Answer) -> &str {
@@ -212,7 +213,7 @@ fn the_parameters_two_urls_share_outweigh_how_they_begin() {
             .body(())
             .unwrap()
             .into_parts();
-        let answer = replay.answer("a.test", &parts);
+        let answer = replay.answer(true, "a.test", &parts);
         assert_eq!(
             (answer.matched, &answer.body[..]),
             (Match::Query, served.as_bytes()),
@@ -239,4 +240,16 @@ proptest! {
             status => prop_assert_eq!((status, answer.body.len()), (416, 0)),
         }
     }
+}
+
+#[test]
+fn http_and_https_are_two_urls() {
+    let http = Entry {
+        secure: false,
+        ..entry(301, &[("location", "https://a.test/")], b"")
+    };
+    let mut replay = replay(vec![http, entry(200, &[], b"x")]);
+    let (parts, ()) = Request::get("/").body(()).unwrap().into_parts();
+    assert_eq!(replay.answer(false, "a.test", &parts).status, 301);
+    assert_eq!(replay.answer(true, "a.test", &parts).status, 200);
 }

@@ -30,7 +30,7 @@ fn errors_name_the_place() {
     let places = [
         (
             "/request/url",
-            json!("http://a.test/"),
+            json!("ftp://a.test/"),
             "log.entries[1]: request.url",
         ),
         (

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 fn recorded((method, path, query): &(Method, String, String), index: usize) -> Entry {
     Entry {
         method: method.clone(),
+        secure: true,
         host: "a.test".into(),
         target: format!("{path}{query}"),
         status: StatusCode::OK,
@@ -62,7 +63,7 @@ proptest! {
         for request @ (method, path, query) in &requests {
             let url = format!("https://a.test{path}{query}");
             let (parts, ()) = Request::builder().method(method).uri(url).body(()).unwrap().into_parts();
-            let answer = replay.answer("a.test", &parts);
+            let answer = replay.answer(true, "a.test", &parts);
 
             let same_path: Vec<_> = recording.iter().filter(|(m, p, _)| (m, p) == (method, path)).collect();
             let nearest = same_path.iter().map(|(_, _, q)| nearness(q, query)).max();

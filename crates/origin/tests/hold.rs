@@ -1,0 +1,55 @@
+//! The positive control: each connection's first answer is held, and no other.
+
+mod support;
+
+use dragstrip_origin::{Http, Tuning};
+use support::{Client, PROTOCOLS, entry, serve};
+
+const HOLD_MS: f64 = 700.0;
+
+#[tokio::test]
+async fn only_the_first_answer_of_each_connection_is_held() {
+    let (origin, _dir) = serve(
+        &[entry("GET", "https://a.test/", 200, &[], Some("x"))],
+        &[("x", b"12345")],
+    );
+    let http = Http {
+        hold_ms: HOLD_MS,
+        ..Http::default()
+    };
+    origin
+        .tune(Tuning {
+            http,
+            ..Tuning::default()
+        })
+        .unwrap();
+    for protocol in PROTOCOLS {
+        let client = Client::new(protocol, &origin);
+        for _ in 0..2 {
+            let mut connection = client.connect("a.test").await.unwrap();
+            for _ in 0..2 {
+                connection.get("https://a.test/").await.unwrap();
+            }
+            let log = origin.log();
+            let took_ms = |i: usize| (log.requests[i].end_us - log.requests[i].t_us) / 1000;
+            assert!(took_ms(0) as f64 >= HOLD_MS, "{protocol:?}: {log:?}");
+            assert!(took_ms(1) < took_ms(0), "{protocol:?}: {log:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_held_for_longer_than_a_minute_or_less_than_no_time() {
+    let (origin, _dir) = serve(&[entry("GET", "https://a.test/", 200, &[], None)], &[]);
+    for hold_ms in [-1.0, 60_001.0, f64::NAN] {
+        let http = Http {
+            hold_ms,
+            ..Http::default()
+        };
+        let wish = Tuning {
+            http,
+            ..Tuning::default()
+        };
+        assert!(origin.tune(wish).is_err(), "{hold_ms}");
+    }
+}

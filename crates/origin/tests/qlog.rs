@@ -1,0 +1,63 @@
+//! What a QUIC connection wrote down of itself.
+
+mod support;
+
+use dragstrip_origin::Protocol;
+use serde_json::Value;
+use support::{Client, entry, serve};
+
+const BODY: usize = 100_000;
+
+/// The records of a JSON text sequence (RFC 7464).
+fn records(text: &str) -> Vec<Value> {
+    let found = text.split('\u{1e}').skip(1).map(serde_json::from_str);
+    found.collect::<Result<_, _>>().unwrap()
+}
+
+#[tokio::test]
+async fn a_connection_writes_its_packets_and_windows_while_it_is_asked_for() {
+    let answer = entry("GET", "https://a.test/", 200, &[], Some("x"));
+    let (origin, dir) = serve(&[answer], &[("x", &[7; BODY])]);
+    let client = Client::new(Protocol::H3, &origin);
+    origin.qlog(Some(dir.path().to_owned()));
+    client
+        .connect("a.test")
+        .await
+        .unwrap()
+        .get("https://a.test/")
+        .await
+        .unwrap();
+    origin.close().await;
+    origin.qlog(None);
+    client.connect("a.test").await.unwrap();
+    origin.close().await;
+
+    let log = origin.log();
+    let [first, second] = &log.connections[..] else {
+        panic!("two connections: {log:?}")
+    };
+    let path = |id: u64| dir.path().join(format!("{id}.sqlog"));
+    assert!(!path(second.id).exists());
+    let found = records(&std::fs::read_to_string(path(first.id)).unwrap());
+    let [head, events @ ..] = &found[..] else {
+        panic!("no head")
+    };
+    assert_eq!(
+        (&head["qlog_version"], &head["qlog_format"]),
+        (&"0.3".into(), &"JSON-SEQ".into())
+    );
+    let named = |name: &'static str| events.iter().filter(move |event| event["name"] == name);
+    let sent: u64 = named("transport:packet_sent")
+        .map(|event| event["data"]["header"]["length"].as_u64().unwrap())
+        .sum();
+    assert!(sent > BODY as u64, "{sent} bytes sent");
+    assert!(named("transport:packet_received").count() > 2);
+    let mut windows = named("recovery:metrics_updated")
+        .filter_map(|event| event["data"]["congestion_window"].as_u64());
+    assert_eq!(windows.next(), Some(32 * 1448)); // ours, not what quinn's pacer is told
+    let times: Vec<f64> = events
+        .iter()
+        .map(|event| event["time"].as_f64().unwrap())
+        .collect();
+    assert!(times.is_sorted() && times[0] >= 0.0);
+}
