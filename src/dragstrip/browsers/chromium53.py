@@ -1,0 +1,181 @@
+"""Chromium 53 (QtWebEngine 5.8) inside a testbed: h1, h2 and SPDY/3.1, as the server chooses.
+
+Every tab is a process of its own with a HOME of its own: this browser has no contexts, and what it
+remembers of a server (TLS sessions, who speaks SPDY, cache) belongs to the process. It has no rules
+for names either, so it runs in a mount namespace where /etc/hosts is the testbed's and the only
+source. The launcher (legacy/chromium53) switches SPDY/3.1 on.
+"""
+
+import contextlib
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dragstrip.browsers import devtools_pipe
+from dragstrip.browsers.cdp import Cdp, CdpError
+from dragstrip.browsers.chromium import AS_NOBODY, Place, fresh_home, inside
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import Client
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.catalogue import installed
+from dragstrip.testbed.node_spdy import addresses_beside
+from dragstrip.testbed.testbed import Testbed
+
+_FIRST_PORT = 9222
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_PREPARED = """
+set -e
+for file in hosts nsswitch.conf; do mount --bind "$1/$file" /etc/$file; done
+mount --bind "$2" "$1/chromium"
+shift 2
+exec "$@"
+"""
+
+
+class Chromium53:
+    """Made by `chromium53`. Runs one tab at a time, on the X server `display`."""
+
+    key_log: Path | None = None
+    """It writes no TLS secrets."""
+
+    def __init__(self, place: Place, client: Client, hosts: Sequence[str], display: str) -> None:
+        self._place = place
+        self._client = client
+        self._hosts = hosts
+        self._display = display
+        self._program = installed("chromium53")
+        self._ports = itertools.count(_FIRST_PORT)
+        self._cdp: Cdp | None = None
+        self._session = 0
+
+    @property
+    def cdp(self) -> Cdp:
+        """DevTools of the running tab. Raises `CdpError` if none runs."""
+        if not self._cdp:
+            raise CdpError("no tab of Chromium 53 is open")
+        return self._cdp
+
+    def cpu_s(self) -> dict[int, float]:
+        """CPU time of each of the browser's processes, by process id: those of its session."""
+        found = {}
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                fields = stat.read_text().rpartition(")")[2].split()
+                if int(fields[3]) == self._session:
+                    ticks = int(fields[11]) + int(fields[12])
+                    found[int(stat.parent.name)] = ticks / _TICKS_PER_S
+        return found
+
+    def forget_cache(self, session: str) -> None:
+        """The next load of this tab fetches everything anew, with the tickets it has.
+
+        It is not cleared but passed by: QtWebEngine answers clearBrowserCache and does nothing.
+        """
+        self.cdp.call("Network.setCacheDisabled", session, cacheDisabled=True)
+
+    @contextlib.contextmanager
+    def tab(self) -> Iterator[Cdp]:
+        """A fresh browser with one tab, at about:blank. Raises `TestbedError` and `CdpError`."""
+        port = next(self._ports)
+        home = self._home()
+        carry = (sys.executable, "-I", devtools_pipe.__file__, str(port))
+        with (
+            _child(self._place, home / "chromium.err", *self._launch(home, port)) as browser,
+            _child(self._place, home / "pipe.err", *carry) as pipe,
+        ):
+            assert pipe.stdin
+            assert pipe.stdout
+            self._session = browser.pid
+            self._cdp = Cdp(pipe.stdout.fileno(), pipe.stdin.fileno())
+            try:
+                yield self._cdp
+            finally:
+                self._cdp = None
+
+    def _home(self) -> Path:
+        home = fresh_home(self._place, "chromium53")
+        (home / "hosts").write_text("\n".join(("127.0.0.1 localhost", *self._hosts, "")))
+        (home / "nsswitch.conf").write_text("hosts: files\npasswd: files\ngroup: files\n")
+        (home / "chromium").mkdir()
+        return home
+
+    def _launch(self, home: Path, port: int) -> list[str]:
+        width, height = self._client.viewport
+        program = home / "chromium" / "libexec" / self._program.name
+        settings = {
+            "HOME": str(home),
+            "QTWEBENGINE_REMOTE_DEBUGGING": str(port),
+            "QTWEBENGINE_DISABLE_SANDBOX": "1",  # unprivileged, with no route out (decision 0001)
+            "DISPLAY": self._display,
+            "QT_QPA_PLATFORM": "xcb",
+            "QT_SCALE_FACTOR": f"{self._client.device_scale:g}",
+        }
+        return [
+            *("unshare", "--mount", "sh", "-c", _PREPARED, "sh", str(home)),
+            str(self._program.parents[1]),
+            *(AS_NOBODY if self._place.drop_root else ()),
+            *("env", *(f"{name}={value}" for name, value in settings.items())),
+            *(str(program), str(program.with_name("window.qml")), str(width), str(height)),
+        ]
+
+
+@contextlib.contextmanager
+def _child(place: Place, errors: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
+    with (
+        errors.open("wb") as said,
+        subprocess.Popen(
+            place.command(*argv),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            start_new_session=True,
+        ) as child,
+    ):
+        try:
+            yield child
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _x_server(place: Place, client: Client) -> Iterator[str]:
+    """A screen in memory; yields its display. It listens on an abstract socket, which belongs to
+    the network namespace, and so meets no other."""
+    if not shutil.which("Xvfb"):
+        raise TestbedError("Xvfb is missing: apt-get install xvfb")
+    width, height = client.viewport
+    screen = ["-screen", "0", f"{width}x{height}x24"]
+    quiet = ["-displayfd", "1", "-nolock", "-nolisten", "tcp", "-nolisten", "unix"]
+    argv = [*(AS_NOBODY if place.drop_root else ()), "Xvfb", *quiet, *screen]
+    errors = place.workspace / "xvfb.err"
+    with _child(place, errors, *argv) as child:
+        assert child.stdout
+        number = child.stdout.readline().decode().strip()
+        if not number:
+            said = errors.read_text(errors="replace").strip().splitlines()
+            raise TestbedError(f"Xvfb did not start: {' '.join(said[-2:]) or 'no word why'}")
+        yield f":{number}"
+
+
+@contextlib.contextmanager
+def chromium53(bed: Testbed, client: Client, hosts: Sequence[str]) -> Iterator[Chromium53]:
+    """The browser, knowing the names that these lines of a hosts file say.
+
+    Raises `TestbedError` if it is not installed.
+    """
+    place = inside(bed)
+    with _x_server(place, client) as display:
+        yield Chromium53(place, client, hosts, display)
+
+
+def host_lines(stack: Stack, addresses: Mapping[str, str]) -> tuple[str, ...]:
+    """Where the stack's server answers for the testbed's hosts, as lines of a hosts file."""
+    beside = stack.server == "node-spdy"
+    found = addresses_beside(addresses) if beside else addresses
+    return tuple(f"{ip} {host}" for host, ip in found.items())

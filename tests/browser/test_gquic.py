@@ -1,0 +1,132 @@
+"""HTTP/1.1, HTTP/2 and gQUIC in Chromium 70 and 78, proven by browser, server and wire."""
+
+import re
+
+import pytest
+from msgspec import structs
+
+from conftest import CLIENT, NETWORK, Track
+from dragstrip.browsers.chromium import stack_flags
+from dragstrip.browsers.load import fresh_tab
+from dragstrip.model.study import Block
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Visit
+from dragstrip.study.presets import find_stack
+from dragstrip.testbed.legacy.catalogue import catalogue
+from dragstrip.visit.drive import Plan, visit
+
+BUSY = {"overloaded", "link-drift"}
+"""A busy machine's word on itself; no lie of a stack shows as these."""
+STACKS = [
+    f"{name}{generation}"
+    for generation in ("70", "78")
+    for name in ("h1-chromium", "h2-chromium", "gQUIC-chromium")
+]
+
+pytestmark = pytest.mark.skipif(
+    not all(i.installed for i in catalogue().values() if i.group == "gquic"),
+    reason="old browsers are missing: dragstrip legacy install gquic",
+)
+
+
+def make(
+    track: Track, name: str, connection: str = "first", *, over: str = ""
+) -> tuple[Visit, list[str]]:
+    """A visit that claims the stack `name`, in a browser started for the stack `over`."""
+    stack = find_stack("gQUIC" if name == "gQUIC-chromium70" else name)
+    used = find_stack(over) if over else stack
+    page = track.page("6x20KB", hosts=3)
+    track.bed.origin.serve(page)
+    plan = Plan(
+        block=Block(
+            page=page.name,
+            network=NETWORK.name,
+            index=0,
+            seed=7,
+            order=(stack.name,),
+            connection=connection,
+        ),
+        attempt=0,
+        page=page,
+        network=NETWORK,
+        stack=stack,
+        client=structs.replace(CLIENT, frames=True),
+        thresholds=Thresholds(steal_share=1),
+    )
+    browser = track.browser(
+        used.protocol, *stack_flags(used, track.bed.addresses), browser=used.browser
+    )
+    made = visit(track.bed, browser, plan)[0]
+    return made, [f"{r.code}: {r.detail}" for r in made.reasons if r.code not in BUSY]
+
+
+@pytest.mark.parametrize("connection", ["first", "repeat"])
+@pytest.mark.parametrize("name", STACKS)
+def test_every_request_on_the_asked_protocol(track, name, connection):
+    made, told = make(track, name, connection)
+    assert made.outcome == "loaded", made.error
+    assert told == []
+    asked = "gquic" if name.startswith("gQUIC") else name[:2]
+    assert {r.protocol for r in made.requests} == {asked}
+    assert {s.protocol for s in made.served} == {c.protocol for c in made.connections} == {asked}
+    assert [s.match for s in made.served] == ["exact"] * 7
+    assert {c.host for c in made.connections} == set(track.page("6x20KB", hosts=3).hosts)
+    assert made.fcp_ms
+    assert made.visual
+    assert made.visual.fvc_ms is not None
+    if asked == "gquic":
+        assert [c.resumed for c in made.connections] == [connection == "repeat"] * 3
+        assert made.served[0].early == (connection == "repeat")
+    if name.endswith("70"):
+        assert made.host
+        assert made.lcp_ms is made.host.browser_cpu_s is None
+        assert "largest contentful paint" in made.unmeasured[0]
+
+
+@pytest.mark.parametrize(
+    ("claimed", "over", "complaint"),
+    [
+        ("gQUIC", "h2-chromium70", "fallback: gquic was asked for, but the browser saw 7 on h2"),
+        (
+            "h1-chromium70",
+            "h2-chromium70",
+            "fallback: h1 was asked for, but the browser saw 7 on h2",
+        ),
+    ],
+)
+def test_another_protocol_is_a_fallback(track, claimed, over, complaint):
+    _, told = make(track, claimed, over=over)
+    assert told[0].startswith(complaint)
+
+
+def test_contexts_share_no_session(track):
+    """A first visit after a repeat visit, in the same process, begins from nothing."""
+    make(track, "gQUIC", "repeat")
+    made, told = make(track, "gQUIC")
+    assert told == []
+    assert not any(c.resumed for c in made.connections)
+
+
+def test_scripts_draw_the_same_numbers(track):
+    """The preludes are understood by the oldest of these browsers."""
+    browser = track.browser("h2", browser="chromium70")
+    drawn = []
+    for _ in range(2):
+        with fresh_tab(browser, CLIENT) as session:
+            browser.cdp.call("Page.navigate", session, url="data:text/html,<p>")
+            found = browser.cdp.call("Runtime.evaluate", session, expression="Math.random()")
+            drawn.append(found["result"]["value"])
+    assert drawn[0] == drawn[1]
+
+
+def test_the_version_on_the_wire_is_q043(track, tmp_path, monkeypatch):
+    """Until the server has answered, a packet carries the version after its flags and connection id
+    (Chromium's QUIC wire layout specification, public header)."""
+    capture, link = tmp_path / "link.pcapng", track.bed.link
+    configure = link.configure
+    monkeypatch.setattr(link, "configure", lambda n, seed, record: configure(n, seed, capture))
+    made, told = make(track, "gQUIC")
+    assert told == []
+    versions = re.findall(rb"(?s)[\x09\x0d\x19].{8}(Q\d{3})", capture.read_bytes())
+    assert len(versions) >= len(made.connections) == 3
+    assert set(versions) == {b"Q043"}
