@@ -15,23 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragstrip.browsers.cdp import Cdp
+from dragstrip.browsers.generations import GENERATIONS, Generation
+from dragstrip.model.browsers import TODAY, Browser
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.caddy import PORT as CADDY_PORT
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.second_origin import PORTS
 from dragstrip.testbed.testbed import Testbed
-
-# The wrappers in /usr/bin inject flags of their own, so the program itself is run.
-_BINARIES = (
-    "/usr/lib/chromium/chromium-headless-shell",
-    "/usr/lib/chromium-browser/headless_shell",
-)
-
-PROTOCOL_FLAGS: Mapping[Protocol, tuple[str, ...]] = {
-    "h1": ("--disable-quic", "--disable-http2"),
-    "h2": ("--disable-quic",),
-    "h3": ("--enable-quic", "--origin-to-force-quic-on=*"),
-}
 
 _QUIET_FLAGS = (
     "--disable-background-networking",
@@ -52,11 +43,16 @@ _QUIET_FLAGS = (
     "--no-proxy-server",
 )
 
+_SHOWN = Path("/run/browser")
+# The cache folder may be closed to the user the browser runs as. What is mounted here is seen by
+# nobody else: a testbed's /run is its own, and so is the mount namespace of this process.
+_WITH_PROGRAM = f'mkdir -p {_SHOWN}; mount --bind "$1" {_SHOWN}; shift; exec "$@"'
 _WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 
 _UNPRIVILEGED = 65534
 _NET_LOG = "net-log.json"
-_AS_NOBODY = (
+_KEY_LOG = "keys.log"
+AS_NOBODY = (
     "setpriv",
     f"--reuid={_UNPRIVILEGED}",
     f"--regid={_UNPRIVILEGED}",
@@ -74,8 +70,12 @@ def stack_flags(stack: Stack, addresses: Mapping[str, str]) -> tuple[str, ...]:
         flags.append(f"--origin-to-force-quic-on={named}")
     if stack.early_data and stack.transport == "tcp":
         flags.append("--enable-features=EnableTLS13EarlyData")
-    if stack.server == "caddy" and addresses:
-        flags.append(_resolver_rules(addresses, f":{CADDY_PORT}"))
+    if stack.protocol == "gquic":
+        forced = ",".join(f"{host}:443" for host in addresses)
+        flags.append(f"--origin-to-force-quic-on={forced}")
+    port = CADDY_PORT if stack.server == "caddy" else PORTS.get(stack.server)
+    if port and addresses:
+        flags.append(_resolver_rules(addresses, f":{port}"))
     return tuple(flags)
 
 
@@ -90,27 +90,28 @@ class Chromium:
     """A running browser. Made by `chromium`."""
 
     cdp: Cdp
+    key_log: Path | None = None
+    """Where it writes the TLS secrets of all its visits; None unless packets are kept."""
+    generation: Generation = GENERATIONS[TODAY]
 
     def cpu_s(self) -> dict[int, float]:
-        """CPU time of each of the browser's processes, by process id."""
+        """CPU time of each of the browser's processes, by process id; empty if it does not tell."""
+        if not self.generation.tells_cpu:
+            return {}
         found = self.cdp.call("SystemInfo.getProcessInfo")["processInfo"]
         return {process["id"]: process["cpuTime"] for process in found}
 
+    def forget_cache(self, session: str) -> None:
+        """The next load of this tab fetches everything anew, with the tickets it has."""
+        method, params = self.generation.forget_cache
+        self.cdp.call(method, session, **params)
 
-def browser_version() -> str:
+
+def browser_version(browser: Browser = TODAY) -> str:
     """What the browser calls itself, like ``Chromium 156.0.8078.79``. Raises `TestbedError`."""
-    done = subprocess.run([find_chromium(), "--version"], capture_output=True, text=True)
+    program = GENERATIONS[browser].program()
+    done = subprocess.run([program, "--version"], capture_output=True, text=True)
     return done.stdout.partition("built on")[0].strip()
-
-
-def find_chromium() -> str:
-    """Path of headless-shell. Raises `TestbedError` with the mend."""
-    for binary in _BINARIES:
-        if Path(binary).is_file():
-            return binary
-    raise TestbedError(
-        "chromium-headless-shell is missing: apt-get install chromium-headless-shell"
-    )
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,8 @@ def chromium(
     client: Client,
     extra_flags: tuple[str, ...] = (),
     net_log: Path | None = None,
+    *,
+    browser: Browser = TODAY,
 ) -> Iterator[Chromium]:
     """Run a browser that can only speak `protocol` and only reach the testbed's hosts.
 
@@ -149,8 +152,10 @@ def chromium(
     ends; its `timeTickOffset` (ms) turns its times into Unix time. Raises `TestbedError` and
     `CdpError`.
     """
-    with chromium_at(inside(bed), protocol, client, extra_flags, net_log) as browser:
-        yield browser
+    with chromium_at(
+        inside(bed), protocol, client, extra_flags, net_log, browser=browser
+    ) as started:
+        yield started
 
 
 def inside(bed: Testbed) -> Place:
@@ -179,25 +184,35 @@ def chromium_at(
     client: Client,
     extra_flags: tuple[str, ...] = (),
     net_log: Path | None = None,
+    *,
+    browser: Browser = TODAY,
 ) -> Iterator[Chromium]:
     """Run a browser in `place` that can only speak `protocol`. Raises as `chromium` does."""
-    home = _home(place, protocol)
+    generation = GENERATIONS[browser]
+    program = generation.program()
+    home = fresh_home(place, protocol)
     width, height = client.viewport
     flags = [
-        *PROTOCOL_FLAGS[protocol],
+        *generation.protocols[protocol],
         *_QUIET_FLAGS,
         f"--window-size={width},{height}",
         f"--force-device-scale-factor={client.device_scale:g}",
         f"--user-data-dir={home}/profile",
         "--remote-debugging-pipe",
         *([f"--log-net-log={home / _NET_LOG}"] if net_log else []),
+        *([f"--ssl-key-log-file={home / _KEY_LOG}"] if client.pcap else []),
         *place.flags,
         *extra_flags,
     ]
     to_browser, from_browser = os.pipe(), os.pipe()
     wire = f'exec "$@" 3<&{to_browser[0]} 4>&{from_browser[1]}'
+    show: list[str] = []
+    if browser != TODAY:
+        show = ["sh", "-c", _WITH_PROGRAM, "sh", str(program.parent)]
+        program = _SHOWN / program.name
     launch = [
-        *(_AS_NOBODY if place.drop_root else ()),
+        *show,
+        *(AS_NOBODY if place.drop_root else ()),
         "env",
         f"HOME={home}",
         "bash",
@@ -207,7 +222,7 @@ def chromium_at(
     ]
     with (home / "chromium.err").open("wb") as errors:
         process = subprocess.Popen(
-            place.command(*launch, find_chromium(), *flags),
+            place.command(*launch, str(program), *flags),
             stdin=subprocess.DEVNULL,
             stdout=errors,
             stderr=errors,
@@ -218,7 +233,9 @@ def chromium_at(
     os.close(from_browser[1])
     cdp = Cdp(from_browser[0], to_browser[1])
     try:
-        yield Chromium(cdp=cdp)
+        yield Chromium(
+            cdp=cdp, generation=generation, key_log=home / _KEY_LOG if client.pcap else None
+        )
     finally:
         os.close(to_browser[1])  # the browser ends with its pipe
         os.close(from_browser[0])
@@ -232,9 +249,9 @@ def chromium_at(
             shutil.copyfile(home / _NET_LOG, net_log)
 
 
-def _home(place: Place, protocol: Protocol) -> Path:
-    """A fresh HOME whose certificate store trusts the place's CA."""
-    home = Path(tempfile.mkdtemp(prefix=f"home-{protocol}-", dir=place.workspace))
+def fresh_home(place: Place, label: str) -> Path:
+    """A fresh HOME whose certificate store trusts the place's CA. Raises `TestbedError`."""
+    home = Path(tempfile.mkdtemp(prefix=f"home-{label}-", dir=place.workspace))
     store = home / ".pki" / "nssdb"
     store.mkdir(parents=True)
     certutil = shutil.which("certutil")

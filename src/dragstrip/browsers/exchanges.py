@@ -16,7 +16,14 @@ from dragstrip.model.visit import Request
 
 Headers = tuple[tuple[str, str], ...]
 
-_PROTOCOLS: dict[str, Protocol] = {"http/1.0": "h1", "http/1.1": "h1", "h2": "h2", "h3": "h3"}
+_PROTOCOLS: dict[str, Protocol] = {
+    "http/1.0": "h1",
+    "http/1.1": "h1",
+    "h2": "h2",
+    "h3": "h3",
+    "http/2+quic/43": "gquic",
+    "spdy": "spdy",  # or HTTP/2, as Chromium 53 says it: `visit.server_word` knows
+}
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
@@ -161,10 +168,16 @@ def _on_failed(current: _Open, params: dict[str, Any], origin_s: float) -> None:
 
 
 def _ended(current: _Open, timestamp: float, sizes: dict[str, Any], origin_s: float) -> None:
+    wire_bytes = max(0, int(sizes.get("encodedDataLength", 0)))
+    request = current.exchange.request
+    # Of two requests for one URL at the same time the cache makes the second wait for the first's
+    # answer, and Chromium does not say so; but no byte came, and over no connection.
+    shared = bool(request.protocol) and not (wire_bytes or request.connection or request.error)
     _change(
         current,
         end_ms=(timestamp - origin_s) * 1000,
-        wire_bytes=max(0, int(sizes.get("encodedDataLength", 0))),
+        wire_bytes=wire_bytes,
+        from_cache=request.from_cache or shared,
     )
 
 

@@ -1,9 +1,11 @@
 """One page load in a fresh browser context."""
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator
 from importlib import resources
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -12,30 +14,35 @@ from msgspec import Struct
 from dragstrip.browsers.cdp import Cdp, CdpError, Event
 from dragstrip.browsers.chromium import Chromium
 from dragstrip.browsers.exchanges import Exchange, exchanges
-from dragstrip.browsers.screencast import Frame, acknowledge, frame, start
+from dragstrip.browsers.screencast import (
+    INTERVAL_MS,
+    Frame,
+    Sight,
+    acknowledge,
+    blind_ms,
+    frame,
+    start,
+)
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Outcome
-
-_READ_TIMINGS = """JSON.stringify({
-  timeOrigin: performance.timeOrigin,
-  url: location.href,
-  navigation: performance.getEntriesByType("navigation")[0],
-  fcp: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null,
-  lcp: (() => {
-    const seen = new PerformanceObserver(() => {});
-    seen.observe({type: "largest-contentful-paint", buffered: true});
-    return seen.takeRecords().at(-1)?.startTime ?? null;
-  })(),
-})"""
 
 
 def _script(name: str) -> str:
     return resources.files("dragstrip.browsers").joinpath(name).read_text()
 
 
+_READ_TIMINGS = _script("read_timings.js")
 _NO_SERVICE_WORKER = _script("no_service_worker.js")
 _PIN_RANDOM = _script("pin_random.js")
 _PIN_TIME = _script("pin_time.js")
+
+
+_LEAST_WAIT_S, _LONGEST_WAIT_S = 0.05, 2.0
+"""For frames that are still under way when the visit ends."""
+
+
+_SHOWN = """new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(
+  () => shown(performance.now()))))"""
 
 
 class Navigation(Struct, frozen=True, kw_only=True):
@@ -67,7 +74,9 @@ class Load(Struct, frozen=True, kw_only=True):
     lcp_ms: float | None = None
     exchanges: tuple[Exchange, ...] = ()
     frames: tuple[Frame, ...] = ()
-    """What the browser drew, if the client looks at frames."""
+    """What the browser drew up to the end of the visit, if the client looks at frames."""
+    blind_ms: float | None = None
+    """See `dragstrip.browsers.screencast.blind_ms`; None if nobody looked."""
 
 
 @contextlib.contextmanager
@@ -89,6 +98,7 @@ def fresh_tab(browser: Chromium, client: Client, recorded_ms: float | None = Non
         )["targetId"]
         session: str = cdp.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         view = {"width": width, "height": height, "mobile": False}
+        # In one go: a renderer that just starts answers each of them late.
         cdp.call_all(
             session,
             [
@@ -99,10 +109,12 @@ def fresh_tab(browser: Chromium, client: Client, recorded_ms: float | None = Non
                     {**view, "deviceScaleFactor": client.device_scale},
                 ),
                 ("Network.setBypassServiceWorker", {"bypass": True}),
+                *(
+                    ("Page.addScriptToEvaluateOnNewDocument", {"source": source})
+                    for source in preludes(client, recorded_ms)
+                ),
             ],
         )
-        for source in _preludes(client, recorded_ms):
-            cdp.call("Page.addScriptToEvaluateOnNewDocument", session, source=source)
         if client.frames:
             start(cdp, session, client)
         yield session
@@ -111,7 +123,7 @@ def fresh_tab(browser: Chromium, client: Client, recorded_ms: float | None = Non
         cdp.events.clear()
 
 
-def _preludes(client: Client, recorded_ms: float | None) -> Iterator[str]:
+def preludes(client: Client, recorded_ms: float | None) -> Iterator[str]:
     """Scripts that run before any of the page's."""
     yield _NO_SERVICE_WORKER
     if client.pin_random:
@@ -136,11 +148,15 @@ def load(browser: Chromium, session: str, url: str, client: Client) -> Load:
             break
         watch.take()
     quiet_end = time.monotonic() + client.quiet_ms / 1000
+    shown = _ask_when_shown(cdp, session) if watch.loaded and client.frames else None
     while watch.loaded and cdp.pump(quiet_end):
         watch.take()
+    shown_ms = _await_shown(cdp, watch, shown)
+    _await_frames(cdp, watch)
     outcome: Outcome = "loaded" if watch.loaded else "failed" if watch.error else "timeout"
     timings = _timings(cdp, session) if watch.loaded else None
     origin_s = timings.timeOrigin / 1000 if timings else sent_s
+    end_ms = max(_end_ms(timings, client), shown_ms)
     return Load(
         outcome=outcome,
         error=watch.error,
@@ -149,9 +165,58 @@ def load(browser: Chromium, session: str, url: str, client: Client) -> Load:
         navigation=(timings and timings.navigation) or Navigation(),
         fcp_ms=timings.fcp if timings else None,
         lcp_ms=timings.lcp if timings else None,
-        exchanges=exchanges(watch.network, origin_s - watch.clock_offset_s),
-        frames=tuple(frame(event, origin_s) for event in watch.frames),
+        exchanges=exchanges(watch.network, origin_s - watch.clock_offset_s()),
+        frames=tuple(f for f in (frame(s, origin_s) for s in watch.frames) if f.time_ms <= end_ms),
+        blind_ms=blind_ms(watch.frames, origin_s, origin_s + end_ms / 1000)
+        if client.frames
+        else None,
     )
+
+
+def _ask_when_shown(cdp: Cdp, session: str) -> int:
+    """Ask for the time at which what is loaded now has been drawn, in the page's ms."""
+    how = {"awaitPromise": True, "returnByValue": True}
+    return cdp.send("Runtime.evaluate", session, expression=_SHOWN, **how)
+
+
+def _await_shown(cdp: Cdp, watch: "_Watch", asked: int | None) -> float:
+    """When the screen showed what was loaded; 0 if nobody asked or it took too long.
+
+    On a quiet host that is within the quiet time. A busy one draws later, and without this a
+    visit would end on a screen that lacks what had arrived.
+    """
+    if asked is None:
+        return 0.0
+    watch.over = True
+    deadline = time.monotonic() + _LONGEST_WAIT_S
+    while not cdp.answered(asked) and cdp.pump(deadline):
+        watch.take()
+    if not cdp.answered(asked):
+        return 0.0
+    try:
+        value = cdp.result_of(asked, "Runtime.evaluate").get("result", {}).get("value")
+    except CdpError:  # the page has gone elsewhere
+        return 0.0
+    return float(value) + 2 * INTERVAL_MS if isinstance(value, int | float) else 0.0
+
+
+def _await_frames(cdp: Cdp, watch: "_Watch") -> None:
+    """Frames arrive some time after they were drawn; take in those that are still under way.
+
+    They need no longer than twice the longest time it took so far, or are late beyond use.
+    """
+    watch.over = True
+    if watch.frames:
+        longest_s = max(seen.lag_s for seen in watch.frames)
+        deadline = time.monotonic() + min(max(2 * longest_s, _LEAST_WAIT_S), _LONGEST_WAIT_S)
+        while cdp.pump(deadline):
+            watch.take()
+
+
+def _end_ms(timings: _Timings | None, client: Client) -> float:
+    """End of the visit, from the navigation's start; without end for a page that did not load."""
+    loaded_ms = timings.navigation.loadEventEnd if timings and timings.navigation else math.inf
+    return loaded_ms + client.quiet_ms
 
 
 class _Watch:
@@ -162,11 +227,12 @@ class _Watch:
         self._session = session
         self._committed = False
         self.network: list[Event] = []
-        self.frames: list[Event] = []
+        self.frames: list[Sight] = []
         self.loaded = False
+        self.over = False
+        """The visit has ended: only frames still count, for they arrive late."""
         self.error = ""
-        self.clock_offset_s = 0.0
-        """Unix time minus the clock of CDP timestamps, from the first request."""
+        self._clock_offsets_s: list[float] = []
 
     def take(self) -> None:
         while self._cdp.events:
@@ -180,14 +246,24 @@ class _Watch:
             self.error = str(answer.get("errorText", ""))
         return bool(self.error)
 
+    def clock_offset_s(self) -> float:
+        """Unix time minus the clock of CDP timestamps; 0 without a request.
+
+        The median over requests: a browser that loses its CPU between reading the one clock and
+        the other errs by that time.
+        """
+        return median(self._clock_offsets_s) if self._clock_offsets_s else 0.0
+
     def _sort(self, event: Event) -> None:
-        if event.method.startswith("Network."):
-            if event.method == "Network.requestWillBeSent" and not self.clock_offset_s:
-                self.clock_offset_s = event.params["wallTime"] - event.params["timestamp"]
+        if event.method == "Page.screencastFrame":
+            self.frames.append(acknowledge(self._cdp, event))
+        elif self.over:
+            return
+        elif event.method.startswith("Network."):
+            if event.method == "Network.requestWillBeSent":
+                read = event.params["wallTime"] - event.params["timestamp"]
+                self._clock_offsets_s.append(read)
             self.network.append(event)
-        elif event.method == "Page.screencastFrame":
-            acknowledge(self._cdp, event)
-            self.frames.append(event)
         elif event.method == "Page.frameNavigated":
             self._committed |= "parentId" not in event.params["frame"]
         elif event.method == "Page.loadEventFired":

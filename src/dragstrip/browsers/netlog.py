@@ -92,7 +92,7 @@ def read_netlog(path: Path, bodies: Path) -> list[Logged]:
 def _constants(line: bytes) -> _Constants:
     try:
         return msgspec.json.decode(line.rstrip(b",\r\n") + b"}", type=_Head).constants
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NetLogError(f"its first line holds no constants ({error})") from None
 
 
@@ -101,7 +101,7 @@ def _events(lines: Iterator[bytes]) -> Iterator[_Event]:
     for line in lines:
         try:
             yield decoder.decode(line.rstrip(b",\r\n"))
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             continue  # the array's brackets, the trailer, or where the log breaks off
 
 

@@ -1,6 +1,7 @@
 // Runs before a document's own scripts: Math.random and crypto.getRandomValues give every visit the
 // same numbers. Each calling script draws from a stream of its own (xorshift32, Marsaglia 2003,
 // seeded by the script's URL), so it does not matter which of two scripts happens to run first.
+// Like its neighbours it is written for the oldest browser here, Chromium 53.
 {
   const streams = new Map();
   let lookups = 5000;  // reading the stack costs microseconds; who draws this often is no experiment
@@ -12,7 +13,8 @@
     const stack = new Error().stack;
     Error.stackTraceLimit = limit;
     const frames = typeof stack === "string" ? stack.split("\n") : [];
-    return (frames[4] || "").match(/https?:[^\s)?#]*/)?.[0].replace(/(:\d+)+$/, "") ?? "";
+    const found = (frames[4] || "").match(/https?:[^\s)?#]*/);
+    return found ? found[0].replace(/(:\d+)+$/, "") : "";
   };
 
   const draw = () => {
@@ -21,7 +23,7 @@
     if (state === undefined) {
       state = 0x811c9dc5;  // FNV-1a
       for (const letter of script) state = Math.imul(state ^ letter.charCodeAt(0), 0x01000193);
-      state ||= 1;
+      state = state || 1;
     }
     state ^= state << 13; state ^= state >>> 17; state ^= state << 5;
     streams.set(script, state);

@@ -3,13 +3,13 @@
 // as it was. Durations, timers and performance.now are untouched.
 {
   const Real = Date, realNow = Date.now;
-  const shift = RECORDED_MS - performance.timeOrigin;
+  const shift = RECORDED_MS - (performance.timeOrigin || performance.timing.navigationStart);
   const now = () => Math.floor(realNow() + shift);
   Real.now = now;
-  globalThis.Date = new Proxy(Real, {
+  self.Date = new Proxy(Real, {
     apply: () => new Real(now()).toString(),  // without new, Date gives the time as text
     construct: (target, given, caller) =>
       Reflect.construct(target, given.length ? given : [now()], caller),
   });
-  Real.prototype.constructor = globalThis.Date;
+  Real.prototype.constructor = self.Date;
 }

@@ -5,6 +5,8 @@ over every frame that differs, at the size asked for, for as long as a load last
 """
 
 import base64
+import time
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -14,8 +16,29 @@ from dragstrip.model.study import Client
 INTERVAL_MS = 1000 / 60
 """Chromium draws at most once in a display interval, and stamps a frame with the interval's end."""
 
+AHEAD = 2
+"""Chromium sends no further frame while this many are not acknowledged, and what it leaves out it
+does not send later."""
+
 _SHRINK = 2
 _QUALITY = 80
+
+
+class Sight(Struct, frozen=True):
+    """A `Page.screencastFrame` event, and when it was acknowledged, Unix time in seconds."""
+
+    event: Event
+    acknowledged_s: float
+
+    @property
+    def drawn_s(self) -> float:
+        """End of the display interval, Unix time."""
+        stamp: float = self.event.params["metadata"]["timestamp"]
+        return stamp
+
+    @property
+    def lag_s(self) -> float:
+        return self.acknowledged_s - self.drawn_s
 
 
 class Frame(Struct, frozen=True):
@@ -39,13 +62,29 @@ def start(cdp: Cdp, session: str, client: Client) -> None:
     )
 
 
-def acknowledge(cdp: Cdp, event: Event) -> None:
-    """Without it the browser stops after two frames."""
+def acknowledge(cdp: Cdp, event: Event) -> Sight:
+    """Without it the browser stops after `AHEAD` frames."""
     number = event.params["sessionId"]
     cdp.send("Page.screencastFrameAck", event.session, sessionId=number)
+    return Sight(event, time.time())
 
 
-def frame(event: Event, time_origin_s: float) -> Frame:
-    """A `Page.screencastFrame` event; its timestamp is Unix time in seconds."""
-    shown_ms = (event.params["metadata"]["timestamp"] - time_origin_s) * 1000
-    return Frame(shown_ms - INTERVAL_MS / 2, base64.b64decode(event.params["data"]))
+def frame(seen: Sight, time_origin_s: float) -> Frame:
+    shown_ms = (seen.drawn_s - time_origin_s) * 1000
+    return Frame(shown_ms - INTERVAL_MS / 2, base64.b64decode(seen.event.params["data"]))
+
+
+def blind_ms(seen: Sequence[Sight], since_s: float, until_s: float) -> float:
+    """The longest time between the two in which a frame may have been drawn and not sent.
+
+    It begins a display interval after `AHEAD` frames are under way, and ends when fewer are. Zero
+    proves that nothing was left out.
+    """
+    longest_s = 0.0
+    for last in seen:
+        begin_s = last.drawn_s
+        ends = sorted(s.acknowledged_s for s in seen if s.drawn_s <= begin_s < s.acknowledged_s)
+        if len(ends) >= AHEAD:
+            end_s = min(ends[-AHEAD], until_s)
+            longest_s = max(longest_s, end_s - max(begin_s + INTERVAL_MS / 1000, since_s))
+    return longest_s * 1000

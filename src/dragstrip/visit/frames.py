@@ -30,7 +30,7 @@ _Histogram = list[int]
 """Counts by channel and level, 3 x 256."""
 
 
-def visual(frames: Sequence[Frame]) -> Visual | None:
+def visual(frames: Sequence[Frame], blind_ms: float | None = None) -> Visual | None:
     """The metrics of one visit; None without frames.
 
     The last frame from before the navigation is what the page starts from, or the first frame of
@@ -56,6 +56,7 @@ def visual(frames: Sequence[Frame]) -> Visual | None:
         speed_index_ms=speed_index(curve) if curve else None,
         progress=curve,
         final=thumbnail(last),
+        blind_ms=blind_ms,
     )
 
 
@@ -79,7 +80,7 @@ def differ(a: Image.Image, b: Image.Image) -> bool:
 def write_frames(target: Path, frames: Sequence[Frame]) -> None:
     """Keep frames as a zip: ``times.json``, the ms of each, and the pictures in the same order."""
     target.parent.mkdir(exist_ok=True)
-    names = [f"{i:05}.jpg" for i in range(len(frames))]
+    names = [f"{i:05}.{_suffix(frame)}" for i, frame in enumerate(frames)]
     times = [{"file": n, "time_ms": f.time_ms} for n, f in zip(names, frames, strict=True)]
     with zipfile.ZipFile(target, "w") as archive:
         archive.writestr("times.json", json.dumps(times, indent=1))
@@ -92,6 +93,11 @@ def read_frames(source: Path) -> list[Frame]:
     with zipfile.ZipFile(source) as archive:
         listed = json.loads(archive.read("times.json"))
         return [Frame(entry["time_ms"], archive.read(entry["file"])) for entry in listed]
+
+
+def _suffix(frame: Frame) -> str:
+    """Older browsers hand over PNG."""
+    return "png" if frame.jpeg.startswith(b"\x89PNG") else "jpg"
 
 
 def _progress(

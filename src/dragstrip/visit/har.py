@@ -13,7 +13,13 @@ from dragstrip.browsers.load import Load
 from dragstrip.model.visit import Request, Visit
 from dragstrip.version import __version__
 
-_HTTP_VERSION = {"h1": "HTTP/1.1", "h2": "HTTP/2", "h3": "HTTP/3"}
+_HTTP_VERSION = {
+    "h1": "HTTP/1.1",
+    "h2": "HTTP/2",
+    "h3": "HTTP/3",
+    "gquic": "http/2+quic/43",
+    "spdy": "spdy/3.1",
+}
 
 
 def har(visit: Visit, load: Load, url: str, browser: str) -> dict[str, Any]:

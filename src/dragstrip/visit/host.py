@@ -1,6 +1,8 @@
-"""What the machine was doing during a visit, from /proc/stat (proc(5))."""
+"""What the machine was doing during a visit, from /proc/stat (proc(5)) and its clocks."""
 
+import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from dragstrip.model.thresholds import Thresholds
@@ -8,6 +10,7 @@ from dragstrip.model.visit import HostReport
 
 _PATIENCE_S = 30.0
 _SAMPLE_S = 1.0
+_CLOCK_READINGS = 5
 
 
 class HostMeter:
@@ -16,6 +19,7 @@ class HostMeter:
     def __init__(self) -> None:
         self._started = time.monotonic()
         self._before = _cpu_ticks()
+        self._clock_ahead_ms = clock_ahead_ms()
 
     def report(self) -> HostReport:
         spent = [now - then for now, then in zip(_cpu_ticks(), self._before, strict=True)]
@@ -25,11 +29,39 @@ class HostMeter:
             wall_ms=(time.monotonic() - self._started) * 1000,
             busy_share=1 - (idle + iowait) / total,
             steal_share=steal / total,
+            clock_jump_ms=clock_ahead_ms() - self._clock_ahead_ms,
         )
 
 
+def others_share(
+    host: HostReport, browser_cpu_s: float | None, server_cpu_s: float | None
+) -> float | None:
+    """Share of all cores' time of `host` that was spent, and by neither browser nor server."""
+    if browser_cpu_s is None:
+        return None
+    all_s = host.wall_ms / 1000 * (os.cpu_count() or 1)
+    return max(0.0, host.busy_share - (browser_cpu_s + (server_cpu_s or 0.0)) / all_s)
+
+
+def clock_ahead_ms() -> float:
+    """The clock that can be set, less time as the hardware counts it.
+
+    Of a few readings the one between whose calls least time passed: a process that loses its CPU
+    in the middle of one would see a jump.
+    """
+    return min(_clock_readings())[1]
+
+
+def _clock_readings() -> Iterator[tuple[int, float]]:
+    for _ in range(_CLOCK_READINGS):
+        before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        clock = time.clock_gettime_ns(time.CLOCK_REALTIME)
+        after = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        yield after - before, (clock - (before + after) / 2) / 1e6
+
+
 def await_quiet(limits: Thresholds) -> None:
-    """Wait, at most `_PATIENCE_S`, until the hypervisor lets the machine be.
+    """Wait, at most `_PATIENCE_S`, until the hypervisor and all others let the machine be.
 
     Time is stolen in bursts of seconds to minutes; a rerun in the middle of one is wasted.
     """
@@ -37,7 +69,8 @@ def await_quiet(limits: Thresholds) -> None:
     while time.monotonic() < deadline:
         meter = HostMeter()
         time.sleep(_SAMPLE_S)
-        if meter.report().steal_share <= limits.steal_share:
+        seen = meter.report()
+        if seen.steal_share <= limits.steal_share and seen.busy_share <= limits.others_share:
             return
 
 

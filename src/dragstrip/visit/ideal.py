@@ -20,7 +20,7 @@ def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
         return None
     load_ms = visit.plt_ms
     done = [r for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms]
-    connect = connect_rtts(stack, visit.connection)
+    connect = connect_rtts(visit, stack)
     bound, size = 0.0, 0
     for rtts, request in sorted(
         zip(earliest_rtts(done, connect), done, strict=True), key=lambda p: p[0], reverse=True

@@ -1,7 +1,8 @@
-"""Did the link deliver the network that was asked for, and was the host free to let it?"""
+"""Did the link deliver the network that was asked for?"""
 
 from collections.abc import Iterator
 
+from dragstrip.model.chance import loss_interval
 from dragstrip.model.network import ETHERNET_MTU, Direction, GilbertElliott, Network, Side
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import DirectionReport, Reason, Visit
@@ -44,16 +45,11 @@ def _in_path(visit: Visit) -> Iterator[Reason]:
 def _drift(
     side: Side, asked: Direction, got: DirectionReport, limits: Thresholds
 ) -> Iterator[Reason]:
-    # A link that loses nothing counts no trials, but what left it would have been tried.
-    tried = got.packets_out - got.duplicated + got.dropped_loss
-    if got.loss_trials is None and side == "up":  # an old capsule: loss came before the queue
-        tried = got.packets_in
-    trials = max(got.loss_trials or 0, tried)
     for detail in (
         *_packets(got),
         *_rate(asked, got, limits),
         *_delay(asked, got, limits),
-        *_loss(asked, got, trials, limits),
+        *unlikely_loss(asked, got.dropped_loss, trials(side, got), limits),
         *_host_loss(asked, got, limits),
         *_unasked(asked, got),
     ):
@@ -69,14 +65,24 @@ def _packets(got: DirectionReport) -> Iterator[str]:
         yield f"the kernel refused to send on {got.send_failures} packets"
 
 
-def _loss(asked: Direction, got: DirectionReport, trials: int, limits: Thresholds) -> Iterator[str]:
-    low, high = loss_interval(trials, asked.loss, limits.loss_tail)
+def trials(side: Side, got: DirectionReport) -> int:
+    """Packets that could have been lost at random."""
+    # A link that loses nothing counts no trials, but what left it would have been tried.
+    tried = got.packets_out - got.duplicated + got.dropped_loss
+    if got.loss_trials is None and side == "up":  # an old capsule: loss came before the queue
+        tried = got.packets_in
+    return max(got.loss_trials or 0, tried)
+
+
+def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -> Iterator[str]:
+    """That so many packets were lost of those that could be is not what was asked for."""
+    low, high = loss_interval(tried, asked.loss, limits.loss_tail)
     if chain := asked.gilbert_elliott:
-        low, high = burst_interval(trials, chain, limits.loss_tail)
-    if not low <= got.dropped_loss <= high:
+        low, high = burst_interval(tried, chain, limits.loss_tail)
+    if not low <= lost <= high:
         yield (
-            f"{got.dropped_loss} of {trials} packets were lost at random; {asked.mean_loss:.2%} "
-            f"asks for {low} to {high}"
+            f"{lost} of {tried} packets were lost at random; {asked.mean_loss:.2%} asks for {low} "
+            f"to {high}"
         )
 
 
@@ -121,22 +127,6 @@ def burst_interval(trials: int, chain: GilbertElliott, tail: float) -> tuple[int
     return int(low * trials / alone), -int(-high * trials // alone)
 
 
-def loss_interval(trials: int, loss: float, tail: float) -> tuple[int, int]:
-    """Losses that are not improbable: either side outside has at most probability `tail`.
-
-    Exact, from the binomial distribution (bdtr is its distribution function, bdtrc the rest).
-    """
-    if loss in (0.0, 1.0):
-        return round(trials * loss), round(trials * loss)
-    import numpy as np
-    from scipy.special import bdtr, bdtrc  # loads slowly; only a link with loss must wait for it
-
-    counts = np.arange(trials + 1)
-    low = np.argmax(bdtr(counts, trials, loss) > tail)
-    high = np.argmax(bdtrc(counts, trials, loss) <= tail)
-    return int(low), int(high)
-
-
 def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
     realised = got.realised_mbps
     if realised is None or got.busy_bytes < limits.rate_packets * ETHERNET_MTU:
@@ -161,28 +151,3 @@ def _delay(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterat
         return  # the first packet may have waited for an outage to end
     elif got.transit_min_ms > most + asked.least_ms(_SMALL) + slack:
         yield f"no packet passed in less than {got.transit_min_ms:.3f} ms, the delay is {most:g} ms"
-
-
-def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
-    """The link's own lateness says whether the host could keep up."""
-    if visit.link is None:
-        return
-    limit_ms = max(limits.lateness_p99_ms, limits.lateness_p99_rtt_share * network.rtt_ms)
-    for side, report in (("down", visit.link.down), ("up", visit.link.up)):
-        late_us = report.lateness_p99_us
-        if late_us is not None and late_us > limit_ms * 1000:
-            yield Reason(
-                "overloaded",
-                f"{side}: 1 % of the packets left more than {late_us / 1000:.2f} ms late (limit "
-                f"{limit_ms:g} ms)",
-            )
-
-
-def host(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Time the hypervisor gave to somebody else."""
-    if visit.host and visit.host.steal_share > limits.steal_share:
-        yield Reason(
-            "overloaded",
-            f"the hypervisor took {visit.host.steal_share:.1%} of the CPU time (limit "
-            f"{limits.steal_share:.0%})",
-        )

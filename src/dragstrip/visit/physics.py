@@ -3,22 +3,26 @@
 from collections.abc import Iterator
 
 from dragstrip.model.network import Network
-from dragstrip.model.stack import ConnectionMode, Stack
+from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
 
 
-def connect_rtts(stack: Stack, connection: ConnectionMode) -> int:
+def connect_rtts(visit: Visit, stack: Stack) -> int:
     """Least round trips until a first request may be sent.
 
     TCP's handshake, then TLS 1.3 (RFC 8446 section 2) or TLS 1.2 with False Start (RFC 7918), which
-    takes no longer; or QUIC's combined handshake (RFC 9000 section 7). Early data goes along with
-    TLS's or QUIC's first message. Alt-Svc begins with TCP, and with QUIC on a repeat visit.
+    takes no longer; or QUIC's combined handshake (RFC 9000 section 7; QUIC Crypto's as well). Early
+    data goes along with TLS's or QUIC's first message. Alt-Svc begins with TCP, and with QUIC on a
+    repeat visit. http:// has TCP's handshake alone.
     """
-    if connection == "repeat-cached":
+    if visit.connection == "repeat-cached":
         return -1  # the document may come from the cache, without any round trip
-    early = stack.early_data and connection != "first"
-    quic = stack.protocol == "h3" and (stack.discovery == "direct" or connection != "first")
+    if visit.requests and visit.requests[0].url.startswith("http:"):
+        return 1
+    again = visit.connection != "first"
+    early = stack.early_data and again
+    quic = stack.transport == "quic" and (stack.discovery == "direct" or again)
     return (0 if quic else 1) + (0 if early else 1)
 
 
@@ -28,7 +32,7 @@ def floor_ms(visit: Visit, network: Network, stack: Stack) -> float:
     Counts only bytes of requests that ended before the load event, as the browser received them,
     without transport overhead, so it is a true lower bound.
     """
-    rtts = (connect_rtts(stack, visit.connection) + 1) * network.least_rtt_ms
+    rtts = (connect_rtts(visit, stack) + 1) * network.least_rtt_ms
     load_ms = visit.plt_ms or 0
     crossed = [r for r in visit.requests if not r.from_cache]
     done = [r for r in crossed if r.end_ms is not None and r.end_ms <= load_ms]
@@ -43,7 +47,7 @@ def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -
     browser reports only the part its request waited for.
     """
     slack = limits.clock_slack_ms
-    first_byte = (connect_rtts(stack, visit.connection) + 1) * network.least_rtt_ms
+    first_byte = (connect_rtts(visit, stack) + 1) * network.least_rtt_ms
     for name, got, least, why in (
         ("page load time", visit.plt_ms, floor_ms(visit, network, stack), "bytes, rate"),
         ("time to first byte", visit.ttfb_ms, first_byte, "handshakes"),

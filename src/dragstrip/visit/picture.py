@@ -36,6 +36,18 @@ def like_reference(visit: Visit, reference: bytes, limits: Thresholds) -> Iterat
         )
 
 
+def watched(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
+    """`overloaded` where frames came faster than the host could take them, so that some may be
+    missing and times of visual changes be wrong."""
+    blind_ms = visit.visual.blind_ms if visit.visual else None
+    if blind_ms is not None and blind_ms > limits.blind_ms:
+        yield Reason(
+            "overloaded",
+            f"for {blind_ms:.0f} ms frames may have been lost, because earlier ones were taken too "
+            f"slowly (limit {limits.blind_ms:g} ms)",
+        )
+
+
 def recorded(page: Page, client: Client) -> bytes:
     """The recording's own picture as a thumbnail; empty without one of the client's viewport."""
     kept = read_screenshot(page)

@@ -10,12 +10,14 @@ from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, ReasonCode, Visit
 
 _NAMED = 3
+ABORTED = "net::ERR_ABORTED"
 
 
 def protocol(visit: Visit, stack: Stack) -> Iterator[Reason]:
     """Every request on the stack's protocol, by the browser's word and by the origin's.
 
-    A browser that discovers QUIC by Alt-Svc begins with h2: there both are as asked.
+    A browser that discovers QUIC by Alt-Svc begins with h2: there both are as asked. An http:// URL
+    has HTTP/1.1 and nothing else.
     """
     asked = stack.protocol
     allowed = {asked, "h2"} if stack.discovery == "alt-svc" else {asked}
@@ -26,7 +28,11 @@ def protocol(visit: Visit, stack: Stack) -> Iterator[Reason]:
         ("browser", answers),
         ("origin", [(s.protocol, s.url) for s in visit.served]),
     ):
-        other = [(used, url) for used, url in seen if used not in allowed]
+        other = [
+            (used, url)
+            for used, url in seen
+            if used not in ({"h1"} if url.startswith("http:") else allowed)
+        ]
         if not other:
             continue
         counts = ", ".join(f"{n} on {used}" for used, n in Counter(u for u, _ in other).items())
@@ -74,6 +80,28 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
             "replay-miss",
             f"{len(new)} of {len(visit.served)} requests are neither in the recording nor known "
             f"from the rehearsal (limit {limits.miss_share:.0%}): " + some(s.url for s in new),
+        )
+
+
+def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
+    """Requests fail for many reasons; that the browser was told to drop them is none of the stack's
+    or the network's. A page's own scripts drop a few; who stops the tab drops all that are open.
+    A script or style sheet that is answered by an error status counts as dropped in Chromium.
+    """
+    if visit.outcome != "loaded" and ABORTED in visit.error:
+        yield Reason("aborted", f"the navigation was broken off: {visit.error}")
+        return
+    until_ms = float("inf") if visit.plt_ms is None else visit.plt_ms
+    dropped = [
+        r.url
+        for r in visit.requests
+        if r.error == ABORTED and r.status < 400 and (r.end_ms is None or r.end_ms <= until_ms)
+    ]
+    if len(dropped) > limits.abort_share * len(visit.requests):
+        yield Reason(
+            "aborted",
+            f"{len(dropped)} of {len(visit.requests)} requests were aborted (limit "
+            f"{limits.abort_share:.0%}): " + some(dropped),
         )
 
 

@@ -8,6 +8,9 @@ from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection, Reason, Served, Transport, Visit
 from dragstrip.visit.request_checks import some
 
+_LEAST_PAYLOAD = 1200
+"""Of QUIC: RFC 9000 section 14."""
+
 
 def handshakes(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
     """Cold is proven cold, a repeat visit resumed, early data early: by the origin's log.
@@ -21,7 +24,7 @@ def handshakes(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
         return
     first_of_host: dict[str | None, Connection] = {}
     for connection in sorted(visit.connections, key=lambda c: c.t_us):
-        if not connection.error:
+        if not connection.error and connection.secure:
             first_of_host.setdefault(connection.host, connection)
     resumed = [str(host) for host, c in first_of_host.items() if c.resumed]
     early = [s for s in visit.served if s.early]
@@ -99,7 +102,11 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
         yield "packets are paced, and should not be" if got.paced else "packets are not paced"
     if connection.protocol != "h3":
         return
-    if got.packet_bytes != stack.udp_payload_bytes:
+    # Losses of full packets make a sender take the path for a black hole to them and fall back to
+    # the least size (RFC 8899 section 4.3): no lie.
+    if got.packet_bytes != stack.udp_payload_bytes and not (
+        got.packet_bytes == _LEAST_PAYLOAD and got.lost_packets
+    ):
         yield (
             f"UDP payloads have {got.packet_bytes} bytes, {stack.udp_payload_bytes} were asked for"
         )

@@ -11,7 +11,14 @@ from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
-from dragstrip.visit import link_checks, physics, request_checks, stack_checks
+from dragstrip.visit import (
+    clock_checks,
+    host_checks,
+    link_checks,
+    physics,
+    request_checks,
+    stack_checks,
+)
 
 
 def judge(
@@ -42,8 +49,13 @@ def _reasons(
         yield from request_checks.replay(visit, page, limits)
         if "transport" not in stack.untold:
             yield from stack_checks.transport(visit, stack)
+    yield from request_checks.aborted(visit, limits)
     yield from stack_checks.handshakes(visit, page, stack)
     yield from physics.possible(visit, network, stack, limits)
     yield from link_checks.delivered(visit, network, limits)
-    yield from link_checks.on_time(visit, network, limits)
-    yield from link_checks.host(visit, limits)
+    yield from clock_checks.steady(visit, limits)
+    yield from clock_checks.agreed(visit, network, limits)
+    yield from host_checks.on_time(visit, network, limits)
+    yield from host_checks.waited(visit, limits)
+    yield from host_checks.crowded(visit, limits)
+    yield from host_checks.stolen(visit, limits)

@@ -1,0 +1,73 @@
+"""Did time pass evenly, and do browser and server mean the same moment?
+
+Link, origin and browser stamp by CLOCK_REALTIME, so a clock that is set during a visit bends all
+its times, and a browser that was started before it was set lives in another time ever after.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from dragstrip.model.network import Network
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Reason, Request, Served, Visit
+
+
+def steady(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
+    """The clock went as far as time did; a service that slews it may hurry or slow it a little."""
+    if visit.host is None or visit.host.clock_jump_ms is None:
+        return
+    jump_ms = visit.host.clock_jump_ms
+    limit_ms = max(limits.clock_error_ms, limits.clock_error_share * visit.host.wall_ms)
+    if abs(jump_ms) > limit_ms:
+        yield Reason(
+            "clock-jump",
+            f"the clock was set by {jump_ms:+.3f} ms during the visit (limit {limit_ms:g} ms)",
+        )
+
+
+def agreed(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
+    """No request reaches the server before it was sent, no answer the browser before it left."""
+    bounds = offset_ms(visit, network)
+    if bounds is None:
+        return
+    least, most = bounds
+    # A request that took less than the link's delays is no matter of clocks (`physics`).
+    if least > most:
+        return
+    off = least if least > limits.clock_error_ms else most if -most > limits.clock_error_ms else 0.0
+    if off:
+        yield Reason(
+            "clock-jump",
+            f"the server's clock is {off:+.3f} ms off the browser's, or more (limit "
+            f"{limits.clock_error_ms:g} ms)",
+        )
+
+
+def offset_ms(visit: Visit, network: Network) -> tuple[float, float] | None:
+    """Least and greatest time by which the server's clock may be ahead of the browser's.
+
+    A request takes at least the upstream delay to the server, its answer at least the downstream
+    delay back (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989).
+    None without a request that both know. Requests that were made twice are left out: which is
+    which is not known.
+    """
+    up, down = network.up.least_delay_ms, network.down.least_delay_ms
+    least, most = float("-inf"), float("inf")
+    for request, served in _pairs(visit):
+        assert request.send_start_ms is not None
+        assert request.response_start_ms is not None
+        seen_ms = (served.t_us - visit.started_us) / 1000
+        least = max(least, seen_ms + down - request.response_start_ms)
+        most = min(most, seen_ms - up - request.send_start_ms)
+    return (least, most) if most < float("inf") else None
+
+
+def _pairs(visit: Visit) -> Iterator[tuple[Request, Served]]:
+    asked = Counter((r.method, r.url) for r in visit.requests)
+    answered = Counter((s.method, s.url) for s in visit.served)
+    served = {(s.method, s.url): s for s in visit.served}
+    for request in visit.requests:
+        key = request.method, request.url
+        timed = request.send_start_ms is not None and request.response_start_ms is not None
+        if timed and not request.from_cache and asked[key] == answered[key] == 1:
+            yield request, served[key]

@@ -1,0 +1,61 @@
+"""Was the host free to let link, browser and server keep their times?"""
+
+from collections.abc import Iterator
+
+from dragstrip.model.network import Network
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Reason, Visit
+
+
+def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
+    """The link's own lateness says whether the host could keep up."""
+    if visit.link is None:
+        return
+    limit_ms = max(limits.lateness_p99_ms, limits.lateness_p99_rtt_share * network.rtt_ms)
+    for side, report in (("down", visit.link.down), ("up", visit.link.up)):
+        late_us = report.lateness_p99_us
+        if late_us is not None and late_us > limit_ms * 1000:
+            yield Reason(
+                "overloaded",
+                f"{side}: 1 % of the packets left more than {late_us / 1000:.2f} ms late (limit "
+                f"{limit_ms:g} ms)",
+            )
+
+
+def stolen(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
+    """Time the hypervisor gave to somebody else."""
+    if visit.host and visit.host.steal_share > limits.steal_share:
+        yield Reason(
+            "overloaded",
+            f"the hypervisor took {visit.host.steal_share:.1%} of the CPU time (limit "
+            f"{limits.steal_share:.0%})",
+        )
+
+
+def crowded(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
+    """Time that others took of the CPUs."""
+    share = visit.host.others_share if visit.host else None
+    if share is not None and share > limits.others_share:
+        yield Reason(
+            "overloaded",
+            f"others than browser and server used {share:.0%} of the CPU time (limit "
+            f"{limits.others_share:.0%})",
+        )
+
+
+def waited(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
+    """Time in which a thread of browser or server was ready to run and no CPU was free."""
+    if visit.host is None:
+        return
+    spent_ms = visit.plt_ms if visit.plt_ms is not None else visit.host.wall_ms
+    limit_ms = max(limits.wait_ms, limits.wait_share * spent_ms)
+    for who, wait_ms in (
+        ("browser", visit.host.browser_wait_ms),
+        ("server", visit.host.server_wait_ms),
+    ):
+        if wait_ms is not None and wait_ms > limit_ms:
+            yield Reason(
+                "overloaded",
+                f"a thread of the {who} waited {wait_ms:.1f} ms for a CPU (limit {limit_ms:.1f} "
+                "ms)",
+            )

@@ -1,0 +1,28 @@
+"""Which protocol was it? A server's word where the browser has none of its own."""
+
+from collections.abc import Iterable
+from urllib.parse import urldefrag
+
+from msgspec import structs
+
+from dragstrip.browsers.exchanges import Exchange
+from dragstrip.browsers.load import Load
+from dragstrip.model.visit import Served
+
+
+def with_server_word(load: Load, served: Iterable[Served]) -> Load:
+    """The load with SPDY told from HTTP/2 by the server's log.
+
+    DevTools of Chromium 53 call both spdy. What the server never logged keeps that name, and is a
+    reason against the visit elsewhere (`request_checks.agreement`).
+    """
+    told = {(s.method, s.url): s.protocol for s in served}
+
+    def corrected(exchange: Exchange) -> Exchange:
+        request = exchange.request
+        if request.protocol != "spdy":
+            return exchange
+        protocol = told.get((request.method, urldefrag(request.url).url), "spdy")
+        return structs.replace(exchange, request=structs.replace(request, protocol=protocol))
+
+    return structs.replace(load, exchanges=tuple(corrected(e) for e in load.exchanges))

@@ -1,0 +1,48 @@
+"""What a visit's client wants to keep of what the wire carried: packets with keys, and qlog."""
+
+from pathlib import Path
+
+from dragstrip.model.study import Client
+from dragstrip.model.visit import Visit
+from dragstrip.testbed.testbed import Testbed
+from dragstrip.visit.packets import keep_packets
+from dragstrip.visit.qlog import keep_qlog
+
+
+class Wire:
+    """One visit's, from just before the link is configured. Asks for nothing and keeps nothing
+    unless the client wants it and there is a capsule, `artefacts`, to keep it in."""
+
+    def __init__(
+        self, bed: Testbed, key_log: Path | None, client: Client, artefacts: Path | None
+    ) -> None:
+        self._artefacts = artefacts
+        self._key_log = key_log
+        self._keys_before = _size(key_log)
+        self.record = bed.workspace / "visit.pcapng" if artefacts and client.pcap else None
+        """Where the link is to write every packet."""
+        self._qlog = bed.workspace / "qlog" if artefacts and client.qlog else None
+        if self._qlog:
+            self._qlog.mkdir(exist_ok=True)
+            for old in self._qlog.iterdir():
+                old.unlink()
+            bed.origin.qlog(self._qlog)
+
+    def keep(self, visit: Visit) -> None:
+        """Write the files. Call when link and origin are done with the visit."""
+        if self._artefacts and self.record:
+            keep_packets(self.record, self._keys(), self._artefacts / "pcap" / visit.file_name)
+        if self._artefacts and self._qlog:
+            keep_qlog(self._qlog, visit, self._artefacts / "qlog" / visit.file_name)
+
+    def _keys(self) -> bytes:
+        """The secrets of this visit's connections; one browser writes those of all its visits."""
+        if not self._key_log or not self._key_log.exists():
+            return b""
+        with self._key_log.open("rb") as file:
+            file.seek(self._keys_before)
+            return file.read()
+
+
+def _size(file: Path | None) -> int:
+    return file.stat().st_size if file and file.exists() else 0
