@@ -49,7 +49,3 @@ class BackgroundReport(Struct, frozen=True, kw_only=True):
     seconds: float
     sent_bytes: int
     """Payload handed to the network, retransmissions not counted."""
-
-    @property
-    def sent_mbps(self) -> float:
-        return self.sent_bytes * 8 / self.seconds / 1e6 if self.seconds else 0.0

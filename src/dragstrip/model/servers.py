@@ -4,12 +4,18 @@ Caddy 2.6 with quic-go 0.29: quic-go's sender is NewReno with a window of 32 pac
 begins with 1252 bytes of UDP payload. Go's net/http2 obeys RFC 7540's priorities and quic-go none,
 so nobody obeys RFC 9218's. TCP is the kernel's and so the stack's to choose, but for what needs an
 option of the server's own socket.
+
+gquic-origin is a server of ours with quic-go 0.10: CUBIC that counts for two connections as
+Chromium's did, paced at two windows a round trip, 32 packets of 1460 bytes at the start.
+
+node-spdy is a server of ours with that library's codec. It obeys the priorities of SPDY and of
+RFC 7540, so nobody's of RFC 9218.
 """
 
 from collections.abc import Mapping
 from typing import Literal
 
-Server = Literal["dragstrip-origin", "caddy"]
+Server = Literal["dragstrip-origin", "caddy", "gquic-origin", "node-spdy"]
 
 FIXED: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("caddy", "tcp"): {"pacing": False, "early_data": False, "priorities": False},
@@ -25,6 +31,25 @@ FIXED: Mapping[tuple[str, str], Mapping[str, object]] = {
         "priorities": False,
         "discovery": "direct",
     },
+    ("node-spdy", "tcp"): {
+        "pacing": False,
+        "early_data": False,
+        "priorities": False,
+        "tls": "1.2",
+    },
+    ("gquic-origin", "quic"): {
+        "congestion": "cubic",
+        "initial_window_packets": 32,
+        "pacing": True,
+        "udp_payload_bytes": 1252,
+        "flow_window_bytes": 2**20,
+        "ack_every_packets": None,
+        "tls": "quic-crypto",
+        "resumption": True,
+        "early_data": True,
+        "priorities": False,
+        "discovery": "direct",
+    },
 }
 
 _CADDY_UNTOLD = {
@@ -35,5 +60,7 @@ _CADDY_UNTOLD = {
 UNTOLD: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("caddy", "tcp"): _CADDY_UNTOLD,
     ("caddy", "quic"): {**_CADDY_UNTOLD, "handshakes": "resumed sessions and 0-RTT"},
+    ("node-spdy", "tcp"): {"transport": "the transport's state"},
+    ("gquic-origin", "quic"): {"transport": "the transport's state"},
 }
 """What no log of theirs says, in words, by what the verdict would need it for."""

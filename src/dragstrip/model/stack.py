@@ -7,9 +7,10 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, structs
 
+from dragstrip.model.browsers import NEWEST_TLS, SPEAKS, TODAY, Browser
 from dragstrip.model.servers import FIXED, UNTOLD, Server
 
-Protocol = Literal["h1", "h2", "h3"]
+Protocol = Literal["h1", "h2", "h3", "gquic", "spdy"]
 """The protocol a request really used, as both browser and origin name it in our records."""
 
 Congestion = Literal["cubic", "reno", "bbr"]
@@ -46,7 +47,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """QUIC: what the client may send without leave, per connection and stream."""
     ack_every_packets: int | None = None
     """QUIC: ask the client to acknowledge every so many packets (draft-ietf-quic-ack-frequency)."""
-    tls: Literal["1.2", "1.3"] = "1.3"
+    tls: Literal["1.2", "1.3", "quic-crypto"] = "1.3"
+    """gQUIC has a handshake of its own, QUIC Crypto."""
     resumption: bool = True
     """The origin gives tickets and takes them."""
     early_data: bool = False
@@ -56,10 +58,16 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     discovery: Literal["direct", "alt-svc"] = "direct"
     """h3: the browser knows beforehand, or finds out by Alt-Svc (RFC 7838) and mixes protocols."""
     server: Server = "dragstrip-origin"
+    hold_rtts: int = 0
+    """The origin holds each connection's first response for so many round trips of the network: a
+    known effect, to see whether it is found."""
+    browser: Browser = TODAY
     source: str = ""
 
     def __post_init__(self) -> None:
-        foreign = _TCP_ONLY if self.protocol == "h3" else _QUIC_ONLY
+        if self.protocol not in SPEAKS[self.browser]:
+            raise ValueError(f"browser {self.browser} does not speak {self.protocol}")
+        foreign = _TCP_ONLY if self.transport == "quic" else _QUIC_ONLY
         defaults = {f.name: f.default for f in structs.fields(type(self))}
         for name in foreign:
             if getattr(self, name) != defaults[name]:
@@ -73,12 +81,22 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("udp_payload_bytes must be between 1200 and 1472")
         if self.protocol == "h3" and self.tls != "1.3":
             raise ValueError("QUIC needs tls 1.3")
-        if self.early_data and not (self.resumption and self.tls == "1.3"):
+        if (self.protocol == "gquic") != (self.tls == "quic-crypto"):
+            raise ValueError("gquic needs tls quic-crypto, and nothing else has it")
+        if self.protocol == "spdy" and self.server != "node-spdy":
+            raise ValueError("spdy needs server node-spdy, and no other has it")
+        if self.tls == "1.3" and (newest := NEWEST_TLS.get(self.browser)):
+            raise ValueError(f"browser {self.browser} needs tls {newest}; it knows no later")
+        if self.early_data and not (self.resumption and self.tls != "1.2"):
             raise ValueError("early_data needs tls 1.3 and resumption")
+        if self.hold_rtts < 0:
+            raise ValueError("hold_rtts must not be negative")
+        if self.hold_rtts and self.server != "dragstrip-origin":
+            raise ValueError(f"server {self.server} cannot hold responses: leave hold_rtts out")
 
     @property
     def transport(self) -> Literal["tcp", "quic"]:
-        return "quic" if self.protocol == "h3" else "tcp"
+        return "quic" if self.protocol in ("h3", "gquic") else "tcp"
 
     @property
     def untold(self) -> Mapping[str, str]:
@@ -91,13 +109,20 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """First 12 hex digits of SHA-256 over everything but name and source."""
-        fields = {k: v for k, v in msgspec.to_builtins(self).items() if k not in ("name", "source")}
+        """First 12 hex digits of SHA-256 over everything but name and source.
+
+        A field that came later counts where it is set: what has none of it is the stack it was
+        before there was one.
+        """
+        left_out = {"name", "source"}
+        left_out |= {"hold_rtts"} if not self.hold_rtts else set()
+        left_out |= {"browser"} if self.browser == TODAY else set()
+        fields = {k: v for k, v in msgspec.to_builtins(self).items() if k not in left_out}
         return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()[:12]
 
     def words(self) -> Mapping[str, str]:
         """Each property that means something for this protocol, in words."""
-        foreign = _TCP_ONLY if self.protocol == "h3" else _QUIC_ONLY
+        foreign = _TCP_ONLY if self.transport == "quic" else _QUIC_ONLY
         return {
             what: say(getattr(self, name))
             for name, (what, say) in _WORDS.items()
@@ -106,7 +131,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def describe(self) -> str:
         """One line: the whole of it, without what is as it always was."""
-        plain = Stack(name="", protocol=self.protocol).words()
+        plain = Stack(name="", protocol="h3" if self.transport == "quic" else "h2").words()
         always = ("protocol", "congestion control", "initial window", "TLS", "server")
         said = [w for k, w in self.words().items() if k in always or plain[k] != w]
         return ", ".join(said)
@@ -117,7 +142,9 @@ _QUIC_ONLY = ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "di
 
 
 def _protocol(protocol: str) -> str:
-    return f"{protocol} over {'QUIC' if protocol == 'h3' else 'TCP'}"
+    over = {"h3": "QUIC", "gquic": "Google's QUIC, version Q043"}
+    name = {"gquic": "HTTP/2", "spdy": "SPDY/3.1"}.get(protocol, protocol)
+    return f"{name} over {over.get(protocol, 'TCP')}"
 
 
 def _either(yes: str, no: str) -> Any:
@@ -151,11 +178,16 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
         "acknowledgements",
         lambda n: f"asks for an ACK every {n} packets" if n else "acknowledgements as they come",
     ),
-    "tls": ("TLS", "TLS {}".format),
+    "tls": ("TLS", lambda v: "QUIC Crypto" if v == "quic-crypto" else f"TLS {v}"),
     "resumption": ("resumption", _either("resumes sessions", "no resumption")),
     "early_data": ("early data", _either("early data", "no early data")),
     "priorities": ("priorities", _either("obeys priorities", "no priorities")),
     "server": ("server", str),
+    "hold_rtts": (
+        "first response",
+        lambda n: f"holds first responses for {n} RTT" if n else "first responses at once",
+    ),
+    "browser": ("browser", str),
 }
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
+from dragstrip.model.thresholds import Thresholds
 
 
 class Client(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -30,6 +31,10 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Look at what the browser draws, for visual metrics: the same in every stack, at some cost."""
     net_log: bool = False
     """Keep Chromium's NetLog, one file for each browser process."""
+    qlog: bool = False
+    """Keep what the origin's QUIC connections tell of themselves (qlog), a file a visit."""
+    pcap: bool = False
+    """Keep every packet whole, with the TLS keys to read them, a file a visit."""
 
 
 class Block(Struct, frozen=True, kw_only=True):
@@ -48,11 +53,43 @@ class Block(Struct, frozen=True, kw_only=True):
     def id(self) -> str:
         return block_id(self.page, self.network, self.connection, self.index)
 
+    @property
+    def cell(self) -> "CellKey":
+        return self.page, self.network, self.connection
+
+
+CellKey = tuple[str, str, ConnectionMode]
+"""Page and network by name, and the connection mode."""
+
 
 def block_id(page: str, network: str, connection: ConnectionMode, index: int) -> str:
     """What names a block in records and random draws; first visits need no word for it."""
     mode = [] if connection == "first" else [connection]
     return "|".join([page, network, *mode, str(index)])
+
+
+class Stopping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Cells are looked at after fixed numbers of blocks and stopped once they are decided, by
+    `dragstrip.stats.sequential`; a study's `runs` are the cap and the last look."""
+
+    looks: tuple[int, ...] = (6, 11, 16, 21, 26)
+    """Numbers of blocks, rising; those not below the cap are left out."""
+    alpha: float = 0.05
+    """Shared by all looks, and by all stacks that are compared with the first."""
+    margin: float | None = 0.05
+    """Equivalence margin (0.05 is 5 %); None never stops for equivalence."""
+
+    def __post_init__(self) -> None:
+        if list(self.looks) != sorted(set(self.looks)) or min(self.looks, default=2) < 2:
+            raise ValueError("looks are rising numbers of blocks, the first at least 2")
+        if not 0 < self.alpha < 1:
+            raise ValueError("alpha is a share between 0 and 1")
+        if self.margin is not None and self.margin <= 0:
+            raise ValueError("margin is above zero, or left out")
+
+    def until(self, cap: int) -> tuple[int, ...]:
+        """The looks of a study of so many runs."""
+        return (*(look for look in self.looks if look < cap), cap)
 
 
 class Study(Struct, frozen=True, kw_only=True):
@@ -72,6 +109,29 @@ class Study(Struct, frozen=True, kw_only=True):
     """Certificate (PEM file) of a further authority to trust, for live pages."""
     think_time: bool = False
     """The origin takes as long for each answer as the recorded server did."""
+    only: tuple[CellKey, ...] = ()
+    """The cells to visit; empty means every combination."""
+    controls: tuple[Stack, ...] = ()
+    """Stacks that every block visits besides, to judge the testbed by and not to be compared."""
+    warm_ups: int = 0
+    """Visits that a testbed makes and discards before its first visit of a stack on a cell, beyond
+    the rehearsal of each page."""
+    stopping: Stopping | None = None
+    """None makes all `runs` on every cell."""
+    thresholds: Thresholds = Thresholds()
+    """From where on its visits are no longer believed."""
+
+    def cells(self) -> list[CellKey]:
+        every = [
+            (p.name, n.name, c) for p in self.pages for n in self.networks for c in self.connections
+        ]
+        wanted = frozenset(self.only)
+        return [cell for cell in every if cell in wanted] if wanted else every
+
+    @property
+    def visited(self) -> tuple[Stack, ...]:
+        """What a block visits: stacks and controls."""
+        return self.stacks + self.controls
 
     def blocks(self) -> Iterator[Block]:
         """The schedule: round after round over all cells, so drift hits every cell alike.
@@ -80,16 +140,11 @@ class Study(Struct, frozen=True, kw_only=True):
         a resumed or extended study keeps the blocks it already has.
         """
         for index in range(self.runs):
-            cells = [
-                (p.name, n.name, c)
-                for p in self.pages
-                for n in self.networks
-                for c in self.connections
-            ]
+            cells = self.cells()
             random.Random(f"{self.seed}:round:{index}").shuffle(cells)
             for page, network, connection in cells:
                 draw = random.Random(f"{self.seed}:{block_id(page, network, connection, index)}")
-                order = [s.name for s in self.stacks]
+                order = [s.name for s in self.visited]
                 draw.shuffle(order)
                 yield Block(
                     page=page,
@@ -107,4 +162,4 @@ class Study(Struct, frozen=True, kw_only=True):
         return next(n for n in self.networks if n.name == name)
 
     def stack(self, name: str) -> Stack:
-        return next(s for s in self.stacks if s.name == name)
+        return next(s for s in self.visited if s.name == name)

@@ -1,28 +1,67 @@
 """From where on a visit is no longer believed. Defaults and reasons: design decisions."""
 
-from msgspec import Struct
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, structs
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+"""A share of 1."""
+Limit = Annotated[float, Meta(ge=0)]
+"""Not negative."""
 
 
 class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Limits of the verdict. A report prints the ones that were used."""
+    """Limits of the verdict, which a study may set (``[thresholds]``). A report prints them.
 
-    miss_share: float = 0.05
+    What reaches a limit is still believed; what exceeds it is not.
+    """
+
+    miss_share: Share = 0.05
     """Share of requests that the recording may lack, beyond those it lacked in the rehearsal."""
-    loss_tail: float = 1e-6
-    """A realised loss less probable than this, on either side, is not the loss asked for."""
-    rate_error: float = 0.02
+    abort_share: Share = 0.05
+    """Share of requests that may be aborted before the load event, by the page's own scripts."""
+    loss_tail: Annotated[float, Meta(gt=0, lt=0.5)] = 1e-6
+    """A realised loss less probable than this, on either side, is not the loss asked for: in a
+    visit, and over all visits of a network."""
+    rate_error: Share = 0.02
     """Relative error of the realised rate."""
-    rate_packets: int = 60
+    rate_packets: Annotated[int, Meta(ge=1)] = 60
     """The rate is judged once the bottleneck sent this many full packets back to back."""
-    delay_error_ms: float = 1.0
-    delay_error_share: float = 0.02
-    """The least transit may exceed the delay by the larger of these two."""
-    lateness_p99_ms: float = 1.0
-    lateness_p99_rtt_share: float = 0.02
-    """p99 lateness of the link may reach the larger of these two."""
-    steal_share: float = 0.02
+    delay_error_ms: Limit = 1.0
+    """The least transit may exceed the delay by this, or by the next if that is more."""
+    delay_error_share: Share = 0.02
+    """Share of the delay, see the one before."""
+    lateness_p99_ms: Limit = 1.0
+    """The link's 99th percentile of lateness may reach this, or the next if that is more."""
+    lateness_p99_rtt_share: Share = 0.02
+    """Share of the round trip, see the one before."""
+    others_share: Share = 0.25
+    """Share of all cores' time that others than browser and server may use: the link, what drives
+    the visit, testbeds beside it, and whatever else runs."""
+    wait_ms: Limit = 300.0
+    """A thread of browser or server may have waited this long for a CPU, or the next if that is
+    more."""
+    wait_share: Share = 0.5
+    """Share of the page load time, see the one before."""
+    steal_share: Share = 0.02
     """Share of CPU time the hypervisor took away."""
-    picture_share: float = 0.1
+    picture_share: Share = 0.1
     """Share of the final picture that may differ from the page's reference."""
-    clock_slack_ms: float = 0.2
+    blind_ms: Limit = 50.0
+    """Longest time in which frames may have been lost: three display intervals."""
+    clock_slack_ms: Limit = 0.2
     """Allowance for rounding of browser timestamps in every check against physics."""
+    clock_error_ms: Limit = 1.0
+    """The clock may be off by this after a visit, or by the next if that is more; so may the
+    browser's be from the server's."""
+    clock_error_share: Share = 0.0005
+    """Share of the visit's time, see the one before: 500 ppm, the fastest the kernel slews a
+    clock (adjtimex(2))."""
+
+    def changed(self) -> dict[str, Any]:
+        """Limits that are not the default's."""
+        mine = structs.asdict(self)
+        return {name: mine[name] for name in mine if mine[name] != getattr(DEFAULTS, name)}
+
+
+DEFAULTS = Thresholds()

@@ -22,10 +22,12 @@ ReasonCode = Literal[
     "replay-miss",  # recorded objects not served, or too many requests the recording lacks
     "link-drift",  # the link did not deliver the network that was asked for
     "impossible",  # faster than bytes / rate and the round trips allow
-    "overloaded",  # the host was too busy for the link to keep its times
+    "overloaded",  # the host was too busy for link, browser or server to keep their times
     "warm",  # a first visit used resumed connections, early data or cached answers
     "stack-drift",  # browser and origin disagree, or the stack was not what it claims
     "picture-mismatch",  # the final picture is not the page's reference
+    "aborted",  # somebody broke the load off; neither stack nor network did
+    "clock-jump",  # the clock was set during the visit, or the browser's is another
 ]
 
 
@@ -141,6 +143,8 @@ class Connection(Struct, frozen=True, kw_only=True):
     """None if the handshake failed before one was agreed."""
     host: str | None
     """The name the client asked for (SNI); None if it never said."""
+    secure: bool = True
+    """False for http://."""
     client_port: int
     t_us: int
     resumed: bool = False
@@ -238,9 +242,19 @@ class HostReport(Struct, frozen=True, kw_only=True):
     busy_share: float
     """Share of all cores' time that was not idle."""
     steal_share: float
+    others_share: float | None = None
+    """Share of all cores' time that neither browser nor server used: links, what drives the visit,
+    other testbeds, and whatever else runs on the machine; None if the browser did not tell."""
     browser_cpu_s: float | None = None
     """CPU time of all the browser's processes; None if it did not tell."""
     origin_cpu_s: float | None = None
+    browser_wait_ms: float | None = None
+    """How long that thread of the browser waited for a CPU, ready to run, which waited longest;
+    None if the kernel did not tell."""
+    server_wait_ms: float | None = None
+    """The same of the server's threads."""
+    clock_jump_ms: float | None = None
+    """By how much the clock (CLOCK_REALTIME) went further than time did (CLOCK_MONOTONIC_RAW)."""
 
 
 class Overhead(Struct, frozen=True, kw_only=True):
@@ -274,6 +288,9 @@ class Visual(Struct, frozen=True, kw_only=True):
     """(ms, visual completeness 0..1) of every change, in order of time."""
     final: bytes = b""
     """The last frame as a PNG thumbnail, to be compared between visits."""
+    blind_ms: float | None = None
+    """The longest time in which frames may have been lost because we took them too slowly; None
+    where nobody measured it."""
 
     def complete_ms(self, share: float) -> float | None:
         """When the picture was first complete to that share of 1."""
@@ -299,6 +316,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     seed: int
     """Seed of the link's random stream, the same for the whole block."""
     connection: ConnectionMode = "first"
+    beside: int = 0
+    """Most blocks that were under way at once in other testbeds of this host during the visit."""
     started_us: int
     outcome: Outcome
     error: str = ""
@@ -329,12 +348,19 @@ class Visit(Struct, frozen=True, kw_only=True):
     overhead: Overhead | None = None
     unchecked: tuple[str, ...] = ()
     """What the verdict could not look at, in words; a live page's servers tell us nothing."""
+    unmeasured: tuple[str, ...] = ()
+    """Whose fields are empty because the browser has no such measure, in words."""
     reasons: tuple[Reason, ...] = field(default=())
     """Empty means valid."""
 
     @property
     def id(self) -> str:
         return f"{self.block}|{self.stack}|{self.attempt}"
+
+    @property
+    def file_name(self) -> str:
+        """The id as the name, without a suffix, of this visit's files in the capsule."""
+        return self.id.replace("/", "_").replace("|", "-")
 
     @property
     def valid(self) -> bool:

@@ -172,8 +172,8 @@ def _resource(
     request, response = entry.request, entry.response
     where = f"log.entries[{index}]"
     try:
-        if servable(request.url) != request.url:
-            raise Unservable(f"it should be {servable(request.url)}")
+        if (url := servable(request.url, keep_http=True)) != request.url:
+            raise Unservable(f"it should be {url}")
     except Unservable as error:
         raise _Flaw(f"{where}.request.url {request.url!r} cannot be served: {error}") from None
     if stray := [h.name for h in response.headers if is_connection_header(h.name)]:

@@ -5,24 +5,26 @@ Read are plain JSON, .zst, .gz, and the .har.zip of Playwright with its bodies b
 
 import base64
 import binascii
-import gzip
 import io
 import zipfile
-import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import zstandard
 from msgspec import Struct, field
 
+from dragstrip.pages.packed import BAD_PACKING, MAX_BYTES, check_size, read_packed
 from dragstrip.pages.recording import Headers, PageError, header
 
-MAX_BYTES = 2_000_000_000
-"""No archive may unpack to more than this."""
-_BAD_ARCHIVE = (OSError, EOFError, zlib.error, zstandard.ZstdError, zipfile.BadZipFile)
-_BAD_MEMBER = (*_BAD_ARCHIVE, KeyError, NotImplementedError, RuntimeError, ValueError)
+_BAD_MEMBER = (
+    *BAD_PACKING,
+    zipfile.BadZipFile,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
@@ -155,7 +157,7 @@ class _Bodies:
         if self._archive is None:
             raise PageError(f"{place}: the body {member!r} lies in no archive; give the .har.zip")
         try:
-            _bounded(self._archive.getinfo(member).file_size)
+            check_size(self._archive.getinfo(member).file_size)
             return self._archive.read(member)
         except _BAD_MEMBER as error:
             raise PageError(f"{place}: the body {member!r} cannot be read: {error}") from None
@@ -193,30 +195,14 @@ def read_visit(path: Path, wanted: str = "") -> Visited:
 
 
 def _open(path: Path) -> tuple[bytes, _Bodies]:
-    name = path.name.lower()
-    if name.endswith(".zip"):
+    if path.name.lower().endswith(".zip"):
         archive = zipfile.ZipFile(io.BytesIO(path.read_bytes()))
         member = next((n for n in archive.namelist() if n.lower().endswith(".har")), None)
         if member is None:
             raise ValueError("the archive holds no .har")
-        _bounded(archive.getinfo(member).file_size)
+        check_size(archive.getinfo(member).file_size)
         return archive.read(member), _Bodies(archive)
-    with path.open("rb") as file:
-        if name.endswith(".zst"):
-            opened = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
-            text = opened.read(MAX_BYTES + 1)
-        elif name.endswith(".gz"):
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                text = unpacked.read(MAX_BYTES + 1)
-        else:
-            text = file.read(MAX_BYTES + 1)
-    _bounded(len(text))
-    return text.removeprefix(b"\xef\xbb\xbf"), _Bodies()
-
-
-def _bounded(size: int) -> None:
-    if size > MAX_BYTES:
-        raise ValueError(f"it unpacks to more than {MAX_BYTES // 10**9} GB")
+    return read_packed(path).removeprefix(b"\xef\xbb\xbf"), _Bodies()
 
 
 def _visited(log: _Log, wanted: str, bodies: _Bodies) -> Visited:

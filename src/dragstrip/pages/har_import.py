@@ -16,15 +16,18 @@ _ENOUGH = 0.5
 """A HAR is taken to have bodies if it has those of this share of its answers that are not empty."""
 
 
-def read_har(path: Path, name: str, wanted: str = "", *, busy: bool = False) -> Recording:
+def read_har(
+    path: Path, name: str, wanted: str = "", *, busy: bool = False, keep_http: bool = False
+) -> Recording:
     """The page `wanted` of a HAR (see `read_visit`), ready to be written. Raises `PageError`."""
     visited = read_visit(path, wanted)
     try:
         page = f"#{visited.number} of {visited.of} pages, " if visited.of > 1 else ""
         source = f"{path.name}, {page}a HAR by {visited.creator}"
         if _has_bodies(visited):
-            return _with_bodies(visited, name, source)
-        return make(skeleton(visited, name, f"{source}, without bodies", busy=busy))
+            return _with_bodies(visited, name, source, keep_http=keep_http)
+        source = f"{source}, without bodies"
+        return make(skeleton(visited, name, source, busy=busy, keep_http=keep_http))
     except PageError as error:
         raise PageError(f"{path}: {error}") from None
 
@@ -36,10 +39,10 @@ def _has_bodies(visited: Visited) -> bool:
     return bool(document and document.content) and held >= _ENOUGH * len(full)
 
 
-def _with_bodies(visited: Visited, name: str, source: str) -> Recording:
+def _with_bodies(visited: Visited, name: str, source: str, *, keep_http: bool) -> Recording:
     made_up: list[str] = []
     answers = [_answer(x, made_up) for x in visited.exchanges]
-    recording = prepare(name, source, answers)
+    recording = prepare(name, source, answers, keep_http=keep_http)
     changes = list(recording.changes)
     if made_up:
         changes.append(

@@ -16,7 +16,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _FIELD = descriptor_pb2.FieldDescriptorProto
 
 
-def read_mahimahi(folder: Path, name: str) -> Recording:
+def read_mahimahi(folder: Path, name: str, *, keep_http: bool = False) -> Recording:
     """The page in a folder of Mahimahi's `RequestResponse` files. Raises `PageError`.
 
     The files know no times: the document comes first, the rest by file name.
@@ -31,7 +31,7 @@ def read_mahimahi(folder: Path, name: str) -> Recording:
     exchanges.sort(key=_document_first)
     try:
         source = f"{folder.name}, a Mahimahi recording of {len(files)} files"
-        return prepare(name, source, exchanges)
+        return prepare(name, source, exchanges, keep_http=keep_http)
     except PageError as error:
         raise PageError(f"{folder}: {error}") from None
 

@@ -22,20 +22,24 @@ _URL_HEADERS = ("location", "access-control-allow-origin")
 _UPGRADE = ("content-security-policy", "upgrade-insecure-requests")
 
 
-def prepare(name: str, source: str, recorded: list[Recorded]) -> Recording:
+def prepare(
+    name: str, source: str, recorded: list[Recorded], *, keep_http: bool = False
+) -> Recording:
     """A page of `recorded`, whose URLs and headers are still as they were recorded.
 
-    A visit starts at the first document or redirect. Raises `PageError` if nothing is left.
+    What was http is served as https unless it is kept: then every stack loads it by HTTP/1.1
+    without TLS, as a browser does. A visit starts at the first document or redirect. Raises
+    `PageError` if nothing is left.
     """
     changes: list[str] = []
-    kept = _servable(recorded, changes)
+    kept = _servable(recorded, changes, keep_http=keep_http)
     start = next((a for a, _ in kept if _may_start(a)), None)
     if start is None:
         raise PageError(
             f"{source} holds no document that could be served{''.join(f'; {c}' for c in changes)}; "
             "record the page again"
         )
-    answers = _secured(kept, changes)
+    answers = [a for a, _ in kept] if keep_http else _secured(kept, changes)
     answers = [_decodable(answer, changes) for answer in answers]
     return Recording(
         name=name,
@@ -51,7 +55,9 @@ def _may_start(answer: Recorded) -> bool:
     return answer.method == "GET" and is_document
 
 
-def _servable(recorded: list[Recorded], changes: list[str]) -> list[tuple[Recorded, str]]:
+def _servable(
+    recorded: list[Recorded], changes: list[str], *, keep_http: bool
+) -> list[tuple[Recorded, str]]:
     """What has a URL the origin can serve, each with the URL it was recorded under."""
     kept = []
     left_out: dict[str, int] = {}
@@ -59,7 +65,8 @@ def _servable(recorded: list[Recorded], changes: list[str]) -> list[tuple[Record
         try:
             if not 200 <= answer.status <= 599:
                 raise Unservable(f"status {answer.status} is not a final answer")
-            kept.append((structs.replace(answer, url=servable(answer.url)), answer.url))
+            url = servable(answer.url, keep_http=keep_http)
+            kept.append((structs.replace(answer, url=url), answer.url))
         except Unservable as error:
             sentence = f"{one_line(answer.method)} {one_line(answer.url)} left out: {error}"
             left_out[sentence] = left_out.get(sentence, 0) + 1

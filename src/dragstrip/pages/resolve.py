@@ -25,6 +25,12 @@ class Wish(Struct, frozen=True, kw_only=True):
     """Page of a HAR with many: its number from 1, its id or its title; the first by default."""
     busy: bool = False
     """Made-up scripts keep the browser busy as long as the recorded ones seem to have."""
+    keep_http: bool = False
+    """Serve http:// as it is, by HTTP/1.1 without TLS, instead of as https://."""
+
+
+def _warc(path: Path, name: str, wish: Wish) -> Recording:
+    return read_warc(path, name, keep_http=wish.keep_http)
 
 
 Importer = Callable[[Path, str, Wish], Recording]
@@ -33,12 +39,12 @@ Importer = Callable[[Path, str, Wish], Recording]
 def _har(path: Path, name: str, wish: Wish) -> Recording:
     from dragstrip.pages.har_import import read_har  # what draws pictures loads slowly
 
-    return read_har(path, name, wish.part, busy=wish.busy)
+    return read_har(path, name, wish.part, busy=wish.busy, keep_http=wish.keep_http)
 
 
 IMPORTERS: dict[str, Importer] = {
-    ".warc": lambda path, name, _: read_warc(path, name),
-    ".warc.gz": lambda path, name, _: read_warc(path, name),
+    ".warc": _warc,
+    ".warc.gz": _warc,
     ".har": _har,
     ".har.gz": _har,
     ".har.zst": _har,
@@ -49,10 +55,10 @@ IMPORTERS: dict[str, Importer] = {
 """File ending -> importer, called with the file, the page's name and the wish."""
 
 
-def _folder(path: Path, name: str, _: Wish) -> Recording:
+def _folder(path: Path, name: str, wish: Wish) -> Recording:
     from dragstrip.pages.mahimahi import read_mahimahi  # loads slowly
 
-    return read_mahimahi(path, name)
+    return read_mahimahi(path, name, keep_http=wish.keep_http)
 
 
 def _demo() -> Recording:

@@ -69,14 +69,17 @@ class _Kept(Struct, frozen=True, kw_only=True):
     preflighted: bool = False
 
 
-def skeleton(visited: Visited, name: str, source: str, *, busy: bool = False) -> Structure:
+def skeleton(
+    visited: Visited, name: str, source: str, *, busy: bool = False, keep_http: bool = False
+) -> Structure:
     """The structure of what was recorded up to the load event. Raises `PageError`.
 
     With `busy`, each script keeps the browser busy from its arrival for as long as it recorded took
     until the first request it caused.
     """
     changes: list[str] = []
-    kept = _joined(_before_load(_servable(visited.exchanges, changes), visited, changes), changes)
+    kept = _servable(visited.exchanges, changes, keep_http=keep_http)
+    kept = _joined(_before_load(kept, visited, changes), changes)
     kinds = [_kind(k) for k in kept]
     follows = _redirects(kept)
     root = _start(kinds, follows)
@@ -85,7 +88,8 @@ def skeleton(visited: Visited, name: str, source: str, *, busy: bool = False) ->
     for index in reversed(range(len(kept))):
         if (before := follows[index]) is not None:
             kinds[before] = kinds[index]
-    why = causes([_seen(*row) for row in zip(kept, kinds, follows, strict=True)], root)
+    seen = zip(kept, kinds, follows, strict=True)
+    why = causes([_seen(*row, keep_http=keep_http) for row in seen], root)
     sizes = [wire_size(k.exchange) for k in kept]
     changes += _explained(kept, sizes, why)
     leading = {before for before in follows if before is not None}
@@ -106,12 +110,12 @@ def skeleton(visited: Visited, name: str, source: str, *, busy: bool = False) ->
     )
 
 
-def _servable(exchanges: Sequence[Exchange], changes: list[str]) -> list[_Kept]:
+def _servable(exchanges: Sequence[Exchange], changes: list[str], *, keep_http: bool) -> list[_Kept]:
     kept, insecure = [], 0
     left_out: Counter[str] = Counter()
     for exchange in exchanges:
         try:
-            url = servable(exchange.url)
+            url = servable(exchange.url, keep_http=keep_http)
             if not 200 <= exchange.status <= 599:
                 raise Unservable(f"status {exchange.status} is not a final answer")
             if exchange.method not in (*_METHODS, "OPTIONS"):
@@ -121,18 +125,19 @@ def _servable(exchanges: Sequence[Exchange], changes: list[str]) -> list[_Kept]:
             left_out[f"{what} left out: {error}"] += 1
             continue
         insecure += exchange.url.lower().startswith("http:")
-        kept.append(_Kept(exchange=exchange, url=url, target=_target(exchange)))
+        target = _target(exchange, keep_http=keep_http)
+        kept.append(_Kept(exchange=exchange, url=url, target=target))
     changes += [s if n == 1 else f"{s} ({n} times)" for s, n in left_out.items()]
-    if insecure:
+    if insecure and not keep_http:
         changes.append(f"{insecure} of {len(kept)} URLs were http:// and are served as https")
     return kept
 
 
-def _target(exchange: Exchange) -> str:
+def _target(exchange: Exchange, *, keep_http: bool) -> str:
     if exchange.status not in REDIRECTS or not exchange.location:
         return ""
     try:
-        return servable(urljoin(exchange.url, exchange.location))
+        return servable(urljoin(exchange.url, exchange.location), keep_http=keep_http)
     except ValueError:
         return ""
 
@@ -229,22 +234,22 @@ def _start(kinds: list[Kind], follows: list[int | None]) -> int | None:
     return at if kinds and kinds[at] == "document" else None
 
 
-def _seen(kept: _Kept, kind: Kind, follows: int | None) -> Seen:
+def _seen(kept: _Kept, kind: Kind, follows: int | None, *, keep_http: bool) -> Seen:
     exchange = kept.exchange
     return Seen(
         url=kept.url,
         kind=kind,
         start_ms=exchange.start_ms,
         end_ms=exchange.end_ms,
-        initiator=_served(exchange.initiator),
-        referer=_served(header(exchange.request_headers, "referer")),
+        initiator=_served(exchange.initiator, keep_http=keep_http),
+        referer=_served(header(exchange.request_headers, "referer"), keep_http=keep_http),
         follows=follows,
     )
 
 
-def _served(url: str) -> str:
+def _served(url: str, *, keep_http: bool) -> str:
     try:
-        return servable(url) if url else ""
+        return servable(url, keep_http=keep_http) if url else ""
     except Unservable:
         return ""
 

@@ -1,4 +1,4 @@
-"""URLs as the origin can serve them: https, port 443, a DNS name."""
+"""URLs as the origin can serve them: https on port 443 or http on port 80, a DNS name."""
 
 import re
 from ipaddress import ip_address
@@ -22,8 +22,9 @@ def _is_ip(host: str) -> bool:
     return True
 
 
-def servable(url: str) -> str:
-    """The https URL that stands for `url`: host in lower case, no default port, no fragment.
+def servable(url: str, *, keep_http: bool = False) -> str:
+    """The URL that stands for `url`: host in lower case, no default port, no fragment; https for
+    http unless that is kept.
 
     Raises `Unservable`.
     """
@@ -42,7 +43,8 @@ def servable(url: str) -> str:
     if not _DNS_NAME.fullmatch(host) or len(host) > 253:
         raise Unservable("its host is not a DNS name")
     if port not in (None, _DEFAULT_PORT[parts.scheme]):
-        raise Unservable(f"port {port} is not served, only 443 (and 80, as 443)")
+        raise Unservable(f"port {port} is not served, only 443 and, for http, 80")
     # A browser asks for "/?" when it is told to, which is not "/".
     mark = "?" if "?" in url.partition("#")[0] else ""
-    return f"https://{host}{path}{mark}{query}"
+    scheme = parts.scheme if keep_http else "https"
+    return f"{scheme}://{host}{path}{mark}{query}"

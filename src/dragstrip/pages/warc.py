@@ -46,7 +46,7 @@ class _Record(Struct, frozen=True, kw_only=True):
     http: Recorded
 
 
-def read_warc(path: Path, name: str) -> Recording:
+def read_warc(path: Path, name: str, *, keep_http: bool = False) -> Recording:
     """The page in a WARC file, ready for `dragstrip.pages.archive.write_page`.
 
     Each `response` becomes an answer, in the order of the file, and so does each `revisit` whose
@@ -61,7 +61,8 @@ def read_warc(path: Path, name: str) -> Recording:
         reason = re.sub(r"[^ -~]+", " ", str(error))[:200]
         raise PageError(f"{path} is not a whole WARC file: {reason}; record it again") from None
     try:
-        return prepare(name, f"{path.name}, a WARC recording", _exchanges(records))
+        exchanges = _exchanges(records)
+        return prepare(name, f"{path.name}, a WARC recording", exchanges, keep_http=keep_http)
     except PageError as error:
         raise PageError(f"{path}: {error}") from None
 

@@ -1,0 +1,33 @@
+"""What looking at frames costs, measured on one machine (bench/frames_cost.py)."""
+
+from msgspec import Struct
+
+
+class StackFramesCost(Struct, frozen=True, kw_only=True):
+    """Page load time with frames over without, from blocks of one visit each."""
+
+    stack: str
+    blocks: int
+    with_ms: float
+    """Median page load time."""
+    without_ms: float
+    ratio: float
+    """Geometric mean over blocks of with / without."""
+    low: float | None
+    high: float | None
+    """Its 95 % interval; None with too few blocks."""
+    p_equivalent: float
+    """Of two one-sided tests: small if the two differ by less than the margin."""
+
+
+class FramesCost(Struct, frozen=True, kw_only=True):
+    measured: str
+    """UTC, ISO 8601."""
+    cpu: str
+    cores: int
+    browser_version: str
+    page: str
+    network: str
+    margin: float
+    """Of equivalence, as a share of 1."""
+    stacks: tuple[StackFramesCost, ...]
