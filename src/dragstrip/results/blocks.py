@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dragstrip.model.stack import ConnectionMode
+from dragstrip.model.study import CellKey
 from dragstrip.model.visit import Visit
 
 Metric = Literal["plt_ms", "ttfb_ms", "fcp_ms"]
@@ -21,7 +22,7 @@ class Observation(Struct, frozen=True):
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """The last attempt at a block: one visit for each stack that got that far."""
+    """The last attempt at a block: one visit for each asked stack that got that far."""
 
     block: str
     page: str
@@ -30,7 +31,8 @@ class Trial(Struct, frozen=True, kw_only=True):
     attempt: int
     visits: Mapping[str, Visit]
     counts: bool
-    """Every stack was visited and every visit is valid. Only such blocks enter the statistics."""
+    """Every asked stack was visited and every visit, of others too, is valid. Only such blocks
+    enter the statistics."""
 
 
 def trials(visits: Iterable[Visit], stacks: Sequence[str]) -> list[Trial]:
@@ -44,19 +46,16 @@ def trials(visits: Iterable[Visit], stacks: Sequence[str]) -> list[Trial]:
 def _last_attempt(made: list[Visit], stacks: Sequence[str]) -> Trial:
     attempt = max(v.attempt for v in made)
     last = {v.stack: v for v in made if v.attempt == attempt}
-    complete = all(s in last for s in stacks)
+    visits = {name: visit for name, visit in last.items() if name in stacks}
     return Trial(
         block=made[0].block,
         page=made[0].page,
         network=made[0].network,
         connection=made[0].connection,
         attempt=attempt,
-        visits=last,
-        counts=complete and all(v.valid for v in last.values()),
+        visits=visits,
+        counts=len(visits) == len(stacks) and all(v.valid for v in last.values()),
     )
-
-
-CellKey = tuple[str, str, ConnectionMode]
 
 
 def cells(found: Iterable[Trial]) -> dict[CellKey, list[Trial]]:

@@ -3,7 +3,7 @@
 manifest.json    what was asked, by whom, on which machine  (`dragstrip.results.manifest`)
 journal.jsonl    every visit with all its evidence           (`dragstrip.results.journal`)
 *.parquet        tidy tables, redrawn from the journal       (`dragstrip.results.tables`)
-report.html      the report, redrawn from both               (`dragstrip.report.html`)
+report/          the report, redrawn from both               (`dragstrip.report.site`)
 """
 
 import os
@@ -18,6 +18,7 @@ from dragstrip.model.visit import Visit
 from dragstrip.results.journal import CapsuleError, Journal, read
 from dragstrip.results.manifest import SCHEMA, Manifest
 from dragstrip.visit.block_checks import with_block_reasons
+from dragstrip.visit.study_checks import with_study_reasons
 
 __all__ = ["Capsule", "CapsuleError"]
 
@@ -75,9 +76,15 @@ class Capsule:
         self._journal.append(visit)
 
     def visits(self) -> Iterator[Visit]:
-        """Every visit recorded so far, attempts included, in the order they were made."""
+        """Every visit recorded so far, attempts included, in the order they were made, with every
+        reason against it."""
+        return iter(with_study_reasons(self.manifest.study, self.made()))
+
+    def made(self) -> list[Visit]:
+        """The same for a schedule, without the reasons that only all visits of a network together
+        give: to make a block again would not mend them."""
         journal = self.path / JOURNAL
-        return iter(with_block_reasons(read(journal)) if journal.exists() else ())
+        return with_block_reasons(read(journal)) if journal.exists() else []
 
     def calibrated(self, found: Calibration) -> None:
         """Notes in the manifest what the link was measured to do before this start's visits."""

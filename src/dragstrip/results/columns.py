@@ -4,15 +4,14 @@ A table's columns are made from the types of `dragstrip.model.visit`, and so is 
 new field brings its words along. The unit is the one its name carries.
 """
 
-import ast
-import inspect
 import re
 from collections.abc import Mapping
-from functools import cache
 
 import polars as pl
 
 from dragstrip.model import visit as model
+from dragstrip.results.docstrings import docstrings
+from dragstrip.visit.metrics import METRICS
 
 _UNITS = (
     ("_ms$", "milliseconds"),
@@ -21,7 +20,7 @@ _UNITS = (
     ("_mbps$", "Mbit/s"),
     ("(_|^)bytes(_|$)", "bytes"),
     ("(_|^)(packets|dropped|queued)(_|$)|ring_drops|send_failures", "packets"),
-    ("_share(_|$)|realised_loss", "share of 1"),
+    ("_share(_|$)|realised_loss|^utilisation$|^down_overhead$", "share of 1"),
 )
 """The first pattern that a column's name holds."""
 
@@ -32,6 +31,7 @@ _WORDS = {
     "started_us": "Unix time of the navigation's start.",
     "outcome": "What the stack did: loaded, failed or timeout.",
     "valid": "Whether every check of the verdict passed.",
+    "unchecked": "What the verdict could not look at, in words.",
     "reasons": "Why the visit is not valid, code and evidence; empty if it is.",
     "protocol": "The protocol that was really used; empty if no answer arrived.",
     "fcp_ms": "First contentful paint, from the navigation's start.",
@@ -41,6 +41,8 @@ _WORDS = {
     "protocol_share_h1": "Share of answered requests over HTTP/1.1.",
     "protocol_share_h2": "Share of answered requests over HTTP/2.",
     "protocol_share_h3": "Share of answered requests over HTTP/3.",
+    "protocol_share_gquic": "Share of answered requests over Google's QUIC.",
+    "protocol_share_spdy": "Share of answered requests over SPDY.",
     "origin_cpu_s": "CPU time of the origin.",
     "speed_index_ms": "SpeedIndex: the area above the curve of visual completeness.",
     "vc85_ms": "When the picture was first 85 % complete.",
@@ -125,6 +127,8 @@ def unit(column: str) -> str:
 def meaning(table: str, column: str) -> str:
     """In a sentence or two; of a nested record's field if the column carries its name in front."""
     own = {**_docs().get(_TABLE_RECORD.get(table, ""), {}), **_WORDS}
+    if table == "visits":
+        own = {m.name: f"Metric: {m.meaning}." for m in METRICS} | own
     if column in own:
         return own[column]
     parts = column.split("_")
@@ -138,23 +142,5 @@ def meaning(table: str, column: str) -> str:
     return ""
 
 
-@cache
 def _docs() -> Mapping[str, Mapping[str, str]]:
-    """The docstrings under the fields and properties of the model's records."""
-    tree = ast.parse(inspect.getsource(model))
-    return {c.name: _fields(c) for c in tree.body if isinstance(c, ast.ClassDef)}
-
-
-def _fields(record: ast.ClassDef) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for node, after in zip(record.body, [*record.body[1:], ast.Pass()], strict=True):
-        text: str | None = None
-        if isinstance(node, ast.FunctionDef):
-            name, text = node.name, ast.get_docstring(node)
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            name = node.target.id
-            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-                text = str(after.value.value)
-        if text:
-            found[name] = " ".join(text.split())
-    return found
+    return docstrings(model)

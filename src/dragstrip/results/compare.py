@@ -1,48 +1,57 @@
-"""From visits to comparisons: every pair of stacks on every page and network, metric by metric."""
+"""From observations to comparisons: two stacks on a page and network, metric by metric."""
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
+import numpy as np
+import polars as pl
+
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
-from dragstrip.results.blocks import METRICS, Metric, Trial, cells, observe, trials
+from dragstrip.results.observed import BY_NAME, Observed, observed
 from dragstrip.results.summary import Comparison
+from dragstrip.results.tables import frames
 from dragstrip.stats.paired import ratio
 
 
-def compare(study: Study, visits: Iterable[Visit]) -> list[Comparison]:
-    """Paired comparisons over the blocks that count; pairs without such a block are left out.
+def compare(
+    study: Study, visits: Iterable[Visit], metrics: Sequence[str] = tuple(BY_NAME)
+) -> list[Comparison]:
+    """As `compare_all`, of visits that are at hand."""
+    table = frames(visits, study)["visits"].with_row_index("row").lazy()
+    return compare_all(study, table, metrics)
+
+
+def compare_all(
+    study: Study, table: pl.LazyFrame, metrics: Sequence[str] = tuple(BY_NAME)
+) -> list[Comparison]:
+    """Paired comparisons over the blocks that count, of every two stacks; see `compare_stacks`.
 
     In each pair `a` comes before `b` in the study's order of stacks, so the pairs against the
-    first stack, the baseline, come first. A load that failed or timed out takes the client's limit
-    as its value, which understates how much slower that stack was; `censored` says how often.
+    first stack, the baseline, come first. Pairs that cannot be compared are left out.
     """
-    stacks = [s.name for s in study.stacks]
-    limit_ms = study.client.timeout_s * 1000
-    by_cell = cells(trials(visits, stacks))
     found = (
-        _compare(a, b, metric, by_cell.get((page.name, network.name, connection), []), limit_ms)
-        for page in study.pages
-        for network in study.networks
-        for connection in study.connections
-        for metric in METRICS
-        for a, b in combinations(stacks, 2)
+        compare_stacks(cell, a.name, b.name, metric)
+        for cell in observed(study, table)
+        for metric in metrics
+        for a, b in combinations(study.stacks, 2)
     )
     return [comparison for comparison in found if comparison is not None]
 
 
-def _compare(
-    a: str, b: str, metric: Metric, found: Sequence[Trial], limit_ms: float
-) -> Comparison | None:
-    observed = (
-        (observe(t.visits[a], metric, limit_ms), observe(t.visits[b], metric, limit_ms))
-        for t in found
-        if t.counts
-    )
-    pairs = [(x, y) for x, y in observed if x is not None and y is not None]
-    if not pairs:
+def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | None:
+    """b / a over the blocks that count.
+
+    None without such a block, and where a value is not above zero (no packet was lost), for then
+    there is no ratio. A load that failed or timed out takes the client's limit as its value, which
+    understates how much slower that stack was; `censored` says how often.
+    """
+    of_a, of_b = cell.of(a, metric), cell.of(b, metric)
+    both = ~(np.isnan(of_a.values) | np.isnan(of_b.values))
+    values_a, values_b = of_a.values[both], of_b.values[both]
+    if not len(values_a) or min(values_a.min(), values_b.min()) <= 0:
         return None
-    result = ratio([x.value_ms for x, _ in pairs], [y.value_ms for _, y in pairs])
+    result = ratio(values_a, values_b)
     return Comparison(
         a=a,
         b=b,
@@ -51,8 +60,8 @@ def _compare(
         low=result.low,
         high=result.high,
         n=result.n,
-        page=found[0].page,
-        network=found[0].network,
-        connection=found[0].connection,
-        censored=sum(x.censored or y.censored for x, y in pairs),
+        page=cell.page,
+        network=cell.network,
+        connection=cell.connection,
+        censored=int((of_a.censored | of_b.censored)[both].sum()),
     )

@@ -5,16 +5,18 @@ A cell is a page on a network; cells and stacks are matched by name, because wha
 names agree and what they stand for does not, and what weakens the comparison.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
+import numpy as np
 from msgspec import Struct
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.visit import Visit
-from dragstrip.results.blocks import METRICS, Metric, Observation, Trial, observe, trials
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare_notes import notes
+from dragstrip.results.observed import BY_NAME, Observed, observed
+from dragstrip.results.tables import frames
 from dragstrip.stats.paired import paired
 from dragstrip.stats.ranked import FAILED, paired_ranks, unpaired_ranks
 from dragstrip.stats.unpaired import unpaired
@@ -36,7 +38,7 @@ class Difference(Struct, frozen=True, kw_only=True):
     cell: str
     """Page and network (and connection, if the study has several), as in block ids."""
     stack: str
-    metric: Metric
+    metric: str
     ratio: float | None
     """B / A: above 1, B is slower. Infinite if most loads of B failed."""
     low: float | None
@@ -65,18 +67,22 @@ class Comparison(Struct, frozen=True):
     rows: list[Compared]
 
 
+class _Load(Struct, frozen=True):
+    value: float
+    censored: bool
+
+
 def compare_capsules(a: Capsule, b: Capsule) -> Comparison:
     """Raises `InputError` if the capsules share no stack on any cell."""
     visits_a, visits_b = list(a.visits()), list(b.visits())
     of_a, of_b = _cells(a, visits_a), _cells(b, visits_b)
-    limits = tuple(c.manifest.study.client.timeout_s * 1000 for c in (a, b))
     rows = [
-        _compare(cell, stack, metric, of_a[cell], of_b[cell], (limits[0], limits[1]))
+        _compare(of_a[cell], of_b[cell], stack, metric)
         for cell in of_a
         if cell in of_b
         for stack in _stacks(a)
         if stack in _stacks(b)
-        for metric in METRICS
+        for metric in BY_NAME
     ]
     if not rows:
         raise InputError(
@@ -92,28 +98,15 @@ def _stacks(capsule: Capsule) -> list[str]:
     return [s.name for s in capsule.manifest.study.stacks]
 
 
-def _cells(capsule: Capsule, visits: Iterable[Visit]) -> dict[str, list[Trial]]:
-    """The trials by cell; those that do not count are dropped, but their cell stays."""
-    by_cell: dict[str, list[Trial]] = {}
-    for trial in trials(visits, _stacks(capsule)):
-        found = by_cell.setdefault(trial.block.rpartition("|")[0], [])
-        if trial.counts:
-            found.append(trial)
-    return by_cell
+def _cells(capsule: Capsule, visits: Sequence[Visit]) -> dict[str, Observed]:
+    """By name; those without a visit are left out."""
+    study = capsule.manifest.study
+    table = frames(visits, study)["visits"].with_row_index("row").lazy()
+    return {cell.name: cell for cell in observed(study, table) if cell.begun}
 
 
-def _compare(
-    cell: str,
-    stack: str,
-    metric: Metric,
-    of_a: Sequence[Trial],
-    of_b: Sequence[Trial],
-    limits: tuple[float, float],
-) -> Compared:
-    seen_a, seen_b = (
-        _by_seed(of_a, stack, metric, limits[0]),
-        _by_seed(of_b, stack, metric, limits[1]),
-    )
+def _compare(in_a: Observed, in_b: Observed, stack: str, metric: str) -> Compared:
+    seen_a, seen_b = _by_seed(in_a, stack, metric), _by_seed(in_b, stack, metric)
     shared = [seed for seed in seen_a if seed in seen_b]
     if pairs := len(shared) > 1:
         a, b = [seen_a[s] for s in shared], [seen_b[s] for s in shared]
@@ -124,7 +117,7 @@ def _compare(
     low, high = (estimate.interval() if estimate else None) or (None, None)
     return Compared(
         Difference(
-            cell=cell,
+            cell=in_a.name,
             stack=stack,
             metric=metric,
             ratio=estimate.value if estimate else None,
@@ -141,19 +134,21 @@ def _compare(
     )
 
 
-def _by_seed(
-    found: Sequence[Trial], stack: str, metric: Metric, limit_ms: float
-) -> Mapping[int, Observation]:
-    """Observations by the seed their block gave the link: equal seeds, equal luck."""
-    seen = ((t.visits[stack], observe(t.visits[stack], metric, limit_ms)) for t in found)
-    return {visit.seed: value for visit, value in seen if value is not None}
+def _by_seed(cell: Observed, stack: str, metric: str) -> Mapping[int, _Load]:
+    """Loads by the seed their block gave the link: equal seeds, equal luck."""
+    found = cell.of(stack, metric)
+    seen = zip(cell.seeds(), found.values.tolist(), found.censored.tolist(), strict=True)
+    return {seed: _Load(v, censored) for seed, v, censored in seen if not np.isnan(v)}
 
 
 def _estimate(
-    a: Sequence[Observation], b: Sequence[Observation], *, pairs: bool, censored: bool
-) -> Estimate:
+    a: Sequence[_Load], b: Sequence[_Load], *, pairs: bool, censored: bool
+) -> Estimate | None:
+    """None where a value is not above zero, for then there is no ratio."""
+    if min(load.value for load in (*a, *b)) <= 0:
+        return None
     if censored:
-        ranks_a, ranks_b = ([FAILED if o.censored else o.value_ms for o in s] for s in (a, b))
+        ranks_a, ranks_b = ([FAILED if o.censored else o.value for o in s] for s in (a, b))
         return paired_ranks(ranks_a, ranks_b) if pairs else unpaired_ranks(ranks_a, ranks_b)
-    times_a, times_b = ([o.value_ms for o in s] for s in (a, b))
-    return paired(times_a, times_b) if pairs else unpaired(times_a, times_b)
+    values_a, values_b = ([o.value for o in s] for s in (a, b))
+    return paired(values_a, values_b) if pairs else unpaired(values_a, values_b)

@@ -23,7 +23,7 @@ def export(capsule: Capsule, folder: Path, to: Format) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     if to == "har":
         return write_hars(capsule, folder)
-    tables = frames(capsule.visits())
+    tables = frames(capsule.visits(), capsule.manifest.study)
     written = [
         _write(table, folder / f"{name}.{to}", _WRITERS[to]) for name, table in tables.items()
     ]

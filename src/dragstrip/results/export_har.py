@@ -25,7 +25,7 @@ def write_hars(capsule: Capsule, folder: Path) -> list[Path]:
     recorded = dict(_recorded(capsule.path / "har"))
     written = []
     for visit in capsule.visits():
-        target = folder / f"{visit.id.replace('/', '_').replace('|', '-')}.har"
+        target = folder / f"{visit.file_name}.har"
         source = recorded.get(visit.id)
         archive = _read(source) if source else _rebuilt(capsule, visit)
         archive["log"]["pages"][0]["_dragstrip"] = _standing(visit, headers=source is not None)

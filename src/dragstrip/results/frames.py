@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 
 from dragstrip.model.errors import InputError
-from dragstrip.results.capsule import JOURNAL, Capsule
+from dragstrip.results.capsule import Capsule
 from dragstrip.results.columns import describe
 from dragstrip.results.compare import compare
-from dragstrip.results.tables import frames
+from dragstrip.results.tables import frames, fresh
 
 
 class Frames:
@@ -34,10 +34,9 @@ class Frames:
 
         Raises `InputError` if there is no such table.
         """
-        file, journal = self._capsule.path / f"{name}.parquet", self._capsule.path / JOURNAL
-        if file.exists() and file.stat().st_mtime_ns >= journal.stat().st_mtime_ns:
-            return pl.read_parquet(file)
-        tables = frames(self._capsule.visits())
+        if fresh(self._capsule, name):
+            return pl.read_parquet(self._capsule.path / f"{name}.parquet")
+        tables = frames(self._capsule.visits(), self._capsule.manifest.study)
         if name not in tables:
             raise InputError(f"no table {name!r}; a capsule has {', '.join(tables)}")
         return tables[name]

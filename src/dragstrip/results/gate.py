@@ -1,12 +1,13 @@
 """Gates: a condition on a comparison of two capsules that a build can fail by.
 
-    [plt | ttfb | fcp] slower | faster > NUMBER %
+    [METRIC] slower | faster | higher | lower > NUMBER %
 
-`slower > 5%` fails if B's page load time is shown to be more than 5 % above A's. The interval must
-support it: each cell and stack is tested one-sided at 2.5 %, so that one alone fails exactly if its
-95 % interval lies beyond the threshold, and Holm's correction over all of them keeps a build with
-many cells from failing by chance. A cell passes if its interval lies on the good side of the
-threshold; anything else is not decided, and fails nothing.
+`slower > 5%` fails if B's page load time is shown to be more than 5 % above A's. METRIC is a name
+of `dragstrip.visit.metrics`, with or without its `_ms`; slower is higher, faster is lower. The
+interval must support it: each cell and stack is tested one-sided at 2.5 %, so that one alone fails
+exactly if its 95 % interval lies beyond the threshold, and Holm's correction over all of them keeps
+a build with many cells from failing by chance. A cell passes if its interval lies on the good side
+of the threshold; anything else is not decided, and fails nothing.
 """
 
 import re
@@ -16,20 +17,21 @@ from typing import Literal
 from msgspec import Struct
 
 from dragstrip.model.errors import InputError
-from dragstrip.results.blocks import METRICS, Metric
 from dragstrip.results.compare_capsules import Compared
 from dragstrip.stats.holm import holm
+from dragstrip.visit.metrics import METRICS
 
 ALPHA = 0.025
 
-_NAMES: dict[str, Metric] = {metric.removesuffix("_ms"): metric for metric in METRICS}
-_CONDITION = re.compile(r"\s*(?:(\w+)\s+)?(slower|faster)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*")
+_CONDITION = re.compile(
+    r"\s*(?:(\w+)\s+)?(slower|faster|higher|lower)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*"
+)
 
 
 class Condition(Struct, frozen=True):
     text: str
-    metric: Metric
-    way: Literal["slower", "faster"]
+    metric: str
+    way: Literal["above", "below"]
     ratio: float
     """B / A at the threshold."""
 
@@ -45,20 +47,34 @@ class Gated(Struct, frozen=True, kw_only=True):
     """That the threshold is not exceeded, adjusted for all conditions, cells and stacks."""
 
 
-def parse(text: str) -> Condition:
-    """Raises `InputError` that shows how a condition is written."""
+def metric_name(text: str) -> str:
+    """The metric of that name, which may lack its `_ms`. Raises `InputError` that lists them."""
+    names = {m.name.removesuffix("_ms"): m.name for m in METRICS}
+    found = names.get(text.removesuffix("_ms"))
+    if found is None:
+        raise InputError(f"no metric {text!r}; there are {', '.join(names)}")
+    return found
+
+
+def parse(text: str, metric: str = "plt_ms") -> Condition:
+    """`metric` is meant where the condition names none.
+
+    Raises `InputError` that shows how a condition is written.
+    """
     found = _CONDITION.fullmatch(text)
-    if not found or (found[1] or "plt") not in _NAMES:
+    if not found:
         raise InputError(
             f"--fail-if {text!r} is not a condition; write it like 'slower > 5%' or "
-            f"'ttfb slower > 10%' (metrics: {', '.join(_NAMES)})"
+            "'ttfb slower > 10%'"
         )
+    if found[1]:
+        metric = metric_name(found[1])
     share = float(found[3]) / 100
-    if found[2] == "slower":
-        return Condition(text, _NAMES[found[1] or "plt"], "slower", 1 + share)
+    if found[2] in ("slower", "higher"):
+        return Condition(text, metric, "above", 1 + share)
     if share >= 1:
-        raise InputError(f"--fail-if {text!r}: nothing is 100 % faster; give a smaller percentage")
-    return Condition(text, _NAMES[found[1] or "plt"], "faster", 1 - share)
+        raise InputError(f"--fail-if {text!r}: nothing is 100 % below; give a smaller percentage")
+    return Condition(text, metric, "below", 1 - share)
 
 
 def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gated]:
@@ -70,12 +86,12 @@ def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gate
                 f"--fail-if {condition.text!r}: no visit of these capsules has a "
                 f"{condition.metric.removesuffix('_ms')}; give another metric"
             )
-    adjusted = holm([_beyond(condition, row) for condition, row in asked])
+    adjusted = holm([_p(condition, row, beyond=True) for condition, row in asked])
     return [_judge(*one, p) for one, p in zip(asked, adjusted, strict=True)]
 
 
 def _judge(condition: Condition, row: Compared, p: float) -> Gated:
-    within = _within(condition, row) <= ALPHA
+    within = _p(condition, row, beyond=False) <= ALPHA
     return Gated(
         condition=condition.text,
         cell=row.difference.cell,
@@ -85,19 +101,10 @@ def _judge(condition: Condition, row: Compared, p: float) -> Gated:
     )
 
 
-def _beyond(condition: Condition, row: Compared) -> float:
-    """p of "B is not beyond the threshold"."""
+def _p(condition: Condition, row: Compared, *, beyond: bool) -> float:
+    """p of "B is not beyond the threshold" or, if not `beyond`, of "B is at or beyond it"."""
     if row.estimate is None:
         return 1.0
-    slower = condition.way == "slower"
-    test = row.estimate.p_above if slower else row.estimate.p_below
-    return test(condition.ratio)
-
-
-def _within(condition: Condition, row: Compared) -> float:
-    """p of "B is at or beyond the threshold"."""
-    if row.estimate is None:
-        return 1.0
-    slower = condition.way == "slower"
-    test = row.estimate.p_below if slower else row.estimate.p_above
+    above = beyond == (condition.way == "above")
+    test = row.estimate.p_above if above else row.estimate.p_below
     return test(condition.ratio)

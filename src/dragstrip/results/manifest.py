@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.model.calibration import Calibration
+from dragstrip.model.frames_cost import FramesCost
 from dragstrip.model.study import Study
 from dragstrip.version import __version__
 
@@ -55,6 +56,8 @@ class Start(Struct, frozen=True, kw_only=True):
     machine: Machine
     calibration: Calibration | None = None
     """What the link was measured to do at this start; None if it was not measured."""
+    frames_cost: FramesCost | None = None
+    """What looking at frames was measured to cost on this machine; None unless it was."""
 
     @classmethod
     def here(cls, *, browser_version: str, command: tuple[str, ...]) -> "Start":
@@ -79,10 +82,13 @@ class Manifest(Struct, frozen=True, kw_only=True):
     def differences(self, other: "Manifest") -> list[str]:
         """What makes `other` another study, in words; empty if its visits may be added.
 
-        The number of runs and reruns may differ (more runs continue a study), and a page may have
-        moved as long as its digest is the same.
+        More runs, pages and networks continue a study: a block's order and seed depend on nothing
+        but its own id. A page may have moved as long as its digest is the same.
         """
         mine, theirs = _identity(self.study), _identity(other.study)
+        for grows in ("pages", "networks"):
+            if set(mine[grows]) <= set(theirs[grows]):
+                mine[grows] = theirs[grows]
         return [f"{k} {mine[k]} there, {theirs[k]} here" for k in mine if mine[k] != theirs[k]]
 
     def continued_by(self, other: "Manifest") -> "Manifest":
@@ -118,9 +124,11 @@ def _identity(study: Study) -> dict[str, Any]:
         "seed": study.seed,
         "pages": [f"{p.name} ({p.digest})" for p in study.pages],
         "networks": [f"{n.name} ({n.describe()})" for n in study.networks],
-        "stacks": [f"{s.name} ({s.fingerprint})" for s in study.stacks],
+        "stacks": [f"{s.name} ({s.fingerprint})" for s in study.visited],
         "connections": list(study.connections),
+        "warm_ups": study.warm_ups,
         "client": msgspec.to_builtins(study.client),
+        "thresholds": study.thresholds.changed() or "the defaults",
     }
 
 

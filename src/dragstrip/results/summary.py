@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Outcome, Reason, Visit
-from dragstrip.results.blocks import Metric
+from dragstrip.results.bias import Bias, bias
+from dragstrip.results.controls import Control
+from dragstrip.results.stopping import Saving
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -14,7 +16,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     a: str
     b: str
-    metric: Metric
+    metric: str
+    """A name of `dragstrip.visit.metrics.METRICS`."""
     ratio: float
     """Geometric mean over blocks of b / a: below 1, `b` is faster."""
     low: float | None
@@ -58,15 +61,30 @@ class Summary(Struct, frozen=True, kw_only=True):
     visits: tuple[VisitLine, ...]
     """Every visit, those of invalid attempts included."""
     comparisons: tuple[Comparison, ...]
+    controls: tuple[Control, ...] | UnsetType = UNSET
+    """Only of a study that has controls."""
+    stopping: Saving | UnsetType = UNSET
+    """Only of a study that stops cells early."""
+    invalid_rates: tuple[Bias, ...]
+    """Of the cells with an invalid visit: whether some stacks are struck more than others."""
 
 
-def summarise(study: str, visits: Sequence[Visit], comparisons: Iterable[Comparison]) -> Summary:
-    """`comparisons` come from `dragstrip.results.compare`."""
+def summarise(
+    study: str,
+    visits: Sequence[Visit],
+    comparisons: Iterable[Comparison],
+    controls: Sequence[Control] = (),
+    stopping: Saving | None = None,
+) -> Summary:
+    """`comparisons`, `controls` and `stopping` come from the files of `results` of that name."""
     return Summary(
         study=study,
         blocks=len({v.block for v in visits}),
         visits=tuple(_line(v) for v in visits),
         comparisons=tuple(comparisons),
+        controls=tuple(controls) or UNSET,
+        stopping=stopping or UNSET,
+        invalid_rates=tuple(bias(visits, list(dict.fromkeys(v.stack for v in visits)))),
     )
 
 

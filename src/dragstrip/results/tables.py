@@ -1,6 +1,6 @@
 """The capsule's tidy Parquet tables, rebuilt from the journal at any time.
 
-visits.parquet     a row a visit: every scalar, verdict, overhead, host and link
+visits.parquet     a row a visit, as in the journal: every scalar and metric, verdict, host, link
 requests.parquet   a row a request as the browser saw it
 served.parquet     a row a request as the origin saw it
 connections.parquet  a row a connection of the origin, with its transport's statistics
@@ -11,15 +11,18 @@ column the next time the tables are written. Rows of requests and served join on
 columns, which all three tables share.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.model.study import Study
 from dragstrip.model.visit import (
     Connection,
     DirectionReport,
@@ -31,6 +34,8 @@ from dragstrip.model.visit import (
     Visit,
     Visual,
 )
+from dragstrip.results.capsule import JOURNAL, Capsule
+from dragstrip.visit.metrics import METRICS, measures
 
 Row = dict[str, Any]
 Schema = dict[str, pl.DataType]
@@ -43,45 +48,105 @@ _COLUMNS: dict[object, pl.DataType] = {
 }
 _KEYS = ("block", "attempt", "stack", "page", "network", "valid")
 _VISIT_KEYS: Schema = {"valid": pl.Boolean()}  # a property, so no field to read the type from
-_PROTOCOLS = ("h1", "h2", "h3")
+_PROTOCOLS = ("h1", "h2", "h3", "gquic", "spdy")
 _SIDES = ("down", "up")
 
 
-def write(capsule: Path, visits: Iterable[Visit]) -> None:
-    """(Re)writes the tables of a capsule's visits into its folder."""
-    for name, table in frames(visits).items():
-        draft = capsule / f"{name}.parquet.part"
-        table.write_parquet(draft)
-        draft.replace(capsule / f"{name}.parquet")
+TABLES = ("visits", "requests", "served", "connections")
+_BATCH_VISITS = 1000
 
 
-def frames(visits: Iterable[Visit]) -> dict[str, pl.DataFrame]:
-    """The tables by name, with all columns even without rows."""
-    names = ("visits", "requests", "served", "connections")
-    rows: dict[str, list[Row]] = {name: [] for name in names}
+def write(capsule: Path, visits: Iterable[Visit], study: Study) -> None:
+    """(Re)writes the tables of a capsule's visits into its folder.
+
+    Batch by batch, so that memory does not grow with the number of visits.
+    """
+    with TemporaryDirectory(dir=capsule, prefix="tables-") as folder:
+        for number, batch in enumerate(_batches(visits)):
+            for name, table in frames(batch, study).items():
+                table.write_parquet(Path(folder) / f"{name}-{number:06}.parquet")
+        for name in TABLES:
+            draft = capsule / f"{name}.parquet.part"
+            parts = sorted(Path(folder).glob(f"{name}-*.parquet"))
+            pl.scan_parquet(parts).sink_parquet(draft)
+            draft.replace(capsule / f"{name}.parquet")
+
+
+def fresh(capsule: Capsule, name: str) -> bool:
+    """Whether the table's file is no older than the journal and has every column there is now.
+
+    A capsule without a journal has only its tables.
+    """
+    file, journal = capsule.path / f"{name}.parquet", capsule.path / JOURNAL
+    if not file.exists() or name not in TABLES:
+        return False
+    if journal.exists() and file.stat().st_mtime_ns < journal.stat().st_mtime_ns:
+        return False
+    return schemas()[name].keys() <= pl.read_parquet_schema(file).keys()
+
+
+def refresh(capsule: Capsule) -> None:
+    """Writes the tables again unless all are fresh."""
+    if not all(fresh(capsule, name) for name in TABLES):
+        write(capsule.path, capsule.visits(), capsule.manifest.study)
+
+
+def scan(capsule: Capsule, name: str) -> pl.LazyFrame:
+    """A fresh table, to be read in parts; column `row` counts its rows.
+
+    Row i of the visits is line i of the journal.
+    """
+    return pl.scan_parquet(capsule.path / f"{name}.parquet", row_index_name="row")
+
+
+def _batches(visits: Iterable[Visit]) -> Iterator[list[Visit]]:
+    """At least one, if an empty one."""
+    left = iter(visits)
+    yield list(islice(left, _BATCH_VISITS))
+    while batch := list(islice(left, _BATCH_VISITS)):
+        yield batch
+
+
+def frames(visits: Iterable[Visit], study: Study | None = None) -> dict[str, pl.DataFrame]:
+    """The tables by name, with all columns even without rows.
+
+    Without the study, the metrics that need network and stack stay empty.
+    """
+    rows: dict[str, list[Row]] = {name: [] for name in TABLES}
     for visit in visits:
         keys = {name: getattr(visit, name) for name in _KEYS}
-        rows["visits"].append(keys | _visit_row(visit))
+        rows["visits"].append(_metrics(visit, study) | keys | _visit_row(visit))
         rows["requests"].extend(keys | _values(Request, r) for r in visit.requests)
         rows["served"].extend(keys | _values(Served, s) for s in visit.served)
         rows["connections"].extend(
             keys | _values(Connection, c) | _values(Transport, c.transport, "transport_")
             for c in visit.connections
         )
+    return {name: pl.DataFrame(rows[name], schema=schema) for name, schema in schemas().items()}
+
+
+def schemas() -> dict[str, Schema]:
+    """The columns of every table."""
     key_columns = {name: _visit_schema()[name] for name in _KEYS}
-    schemas = {
+    return {
         "visits": _visit_schema(),
         "requests": key_columns | _schema(Request),
         "served": key_columns | _schema(Served),
         "connections": key_columns | _schema(Connection) | _schema(Transport, "transport_"),
     }
-    return {name: pl.DataFrame(rows[name], schema=schemas[name]) for name in rows}
+
+
+def _metrics(visit: Visit, study: Study | None) -> Row:
+    if study is None:
+        return {}
+    return dict(measures(visit, study.network(visit.network), study.stack(visit.stack)))
 
 
 def _visit_row(visit: Visit) -> Row:
     row = _values(Visit, visit) | {
         "verdict": visit.verdict,
         "reasons": [f"{r.code}: {r.detail}" for r in visit.reasons],
+        "unchecked": list(visit.unchecked),
         "requests": len(visit.requests),
         "served": len(visit.served),
         "wire_bytes": visit.wire_bytes,
@@ -102,7 +167,8 @@ def _visit_row(visit: Visit) -> Row:
 def _visit_schema() -> Schema:
     schema = {name: _VISIT_KEYS.get(name) or _schema(Visit)[name] for name in _KEYS}
     schema |= _schema(Visit)
-    schema |= {"verdict": pl.String(), "reasons": pl.List(pl.String())}
+    schema |= {"verdict": pl.String()}
+    schema |= dict.fromkeys(("reasons", "unchecked"), pl.List(pl.String()))
     schema |= dict.fromkeys(("requests", "served", "wire_bytes"), pl.Int64())
     schema |= dict.fromkeys((f"protocol_share_{p}" for p in _PROTOCOLS), pl.Float64())
     schema |= _schema(Overhead, "overhead_") | _schema(HostReport, "host_")
@@ -111,7 +177,9 @@ def _visit_schema() -> Schema:
         schema |= _schema(DirectionReport, f"link_{side}_")
         realised = (f"link_{side}_realised_mbps", f"link_{side}_realised_loss")
         schema |= dict.fromkeys(realised, pl.Float64())
-    return schema
+    whole = ("count", "byte")
+    kinds = {m.name: pl.Int64() if m.unit in whole else pl.Float64() for m in METRICS}
+    return schema | {name: kind for name, kind in kinds.items() if name not in schema}
 
 
 @cache

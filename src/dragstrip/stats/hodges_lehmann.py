@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dragstrip.stats.paired import Ratio
+from dragstrip.stats.paired import Ratio, log_ratios
 
 _EXACT = 50
 """Above this many values a side the normal approximation is good to a rank."""
@@ -26,11 +26,7 @@ _EXACT = 50
 
 def paired_shift(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Ratio:
     """b / a from pairs. Raises `ValueError` without pairs, or if a value is not positive."""
-    if len(a) != len(b) or not a:
-        raise ValueError(f"a ratio needs pairs, not {len(a)} and {len(b)} values")
-    if min(*a, *b) <= 0:
-        raise ValueError("a ratio needs positive values")
-    logs = np.log(np.asarray(b, dtype=float)) - np.log(np.asarray(a, dtype=float))
+    logs = log_ratios(a, b)
     n = len(logs)
     walsh = np.add.outer(logs, logs)[np.triu_indices(n)] / 2
     if n <= _EXACT:

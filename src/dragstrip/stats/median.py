@@ -10,6 +10,7 @@ quantiles).
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 from msgspec import Struct
 
@@ -30,13 +31,18 @@ def median(values: Sequence[float], level: float = 0.95) -> Median:
     """
     if not values:
         raise ValueError("no values have no median")
-    from scipy.special import bdtr  # SciPy loads slowly, and every command loads this file
-
     ordered, n = sorted(values), len(values)
     middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-    # The interval from the k-th smallest to the k-th largest value misses the median with
-    # probability 2 P(X < k), X binomial (n, 1/2); the largest k that is still allowed is wanted.
-    k = sum(2 * bdtr(below, n, 0.5) <= 1 - level for below in range(n // 2))
+    k = _rank(n, level)
     if k < 1:
         return Median(middle, None, None, n)
     return Median(middle, ordered[k - 1], ordered[n - k], n)
+
+
+@cache
+def _rank(n: int, level: float) -> int:
+    """The interval from the k-th smallest to the k-th largest value misses the median with
+    probability 2 P(X < k), X binomial (n, 1/2); the largest k that is still allowed is wanted."""
+    from scipy.special import bdtr  # SciPy loads slowly, and every command loads this file
+
+    return sum(2 * bdtr(below, n, 0.5) <= 1 - level for below in range(n // 2))

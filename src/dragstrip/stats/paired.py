@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from dragstrip.stats.log_ratio import LogRatio
 
@@ -26,23 +27,33 @@ class Ratio(Struct, frozen=True):
     n: int
 
 
-def paired(a: Sequence[float], b: Sequence[float]) -> LogRatio:
-    """Mean of ln(b / a) over pairs: `a[i]` and `b[i]` come from the same block.
+Times = Sequence[float] | NDArray[np.float64]
+
+
+def log_ratios(a: Times, b: Times) -> NDArray[np.float64]:
+    """ln(b / a) of each pair: `a[i]` and `b[i]` come from the same block.
 
     All values are positive and in the same unit. Raises `ValueError` without pairs, or if a value
     is not positive.
     """
-    if len(a) != len(b) or not a:
+    if len(a) != len(b) or len(a) == 0:
         raise ValueError(f"a ratio needs pairs, not {len(a)} and {len(b)} values")
-    if min(*a, *b) <= 0:
+    times_a, times_b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if min(times_a.min(), times_b.min()) <= 0:
         raise ValueError("a ratio needs positive values")
-    logs = np.log(np.asarray(b, dtype=float)) - np.log(np.asarray(a, dtype=float))
+    logs: NDArray[np.float64] = np.log(times_b) - np.log(times_a)
+    return logs
+
+
+def paired(a: Times, b: Times) -> LogRatio:
+    """Mean of ln(b / a) over pairs, see `log_ratios`. Raises `ValueError` as that does."""
+    logs = log_ratios(a, b)
     n = len(logs)
     error = float(logs.std(ddof=1)) / math.sqrt(n) if n > 1 else None
     return LogRatio(float(logs.mean()), error, n - 1, n)
 
 
-def ratio(a: Sequence[float], b: Sequence[float], level: float = 0.95) -> Ratio:
+def ratio(a: Times, b: Times, level: float = 0.95) -> Ratio:
     """Geometric mean of b / a over pairs, with its t interval at `level`; see `paired`."""
     found = paired(a, b)
     low, high = found.interval(level) or (None, None)

@@ -1,0 +1,44 @@
+"""What a capsule keeps of a visit beside its tables, and under which name."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from dragstrip.model.visit import Visit
+
+
+class Kind(Struct, frozen=True):
+    folder: str
+    suffix: str
+    what: str
+
+
+KINDS = (
+    Kind("har", ".har", "HAR 1.2: every request with its headers; opens in a browser's tools"),
+    Kind("frames", ".zip", "every frame the browser drew, with times.json"),
+    Kind("qlog", ".qlog", "qlog of the origin's QUIC connections; opens in qvis"),
+    Kind("pcap", ".pcapng", "packets with their keys; opens in Wireshark"),
+    Kind("pcap", ".keys", "TLS keys in the format of SSLKEYLOGFILE"),
+    Kind("wire", ".json", "the packets taken apart: connections, requests, handshakes"),
+    Kind("wire", ".parquet", "a row a packet"),
+)
+
+
+class Artefact(Struct, frozen=True):
+    path: Path
+    what: str
+    size: int
+
+
+def frames_file(capsule: Path, visit: Visit) -> Path:
+    """See `dragstrip.visit.frames.write_frames`; absent where frames were not looked at."""
+    return capsule / "frames" / f"{visit.file_name}.zip"
+
+
+def artefacts(capsule: Path, visit: Visit) -> Iterator[Artefact]:
+    """Those that are there, in the order of `KINDS`."""
+    for kind in KINDS:
+        path = capsule / kind.folder / f"{visit.file_name}{kind.suffix}"
+        if path.exists():
+            yield Artefact(path, kind.what, path.stat().st_size)

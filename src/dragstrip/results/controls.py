@@ -1,0 +1,113 @@
+"""What a study's controls say of its testbed: how much it sees where nothing differs, and whether
+it finds what is known to differ."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from msgspec import Struct, structs
+from numpy.typing import NDArray
+
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import CellKey, Study
+from dragstrip.results.observed import Observed, observed
+from dragstrip.stats.control import FalseAlarms, false_alarms, noise_floor
+from dragstrip.stats.paired import paired
+from dragstrip.stats.power import detectable
+
+METRICS = ("plt_ms", "ttfb_ms", "fcp_ms")
+ALPHA = 0.05
+POWER = 0.8
+
+
+class Control(Struct, frozen=True, kw_only=True):
+    """One metric; each cell of two blocks or more is a comparison."""
+
+    metric: str
+    alarms: tuple[FalseAlarms, ...] = ()
+    """A/A differences that were found though there is none, at 5 % and at 1 %."""
+    floor: float | None = None
+    """95 % of single blocks show an A/A difference below this share of 1."""
+    least: float | None = None
+    """Least difference, as a share of 1, that a cell finds with 80 % power at 5 %, judged by the
+    spread of its A/A ratios: the median over cells."""
+    held: int = 0
+    """Comparisons with the positive control, on networks with a round trip."""
+    found: int = 0
+    """Of these, how many find it slower at 5 %."""
+    effect_rtts: float | None = None
+    """By how many round trips it was slower, the median over blocks."""
+
+
+Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""The metric of the first stack and of a control, block by block."""
+
+
+def controls(study: Study, table: pl.LazyFrame) -> list[Control]:
+    """A record a metric; empty for a study without controls.
+
+    `table` as for `dragstrip.results.observed.observed`.
+    """
+    if not study.controls:
+        return []
+    first = study.stacks[0]
+    names = [first.name, *(s.name for s in study.controls)]
+    pairs: dict[tuple[str, str], dict[CellKey, Pairs]] = {}
+    for seen in observed(study, table, names):
+        cell = seen.page, seen.network, seen.connection
+        for metric in METRICS:
+            for stack in study.controls:
+                found = _pairs(seen, metric, first.name, stack.name)
+                pairs.setdefault((metric, stack.name), {})[cell] = found
+    return [
+        _control(study, metric, {s: pairs[metric, s.name] for s in study.controls})
+        for metric in METRICS
+    ]
+
+
+def _pairs(seen: Observed, metric: str, first: str, other: str) -> Pairs:
+    a, b = seen.of(first, metric).values, seen.of(other, metric).values
+    both = ~(np.isnan(a) | np.isnan(b))
+    return a[both], b[both]
+
+
+def _control(
+    study: Study, metric: str, by_stack: Mapping[Stack, Mapping[CellKey, Pairs]]
+) -> Control:
+    result = Control(metric=metric)
+    rtts = {n.name: n.rtt_ms for n in study.networks if n.rtt_ms}
+    for stack, by_cell in by_stack.items():
+        if stack.hold_rtts:
+            result = _held(result, {c: v for c, v in by_cell.items() if c[1] in rtts}, rtts)
+        else:
+            result = _same(result, list(by_cell.values()))
+    return result
+
+
+def _same(result: Control, by_cell: Sequence[Pairs]) -> Control:
+    tested = [paired(a, b) for a, b in by_cell if len(a) > 1]
+    ratios = [float(ratio) for a, b in by_cell for ratio in b / a]
+    p = [one.p() for one in tested]
+    least = sorted(
+        math.exp(detectable(one.n, alpha=ALPHA, power=POWER, paired=True) * spread) - 1
+        for one in tested
+        if (spread := (one.error or 0.0) * math.sqrt(one.n))
+    )
+    return structs.replace(
+        result,
+        alarms=(false_alarms(p, 0.05), false_alarms(p, 0.01)) if p else (),
+        floor=noise_floor(ratios) if ratios else None,
+        least=least[len(least) // 2] if least else None,
+    )
+
+
+def _held(result: Control, by_cell: Mapping[CellKey, Pairs], rtts: Mapping[str, float]) -> Control:
+    tested = [paired(a, b) for a, b in by_cell.values() if len(a) > 1]
+    effects = sorted(float(e) for cell, (a, b) in by_cell.items() for e in (b - a) / rtts[cell[1]])
+    return structs.replace(
+        result,
+        held=len(tested),
+        found=sum(one.mean > 0 and one.p() < ALPHA for one in tested),
+        effect_rtts=effects[len(effects) // 2] if effects else None,
+    )

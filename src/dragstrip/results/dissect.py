@@ -1,0 +1,161 @@
+"""A visit's capture taken apart: connections, handshakes, first flights, protocol shares.
+
+cook2017 (section 4) looks at its captures this way. Everything here comes from the packets alone,
+not from what browser or origin say of themselves.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+
+from dragstrip.model.visit import Visit
+from dragstrip.model.wire import Dissection, FirstFlight, Flow
+from dragstrip.results.packets import (
+    Packet,
+    read_capture,
+    read_packets,
+    tshark_version,
+    write_packets,
+)
+
+PACED_SHARE = 0.1
+"""A first flight that takes more than this share of a round trip, its longest gap left out, was
+paced. A burst takes some tenths of a millisecond, but may come after the session tickets; two
+windows a round trip, the kernel's pacing, take half a round trip less the first ten packets."""
+
+
+def captured(capsule: Path, visit: Visit) -> bool:
+    return _capture(capsule, visit).exists()
+
+
+def dissection(capsule: Path, visit: Visit) -> Dissection:
+    """The dissection of a captured visit, made when first asked for.
+
+    It stays in ``wire/VISIT.json``, beside ``wire/VISIT.parquet`` with a row a packet. Raises
+    `NoTshark`, and `InputError` if the capture cannot be read.
+    """
+    target = capsule / "wire" / f"{visit.file_name}.json"
+    if not target.exists():
+        found = read_capture(_capture(capsule, visit), visit.started_us)
+        target.parent.mkdir(exist_ok=True)
+        write_packets(target.with_suffix(".parquet"), found)
+        missed = visit.link.record_missed if visit.link else 0
+        made = dissect(found, visit.id, missed, tshark_version())
+        target.write_bytes(msgspec.json.format(msgspec.json.encode(made)))
+    return msgspec.json.decode(target.read_bytes(), type=Dissection)
+
+
+def packets(capsule: Path, visit: Visit) -> list[Packet]:
+    """A captured visit's packets. Raises as `dissection`."""
+    dissection(capsule, visit)
+    return read_packets(capsule / "wire" / f"{visit.file_name}.parquet")
+
+
+def dissect(
+    found: Sequence[Packet], visit: str = "", missed: int = 0, tool: str = ""
+) -> Dissection:
+    """Pure: packets by time in, what they tell out."""
+    flows = [flow(mine) for mine in by_flow(found).values()]
+    sent, counted = Counter[str](), Counter[str]()
+    for f in flows:
+        name = f.protocol or f.id.partition("-")[0]
+        sent[name] += f.bytes_up + f.bytes_down
+        counted[name] += f.packets_up + f.packets_down
+    return Dissection(
+        visit=visit,
+        flows=tuple(flows),
+        connections_per_host=dict(Counter(f.host for f in flows if f.host)),
+        byte_share=_shares(sent),
+        packet_share=_shares(counted),
+        missed_packets=missed,
+        tool=tool,
+    )
+
+
+def by_flow(found: Iterable[Packet]) -> dict[str, list[Packet]]:
+    """Each connection's packets, in the order of the connections' first ones."""
+    flows: dict[str, list[Packet]] = {}
+    for packet in found:
+        flows.setdefault(packet.flow, []).append(packet)
+    return flows
+
+
+def flow(mine: Sequence[Packet]) -> Flow:
+    """One connection of at least one packet."""
+    up = [p for p in mine if p.side == "up"]
+    down = [p for p in mine if p.side == "down"]
+    asked = next((i for i, p in enumerate(mine) if p.requests), None)
+    return Flow(
+        id=mine[0].flow,
+        protocol=next((p.protocol for p in mine if p.protocol), None),
+        host=next((p.host for p in mine if p.host), None),
+        client=mine[0].client,
+        server=mine[0].server,
+        start_ms=mine[0].time_ms,
+        end_ms=mine[-1].time_ms,
+        packets_up=len(up),
+        packets_down=len(down),
+        bytes_up=sum(p.bytes for p in up),
+        bytes_down=sum(p.bytes for p in down),
+        link_drops=sum(p.left_ms is None for p in mine),
+        retransmitted=_repeats(up) + _repeats(down) if mine[0].flags is not None else None,
+        requests=sum(len(p.requests) for p in mine),
+        first_request_ms=None if asked is None else mine[asked].time_ms,
+        packets_before_request=asked,
+        first_flight=None if asked is None else first_flight(mine),
+    )
+
+
+def first_flight(mine: Sequence[Packet]) -> FirstFlight | None:
+    """None if nothing was asked for, answered or acknowledged.
+
+    Whatever the client sends after the answer's first packet was due there acknowledges it: nothing
+    must be decrypted. Due, for both ends may answer before the link reads its clock.
+    """
+    arrived = (p.due_ms for p in mine if p.requests)
+    asked_ms = next((ms for ms in arrived if ms is not None), None)
+    if asked_ms is None:
+        return None
+    answer = [p for p in mine if p.side == "down" and p.payload and p.time_ms >= asked_ms]
+    seen_ms = next((p.due_ms for p in answer if p.due_ms is not None), None)
+    if seen_ms is None:
+        return None
+    acks = (p.due_ms for p in mine if p.side == "up" and p.time_ms >= seen_ms)
+    ack_ms = next((ms for ms in acks if ms is not None), None)
+    if ack_ms is None:
+        return None
+    flight = [p for p in answer if p.time_ms < ack_ms]
+    start_ms, end_ms = flight[0].time_ms, flight[-1].time_ms
+    gaps = tuple(b.time_ms - a.time_ms for a, b in pairwise(flight))
+    return FirstFlight(
+        packets=len(flight),
+        bytes=sum(p.bytes for p in flight),
+        start_ms=start_ms,
+        duration_ms=end_ms - start_ms,
+        acknowledged_ms=ack_ms - start_ms,
+        gaps_ms=gaps,
+        paced=end_ms - start_ms - max(gaps, default=0) > PACED_SHARE * (ack_ms - start_ms),
+    )
+
+
+def _repeats(side: Sequence[Packet]) -> int:
+    """TCP segments that begin below what was already sent. None is reordered where we look: the
+    link's near end."""
+    top, repeats = 0, 0
+    for p in side:
+        if p.payload and p.seq is not None:
+            repeats += p.seq < top
+            top = max(top, p.seq + p.payload)
+    return repeats
+
+
+def _shares(counts: Counter[str]) -> dict[str, float]:
+    total = counts.total()
+    return {name: count / total for name, count in counts.most_common()}
+
+
+def _capture(capsule: Path, visit: Visit) -> Path:
+    return capsule / "pcap" / f"{visit.file_name}.pcapng"

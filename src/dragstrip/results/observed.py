@@ -1,0 +1,168 @@
+"""What a study observed, cell by cell, from its table of visits.
+
+Here is said which blocks count and what a load that failed or timed out is worth; of visits at
+hand `dragstrip.results.blocks` says the same.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dragstrip.model.stack import ConnectionMode
+from dragstrip.model.study import Study, block_id
+from dragstrip.visit.metrics import METRICS
+
+BY_NAME = {m.name: m for m in METRICS}
+_COLUMN = {name: place for place, name in enumerate(BY_NAME)}
+EVENTS = frozenset(
+    {"plt_ms", "dcl_ms", "ttfb_ms", "fcp_ms", "lcp_ms", "fvc_ms", "lvc_ms", "vc85_ms"}
+    | {"speed_index_ms", "network_plt_ms"}
+)
+"""Metrics that wait for something a load which failed never reached: they are censored."""
+
+CELL_KEYS = ("page", "network", "connection")
+COLUMNS = (
+    *("row", "block", "attempt", "position", *CELL_KEYS, "stack", "seed", "started_us"),
+    *("valid", "verdict", "reasons", "outcome", "error"),
+)
+_CHUNK_VISITS = 100_000
+"""Whole pages are read together up to so many visits; memory grows with this, not the study."""
+
+Floats = NDArray[np.float64]
+
+
+class Observations(Struct, frozen=True):
+    """A metric of one stack over the blocks that count, in their order."""
+
+    values: Floats
+    """NaN where the visit could not say; the client's limit where it is censored."""
+    censored: NDArray[np.bool_]
+
+    @property
+    def known(self) -> Floats:
+        return self.values[~np.isnan(self.values)]
+
+
+class Observed(Struct, frozen=True, kw_only=True, dict=True):
+    """A cell: one page over one network in one connection mode."""
+
+    page: str
+    network: str
+    connection: ConnectionMode
+    visits: pl.DataFrame
+    """Every visit, attempts included, in the order they were made: `COLUMNS`, the metrics, and
+    `counts`: of the last attempt at a block in which every asked stack was visited and every
+    visit, of others too, is valid."""
+    limit_ms: float
+    """The client's, at which loads that failed or timed out are censored."""
+    stacks: dict[str, pl.DataFrame]
+    """Of `visits` those that count, by stack, in the order their blocks began."""
+
+    @property
+    def name(self) -> str:
+        """As in block ids."""
+        return block_id(self.page, self.network, self.connection, 0).rpartition("|")[0]
+
+    @property
+    def begun(self) -> int:
+        return self.visits["block"].n_unique()
+
+    @property
+    def counted(self) -> int:
+        """Blocks that count."""
+        return next((len(rows) for rows in self.stacks.values()), 0)
+
+    @property
+    def spoiled(self) -> int:
+        """Blocks whose last attempt holds an invalid visit."""
+        last = pl.col("attempt") == pl.col("attempt").max().over("block")
+        return self.visits.filter(last & ~pl.col("valid"))["block"].n_unique()
+
+    def seeds(self) -> list[int]:
+        """Of the link, block by block of those that count."""
+        return next((rows["seed"].to_list() for rows in self.stacks.values()), [])
+
+    def of(self, stack: str, metric: str) -> Observations:
+        values, failed = self._values[stack]
+        own = values[:, _COLUMN[metric]]
+        if metric not in EVENTS:
+            return Observations(own, np.zeros(len(own), dtype=bool))
+        censored = failed & (np.isnan(own) | (metric == "plt_ms"))
+        return Observations(np.where(censored, self.limit_ms, own), censored)
+
+    @cached_property
+    def _values(self) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
+        """By stack: a row a visit, a column a metric; and which loads did not come to their end."""
+        metrics = [pl.col(name).cast(pl.Float64) for name in BY_NAME]
+        return {
+            stack: (rows.select(metrics).to_numpy(), (rows["outcome"] != "loaded").to_numpy())
+            for stack, rows in self.stacks.items()
+        }
+
+
+def observed(
+    study: Study, table: pl.LazyFrame, asked: Sequence[str] | None = None
+) -> Iterator[Observed]:
+    """Every cell of the study, page by page, also those without a visit.
+
+    `table` is visits.parquet, with its row number as `row` (`dragstrip.results.tables.scan`);
+    `asked` are stacks by name, those of the study without its controls if None.
+    """
+    names = [s.name for s in study.stacks] if asked is None else asked
+    wanted_cells = frozenset(study.cells())
+    wanted = list(dict.fromkeys([*COLUMNS, *BY_NAME]))
+    for pages in _chunks(study, table):
+        rows = table.filter(pl.col("page").is_in(pages)).select(wanted)
+        visits = _judged(rows.collect(engine="streaming"), names)
+        found = visits.partition_by(*CELL_KEYS, as_dict=True)
+        for page in pages:
+            for network in study.networks:
+                for connection in study.connections:
+                    if (page, network.name, connection) not in wanted_cells:
+                        continue
+                    own = found.get((page, network.name, connection), visits.clear())
+                    yield _cell(study, page, network.name, connection, own, names)
+
+
+def _cell(
+    study: Study,
+    page: str,
+    network: str,
+    connection: ConnectionMode,
+    visits: pl.DataFrame,
+    names: Sequence[str],
+) -> Observed:
+    began = pl.col("row").min().over("block")
+    counting = visits.with_columns(began=began).filter("counts").sort("began")
+    by_stack = counting.partition_by("stack", as_dict=True)
+    return Observed(
+        page=page,
+        network=network,
+        connection=connection,
+        visits=visits,
+        limit_ms=study.client.timeout_s * 1000,
+        stacks={name: by_stack.get((name,), counting.clear()) for name in names},
+    )
+
+
+def _judged(visits: pl.DataFrame, asked: Sequence[str]) -> pl.DataFrame:
+    last = pl.col("attempt") == pl.col("attempt").max().over("block")
+    made = (last & pl.col("stack").is_in(asked)).sum().over("block")
+    spoiled = (last & ~pl.col("valid")).any().over("block")
+    return visits.sort("row").with_columns(counts=last & (made == len(asked)) & ~spoiled)
+
+
+def _chunks(study: Study, table: pl.LazyFrame) -> Iterator[list[str]]:
+    sizes = dict(table.group_by("page").len().collect(engine="streaming").iter_rows())
+    chunk: list[str] = []
+    for page in study.pages:
+        if chunk and sum(sizes.get(p, 0) for p in [*chunk, page.name]) > _CHUNK_VISITS:
+            yield chunk
+            chunk = []
+        chunk.append(page.name)
+    if chunk:
+        yield chunk

@@ -1,0 +1,66 @@
+"""Do several groups fail equally often? Fisher's exact test for a table of groups x (failed, not).
+
+Given how many failed in all, every way to spread them over the groups has a known probability if
+the groups do not differ; p is the sum over those that are no more probable than what was seen. With
+too many ways to list, Pearson's chi-squared is as good.
+
+Source: Freeman and Halton, "Note on an exact treatment of contingency, goodness of fit and other
+problems of significance", Biometrika 38 (1951), 141-149; for two groups it is Fisher's test.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+MOST_TABLES = 200_000
+_TIE = 1 + 1e-9
+"""Tables as probable as the one seen count, whatever rounding does to them."""
+
+
+def exact_rates(failed: Sequence[int], made: Sequence[int]) -> float:
+    """p of "all groups fail equally often", where group i failed in `failed[i]` of `made[i]`.
+
+    1 where there is nothing to compare. Raises `ValueError` if more failed than were made.
+    """
+    groups = [(k, n) for k, n in zip(failed, made, strict=True) if n]
+    if any(not 0 <= k <= n for k, n in groups):
+        raise ValueError("a group cannot fail more often than it tried")
+    total, tries = sum(k for k, _ in groups), sum(n for _, n in groups)
+    if len(groups) < 2 or total in (0, tries):
+        return 1.0
+    if math.prod(min(n, total) + 1 for _, n in groups[:-1]) > MOST_TABLES:
+        return _chi_squared(groups)
+    # log C(n, k) of every group but the last, for all ways at once; the last takes what is left.
+    ways = [_log_ways(n, np.arange(min(n, total) + 1)) for _, n in groups[:-1]]
+    counts = [np.arange(min(n, total) + 1) for _, n in groups[:-1]]
+    left = total - reduce(np.add.outer, counts)
+    last = groups[-1][1]
+    possible = (left >= 0) & (left <= last)
+    logs = np.where(
+        possible, reduce(np.add.outer, ways) + _log_ways(last, np.clip(left, 0, last)), -np.inf
+    )
+    logs -= _log_ways(tries, np.array(total))
+    seen = logs[tuple(k for k, _ in groups[:-1])]
+    return min(1.0, float(np.exp(logs[logs <= seen + math.log(_TIE)]).sum()))
+
+
+def _log_ways(
+    n: int, k: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]"
+) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+    from scipy.special import gammaln  # loads slowly
+
+    found: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = (
+        gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    )
+    return found
+
+
+def _chi_squared(groups: Sequence[tuple[int, int]]) -> float:
+    from scipy.special import chdtrc  # of scipy.stats, which takes seconds to load
+
+    struck = sum(k for k, _ in groups) / sum(n for _, n in groups)
+    spread = struck * (1 - struck)
+    found = sum((k - n * struck) ** 2 / (n * spread) for k, n in groups)
+    return float(chdtrc(len(groups) - 1, found))
