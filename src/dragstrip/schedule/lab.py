@@ -3,12 +3,16 @@
 import contextlib
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dragstrip.browsers.chromium import Chromium, chromium, stack_flags
-from dragstrip.browsers.load import Load, fresh_tab, load
+from dragstrip.browsers.chromium import chromium, stack_flags
+from dragstrip.browsers.chromium53 import chromium53, host_lines
+from dragstrip.browsers.load import Load
+from dragstrip.browsers.tabs import Driven, fresh_tab, load
+from dragstrip.model.browsers import Browser
 from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
@@ -18,8 +22,8 @@ from dragstrip.testbed.live import live_testbed
 from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.visit.drive import Plan, visit
 
-_Kind = tuple[Protocol, tuple[str, ...]]
-"""Visits with the same protocol and flags share a browser process."""
+_Kind = tuple[Browser, Protocol, tuple[str, ...]]
+"""Visits in the same browser with the same protocol and flags, or names of hosts, share it."""
 
 
 class Lab:
@@ -33,13 +37,16 @@ class Lab:
         artefacts: Path | None = None,
         *,
         think: bool = False,
+        warm_ups: int = 0,
     ) -> None:
         self._bed = bed
         self._artefacts = artefacts
         self._client = client
         self._think = think
+        self._warm_ups = warm_ups
+        self._warm: set[tuple[str, str, str, str]] = set()
         self._resources = resources
-        self._browsers: dict[_Kind, Chromium] = {}
+        self._browsers: dict[_Kind, Driven] = {}
         self._quic_flags: dict[str, tuple[str, ...]] = {}
         self._serving: Page | None = None
         self._rehearsed: dict[tuple[str, _Kind], frozenset[str]] = {}
@@ -54,7 +61,15 @@ class Lab:
         key = plan.page.digest, kind
         if key not in self._rehearsed:
             self._rehearsed[key] = self._rehearse(browser, plan)
-        return visit(self._bed, browser, replace(plan, known_misses=self._known(plan.page)))
+        known = self._known(plan.page)
+        plan = replace(plan, known_misses=known, artefacts=self._artefacts)
+        block = plan.block
+        warm = block.page, block.network, block.connection, plan.stack.name
+        if warm not in self._warm:
+            self._warm.add(warm)
+            for _ in range(self._warm_ups):
+                visit(self._bed, browser, plan)
+        return visit(self._bed, browser, plan)
 
     def _known(self, page: Page) -> tuple[str, ...]:
         found = (misses for (digest, _), misses in self._rehearsed.items() if digest == page.digest)
@@ -64,15 +79,21 @@ class Lab:
         if page.live and stack.protocol == "h3":
             if page.url not in self._quic_flags:
                 self._quic_flags[page.url] = self._where_quic_is(page)
-            return "h3", self._quic_flags[page.url]
-        return stack.protocol, stack_flags(stack, self._bed.addresses)
+            return stack.browser, "h3", self._quic_flags[page.url]
+        if stack.browser == "chromium53":
+            return stack.browser, stack.protocol, host_lines(stack, self._bed.addresses)
+        return stack.browser, stack.protocol, stack_flags(stack, self._bed.addresses)
 
-    def _browser(self, kind: _Kind) -> Chromium:
+    def _browser(self, kind: _Kind) -> Driven:
         if kind not in self._browsers:
-            protocol, flags = kind
-            self._browsers[kind] = self._resources.enter_context(
-                chromium(self._bed, protocol, self._client, flags, self._net_log(protocol))
+            browser, protocol, told = kind
+            net_log = self._net_log(protocol)
+            made: AbstractContextManager[Driven] = (
+                chromium53(self._bed, self._client, told)
+                if browser == "chromium53"
+                else chromium(self._bed, protocol, self._client, told, net_log, browser=browser)
             )
+            self._browsers[kind] = self._resources.enter_context(made)
         return self._browsers[kind]
 
     def _where_quic_is(self, page: Page) -> tuple[str, ...]:
@@ -98,7 +119,7 @@ class Lab:
             return None
         return self._artefacts / "netlog" / f"{protocol}-{time.time_ns() // 1_000_000}.json"
 
-    def _rehearse(self, browser: Chromium, plan: Plan) -> frozenset[str]:
+    def _rehearse(self, browser: Driven, plan: Plan) -> frozenset[str]:
         """Load the page once without emulation and discard the load.
 
         It warms up process and page, which a first load would pay for, and shows which addresses
@@ -124,4 +145,11 @@ def lab(study: Study, artefacts: Path | None = None) -> Iterator[Lab]:
     ca = Path(study.ca) if study.ca else None
     with contextlib.ExitStack() as resources:
         bed = resources.enter_context(live_testbed(ca) if live else testbed(list(hosts)))
-        yield Lab(bed, study.client, resources, artefacts, think=study.think_time)
+        yield Lab(
+            bed,
+            study.client,
+            resources,
+            artefacts,
+            think=study.think_time,
+            warm_ups=study.warm_ups,
+        )

@@ -1,144 +1,151 @@
-"""Runs a study block by block, from wherever an earlier run stopped."""
+"""Runs a study block by block, several at once where that changes nothing, from wherever an earlier
+run stopped."""
 
-from collections.abc import Callable, Iterable, Iterator
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing.connection import wait
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import structs
 
 from dragstrip.browsers.cdp import CdpError
 from dragstrip.browsers.load import Load
-from dragstrip.model.study import Block, Study
-from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.lab import lab
+from dragstrip.schedule.admission import Admission
+from dragstrip.schedule.place import in_testbed
+from dragstrip.schedule.schedule import Attempt, Schedule
+from dragstrip.schedule.worker import Order, Place, Worker
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.visit.block_checks import uneven_misses
-from dragstrip.visit.drive import Plan
-from dragstrip.visit.host import await_quiet
-from dragstrip.visit.picture import recorded
+
+__all__ = ["Keep", "Schedule", "run"]
 
 _BROWSER_CRASHES = 3
 
 Keep = Callable[[Visit, Load], None]
-"""Called with every visit as soon as it is made; must store it before it returns."""
+"""Called with every visit as soon as it is made, one at a time; must store it before it returns."""
 
 
-class Task(Struct, frozen=True, kw_only=True):
-    """A visit that is still to be made."""
-
-    block: Block
-    attempt: int
-    stack: str
-
-
-class Schedule:
-    """What has been visited and what is next. Knows nothing of testbeds, so it is easily tested."""
-
-    def __init__(self, study: Study, done: Iterable[Visit]) -> None:
-        self.study = study
-        self._blocks = tuple(study.blocks())
-        self._visits: dict[tuple[str, int], dict[str, Visit]] = {}
-        self._settled: set[str] = set()
-        self._recorded: dict[str, bytes] = {}
-        for visit in done:
-            self.add(visit)
-
-    def add(self, visit: Visit) -> None:
-        self._visits.setdefault((visit.block, visit.attempt), {})[visit.stack] = visit
-
-    def tasks(self) -> Iterator[Task]:
-        """What is left, in order. A block is rerun while it is invalid and reruns are left.
-
-        Reruns come after all blocks, for a host that was too busy is likely to be so for a while.
-        Lazy: each task must be added (see `add`) before the next one is asked for.
-        """
-        for attempt in range(self.study.reruns + 1):
-            for block in self._blocks:
-                while self._open_attempt(block) == attempt:
-                    made = self._made(block, attempt)
-                    stack = next(s for s in block.order if s not in made)
-                    yield Task(block=block, attempt=attempt, stack=stack)
-
-    def reference(self, page: str) -> bytes:
-        """The recording's picture, or else the final one of the page's first valid visit.
-
-        Empty where there is neither, or frames are not looked at.
-        """
-        if not self.study.client.frames:
-            return b""
-        if page not in self._recorded:
-            self._recorded[page] = recorded(self.study.page(page), self.study.client)
-        if self._recorded[page]:
-            return self._recorded[page]
-        seen = (v for made in self._visits.values() for v in made.values() if v.page == page)
-        return next((v.visual.final for v in seen if v.visual and v.valid and v.plt_ms), b"")
-
-    def visits_made(self) -> int:
-        return sum(len(made) for made in self._visits.values())
-
-    def visits_left(self) -> int:
-        """Visits still to be made if none of them turns out invalid."""
-        left = 0
-        for block in self._blocks:
-            attempt = self._open_attempt(block)
-            if attempt is not None:
-                left += len(block.order) - len(self._made(block, attempt))
-        return left
-
-    def _open_attempt(self, block: Block) -> int | None:
-        """The attempt that still lacks visits; None if the block is valid or given up."""
-        if block.id in self._settled:
-            return None
-        for attempt in range(self.study.reruns + 1):
-            visits = self._made(block, attempt)
-            if any(stack not in visits for stack in block.order):
-                return attempt
-            made = list(visits.values())
-            if all(v.valid for v in made) and not uneven_misses(made):
-                break
-        self._settled.add(block.id)
-        return None
-
-    def _made(self, block: Block, attempt: int) -> dict[str, Visit]:
-        return self._visits.get((block.id, attempt), {})
-
-
-def run(schedule: Schedule, keep: Keep, artefacts: Path | None = None) -> None:
+def run(
+    schedule: Schedule,
+    keep: Keep,
+    artefacts: Path | None = None,
+    *,
+    admission: Admission | None = None,
+    place: Place | None = None,
+) -> None:
     """Make every visit that is left, adding each to the schedule and handing it to `keep`.
 
-    A browser that crashes is restarted and its visit made again; nothing of a crashed visit is
-    kept. What belongs to a whole browser (its NetLog) goes to `artefacts`. Raises `TestbedError` if
-    the testbed cannot be had or the browser crashes repeatedly.
+    All of a block's visits are made in one testbed, a process of its own; `admission` says how many
+    blocks run at once, by default one. A browser that crashes is restarted and its visit made
+    again; nothing of a crashed visit is kept. What belongs to a whole browser goes to `artefacts`.
+    `place` may put something else for the testbed. Raises `TestbedError` if the testbed cannot be
+    had or the browser crashes repeatedly.
     """
-    study = schedule.study
-    tasks = schedule.tasks()
-    task = next(tasks, None)
-    broken = 0
-    while task:
-        try:
-            with lab(study, artefacts) as place:
-                while task:
-                    if task.attempt and task.stack == task.block.order[0]:
-                        await_quiet(Thresholds())  # a busy host is why most blocks are rerun
-                    visit, load = place.visit(_plan(schedule, task))
-                    schedule.add(visit)
-                    keep(visit, load)
-                    broken, task = 0, next(tasks, None)
-        except CdpError as error:
-            broken += 1
-            if broken == _BROWSER_CRASHES:
-                raise TestbedError(f"the browser broke {broken} times: {error}") from error
+    admission = admission or Admission(schedule.study)
+    place = place or partial(in_testbed, schedule.study, artefacts)
+    with _crew(place) as crew:
+        next_start = time.monotonic()
+        while True:
+            pause = next_start - time.monotonic()
+            if pause <= 0 or not crew.busy:
+                running = [busy.attempt.block for busy in crew.busy]
+                attempt = schedule.take(partial(admission.admits, running=running))
+                if attempt:
+                    crew.begin(attempt, schedule)
+                    next_start = time.monotonic() + admission.stagger_s
+                    continue
+                if not crew.busy:
+                    return
+            for busy in crew.answering(pause if pause > 0 else None):
+                try:
+                    visit, load = busy.worker.answer()
+                except (CdpError, EOFError) as error:
+                    crew.again(busy, schedule, error)
+                    continue
+                visit = structs.replace(visit, beside=busy.beside)
+                schedule.add(visit)
+                keep(visit, load)
+                admission.learn(visit)
+                crew.go_on(busy, schedule)
 
 
-def _plan(schedule: Schedule, task: Task) -> Plan:
-    study = schedule.study
-    return Plan(
-        block=task.block,
-        attempt=task.attempt,
-        page=study.page(task.block.page),
-        network=study.network(task.block.network),
-        stack=study.stack(task.stack),
-        client=study.client,
-        thresholds=Thresholds(),
-        reference=schedule.reference(task.block.page),
+@dataclass
+class _Busy:
+    """A worker and the attempt it is making."""
+
+    worker: Worker
+    attempt: Attempt
+    position: int = 0
+    """Of the stack it visits, among the attempt's."""
+    beside: int = 0
+    broken: int = 0
+
+
+@dataclass
+class _Crew:
+    place: Place
+    busy: list[_Busy] = field(default_factory=list)
+    idle: list[Worker] = field(default_factory=list)
+
+    def begin(self, attempt: Attempt, schedule: Schedule) -> None:
+        busy = _Busy(self.idle.pop() if self.idle else Worker(self.place), attempt)
+        self.busy.append(busy)
+        for one in self.busy:
+            one.beside = max(one.beside, len(self.busy) - 1)
+        _order(busy, schedule)
+
+    def answering(self, seconds: float | None) -> list[_Busy]:
+        """Waits until some workers answer, or so long."""
+        ready = wait([busy.worker.connection for busy in self.busy], seconds)
+        return [busy for busy in self.busy if busy.worker.connection in ready]
+
+    def go_on(self, busy: _Busy, schedule: Schedule) -> None:
+        """To the next stack of the block, or to rest."""
+        busy.position, busy.broken = busy.position + 1, 0
+        busy.beside = len(self.busy) - 1
+        if busy.position < len(busy.attempt.stacks):
+            _order(busy, schedule)
+        else:
+            self.busy.remove(busy)
+            self.idle.append(busy.worker)
+
+    def again(self, busy: _Busy, schedule: Schedule, error: Exception) -> None:
+        """Makes the visit again in a new testbed."""
+        busy.broken += 1
+        if busy.broken == _BROWSER_CRASHES:
+            said = str(error) or "its process ended"
+            raise TestbedError(f"the browser broke {busy.broken} times: {said}") from error
+        if isinstance(error, EOFError):
+            busy.worker.wait()
+            busy.worker = Worker(self.place)
+        _order(busy, schedule)
+
+
+def _order(busy: _Busy, schedule: Schedule) -> None:
+    attempt = busy.attempt
+    busy.worker.order(
+        Order(
+            block=attempt.block,
+            attempt=attempt.attempt,
+            stack=attempt.stacks[busy.position],
+            reference=schedule.reference(attempt.block.page),
+        )
     )
+
+
+@contextlib.contextmanager
+def _crew(place: Place) -> Iterator[_Crew]:
+    """Workers, started when first needed, that all end with the block."""
+    crew = _Crew(place)
+    try:
+        yield crew
+    finally:
+        for worker in crew.idle:
+            worker.end(now=False)
+        for busy in crew.busy:
+            busy.worker.end(now=True)
+        for worker in (*crew.idle, *(busy.worker for busy in crew.busy)):
+            worker.wait()

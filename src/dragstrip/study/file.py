@@ -7,6 +7,8 @@ stacks = ["h1", "h2", "h3"]
 runs = 5
 seed = 1                       # optional
 think_time = true              # optional: answers take as long as the recorded servers took
+controls = false               # optional, on: A/A and positive control in each block
+warm_ups = 1                   # optional, 0: visits made and discarded before a stack's first
 connections = ["first", "repeat"]   # optional, see dragstrip.model.stack.ConnectionMode
 
 [network.slow]                 # optional, any number
@@ -19,6 +21,11 @@ initial_window_packets = 20    # fields of dragstrip.model.stack.Stack
 
 [client]                       # optional, see dragstrip.model.study.Client
 timeout_s = 60
+
+[stopping]                     # optional: stop a cell once it is decided; runs are the cap
+margin = 0.05                  # fields of dragstrip.model.study.Stopping
+[thresholds]                   # optional, see dragstrip.model.thresholds.Thresholds
+steal_share = 0.05
 """
 
 from collections.abc import Sequence
@@ -31,9 +38,11 @@ from msgspec import Meta, Struct
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.stack import ConnectionMode, Stack
-from dragstrip.model.study import Client, Study
+from dragstrip.model.study import Client, Stopping, Study
+from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.pages.live import live_page
 from dragstrip.pages.resolve import expand, resolve
+from dragstrip.study.controls import controls_of
 from dragstrip.study.networks import placed, read_network
 from dragstrip.study.presets import find_network, find_stack, make_stack, stacks
 
@@ -53,6 +62,10 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     connections: Annotated[tuple[ConnectionMode, ...], Meta(min_length=1)] = ("first",)
     client: Client = Client()
     think_time: bool = False
+    controls: bool = True
+    warm_ups: Annotated[int, Meta(ge=0)] = 0
+    stopping: Stopping | None = None
+    thresholds: Thresholds = Thresholds()
 
 
 class Outline(Struct, frozen=True, kw_only=True):
@@ -68,6 +81,10 @@ class Outline(Struct, frozen=True, kw_only=True):
     seed: int
     client: Client
     think_time: bool
+    controls: bool
+    warm_ups: int
+    stopping: Stopping | None
+    thresholds: Thresholds
 
 
 def read_outline(path: Path) -> Outline:
@@ -93,6 +110,10 @@ def read_outline(path: Path) -> Outline:
             seed=file.seed,
             client=file.client,
             think_time=file.think_time,
+            controls=file.controls,
+            warm_ups=file.warm_ups,
+            stopping=file.stopping,
+            thresholds=file.thresholds,
         )
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
@@ -118,6 +139,10 @@ def make_study(
     seed: int,
     client: Client,
     think_time: bool = False,
+    controls: bool = False,
+    warm_ups: int = 0,
+    stopping: Stopping | None = None,
+    thresholds: Thresholds = DEFAULTS,
     live: bool = False,
     ca: Path | None = None,
     cache: Path,
@@ -140,10 +165,11 @@ def make_study(
         resolved = [live_page(page) for page in pages]
     else:
         resolved = [resolve(page, cache) for given in pages for page in expand(given)]
+    besides = controls_of(stacks, live=live) if controls else ()
     for what, names in (
         ("page", [p.name for p in resolved]),
         ("network", [n.name for n in networks]),
-        ("stack", [s.name for s in stacks]),
+        ("stack", [s.name for s in (*stacks, *besides)]),
         ("connection", [str(c) for c in connections]),
     ):
         if twice := {n for n in names if names.count(n) > 1}:
@@ -163,7 +189,11 @@ def make_study(
         seed=seed,
         client=client,
         think_time=think_time,
+        controls=besides,
+        warm_ups=warm_ups,
+        stopping=stopping,
         ca=str(ca.absolute()) if ca else "",
+        thresholds=thresholds,
     )
 
 

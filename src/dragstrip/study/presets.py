@@ -23,9 +23,9 @@ def networks() -> Mapping[str, Network]:
 
 @cache
 def stacks() -> Mapping[str, Stack]:
-    """Name to stack, from stacks.toml."""
+    """Name to stack, from stacks.toml and legacy_stacks.toml."""
     known: dict[str, Stack] = {}
-    for name, fields in _table("stacks").items():
+    for name, fields in (_table("stacks") | _table("legacy_stacks")).items():
         known[name] = make_stack(name, fields, known)
     return known
 

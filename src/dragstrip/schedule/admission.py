@@ -1,0 +1,106 @@
+"""Which blocks may run at once in testbeds of their own.
+
+A block on a slow link hardly needs the processor, so several may run beside each other; a block on
+a fast link runs alone. The limits are those at which load times and paints of several testbeds were
+measured to be those of a single one; bench/jobs.py measures it anew.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import Block, CellKey, Study
+from dragstrip.model.visit import Visit
+from dragstrip.schedule.estimate import Pace
+
+MOST_JOBS = 4
+"""What `auto` stands for: with more, paint metrics are no longer those of a single testbed."""
+SLOW_MBPS = 2.0
+"""Down rate up to which a block may have others beside it."""
+RATE_MBPS_PER_CORE = 4.0
+"""Down rates of the blocks that run at once, together."""
+CPU_SHARE = 0.2
+"""Of all cores, for browsers and origins together; links and ourselves take a few percent more."""
+STAGGER_S = 1.5
+"""Between the starts of two blocks: testbeds that start together stay in phase."""
+CALM_VISITS = 20
+"""In a row without an overloaded one, before one more job is tried again."""
+
+
+def parse_jobs(text: str) -> int:
+    """``auto`` or a number. Raises `InputError`."""
+    if text == "auto":
+        return MOST_JOBS
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"--jobs {text!r}: give a number of testbeds from 1 on, or auto")
+    return int(text)
+
+
+class Admission:
+    """Lets a block start beside others while number, rate and processor allow.
+
+    The number falls by one with each block that met an overloaded host while others ran beside it,
+    and rises again up to `jobs` after calm visits.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        jobs: int = 1,
+        visits: Iterable[Visit] = (),
+        *,
+        cores: int | None = None,
+        stagger_s: float = STAGGER_S,
+    ) -> None:
+        self.jobs = jobs
+        self.stagger_s = stagger_s
+        self.allowed = jobs
+        self.pace = Pace(study, visits)
+        self._study = study
+        self._cores = cores or os.cpu_count() or 1
+        self._calm = 0
+        self._lowered_by = ""
+
+    def admits(self, block: Block, running: Sequence[Block]) -> bool:
+        if not running:
+            return True
+        cells = [b.cell for b in (*running, block)]
+        return (
+            len(cells) <= self.allowed
+            and all(self._rate_mbps(cell) <= SLOW_MBPS for cell in cells)
+            and sum(map(self._rate_mbps, cells)) <= RATE_MBPS_PER_CORE * self._cores
+            and sum(map(self._cpu_share, cells)) <= CPU_SHARE
+        )
+
+    def learn(self, visit: Visit) -> None:
+        """What a visit that was just made says about the host."""
+        self.pace.learn(visit)
+        if all(reason.code != "overloaded" for reason in visit.reasons):
+            self._calm += 1
+            if self._calm == CALM_VISITS:
+                self._calm, self.allowed = 0, min(self.jobs, self.allowed + 1)
+            return
+        self._calm = 0
+        if visit.beside and visit.block != self._lowered_by:
+            self._lowered_by = visit.block
+            self.allowed = max(1, self.allowed - 1)
+
+    def at_once(self, cell: CellKey) -> float:
+        """How many blocks like this one may run beside each other, on average."""
+        rate = self._rate_mbps(cell)
+        if rate > SLOW_MBPS:
+            return 1.0
+        by_rate = RATE_MBPS_PER_CORE * self._cores / rate
+        return max(1.0, min(self.jobs, by_rate, CPU_SHARE / self._cpu_share(cell)))
+
+    def seconds(self, visits: Mapping[CellKey, int]) -> float:
+        """How long so many visits on each cell are going to take."""
+        return sum(n * self.pace.visit_s(c) / self.at_once(c) for c, n in visits.items() if n)
+
+    def _rate_mbps(self, cell: CellKey) -> float:
+        down = self._study.network(cell[1]).down
+        return down.trace.mean_mbps if down.trace else down.rate_mbps or inf
+
+    def _cpu_share(self, cell: CellKey) -> float:
+        return self.pace.cpu_s(cell[0]) / self.pace.visit_s(cell) / self._cores

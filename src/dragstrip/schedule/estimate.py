@@ -1,0 +1,99 @@
+"""How long a visit takes and how much of the processor it needs: expected at first, then measured.
+
+A visit is expected to take `OVERHEAD_S`, the page's bytes at the rate that the slowest of these
+allows: the line, or random loss, sqrt(3/2) segments per round trip and sqrt(loss) for each
+connection (Mathis et al., CCR 27(3), 1997); and `ROUNDS` round trips, plus those in which windows
+double from 10 segments on. A repeat visit loads the page before at the same round trip. Invalid
+blocks, which are run again, are not in it.
+"""
+
+from collections.abc import Iterable
+from math import log2, sqrt
+
+from dragstrip.model.network import Network
+from dragstrip.model.study import CellKey, Study
+from dragstrip.model.visit import Visit
+
+OVERHEAD_S = 2.0
+"""Preparing, quiet time and collecting: 1 to 3 s on small machines."""
+ROUNDS = 6
+SEGMENT_BYTES = 1448
+CPU_S = 0.5
+"""What any visit costs browser and origin, and beyond it each megabyte of the page."""
+CPU_S_PER_MB = 1.0
+
+
+def visit_s(size: int, hosts: int, network: Network) -> float:
+    """Expected seconds of a first visit of a page of so many bytes on so many hosts."""
+    rtt_s = network.rtt_ms / 1000
+    carry_s = network.down.least_ms(size) / 1000
+    if network.down.mean_loss and rtt_s:
+        segments = sqrt(1.5 / network.down.mean_loss) / rtt_s
+        carry_s = max(carry_s, size / (segments * SEGMENT_BYTES * hosts))
+    return OVERHEAD_S + carry_s + _rounds(size, hosts) * rtt_s
+
+
+def _rounds(size: int, hosts: int) -> float:
+    return ROUNDS + log2(1 + size / hosts / (10 * SEGMENT_BYTES))
+
+
+class Pace:
+    """What the visits of a study take, cell by cell. A cell that was not visited yet is expected to
+    err from `visit_s` as the others did."""
+
+    def __init__(self, study: Study, visits: Iterable[Visit] = ()) -> None:
+        self._study = study
+        self._expected = {cell: self._expect(cell) for cell in study.cells()}
+        self._took: dict[CellKey, _Mean] = {}
+        self._cpu: dict[str, _Mean] = {}
+        self._took_s = self._expected_s = 0.0
+        for visit in visits:
+            self.learn(visit)
+
+    def learn(self, visit: Visit) -> None:
+        if not (visit.host and visit.overhead):
+            return
+        cell = visit.page, visit.network, visit.connection
+        took = (visit.overhead.prepare_ms + visit.host.wall_ms + visit.overhead.collect_ms) / 1000
+        self._took.setdefault(cell, _Mean()).add(took)
+        self._took_s += took
+        self._expected_s += self._expected.get(cell, took)
+        if visit.host.browser_cpu_s is not None:
+            spent = visit.host.browser_cpu_s + (visit.host.origin_cpu_s or 0)
+            self._cpu.setdefault(visit.page, _Mean()).add(spent)
+
+    @property
+    def measured(self) -> int:
+        """Cells whose visits were timed."""
+        return len(self._took)
+
+    def visit_s(self, cell: CellKey) -> float:
+        """Seconds from the end of the visit before to its own end."""
+        if cell in self._took:
+            return self._took[cell].value
+        known = self._took_s / self._expected_s if self._expected_s else 1.0
+        return known * self._expected[cell]
+
+    def cpu_s(self, page: str) -> float:
+        """Processor seconds that browser and origin spend on a visit."""
+        if page in self._cpu:
+            return self._cpu[page].value
+        return CPU_S + CPU_S_PER_MB * self._study.page(page).body_bytes / 1e6
+
+    def _expect(self, cell: CellKey) -> float:
+        page, network = self._study.page(cell[0]), self._study.network(cell[1])
+        size, hosts = page.body_bytes, len(page.hosts)
+        before = _rounds(size, hosts) * network.rtt_ms / 1000 if cell[2] != "first" else 0
+        return visit_s(size, hosts, network) + before
+
+
+class _Mean:
+    def __init__(self) -> None:
+        self._sum, self._n = 0.0, 0
+
+    def add(self, value: float) -> None:
+        self._sum, self._n = self._sum + value, self._n + 1
+
+    @property
+    def value(self) -> float:
+        return self._sum / self._n

@@ -1,0 +1,35 @@
+"""Where a worker makes visits: a testbed of its own."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragstrip.model.study import Study
+from dragstrip.schedule.lab import lab
+from dragstrip.schedule.worker import Made, Order, Visitor
+from dragstrip.visit.drive import Plan
+from dragstrip.visit.host import await_quiet
+
+
+@contextlib.contextmanager
+def in_testbed(study: Study, artefacts: Path | None = None) -> Iterator[Visitor]:
+    """What belongs to a whole browser (its NetLog) goes to `artefacts`. Raises `TestbedError`."""
+    with lab(study, artefacts) as place:
+
+        def visit(order: Order) -> Made:
+            if order.attempt and order.stack == order.block.order[0]:
+                await_quiet(study.thresholds)  # a busy host is why most blocks are rerun
+            return place.visit(
+                Plan(
+                    block=order.block,
+                    attempt=order.attempt,
+                    page=study.page(order.block.page),
+                    network=study.network(order.block.network),
+                    stack=study.stack(order.stack),
+                    client=study.client,
+                    thresholds=study.thresholds,
+                    reference=order.reference,
+                )
+            )
+
+        yield visit

@@ -1,0 +1,40 @@
+"""A study cut down to the time at hand. Its blocks stay what they are, so that more can follow."""
+
+from math import ceil
+
+from msgspec import structs
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import CellKey, Study
+from dragstrip.schedule.estimate import Pace
+
+SMOKE_S = 600.0
+
+
+def scaled(study: Study, scale: str) -> Study:
+    """``paper`` is the whole study, ``smoke`` one block of the cheapest cells that fit into ten
+    minutes, a number from 0 to 1 that share of the runs. Raises `InputError`."""
+    if scale == "paper":
+        return study
+    if scale == "smoke":
+        return structs.replace(study, runs=1, only=_cheapest(study, SMOKE_S))
+    try:
+        share = float(scale)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise InputError(f"--scale {scale!r}: give smoke, paper or a share of the runs such as 0.2")
+    return structs.replace(study, runs=ceil(study.runs * share))
+
+
+def _cheapest(study: Study, budget_s: float) -> tuple[CellKey, ...]:
+    """At least one."""
+    pace = Pace(study)
+    prices = sorted((pace.visit_s(cell) * len(study.visited), cell) for cell in study.cells())
+    chosen: list[CellKey] = []
+    for price, cell in prices:
+        budget_s -= price
+        if budget_s < 0 and chosen:
+            break
+        chosen.append(cell)
+    return tuple(chosen)

@@ -1,0 +1,201 @@
+"""What has been visited and what is next. Knows nothing of testbeds, so it is easily tested."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+from msgspec import Struct, structs
+
+from dragstrip.model.study import Block, CellKey, Study
+from dragstrip.model.visit import Visit
+from dragstrip.visit.block_checks import uneven_misses
+from dragstrip.visit.picture import recorded
+
+WINDOW = 64
+"""How many blocks may be passed over for one that can start at once: a bound on how far the cells
+of a study drift apart."""
+
+Visits = Mapping[str, Visit]
+"""The visits of one block by stack."""
+
+StopRule = Callable[[Sequence[Visits]], bool]
+"""Whether a cell is decided by these valid blocks, which are in the order of their index."""
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """One attempt at a block and the stacks it still lacks, in their order."""
+
+    block: Block
+    attempt: int
+    stacks: tuple[str, ...]
+
+
+class Schedule:
+    """Hands out attempts at blocks and takes visits back, in any number at once.
+
+    Blocks come round after round. A block is attempted again while it is invalid and reruns are
+    left, after all others, for a host that was too busy is likely to be so for a while. With
+    `stop` a cell's blocks are given out from one look to the next, and no further once it says so.
+    """
+
+    def __init__(
+        self, study: Study, done: Iterable[Visit] = (), stop: StopRule | None = None
+    ) -> None:
+        self.study = study
+        self._stop = stop
+        self._blocks = tuple(study.blocks())
+        self._numbers = {block.id: number for number, block in enumerate(self._blocks)}
+        self._made: dict[tuple[str, int], dict[str, Visit]] = {}
+        self._settled: dict[str, Visits] = {}
+        """Blocks that are valid, or given up (then empty)."""
+        self._count = 0
+        self._recorded: dict[str, bytes] = {}
+        self._seen: dict[str, bytes] = {}
+        """The final picture of each page's first valid visit."""
+        for visit in done:
+            self._keep(visit)
+        self._cells = {cell: _Cell(blocks, study) for cell, blocks in self._by_cell().items()}
+        self.left: Counter[CellKey] = Counter()
+        """Visits still to be made on each cell if none of them turns out invalid and no cell is
+        decided early."""
+        self._open: list[tuple[int, int]] = []
+        for number, block in enumerate(self._blocks):
+            attempt = self._attempt_of(block)
+            if attempt is not None:
+                self.left[block.cell] += len(block.order) - len(self._of(block, attempt))
+                if block.index < self._cells[block.cell].limit:
+                    self._open.append((attempt, number))
+        heapify(self._open)
+        if stop:
+            for cell in self._cells.values():
+                self._look(cell)
+
+    def take(self, admit: Callable[[Block], bool] = lambda _: True) -> Attempt | None:
+        """The next attempt whose block is admitted; it is then somebody's until it is complete."""
+        passed: list[tuple[int, int]] = []
+        found = None
+        while self._open and not found and len(passed) < WINDOW:
+            attempt, number = candidate = heappop(self._open)
+            block = self._blocks[number]
+            if admit(block):
+                made = self._of(block, attempt)
+                left = tuple(stack for stack in block.order if stack not in made)
+                found = Attempt(block=block, attempt=attempt, stacks=left)
+            else:
+                passed.append(candidate)
+        for candidate in passed:
+            heappush(self._open, candidate)
+        return found
+
+    def add(self, visit: Visit) -> None:
+        """A visit that was just made."""
+        block = self._blocks[self._numbers[visit.block]]
+        self._keep(visit)
+        self.left[block.cell] -= 1
+        if len(self._of(block, visit.attempt)) < len(block.order):
+            return
+        attempt = self._attempt_of(block)
+        if attempt is not None:
+            self.left[block.cell] += len(block.order)
+            heappush(self._open, (attempt, self._numbers[block.id]))
+        elif self._stop:
+            self._look(self._cells[block.cell])
+
+    def reference(self, page: str) -> bytes:
+        """The recording's picture, or else the final one of the page's first valid visit.
+
+        Empty where there is neither, or frames are not looked at.
+        """
+        if not self.study.client.frames:
+            return b""
+        if page not in self._recorded:
+            self._recorded[page] = recorded(self.study.page(page), self.study.client)
+        return self._recorded[page] or self._seen.get(page, b"")
+
+    def visits_made(self) -> int:
+        return self._count
+
+    def visits_left(self) -> int:
+        """Visits still to be made at most, if none of them turns out invalid."""
+        return self.left.total()
+
+    def decided(self) -> list[CellKey]:
+        """Cells that were stopped early."""
+        return [key for key, cell in self._cells.items() if cell.decided]
+
+    def _by_cell(self) -> dict[CellKey, list[Block]]:
+        cells: dict[CellKey, list[Block]] = {}
+        for block in self._blocks:
+            cells.setdefault(block.cell, []).append(block)
+        return cells
+
+    def _keep(self, visit: Visit) -> None:
+        self._count += 1
+        self._made.setdefault((visit.block, visit.attempt), {})[visit.stack] = visit
+        if visit.visual and visit.valid and visit.plt_ms:
+            self._seen.setdefault(visit.page, visit.visual.final)
+
+    def _attempt_of(self, block: Block) -> int | None:
+        """The attempt that still lacks visits; None if the block is valid or given up."""
+        if block.id in self._settled:
+            return None
+        for attempt in range(self.study.reruns + 1):
+            made = self._of(block, attempt)
+            if any(stack not in made for stack in block.order):
+                return attempt
+            visits = list(made.values())
+            if all(v.valid for v in visits) and not uneven_misses(visits):
+                self._settle(block, {v.stack: _slim(v) for v in visits})
+                return None
+        self._settle(block, {})
+        return None
+
+    def _settle(self, block: Block, visits: Visits) -> None:
+        self._settled[block.id] = visits if self._stop else {}
+        for attempt in range(self.study.reruns + 1):
+            self._made.pop((block.id, attempt), None)
+
+    def _of(self, block: Block, attempt: int) -> dict[str, Visit]:
+        return self._made.get((block.id, attempt), {})
+
+    def _look(self, cell: "_Cell") -> None:
+        """Decides the cell, or gives out its blocks up to the next look, as far as that goes."""
+        while not cell.decided and all(b.id in self._settled for b in cell.given_out()):
+            assert self._stop
+            found = [self._settled[b.id] for b in cell.given_out()]
+            rest = cell.blocks[cell.limit :]
+            if not rest:
+                return
+            if self._stop([visits for visits in found if visits]):
+                cell.decided = True
+                del self.left[rest[0].cell]
+                return
+            cell.next_look()
+            for block in cell.given_out():
+                attempt = self._attempt_of(block)
+                if attempt is not None:
+                    heappush(self._open, (attempt, self._numbers[block.id]))
+
+
+class _Cell:
+    """A cell's blocks in the order of their index, and how many of them may be made by now."""
+
+    def __init__(self, blocks: list[Block], study: Study) -> None:
+        self.blocks = blocks
+        self.decided = False
+        self._looks: Iterator[int] = iter(
+            study.stopping.until(study.runs) if study.stopping else (study.runs,)
+        )
+        self.limit = next(self._looks)
+
+    def given_out(self) -> list[Block]:
+        return self.blocks[: self.limit]
+
+    def next_look(self) -> None:
+        self.limit = next(self._looks)
+
+
+def _slim(visit: Visit) -> Visit:
+    """All that a stop rule can ask for; a large study's evidence would fill the memory."""
+    bare = {"requests": (), "served": (), "connections": (), "visual": None, "link": None}
+    return structs.replace(visit, **bare)

@@ -1,0 +1,125 @@
+"""A testbed in a process of its own: the handle, and what runs in the process.
+
+Neither side outlives the other for long. A worker that is told to end, or is terminated, takes its
+testbed down in order. If its owner dies, even by kill -9, their connection breaks and the worker
+exits at once; its testbed vanishes as that of any owner that died (`testbed.namespaces`).
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection, Pipe
+
+from msgspec import Struct
+
+from dragstrip.browsers.cdp import CdpError
+from dragstrip.browsers.load import Load
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import Block
+from dragstrip.model.visit import Visit
+from dragstrip.testbed.errors import TestbedError
+
+_END_TIMEOUT_S = 15.0
+_MAIN = "from dragstrip.schedule.worker import main; main()"
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """A visit to be made."""
+
+    block: Block
+    attempt: int
+    stack: str
+    reference: bytes
+    """The page's reference picture, see `Schedule.reference`."""
+
+
+Made = tuple[Visit, Load]
+Visitor = Callable[[Order], Made]
+Place = Callable[[], contextlib.AbstractContextManager[Visitor]]
+"""Opens where visits are made. It is sent to another process, so it must be picklable."""
+
+
+class Worker:
+    """The owner's handle. Ask `connection` whether an answer is there."""
+
+    def __init__(self, place: Place) -> None:
+        self.connection, theirs = Pipe()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _MAIN, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,  # Ctrl-C is its owner's to handle
+            )
+        self.connection.send(place)
+
+    def order(self, order: Order) -> None:
+        with contextlib.suppress(OSError):  # if it is dead, `answer` says so
+            self.connection.send(order)
+
+    def answer(self) -> Made:
+        """The visit that was ordered. Raises `CdpError`, after which it takes orders again;
+        `TestbedError` or `InputError`, after which it does not; `EOFError` if it died."""
+        try:
+            answer = self.connection.recv()
+        except ConnectionResetError:
+            raise EOFError from None
+        if isinstance(answer, Exception):
+            raise answer
+        made: Made = answer
+        return made
+
+    def end(self, *, now: bool) -> None:
+        """Asks it to end, with the visit it makes if `now`. See `wait`."""
+        if now:
+            self._process.terminate()
+        else:
+            with contextlib.suppress(OSError):
+                self.connection.send(None)
+
+    def wait(self) -> None:
+        try:
+            self._process.wait(_END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self.connection.close()
+
+
+def main() -> None:
+    """The worker's process: obeys the connection whose file descriptor is its only argument."""
+    connection = Connection(int(sys.argv[1]))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    threading.Thread(target=_exit_with, args=(connection.fileno(),), daemon=True).start()
+    place: Place = connection.recv()
+    while not _obey(connection, place):
+        pass
+
+
+def _obey(connection: "Connection[Made | Exception, Order | None]", place: Place) -> bool:
+    """Make visits in one testbed; False if its browser broke and another is to be opened."""
+    try:
+        with place() as visit:
+            while (order := connection.recv()) is not None:
+                connection.send(visit(order))
+    except CdpError as error:
+        connection.send(error)
+        return False
+    except (TestbedError, InputError) as error:
+        connection.send(error)
+    return True
+
+
+def _exit_with(owner: int) -> None:
+    """Waits until the other end of the connection is closed."""
+    poll = select.poll()
+    poll.register(owner, 0)
+    poll.poll()
+    os._exit(1)
