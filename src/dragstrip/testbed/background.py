@@ -13,6 +13,7 @@ from dragstrip.model.background import Background, BackgroundReport
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.link import Link
 from dragstrip.testbed.namespaces import Namespaces, Where
+from dragstrip.testbed.process import until_stdin_ends
 from dragstrip.testbed.wires import CLIENT_IP, GATEWAY_IP
 
 _FIRST_PORT = 5201
@@ -21,8 +22,6 @@ _UDP_PACKET = 1500
 _FLOWING_PACKETS = 20
 """So many packets in a loaded direction, and the load is running."""
 _LOOK_S = 0.02
-# Ends with the stdin it was given, so it cannot outlive its owner.
-_UNTIL_STDIN_ENDS = '"$@" <&- & p=$!; cat > /dev/null; kill $p; wait $p'
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def _await_flow(link: Link, loads: Sequence[Background], patience_s: float) -> N
 
 @contextlib.contextmanager
 def _child(spaces: Namespaces, where: Where, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
-    command = spaces.command(where, "sh", "-c", _UNTIL_STDIN_ENDS, "sh", *argv)
+    command = spaces.command(where, *until_stdin_ends(*argv))
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as child:

@@ -19,14 +19,13 @@ from dragstrip.model.stack import Stack
 from dragstrip.testbed.caddy_log import Line, read_lines
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import Namespaces
+from dragstrip.testbed.process import until_stdin_ends
 
 PORT = 8443
 """The origin has 443; the browser's resolver leads to this one (`browsers.chromium`)."""
 _READY = "serving initial configuration"
 _PATIENCE_S = 20.0
 _LOOK_S = 0.005
-# Ends with the stdin it was given, so it cannot outlive its owner.
-_UNTIL_STDIN_ENDS = '"$@" <&- & p=$!; cat > /dev/null; kill $p; wait $p'
 _SOCKETS = f"--numeric --no-header --udp dport = :{PORT}"
 _ABORT = f"ss --kill {_SOCKETS} > /dev/null && ss {_SOCKETS}"
 
@@ -91,7 +90,7 @@ class Caddy:
     def start(self) -> None:
         said = self._folder / "caddy.err"
         argv = ["caddy", "run", "--config", str(self._folder / "caddy.json")]
-        command = ["env", f"HOME={self._folder}", "sh", "-c", _UNTIL_STDIN_ENDS, "sh", *argv]
+        command = ["env", f"HOME={self._folder}", *until_stdin_ends(*argv)]
         with said.open("wb") as errors:
             self._child = subprocess.Popen(
                 self._spaces.command("origin", *command),

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec import structs
 
 from dragstrip.model.calibration import Calibration, Quantity, Reading, Tolerance
+from dragstrip.model.chance import loss_interval
 from dragstrip.model.network import ETHERNET_MTU, Direction, Network, Side
 from dragstrip.testbed import calibrate_probe
 from dragstrip.testbed.errors import TestbedError
@@ -237,25 +238,15 @@ def _loss(bench: _Bench, side: Side, asked: Direction) -> Reading:
     bench.link.configure(_changed(bench.network, rate_mbps=None, delay_ms=0.0), seed=1)
     got = bench.ask("scatter", sender=_SENDER[side], count=_SCATTERED)
     lost = _SCATTERED - got["received"]
+    low, high = loss_interval(_SCATTERED, asked.loss, bench.tolerance.loss_tail)
     return bench.reading(
         "udp",
         "loss",
         side,
         asked=asked.loss * 100,
         measured=lost / _SCATTERED * 100,
-        good=_plausible(lost, _SCATTERED, asked.loss, bench.tolerance.loss_tail),
+        good=low <= lost <= high,
         note=f"{_SCATTERED} packets, without rate and delay",
-    )
-
-
-def _plausible(lost: int, trials: int, loss: float, tail: float) -> bool:
-    """Neither tail of the binomial distribution beyond `lost` is less probable than `tail`."""
-    if loss in (0.0, 1.0):
-        return lost == trials * loss
-    from scipy.special import bdtr, bdtrc  # loads slowly; only a link with loss must wait for it
-
-    return bool(
-        bdtr(lost, trials, loss) > tail and (lost == 0 or bdtrc(lost - 1, trials, loss) > tail)
     )
 
 

@@ -13,34 +13,32 @@ class Kernel:
     def __init__(self, spaces: Namespaces) -> None:
         self._spaces = spaces
         self._own_buffers: dict[str, str] = {}
-        self._set: tuple[object, ...] = ()
+        self._set: dict[str, object] = {}
 
     def tune(self, stack: Stack) -> None:
         """Hold connections opened from now on to the stack. Raises `TestbedError`.
 
         The sender's window is an attribute of the origin's route, the receiver's of the client's;
-        socket buffers and slow start after idleness belong to a namespace.
+        socket buffers and slow start after idleness belong to a namespace. Every part costs a
+        process, so only what differs from the stack before is set.
         """
-        wish = (
-            stack.congestion,
-            stack.initial_window_packets,
-            stack.receive_window_packets,
-            stack.buffer_bytes,
-            stack.slow_start_after_idle,
-        )
-        if wish == self._set:
-            return
-        receive = stack.receive_window_packets
-        self._spaces.configure(
-            "origin", [route("origin", "replace", stack.congestion, stack.initial_window_packets)]
-        )
-        self._spaces.configure("client", [route("client", "replace", receive_window=receive)])
-        for where in ("client", "origin"):
-            idle = int(stack.slow_start_after_idle)
-            settings = [f"net.ipv4.tcp_slow_start_after_idle={idle}"]
+        sends = stack.congestion, stack.initial_window_packets
+        receives = stack.receive_window_packets
+        shared = stack.buffer_bytes, stack.slow_start_after_idle
+        if self._news("sends", sends):
+            self._spaces.configure("origin", [route("origin", "replace", *sends)])
+        if self._news("receives", receives):
+            line = route("client", "replace", receive_window=receives)
+            self._spaces.configure("client", [line])
+        if self._news("shared", shared):
+            settings = [f"net.ipv4.tcp_slow_start_after_idle={int(stack.slow_start_after_idle)}"]
             settings += [f"{name}={self._sizes(name, stack.buffer_bytes)}" for name in _BUFFERS]
-            self._spaces.run(where, "sysctl", "-q", "-w", *settings)
-        self._set = wish
+            for where in ("client", "origin"):
+                self._spaces.run(where, "sysctl", "-q", "-w", *settings)
+        self._set = {"sends": sends, "receives": receives, "shared": shared}
+
+    def _news(self, part: str, wish: object) -> bool:
+        return part not in self._set or self._set[part] != wish
 
     def _sizes(self, name: str, largest: int | None) -> str:
         """Least, initial and largest size; only the largest is the stack's to choose."""

@@ -15,6 +15,7 @@ from dragstrip.testbed.uplink import plug_client
 from dragstrip.testbed.uplink_names import resolv_conf
 from dragstrip.testbed.uplink_pasta import pasta_uplink
 from dragstrip.testbed.uplink_veth import veth_uplink
+from dragstrip.testbed.wires import NO_TCP_MEMORY
 from dragstrip.testbed.workspace import workspace
 
 
@@ -28,7 +29,10 @@ class Outside:
     def serve(self, page: Page, *, think: bool = False) -> None:
         pass
 
-    def tune(self, stack: Stack) -> None:
+    def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
+        pass
+
+    def qlog(self, folder: Path | None) -> None:
         pass
 
     def close(self) -> None:
@@ -52,8 +56,7 @@ def live_testbed(ca: Path | None = None) -> Iterator[Testbed]:
         uplink(spaces) as way,
     ):
         plug_client(spaces, way.subnet)
-        # A visit must not learn from the one before.
-        spaces.run("client", "sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1")
+        spaces.run("client", "sysctl", "-q", "-w", NO_TCP_MEMORY)
         names = folder / "resolv.conf"
         names.write_text(resolv_conf(str(way.subnet.gateway)) or "")
         with emulated_link(spaces, folder / "link.err") as link, way.resolver():

@@ -26,9 +26,13 @@ class _Connections(Struct, frozen=True, kw_only=True):
     connections: tuple[Connection, ...]
 
 
-class _Certificates(Struct, frozen=True, kw_only=True):
+class Certificates(Struct, frozen=True, kw_only=True):
+    """What another server needs to speak for the origin's hosts, in PEM."""
+
     key: str
+    """Of all leaves."""
     chains: dict[str, str]
+    """Leaf and intermediate by host."""
 
 
 class Server(Protocol):
@@ -38,7 +42,8 @@ class Server(Protocol):
     """Certificate of a further authority to trust, PEM."""
 
     def serve(self, page: Page, *, think: bool = False) -> None: ...
-    def tune(self, stack: Stack) -> None: ...
+    def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None: ...
+    def qlog(self, folder: Path | None) -> None: ...
     def close(self) -> None: ...
     def log(self) -> OriginLog: ...
 
@@ -55,8 +60,11 @@ class Origin:
         """Replay this page from now on; with `think` as slowly as the recorded servers."""
         self._process.ask("page", dict[str, Any], path=str(page.path.absolute()), think=think)
 
-    def tune(self, stack: Stack) -> None:
-        """Hold connections accepted from now on to the stack's transport tuning."""
+    def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
+        """Hold connections accepted from now on to the stack's transport tuning.
+
+        `rtt_ms` is the network's round trip, which a stack may hold responses for.
+        """
         both = {"congestion": stack.congestion, "pacing": stack.pacing}
         self._process.ask(
             "tune",
@@ -77,17 +85,29 @@ class Origin:
             http={
                 "priorities": stack.priorities,
                 "alt_svc": stack.discovery == "alt-svc",
+                "hold_ms": stack.hold_rtts * rtt_ms,
             },
         )
+
+    def qlog(self, folder: Path | None) -> None:
+        """QUIC connections accepted from now on write ``ID.sqlog`` into `folder`; None ends that.
+
+        ID is that of `Connection`, times are ms after its `t_us`.
+        """
+        self._process.ask("qlog", dict[str, Any], folder=None if folder is None else str(folder))
 
     def close(self) -> None:
         """Close every connection and forget it; tickets are kept."""
         self._process.ask("close", dict[str, Any])
 
-    def certificates(self, hosts: Sequence[str]) -> list[dict[str, str]]:
-        """Pairs of `certificate` (leaf, intermediate) and `key` in PEM, like the origin's own."""
-        made = self._process.ask("certificates", _Certificates, hosts=list(hosts))
-        return [{"certificate": chain, "key": made.key} for chain in made.chains.values()]
+    def certificates(self, hosts: Sequence[str]) -> dict[str, dict[str, str]]:
+        """By host `certificate` (leaf, intermediate) and `key` in PEM, like the origin's own."""
+        made = self.chains(hosts)
+        return {h: {"certificate": chain, "key": made.key} for h, chain in made.chains.items()}
+
+    def chains(self, hosts: Sequence[str]) -> Certificates:
+        """Certificates like the origin's own, by host."""
+        return self._process.ask("certificates", Certificates, hosts=list(hosts))
 
     def connections(self) -> tuple[Connection, ...]:
         """Connections that belong to the next `log`, as they stand now."""
@@ -100,13 +120,13 @@ class Origin:
 
 @contextlib.contextmanager
 def origin(spaces: Namespaces, workspace: Path, plain: Path | None = None) -> Iterator[Origin]:
-    """Run the origin in its namespace, on port 443 of every address there.
+    """Run the origin in its namespace, on ports 443 and 80 (http) of every address there.
 
     With `plain`, a path, also on a Unix socket there, without TLS.
     """
     ca = workspace / "ca.pem"
     argv = [program("dragstrip-origin"), "--ca-out", str(ca)]
-    argv += ["--plain", str(plain)] if plain else []
+    argv += ["--http", "80", *(["--plain", str(plain)] if plain else [])]
     with json_process(
         "dragstrip-origin", spaces.command("origin", *argv), workspace / "origin.err"
     ) as process:

@@ -13,8 +13,15 @@ import msgspec
 from dragstrip.testbed.errors import TestbedError
 
 T = TypeVar("T")
+_UNTIL_STDIN_ENDS = '"$@" <&- & p=$!; cat > /dev/null; kill $p; wait $p'
 _ANSWER_TIMEOUT_S = 30.0
 _EXIT_TIMEOUT_S = 2.0
+
+
+def until_stdin_ends(*argv: str) -> list[str]:
+    """`argv` under a shell that ends it with the stdin it was given, so that a program that knows
+    nothing of stdin cannot outlive its owner, even if that is killed."""
+    return ["sh", "-c", _UNTIL_STDIN_ENDS, "sh", *argv]
 
 
 class JsonProcess:

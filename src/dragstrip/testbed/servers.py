@@ -1,4 +1,4 @@
-"""The far end of the link: our origin, and Caddy before it where a stack asks for that."""
+"""The far end of the link: our origin, and another server before or beside it if a stack asks."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -7,18 +7,22 @@ from pathlib import Path
 from msgspec import structs
 
 from dragstrip.model.page import Page
+from dragstrip.model.servers import Server
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection
 from dragstrip.testbed import caddy_log
 from dragstrip.testbed.caddy import Caddy, Front
 from dragstrip.testbed.namespaces import Namespaces
+from dragstrip.testbed.node_spdy import Front as SpdyFront
+from dragstrip.testbed.node_spdy import NodeSpdy
 from dragstrip.testbed.origin import Origin, OriginLog, origin
+from dragstrip.testbed.second_origin import PORTS, SecondOrigin
 
 PLAIN = "plain.sock"
 
 
 class Servers:
-    """Made by `servers`. The stack says who answers; Caddy starts when first asked for."""
+    """Made by `servers`. The stack says who answers; others start when first asked for."""
 
     def __init__(
         self, behind: Origin, spaces: Namespaces, folder: Path, addresses: Mapping[str, str]
@@ -28,18 +32,36 @@ class Servers:
         self._folder = folder
         self._addresses = addresses
         self._caddy: Caddy | None = None
-        self._before = False
-        """Caddy stands before the origin."""
+        self._node: NodeSpdy | None = None
+        self._before: Caddy | NodeSpdy | None = None
+        """Stands before the origin."""
+        self._seconds: dict[Server, SecondOrigin] = {}
+        self._second: SecondOrigin | None = None
+        """Answers beside the origin."""
+        self._serving: tuple[Page, bool] | None = None
         self.ca: Path | None = behind.ca
 
     def serve(self, page: Page, *, think: bool = False) -> None:
         self._origin.serve(page, think=think)
+        self._serving = page, think
+        for second in self._seconds.values():
+            second.serve(page, think=think)
 
-    def tune(self, stack: Stack) -> None:
-        self._before = stack.server == "caddy"
-        if not self._before:
-            self._origin.tune(stack)
-            return
+    def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
+        self._before = None
+        self._second = self._beside(stack.server) if stack.server in PORTS else None
+        if self._second:
+            return  # nothing of it can be changed, and `Stack` refuses what asks for it
+        if stack.server == "caddy":
+            self._before = self._started_caddy()
+        elif stack.server == "node-spdy":
+            self._before = self._started_node()
+        if self._before:
+            self._before.tune(stack)
+        else:
+            self._origin.tune(stack, rtt_ms)
+
+    def _started_caddy(self) -> Caddy:
         if not self._caddy:
             self._caddy = Caddy(
                 self._spaces,
@@ -47,24 +69,65 @@ class Servers:
                     folder=self._folder / "caddy",
                     plain=self._folder / PLAIN,
                     addresses=tuple(self._addresses.values()),
-                    certificates=self._origin.certificates(list(self._addresses)),
+                    certificates=tuple(self._certificates().values()),
                 ),
             )
-        self._caddy.tune(stack)
+        return self._caddy
+
+    def _started_node(self) -> NodeSpdy:
+        if not self._node:
+            self._node = NodeSpdy(
+                self._spaces,
+                SpdyFront(
+                    folder=self._folder / "spdy-origin",
+                    plain=self._folder / PLAIN,
+                    addresses=self._addresses,
+                    certificates=self._certificates(),
+                ),
+            )
+        return self._node
+
+    def _certificates(self) -> dict[str, dict[str, str]]:
+        return self._origin.certificates(list(self._addresses))
+
+    def qlog(self, folder: Path | None) -> None:
+        """Of our own origin only: Caddy writes none."""
+        self._origin.qlog(folder)
+
+    def _beside(self, server: Server) -> SecondOrigin:
+        if server not in self._seconds:
+            made = SecondOrigin(server, self._origin, self._spaces, self._folder, self._addresses)
+            self._seconds[server] = made
+            if self._serving:
+                page, think = self._serving
+                made.serve(page, think=think)
+        return self._seconds[server]
 
     def close(self) -> None:
-        if self._before and self._caddy:
-            self._caddy.close()
+        if self._before:
+            self._before.close()
+        if self._second:
+            self._second.close()
         self._origin.close()
 
     def connections(self) -> tuple[Connection, ...]:
-        return self._origin.connections()
+        before = self._before
+        return (before if isinstance(before, NodeSpdy) else self._origin).connections()
 
     def log(self) -> OriginLog:
         told = self._origin.log()
-        if not (self._before and self._caddy):
+        if self._second:
+            other = self._second.log()
+            return structs.replace(
+                other,
+                requests=(*told.requests, *other.requests),
+                connections=(*told.connections, *other.connections),
+            )
+        if isinstance(self._before, NodeSpdy):
+            return self._before.log(told)
+        if not self._before:
             return told
-        lines = self._caddy.lines()
+        lines = self._before.lines()
         return structs.replace(
             told,
             requests=caddy_log.requests(lines, told.requests),
@@ -73,8 +136,9 @@ class Servers:
         )
 
     def stop(self) -> None:
-        if self._caddy:
-            self._caddy.stop()
+        for other in (self._caddy, self._node, *self._seconds.values()):
+            if other:
+                other.stop()
 
 
 @contextlib.contextmanager

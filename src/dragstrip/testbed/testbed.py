@@ -33,11 +33,14 @@ class Testbed:
     """`resolv.conf` of the client, where the far end is the caller's network; None where the client
     knows `addresses` and nothing else."""
 
-    def tune(self, stack: Stack) -> None:
-        """Hold connections opened from now on to the stack. Raises `TestbedError`."""
+    def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
+        """Hold connections opened from now on to the stack, on a network of this round trip.
+
+        Raises `TestbedError`.
+        """
         if self.kernel:
             self.kernel.tune(stack)
-        self.origin.tune(stack)
+        self.origin.tune(stack, rtt_ms)
 
 
 @contextlib.contextmanager

@@ -19,13 +19,13 @@ import msgspec
 
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import Namespaces
+from dragstrip.testbed.process import until_stdin_ends
 from dragstrip.testbed.uplink_address import POOL, Subnet, around
+from dragstrip.testbed.wires import OFFLOADS_OFF
 
 CLIENT_MAC, GATEWAY_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
 IFACE = "dragstrip"
 """The client's interface."""
-OFFLOADS_OFF = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
-"""Else the kernel hands the link super-packets of up to 64 kB and unfinished checksums."""
 
 
 @dataclass(frozen=True)
@@ -140,11 +140,10 @@ def run_here(*argv: str, text: str = "") -> str:
 def ends_with_us(argv: Sequence[str], said: IO[str]) -> Iterator["subprocess.Popen[str]"]:
     """Run a program that must not outlive this process, even if that is killed.
 
-    A shell between the two waits for the end of a pipe that we hold. Output goes to `said`.
+    Output goes to `said`.
     """
-    watch = '"$@" & pid=$!; trap "kill $pid 2>/dev/null; wait $pid" EXIT; cat >/dev/null'
     with subprocess.Popen(
-        ["sh", "-c", watch, "sh", *argv],
+        until_stdin_ends(*argv),
         stdin=subprocess.PIPE,
         text=True,
         start_new_session=True,

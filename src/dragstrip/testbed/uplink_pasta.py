@@ -23,7 +23,6 @@ from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import Namespaces
 from dragstrip.testbed.uplink import (
     GATEWAY_MAC,
-    OFFLOADS_OFF,
     Uplink,
     caller_range,
     ends_with_us,
@@ -33,6 +32,7 @@ from dragstrip.testbed.uplink import (
 )
 from dragstrip.testbed.uplink_address import Subnet
 from dragstrip.testbed.uplink_relay import PORT
+from dragstrip.testbed.wires import OFFLOADS_OFF
 
 _START_S = 5.0
 _PASTA_MAC = "02:00:00:00:00:03"

@@ -16,7 +16,6 @@ from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import Namespaces
 from dragstrip.testbed.uplink import (
     GATEWAY_MAC,
-    OFFLOADS_OFF,
     Uplink,
     caller_range,
     far_end,
@@ -26,6 +25,7 @@ from dragstrip.testbed.uplink import (
 )
 from dragstrip.testbed.uplink_address import POOL, Subnet
 from dragstrip.testbed.uplink_names import relay
+from dragstrip.testbed.wires import OFFLOADS_OFF
 
 _FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 

@@ -14,10 +14,12 @@ CLIENT_IP = "10.64.0.1"
 GATEWAY_IP = "10.64.0.2"
 _FIRST_HOST = IPv4Address("10.64.1.1")
 _MAC: dict[Where, str] = {"client": "02:00:00:00:00:01", "origin": "02:00:00:00:00:02"}
-_SYSCTLS = (
-    "net.ipv4.tcp_no_metrics_save=1",  # a visit must not learn from the one before
-    "net.ipv6.conf.all.disable_ipv6=1",
-)
+OFFLOADS_OFF = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
+"""For `ethtool -K`. Else the kernel hands the link super-packets of up to 64 kB and unfinished
+checksums."""
+NO_TCP_MEMORY = "net.ipv4.tcp_no_metrics_save=1"
+"""A visit must not learn from the one before."""
+_SYSCTLS = (NO_TCP_MEMORY, "net.ipv6.conf.all.disable_ipv6=1")
 
 
 def host_addresses(hosts: Sequence[str]) -> dict[str, str]:
@@ -69,7 +71,6 @@ def _plug(spaces: Namespaces, where: Where, address: str, peer: str) -> None:
             route(where, "add"),
         ],
     )
-    # Without this the kernel hands the link super-packets of up to 64 kB and unfinished checksums.
-    spaces.run(where, "ethtool", "-K", "eth0", *"tx off tso off gso off gro off".split())
+    spaces.run(where, "ethtool", "-K", "eth0", *OFFLOADS_OFF)
     spaces.run("link", "sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1")
     spaces.configure("link", [f"link set {where} up"])

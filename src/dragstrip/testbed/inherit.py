@@ -1,0 +1,41 @@
+"""Listen on addresses whose port another server has on the wildcard, then become a program.
+
+    python inherit.py PORT ADDRESS... -- PROGRAM ARGUMENT...
+
+The program inherits one listening socket an address, from descriptor 3 on. The kernel prefers the
+more special address, provided both servers bind with SO_REUSEPORT (socket(7)), which some programs
+cannot be told to do. Knows nothing of dragstrip, so it starts fast.
+"""
+
+import fcntl
+import os
+import socket
+import sys
+
+FIRST_SOCKET = 3
+_BACKLOG = 1024
+
+
+def listening(port: int, address: str) -> socket.socket:
+    """Raises `OSError`."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    made.bind((address, port))
+    made.listen(_BACKLOG)
+    return made
+
+
+def main(argv: list[str]) -> None:
+    split = argv.index("--")
+    port, *addresses = argv[:split]
+    above = FIRST_SOCKET + len(addresses)
+    for fd, address in enumerate(addresses, FIRST_SOCKET):
+        with listening(int(port), address) as made:
+            copy = fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, above)
+        os.dup2(copy, fd)
+    os.execvp(argv[split + 1], argv[split + 1 :])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
