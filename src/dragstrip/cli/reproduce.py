@@ -1,52 +1,173 @@
-"""`dragstrip reproduce KEY`: a paper's studies and claims."""
+"""`dragstrip reproduce KEY`: run what fits of a paper's studies, then answer its claims."""
 
-from collections import Counter
+import time
+from collections.abc import Sequence
 from importlib import resources
+from math import inf
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragstrip.model.errors import InputError
-from dragstrip.study.file import read_outline
+from dragstrip.cli import exits
+from dragstrip.cli.conduct import TimeUp, exit_code, make_visits, redraw
+from dragstrip.cli.options import Calibrate, DryRun, Jobs
+from dragstrip.cli.places import page_cache
+from dragstrip.results.capsule import Capsule
+from dragstrip.schedule.admission import parse_jobs
+from dragstrip.study.file import Outline, read_outline
+
+if TYPE_CHECKING:
+    from dragstrip.papers.campaign import Part
+    from dragstrip.papers.claims import Published
+    from dragstrip.papers.findings import Findings
 
 
 def reproduce(
     key: Annotated[str, typer.Argument(help="A name of `dragstrip list papers`.", metavar="KEY")],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what it would take.")
-    ] = False,
-) -> None:
-    """Say what reproducing a paper takes: cells, visits, time, and what becomes of its claims."""
-    from dragstrip.papers.claims import published  # what counts loads slowly
-    from dragstrip.papers.plan import plan
+    scale: Annotated[
+        str,
+        typer.Option(
+            help="smoke: the cells that fit --minutes; paper: all of it; a share like 0.1: "
+            "every cell with fewer runs.",
+            metavar="smoke|paper|F",
+        ),
+    ] = "smoke",
+    minutes: Annotated[
+        float,
+        typer.Option(help="Time for visits at scale smoke; 0 only answers the claims.", min=0),
+    ] = 10.0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the paper, by default capsules/KEY; an existing one resumes."),
+    ] = None,
+    captures: Annotated[
+        Path | None, typer.Option(help="Folder of captures that were published, to be audited.")
+    ] = None,
+    calibrate: Calibrate = None,
+    jobs: Jobs = "1",
+    dry_run: DryRun = False,
+) -> int:
+    """Run a paper's studies, as far as time allows, and say what becomes of its claims."""
+    from dragstrip.papers.campaign import campaign, capsules_of  # what counts loads slowly
+    from dragstrip.papers.claims import published
 
+    at_most = parse_jobs(jobs)
     paper = published(key)
-    if not dry_run:
-        raise InputError(
-            f"reproduce runs nothing yet: give --dry-run, or dragstrip run {paper.studies[0]}"
+    outlines = _outlines(paper)
+    parts = campaign(paper, outlines, scale, minutes * 60)
+    folder = out or Path("capsules") / key
+    console = Console(stderr=not dry_run)
+    _announce(console, paper, parts)
+    if dry_run:
+        return exits.DONE
+    until = time.monotonic() + minutes * 60 if scale == "smoke" else inf
+    finished = _run(parts, folder, until, calibrate, at_most)
+    if not finished:
+        console.print(
+            "the time is up before everything was visited; the same command goes on from here",
+            highlight=False,
         )
-    console = Console()
-    table = Table(box=None, pad_edge=False)
-    table.add_column("study", style="bold")
-    for column in ("cells", "visits", "hours, about"):
-        table.add_column(column, justify="right")
-    table.add_column("file", overflow="fold")
+    capsules = capsules_of(folder, outlines)
+    code = _redraw(capsules)
+    found, page = _answer(paper, outlines, folder, capsules, captures)
+    _tell(console, found, page)
+    return code if finished else exits.DONE
+
+
+def _outlines(paper: "Published") -> list[Outline]:
+    found = []
     for file in paper.studies:
         with resources.as_file(file) as path:
-            part = plan(read_outline(Path(path)))
-        table.add_row(part.name, str(part.cells), str(part.visits), f"{part.hours:.1f}", str(file))
+            found.append(read_outline(path))
+    return found
+
+
+def _run(
+    parts: Sequence["Part"], folder: Path, until: float, calibrate: bool | None, jobs: int
+) -> bool:
+    """Make the visits that are left; False if time was up before that."""
+    from dragstrip.papers.campaign import study_of
+
+    try:
+        for part in parts:
+            if len(part.cells):
+                study = study_of(part, folder, page_cache())
+                make_visits(study, folder / study.name, calibrate=calibrate, jobs=jobs, until=until)
+    except TimeUp:
+        return False
+    return True
+
+
+def _redraw(capsules: Sequence[Path]) -> int:
+    """Tables and report of every study anew; the gravest exit code of them."""
+    from dragstrip.results.tables import scan
+
+    codes = [exits.DONE]
+    for path in capsules:
+        capsule = Capsule.open(path)
+        redraw(capsule)
+        codes.append(exit_code(capsule.manifest.study, scan(capsule, "visits")))
+    return max(codes)
+
+
+def _answer(
+    paper: "Published",
+    outlines: list[Outline],
+    folder: Path,
+    capsules: list[Path],
+    captures: Path | None,
+) -> tuple["Findings", Path]:
+    from dragstrip.papers.captures import audited
+    from dragstrip.papers.evidence import Evidence, from_capsules
+    from dragstrip.papers.findings import findings
+    from dragstrip.report.claims import write
+    from dragstrip.report.paper_figures.catalogue import Sources, drawn
+
+    evidence = Evidence(from_capsules(capsules), audited(captures) if captures else None)
+    found = findings(paper, outlines, capsules, evidence)
+    sources = Sources(
+        paper=paper,
+        evidence=evidence,
+        stacks={stack.name: stack for outline in outlines for stack in outline.stacks},
+        capsules=tuple(capsules),
+    )
+    return found, write(folder, found, drawn(sources))
+
+
+def _announce(console: Console, paper: "Published", parts: Sequence["Part"]) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("study", style="bold")
+    for column in ("cells", "of", "runs", "visits", "hours, about"):
+        table.add_column(column, justify="right")
+    for part in parts:
+        hours = part.seconds / 3600
+        numbers = (len(part.cells), part.total, part.runs, part.visits, f"{hours:.2f}")
+        table.add_row(part.outline.name, *map(str, numbers))
     console.print(table)
-    tiers = Counter(claim.tier for claim in paper.claims)
-    told = ", ".join(f"{count} {tier}" for tier, count in tiers.items())
     judged = sum(claim.predicate is not None for claim in paper.claims)
-    console.print(f"{len(paper.claims)} claims ({told}), {judged} with a predicate")
+    console.print(f"{len(paper.claims)} claims, {judged} with a predicate", highlight=False)
     for stack, of in paper.paper.stands_for.items():
         console.print(f"surrogate: {stack} stands for {of}", highlight=False, markup=False)
     for choice in paper.paper.choices:
         console.print(f"our choice: {choice}", highlight=False, markup=False)
+
+
+def _tell(console: Console, found: "Findings", page: Path) -> None:
+    made = sum(m.visits for m in found.made)
+    invalid = sum(m.invalid for m in found.made)
+    console.print(
+        f"{found.cells_run} of {found.cells_total} cells run: {made} visits, {invalid} invalid; "
+        f"{len(found.left_out)} cells left out",
+        highlight=False,
+    )
+    for verdict, count in found.verdicts.items():
+        names = [c.id.rsplit("-", 1)[-1] for c in found.claims if c.verdict == verdict]
+        told = f" ({', '.join(names)})" if 0 < len(names) <= 20 else ""
+        console.print(f"{count:4} {verdict}{told}", highlight=False)
+    console.print(f"claims: {page}", highlight=False)
 
 
 def list_papers(table: Table) -> None:

@@ -19,6 +19,10 @@ Verdict = Literal[
 UNDECIDED: Verdict = "not decided at this scale"
 UNTESTABLE: Verdict = "not testable here"
 
+LEAST_UNITS = 5
+"""No resample leaves the range of its units, and without any difference n of them all lie on one
+side with a probability of 2^(1 - n): 50 % for two, 6 % for five."""
+
 Replicates = NDArray[np.float64]
 """A statistic of the sample itself, then of its bootstrap resamples."""
 
@@ -51,7 +55,7 @@ class Estimate(Struct, frozen=True):
 
 def estimate(replicates: Replicates, units: int, level: float = 0.95) -> Estimate:
     """`units` is how many blocks or pages were resampled."""
-    interval = expanded(replicates[1:], units, level)
+    interval = expanded(replicates[1:], units, level) if units >= LEAST_UNITS else None
     low, high = interval or (-math.inf, math.inf)
     return Estimate(float(replicates[0]), low, high)
 
@@ -74,6 +78,8 @@ def settle(
         verdict = "equivalent"
     elif found.outside(band.low, band.high):
         verdict = "contradicted"
+    elif not why and math.isinf(found.low) and math.isinf(found.high):
+        why = f"fewer than {LEAST_UNITS} blocks or pages have no interval"
     elif not why:
         why = "the interval reaches over the edge of what the claim allows"
     return Answer(verdict=verdict, ours=found.words(unit), why=why)

@@ -1,6 +1,7 @@
 """What all kinds of predicates have in common."""
 
 import re
+from typing import Any
 
 from msgspec import Struct
 
@@ -30,6 +31,11 @@ class Predicate(
 
     def answer(self, evidence: Evidence) -> Answer:
         raise NotImplementedError
+
+    def base(self, metric: str) -> dict[str, Any]:
+        """What every kind has, for a predicate on the same cells by another metric."""
+        own = {name: getattr(self, name) for name in Predicate.__struct_fields__}
+        return own | {"metric": metric}
 
     def found(self, evidence: Evidence, *stacks: str, metric: str = "") -> list[Cell]:
         rows = select(evidence.loads, self.where, self.unless)

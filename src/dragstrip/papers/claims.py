@@ -15,7 +15,7 @@ from msgspec import Struct
 from dragstrip.model.errors import InputError
 from dragstrip.papers.answer import UNTESTABLE, Answer
 from dragstrip.papers.evidence import Evidence
-from dragstrip.papers.predicates import AnyPredicate
+from dragstrip.papers.predicates import AnyPredicate, stacks_of
 from dragstrip.study.networks import placed
 
 KEYS = ("biswal2016", "megyesi2016", "cook2017", "wolsing2019", "ranjan2019")
@@ -74,8 +74,8 @@ class Published(Struct, frozen=True, kw_only=True):
 
     def surrogates(self, predicate: AnyPredicate) -> dict[str, str]:
         """The stacks a predicate speaks of that stand for others."""
-        text = msgspec.json.encode(predicate).decode()
-        return {s: of for s, of in self.paper.stands_for.items() if f'"{s}"' in text}
+        named = stacks_of(predicate, self.paper.stands_for)
+        return {s: of for s, of in self.paper.stands_for.items() if s in named}
 
 
 class _File(Struct, forbid_unknown_fields=True, kw_only=True):

@@ -109,32 +109,11 @@ class Ordering(Predicate, kw_only=True, frozen=True):
         return together(answers)
 
     def _ratio(self, a: str, b: str, metric: str, evidence: Evidence) -> Answer:
-        ratio = Ratio(
-            where=self.where,
-            unless=self.unless,
-            metric=metric,
-            statistic=self.statistic,
-            cells=self.cells,
-            loads=self.loads,
-            a=a,
-            b=b,
-            at_most=1,
-            same=self.same,
-            over=self.over,
-        )
+        ratio = Ratio(**self.base(metric), a=a, b=b, at_most=1, same=self.same, over=self.over)
         return _named(ratio.answer(evidence), f"{b} / {a}, {metric}: ")
 
     def _alike(self, group: list[str], metric: str, evidence: Evidence) -> Answer:
-        equal = Equal(
-            where=self.where,
-            unless=self.unless,
-            metric=metric,
-            statistic=self.statistic,
-            cells=self.cells,
-            loads=self.loads,
-            stacks=group,
-            margin=self.alike or 0.0,
-        )
+        equal = Equal(**self.base(metric), stacks=group, margin=self.alike or 0.0)
         return equal.answer(evidence)
 
 

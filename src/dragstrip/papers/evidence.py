@@ -62,7 +62,7 @@ def loads(study: Study, visits: Iterable[Visit]) -> pl.DataFrame:
     known = {name.replace("/", "-"): page for name, page in corpus.known().items()}
     limit_ms = study.client.timeout_s * 1000
     factors = {
-        (p.name, n.name): _of_page(p, known.get(p.name)) | _of_network(n)
+        (p.name, n.name): _of_page(p, known.get(p.name)) | of_network(n)
         for p in study.pages
         for n in study.networks
     }
@@ -77,21 +77,32 @@ def loads(study: Study, visits: Iterable[Visit]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-def _of_network(network: Network) -> dict[str, object]:
+def of_network(network: Network) -> dict[str, object]:
     down = network.down
     return {"rate_mbps": down.rate_mbps, "rtt_ms": network.rtt_ms, "loss": down.mean_loss}
 
 
 def _of_page(page: Page, known: corpus.Known | None) -> dict[str, object]:
-    # A synthetic page's factors are those of its pictures, without the document.
-    objects = known.objects if known else len(page.resources)
-    size = known.size if known else page.body_bytes
+    found = of_known(known, page.body_bytes, len(page.hosts))
+    if known or not page.resources:
+        return found
+    objects = len(page.resources)
+    return found | {"objects": objects, "object_bytes": page.body_bytes / objects}
+
+
+def of_known(known: corpus.Known | None, size: int, hosts: int) -> dict[str, object]:
+    """Factors of a page before it is made; `size` and `hosts` are those of one that is not known.
+
+    A synthetic page's factors are those of its pictures, without the document.
+    """
+    if known is None:
+        return {"page_bytes": size, "hosts": hosts, "standin": False}
     return {
-        "objects": objects,
-        "page_bytes": size,
-        "object_bytes": size / objects if objects else None,
-        "hosts": len(page.hosts),
-        "standin": known is not None and known.kind == "stand-in",
+        "objects": known.objects,
+        "page_bytes": known.size,
+        "object_bytes": known.size / known.objects if known.objects else None,
+        "hosts": hosts,
+        "standin": known.kind == "stand-in",
     }
 
 

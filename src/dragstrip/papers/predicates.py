@@ -3,7 +3,11 @@
 The set is closed. A kind is a pure function of the evidence and of the parameters in the table.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import get_args
+
+import msgspec
+from msgspec import structs
 
 from dragstrip.papers.answer import Answer, together
 from dragstrip.papers.base import Predicate
@@ -68,7 +72,7 @@ class All(Predicate, kw_only=True, frozen=True):
     parts: list[Simple]
 
     def answer(self, evidence: Evidence) -> Answer:
-        return together([part.answer(evidence) for part in self.parts])
+        return together(_answers(self.parts, evidence))
 
 
 class Either(Predicate, kw_only=True, frozen=True):
@@ -77,7 +81,7 @@ class Either(Predicate, kw_only=True, frozen=True):
     parts: list[Simple]
 
     def answer(self, evidence: Evidence) -> Answer:
-        answers = [part.answer(evidence) for part in self.parts]
+        answers = _answers(self.parts, evidence)
         whole = together(answers)
         held = next((a for a in answers if a.verdict == "reproduced"), None)
         if held is None:
@@ -86,5 +90,29 @@ class Either(Predicate, kw_only=True, frozen=True):
         return Answer(verdict=held.verdict, ours=whole.ours, why=held.why)
 
 
+def _answers(parts: Sequence[Simple], evidence: Evidence) -> list[Answer]:
+    """Of every part, its number named by the stacks it compares where these differ."""
+    names = [_compared(part) for part in parts]
+    named = len(set(names)) > 1
+    found = [part.answer(evidence) for part in parts]
+    return [
+        structs.replace(a, ours=f"{name}: {a.ours}") if named and name and a.ours else a
+        for name, a in zip(names, found, strict=True)
+    ]
+
+
+def _compared(part: Predicate) -> str:
+    a, b, ref = (getattr(part, name, None) for name in ("a", "b", "ref"))
+    if isinstance(b, str):
+        return f"{b} / {a}"
+    return f"{a} against {ref}" if ref else str(getattr(part, "stack", ""))
+
+
 AnyPredicate = Simple | All | Either
 KINDS: tuple[type[Predicate], ...] = (*get_args(Simple), All, Either)
+
+
+def stacks_of(predicate: AnyPredicate, among: Iterable[str]) -> list[str]:
+    """Which of these stacks a predicate speaks of."""
+    text = msgspec.json.encode(predicate).decode()
+    return [stack for stack in among if f'"{stack}"' in text]

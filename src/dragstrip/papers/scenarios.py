@@ -5,7 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from dragstrip.papers.answer import Answer, Band, Estimate, incomplete, settle, together
+from dragstrip.papers.answer import (
+    LEAST_UNITS,
+    UNDECIDED,
+    Answer,
+    Band,
+    Estimate,
+    incomplete,
+    settle,
+    together,
+)
 from dragstrip.papers.base import Predicate, not_run
 from dragstrip.papers.cells import Cell
 from dragstrip.papers.evidence import Evidence
@@ -59,13 +68,13 @@ class Rule7010(Scenarios, kw_only=True, frozen=True):
     def _one(self, cell: Cell, labels: list[str]) -> Answer:
         agreeing = float(np.mean([won == self.winner for won in labels[1:]]))
         words = f"{cell.page} on {cell.network}: {labels[0]}, {agreeing:.0%} of resamples agree"
+        if cell.blocks < LEAST_UNITS:
+            return Answer(verdict=UNDECIDED, ours=words, why=f"{cell.blocks} blocks are too few")
         if labels[0] == self.winner and agreeing >= SURE:
             return Answer(verdict="reproduced", ours=words)
         if labels[0] != self.winner and agreeing <= 1 - SURE:
             return Answer(verdict="contradicted", ours=words)
-        return Answer(
-            verdict="not decided at this scale", ours=words, why="resamples name several winners"
-        )
+        return Answer(verdict=UNDECIDED, ours=words, why="resamples name several winners")
 
 
 class ScenarioShare(Scenarios, kw_only=True, frozen=True):

@@ -1,0 +1,116 @@
+"""What of a paper is to be run, at which scale, and into which capsules.
+
+A paper's folder holds a capsule for each of its studies, named like it. A larger scale continues
+the same capsules: cells and runs are only ever added.
+"""
+
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+
+import polars as pl
+from msgspec import Struct, structs
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import CellKey, Study
+from dragstrip.papers.choose import choose, cost_s
+from dragstrip.papers.claims import Published
+from dragstrip.papers.space import page_name, space
+from dragstrip.results.capsule import MANIFEST, Capsule
+from dragstrip.study.file import Outline, make_study
+
+SMOKE_RUNS = 5
+"""Fewer blocks hardly ever have an interval that decides anything."""
+SMOKE_RERUNS = 1
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """What is to be run of one study."""
+
+    outline: Outline
+    cells: pl.DataFrame
+    """Rows of `dragstrip.papers.space`."""
+    total: int
+    """Cells of the whole study."""
+    runs: int
+    reruns: int | None = None
+    """None leaves the study's own."""
+
+    @property
+    def visits(self) -> int:
+        return len(self.cells) * len(self.outline.stacks) * self.runs
+
+    @property
+    def seconds(self) -> float:
+        return cost_s(self.cells, range(len(self.cells)), self.runs)
+
+
+def campaign(
+    paper: Published, outlines: Sequence[Outline], scale: str, budget_s: float
+) -> list[Part]:
+    """At scale `smoke` what fits the budget, at `paper` or a share of 1 every cell.
+
+    A share scales the runs. Raises `InputError` for any other scale.
+    """
+    cells = space(outlines)
+    if scale == "smoke":
+        predicates = [claim.predicate for claim in paper.claims]
+        kept = cells[choose(cells, predicates, SMOKE_RUNS, budget_s)]
+    else:
+        kept = cells
+    share = _share(scale)
+    return [
+        Part(
+            outline=outline,
+            cells=kept.filter(study=outline.name),
+            total=len(cells.filter(study=outline.name)),
+            runs=min(SMOKE_RUNS, outline.runs) if share is None else ceil(outline.runs * share),
+            reruns=SMOKE_RERUNS if share is None else None,
+        )
+        for outline in outlines
+    ]
+
+
+def _share(scale: str) -> float | None:
+    if scale == "smoke":
+        return None
+    if scale == "paper":
+        return 1.0
+    try:
+        share = float(scale)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise InputError(f"unknown scale {scale!r}: give smoke, paper or a share of it like 0.1")
+    return share
+
+
+def study_of(part: Part, folder: Path, cache: Path) -> Study:
+    """The study a part runs, with the cells its capsule in `folder` already has."""
+    outline = part.outline
+    there = _cells_of(folder / outline.name)
+    wanted = {*there, *part.cells.select("page", "network", "connection").iter_rows()}
+    pages = {page for page, _, _ in wanted}
+    networks = {network for _, network, _ in wanted}
+    asked = {name: getattr(outline, name) for name in outline.__struct_fields__}
+    study = make_study(
+        **asked
+        | {
+            "pages": [given for given in outline.pages if page_name(given) in pages],
+            "networks": [n for n in outline.networks if n.name in networks],
+            "runs": part.runs,
+        },
+        cache=cache,
+    )
+    reruns = study.reruns if part.reruns is None else part.reruns
+    only = tuple(cell for cell in study.cells() if cell in wanted)
+    return structs.replace(study, reruns=reruns, only=only)
+
+
+def capsules_of(folder: Path, outlines: Sequence[Outline]) -> list[Path]:
+    """Those capsules of a paper's folder that exist."""
+    return [f for o in outlines if ((f := folder / o.name) / MANIFEST).exists()]
+
+
+def _cells_of(folder: Path) -> list[CellKey]:
+    return Capsule.open(folder).manifest.study.cells() if (folder / MANIFEST).exists() else []

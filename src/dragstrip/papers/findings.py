@@ -1,0 +1,162 @@
+"""A paper's claims, answered: what `claims.json` holds and the claims page shows."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+from msgspec import Struct
+
+from dragstrip.papers.answer import Verdict
+from dragstrip.papers.claims import Claim, Published, Tier
+from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.space import CELL, reach, space
+from dragstrip.results.capsule import Capsule
+from dragstrip.study.file import Outline
+
+VERDICTS: tuple[Verdict, ...] = (
+    "reproduced",
+    "equivalent",
+    "contradicted",
+    "not decided at this scale",
+    "not testable here",
+)
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """A cell of one of the paper's studies, which is a capsule of that name."""
+
+    study: str
+    page: str
+    network: str
+    connection: str
+    blocks: int = 0
+    """Blocks that count."""
+    number: int = 0
+    """Its place among the cells of the capsule's study, from 1; 0 if it was not run."""
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One claim: published, ours, and what becomes of it."""
+
+    id: str
+    section: str
+    tier: Tier
+    says: str
+    published: str
+    tolerance: str
+    note: str
+    verdict: Verdict
+    ours: str
+    """Our number with its 95 % interval; empty if there is none."""
+    why: str
+    surrogates: dict[str, str]
+    """Stacks that stood for the paper's own, and for what; empty if none did."""
+    cells: int
+    """How many the claim is about in our studies."""
+    behind: tuple[Place, ...]
+    """Those of them that were run."""
+
+
+class Made(Struct, frozen=True, kw_only=True):
+    """What was run of one study."""
+
+    study: str
+    visits: int
+    invalid: int
+    reasons: dict[str, int]
+    """Why visits were invalid, by code of the reason."""
+    cells: int
+    """Cells with a block that counts."""
+
+
+class Findings(Struct, frozen=True, kw_only=True):
+    paper: str
+    title: str
+    authors: str
+    venue: str
+    verdicts: dict[str, int]
+    cells_run: int
+    cells_total: int
+    left_out: tuple[Place, ...]
+    """Cells without a block that counts."""
+    made: tuple[Made, ...]
+    choices: tuple[str, ...]
+    """What the paper leaves open, and what we chose."""
+    surrogates: dict[str, str]
+    claims: tuple[Finding, ...]
+
+
+def findings(
+    paper: Published, outlines: Sequence[Outline], folders: Sequence[Path], evidence: Evidence
+) -> Findings:
+    """Every claim answered by what the capsules `folders` hold; `evidence` are their loads."""
+    capsules = [Capsule.open(folder) for folder in folders]
+    cells = _counted(space(outlines), evidence.loads, capsules)
+    claims = tuple(_finding(paper, claim, cells, evidence) for claim in paper.claims)
+    ran = cells.filter(pl.col("blocks") > 0)
+    counted = Counter(claim.verdict for claim in claims)
+    return Findings(
+        paper=paper.key,
+        title=paper.paper.title,
+        authors=paper.paper.authors,
+        venue=paper.paper.venue,
+        verdicts={verdict: counted[verdict] for verdict in VERDICTS},
+        cells_run=len(ran),
+        cells_total=len(cells),
+        left_out=_places(cells.filter(pl.col("blocks") == 0)),
+        made=tuple(_made(capsule, ran) for capsule in capsules),
+        choices=tuple(paper.paper.choices),
+        surrogates=paper.paper.stands_for,
+        claims=claims,
+    )
+
+
+def _counted(cells: pl.DataFrame, loads: pl.DataFrame, capsules: Sequence[Capsule]) -> pl.DataFrame:
+    """The space with `blocks` and `number` of every cell, see `Place`."""
+    blocks = loads.group_by(CELL).agg(blocks=pl.col("block").n_unique())
+    numbers = [
+        {"study": c.manifest.study.name, **dict(zip(CELL, cell, strict=True)), "number": i}
+        for c in capsules
+        for i, cell in enumerate(c.manifest.study.cells(), start=1)
+    ]
+    kinds = dict.fromkeys(("study", *CELL), pl.String) | {"number": pl.Int64}
+    return (
+        cells.join(blocks, on=CELL, how="left", maintain_order="left")
+        .join(pl.DataFrame(numbers, schema=kinds), on=("study", *CELL), how="left")
+        .with_columns(pl.col("blocks", "number").fill_null(0))
+    )
+
+
+def _finding(paper: Published, claim: Claim, cells: pl.DataFrame, evidence: Evidence) -> Finding:
+    answer = claim.answer(evidence)
+    reached = reach(claim.predicate, cells) if claim.predicate else cells.clear()
+    return Finding(
+        **{
+            name: getattr(claim, name)
+            for name in ("id", "section", "tier", "says", "published", "tolerance", "note")
+        },
+        verdict=answer.verdict,
+        ours=answer.ours,
+        why=answer.why,
+        surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
+        cells=len(reached),
+        behind=_places(reached.filter(pl.col("blocks") > 0)),
+    )
+
+
+def _places(cells: pl.DataFrame) -> tuple[Place, ...]:
+    rows = cells.select("study", *CELL, "blocks", "number").iter_rows(named=True)
+    return tuple(Place(**row) for row in rows)
+
+
+def _made(capsule: Capsule, ran: pl.DataFrame) -> Made:
+    visits = list(capsule.visits())
+    name = capsule.manifest.study.name
+    return Made(
+        study=name,
+        visits=len(visits),
+        invalid=sum(not v.valid for v in visits),
+        reasons=dict(Counter(code for v in visits for code in {r.code for r in v.reasons})),
+        cells=len(ran.filter(study=name)),
+    )

@@ -1,0 +1,76 @@
+"""A paper's whole parameter space as a frame: a row a cell of its studies, run or not."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from dragstrip.pages import corpus
+from dragstrip.papers.cells import select
+from dragstrip.papers.evidence import FACTORS, of_known, of_network
+from dragstrip.papers.levels import AuditCount, Corpus
+from dragstrip.papers.plan import visit_s, weight
+from dragstrip.papers.predicates import AnyPredicate, stacks_of
+from dragstrip.study.file import Outline
+
+CELL = ("page", "network", "connection")
+_SIDES = ("here", "there", "more", "less")
+
+
+def space(outlines: Iterable[Outline]) -> pl.DataFrame:
+    """Columns: `study`, `CELL`, the factors of `dragstrip.papers.evidence`, `stacks` and `block_s`,
+    the expected seconds of one block."""
+    known = corpus.known()
+    rows = [
+        {
+            "study": outline.name,
+            "page": page_name(page),
+            "network": network.name,
+            "connection": connection,
+            "stacks": [s.name for s in outline.stacks],
+            "block_s": visit_s(page, network)
+            * (len(outline.stacks) + 2 * outline.controls)
+            * (1 if connection == "first" else 2),
+            **of_known(known.get(page), *weight(page)),
+            **of_network(network),
+        }
+        for outline in outlines
+        for page in outline.pages
+        for network in outline.networks
+        for connection in outline.connections
+    ]
+    kinds: dict[str, Any] = {
+        "stacks": pl.List(pl.String),
+        "block_s": pl.Float64,
+        "standin": pl.Boolean,
+    }
+    texts = dict.fromkeys(("study", *CELL), pl.String)
+    return pl.DataFrame(rows, schema=texts | kinds | dict.fromkeys(FACTORS, pl.Float64))
+
+
+def page_name(given: str) -> str:
+    """What a page is called once it is made, from what a study file calls it."""
+    return given.replace("/", "-").replace(":", "-")
+
+
+def reach(predicate: AnyPredicate, cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells of a space that a predicate looks at."""
+    if parts := getattr(predicate, "parts", None):
+        return _union([reach(part, cells) for part in parts])
+    if isinstance(predicate, AuditCount):
+        return cells.clear()
+    named = stacks_of(predicate, cells["stacks"].explode().unique().to_list())
+    cells = cells.filter(pl.col("stacks").list.set_intersection(named).list.len() == len(named))
+    rows = select(cells, predicate.where, predicate.unless)
+    if isinstance(predicate, Corpus):  # each page once, wherever it is cheapest
+        return rows.sort("block_s").unique("page", keep="first", maintain_order=True)
+    wheres = [side for name in _SIDES if isinstance(side := getattr(predicate, name, None), dict)]
+    wheres += [term.where for term in getattr(predicate, "terms", ())]
+    if networks := getattr(predicate, "networks", None):
+        wheres.append({"network": networks})
+    found = [select(rows, where) for where in wheres] or [rows]
+    return _union([*found, *(select(cells, o) for o in getattr(predicate, "others", ()))])
+
+
+def _union(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(frames).unique(["study", *CELL], keep="first", maintain_order=True)

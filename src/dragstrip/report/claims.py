@@ -1,0 +1,127 @@
+"""The claims page: a paper's claims with our answers, its figures, and what was run.
+
+Written into one folder: `claims.html`, `claims.json`, `claims.md`, and `figures/` with every figure
+as SVG, PNG, CSV and Vega-Lite.
+"""
+
+import io
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+import polars as pl
+import vl_convert
+from markupsafe import Markup
+
+from dragstrip.papers.findings import VERDICTS, Finding, Findings, Place
+from dragstrip.report import palette, words
+from dragstrip.report.cells import page_file, where
+from dragstrip.report.paper_figures.style import Figure
+from dragstrip.report.templating import environment
+
+TINT = {
+    "reproduced": "#12735f",
+    "equivalent": "#33479e",
+    "contradicted": palette.ALARM,
+    "not decided at this scale": "#8a5a00",
+    "not testable here": "#5c626e",
+}
+
+
+def write(folder: Path, found: Findings, figures: Sequence[Figure]) -> Path:
+    """Writes all of it and returns the page's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "claims.json").write_bytes(
+        msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+    )
+    (folder / "claims.md").write_text(markdown(found), encoding="utf-8")
+    _export(folder / "figures", figures)
+    target = folder / "claims.html"
+    target.write_text(page(found, figures), encoding="utf-8")
+    return target
+
+
+def page(found: Findings, figures: Sequence[Figure]) -> str:
+    made = environment()
+    made.globals.update(
+        counted=words.counted, percent=words.percent, palette=palette, tint=TINT, link=link
+    )
+    return made.get_template("claims.html.j2").render(
+        found=found,
+        figures=figures,
+        verdicts=VERDICTS,
+        stacks=stacks,
+        left_out=_grouped(found.left_out),
+        vega=Markup(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+        if figures
+        else None,
+    )
+
+
+def link(place: Place) -> str:
+    """From the claims page to the cell in its capsule's report."""
+    if not place.number:
+        return quote(f"{place.study}/report/index.html")
+    file = page_file(place.number, where(place.page, place.network, place.connection))
+    return quote(f"{place.study}/report/{file}")
+
+
+def stacks(claim: Finding) -> str:
+    """``surrogate: QUIC for gQUIC 23`` or ``own``; what no stack was needed for says so."""
+    if not claim.surrogates:
+        return "own" if claim.behind else "none needed"
+    return "surrogate: " + "; ".join(f"{ours} for {of}" for ours, of in claim.surrogates.items())
+
+
+def markdown(found: Findings) -> str:
+    """The same for people who read files: a table of all claims."""
+    lines = [
+        f"# {found.title}",
+        "",
+        f"{found.authors}, {found.venue}. {found.cells_run} of {found.cells_total} cells run; "
+        + ", ".join(f"{n} {verdict}" for verdict, n in found.verdicts.items())
+        + ".",
+        "",
+        "| claim | section | tier | says | published | ours | answer |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for c in found.claims:
+        answer = f"**{c.verdict}**" + (f": {c.why}" if c.why else "")
+        published = " ".join(filter(None, (c.published, c.tolerance)))
+        cells = (c.id, c.section, c.tier, c.says, published, c.ours or words.DASH, answer)
+        lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
+    lines += ["", "What the paper leaves open, and our choice:", ""]
+    lines += [f"- {choice}" for choice in found.choices]
+    lines += ["", "Surrogates:", ""]
+    lines += [f"- {ours} stands for {of}" for ours, of in found.surrogates.items()]
+    return "\n".join([*lines, ""])
+
+
+def _grouped(left_out: Sequence[Place]) -> list[tuple[str, str, list[Place]]]:
+    """By study and network, in their order."""
+
+    def key(place: Place) -> tuple[str, str]:
+        return place.study, place.network
+
+    ordered = sorted(left_out, key=key)
+    return [(study, network, list(places)) for (study, network), places in groupby(ordered, key)]
+
+
+def _export(folder: Path, figures: Sequence[Figure]) -> None:
+    folder.mkdir(exist_ok=True)
+    for drawn in figures:
+        spec = msgspec.json.encode(drawn.spec).decode()
+        (folder / f"{drawn.name}.vl.json").write_text(spec, encoding="utf-8")
+        svg = vl_convert.vegalite_to_svg(spec)
+        (folder / f"{drawn.name}.svg").write_text(svg, encoding="utf-8")
+        (folder / f"{drawn.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
+        (folder / f"{drawn.name}.csv").write_text(csv(drawn), encoding="utf-8")
+
+
+def csv(drawn: Figure) -> str:
+    """The rows a figure is drawn from."""
+    text = io.StringIO()
+    pl.DataFrame(drawn.rows, infer_schema_length=None).write_csv(text)
+    return text.getvalue()

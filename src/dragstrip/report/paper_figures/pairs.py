@@ -1,0 +1,80 @@
+"""Two stacks cell by cell: the ratio with its interval, and whether it shows a difference."""
+
+from collections.abc import Sequence
+from math import inf, log2
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from msgspec import Struct
+
+from dragstrip.model.stack import Stack
+from dragstrip.papers.answer import Estimate, estimate
+from dragstrip.papers.cells import Cell, Statistic, cells, pooled
+
+Standing = Literal["a", "b", "same", "open"]
+MARGIN = 0.05
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    cell: Cell
+    ratio: Estimate
+    """b / a of the medians (or means), with its 95 % interval."""
+
+    @property
+    def standing(self) -> Standing:
+        """Which is faster; ``same`` is shown to lie within 5 %, ``open`` is neither."""
+        if self.ratio.high < 1:
+            return "b"
+        if self.ratio.low > 1:
+            return "a"
+        return "same" if self.ratio.within(1 / (1 + MARGIN), 1 + MARGIN) else "open"
+
+    @property
+    def log2(self) -> float:
+        return log2(self.ratio.value)
+
+
+def pairs(
+    loads: pl.DataFrame,
+    a: str,
+    b: str,
+    metric: str,
+    statistic: Statistic = "median",
+    take: int | None = None,
+) -> list[Pair]:
+    """Of every cell in which both have the metric; `take` keeps only a cell's first loads."""
+    found = [c.first(take) if take else c for c in cells(loads, (a, b), metric)]
+    return [Pair(cell=cell, ratio=_ratio(cell, a, b, statistic)) for cell in found]
+
+
+def _ratio(cell: Cell, a: str, b: str, statistic: Statistic) -> Estimate:
+    logs, blocks = pooled([cell], lambda c: np.log(c[b] / c[a]), statistic, "blocks")
+    return estimate(np.exp(logs), blocks)
+
+
+def winner(cell: Cell, stacks: Sequence[Stack]) -> tuple[str, float, bool]:
+    """The fastest by its median, how far (1 - ratio) it is ahead of the next, and whether the
+    interval of that ratio excludes 1."""
+    centre = {s.name: float(np.median(cell.times[s.name])) for s in stacks}
+    best, second = sorted(centre, key=lambda name: centre[name])[:2]
+    ratio = _ratio(cell, second, best, "median")
+    return best, 1 - ratio.value, ratio.high < 1
+
+
+def place(cell: Cell) -> str:
+    """A cell's network in words of its factors, where they tell it: ``100 Mbit/s, 10 ms, 0 %``."""
+    factors = cell.factors
+    rate = f"{factors['rate_mbps']:g} Mbit/s" if "rate_mbps" in factors else "unlimited"
+    return f"{rate}, {factors['rtt_ms']:g} ms, {factors['loss'] * 100:.3g} %"
+
+
+def conditions(cell: Cell) -> tuple[float, float, float, float]:
+    """What networks and pages are put in order by: rate, loss, round trip, bytes."""
+    f = cell.factors
+    return f.get("rate_mbps", inf), f["loss"], f["rtt_ms"], f.get("page_bytes", 0.0)
+
+
+def short(page: str) -> str:
+    """A page without the name of its set."""
+    return page.split("-", 1)[-1]
