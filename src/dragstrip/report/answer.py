@@ -6,11 +6,10 @@ from typing import Literal
 from msgspec import Struct
 
 from dragstrip.report.cells import Cell
+from dragstrip.report.leaders import ENOUGH_BLOCKS, lead
 from dragstrip.report.words import counted, listed, percent
+from dragstrip.results.compare import compare_stacks
 from dragstrip.results.summary import Comparison
-
-ENOUGH_BLOCKS = 5
-"""With fewer the t interval rests on a spread that is hardly known; the answer says so first."""
 
 Standing = Literal["shown", "not shown", "too few", "none"]
 
@@ -42,8 +41,10 @@ def answer(cell: Cell, limit_s: float) -> Answer:
 
 def _verdict(cell: Cell) -> tuple[bool, str]:
     """Whether any difference to the fastest stack was shown, and the sentence."""
-    best = _fastest(cell)
-    rivals = sorted((_turned(c, best) for c in cell.comparisons if best in (c.a, c.b)), key=_ratio)
+    best = lead(cell).leaders[0]
+    # Each as best / rival, so that below 1 the best is faster.
+    found = (compare_stacks(cell.seen, r.stack.name, best, "plt_ms") for r in cell.results)
+    rivals = sorted((c for c in found if c and c.a != best), key=lambda c: c.ratio)
     shown = [c for c in rivals if c.high is not None and c.high < 1]
     rest = [c for c in rivals if c not in shown]
     where = cell.where
@@ -63,36 +64,6 @@ def _verdict(cell: Cell) -> tuple[bool, str]:
     return True, sentence
 
 
-def _fastest(cell: Cell) -> str:
-    """The stack of least geometric mean; the first stack stands at 1."""
-    first = cell.results[0].stack.name
-    level = {c.b: c.ratio for c in cell.comparisons if c.a == first} | {first: 1.0}
-    return min(level, key=lambda name: level[name])
-
-
-def _turned(c: Comparison, best: str) -> Comparison:
-    """The same comparison with `best` as `b`."""
-    if c.b == best:
-        return c
-    return Comparison(
-        a=c.b,
-        b=c.a,
-        metric=c.metric,
-        ratio=1 / c.ratio,
-        low=None if c.high is None else 1 / c.high,
-        high=None if c.low is None else 1 / c.low,
-        n=c.n,
-        page=c.page,
-        network=c.network,
-        censored=c.censored,
-        connection=c.connection,
-    )
-
-
-def _ratio(c: Comparison) -> float:
-    return c.ratio
-
-
 def _interval(c: Comparison) -> str:
     if c.low is None or c.high is None:
         return "no interval"
@@ -110,34 +81,34 @@ def _offset(ratio: float) -> str:
 
 
 def _why_none(cell: Cell) -> str:
-    if not cell.trials:
+    if not cell.seen.begun:
         return "no visit has been made"
-    invalid = sum(any(not v.valid for v in t.visits.values()) for t in cell.trials)
+    invalid = cell.seen.spoiled
     if not invalid:
-        return f"none of {counted(len(cell.trials), 'block')} is complete yet"
+        return f"none of {counted(cell.seen.begun, 'block')} is complete yet"
     return (
-        f"none of {counted(len(cell.trials), 'block')} counts; "
-        f"{'every one' if invalid == len(cell.trials) else invalid} ended with an invalid visit"
+        f"none of {counted(cell.seen.begun, 'block')} counts; "
+        f"{'every one' if invalid == cell.seen.begun else invalid} ended with an invalid visit"
     )
 
 
 def _believe(cell: Cell, limit_s: float) -> str:
-    if not cell.trials:
+    if not cell.seen.begun:
         return "There is nothing to believe yet."
     sentences = []
     if cell.counted:
         visits = counted(cell.counted * len(cell.results), "visit")
         sentences.append(f"It rests on {visits}, each of which passed every check of the testbed.")
-    lost = len(cell.trials) - cell.counted
+    lost = cell.seen.begun - cell.counted
     if lost and cell.counted:
         sentences.append(
-            f"{lost} of {counted(len(cell.trials), 'block')} "
+            f"{lost} of {counted(cell.seen.begun, 'block')} "
             f"{'does' if lost == 1 else 'do'} not count (an invalid or missing visit)."
         )
     if invalid := sum(r.invalid for r in cell.results):
         made = sum(r.visits for r in cell.results)
         shares = ", ".join(f"{r.stack.name} {r.invalid} of {r.visits}" for r in cell.results)
-        codes = Counter(code for r in cell.results for code in r.reasons)
+        codes = sum((r.reasons for r in cell.results), Counter[str]())
         why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
         sentences.append(f"{invalid} of {made} visits were invalid ({shares}; {why}).")
     if censored := sum(r.censored for r in cell.results):

@@ -1,24 +1,20 @@
-"""The evidence of a study: its visits, what the testbed cost and what the link delivered."""
+"""The evidence of a study: what the testbed cost and what the link delivered, over all visits."""
 
-from collections.abc import Callable, Sequence
-from statistics import median
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
+import polars as pl
 from msgspec import Struct
 
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.study import Study
-from dragstrip.model.visit import DirectionReport, Overhead, Visit
-from dragstrip.results.blocks import trials
 
-SHOWN_VISITS = 600
-"""A longer table helps nobody; the rest is in the capsule's visits.parquet."""
-
-OVERHEAD = ("prepare_ms", "before_navigation_ms", "settle_ms", "collect_ms", "total_ms")
+OVERHEAD = ("prepare_ms", "before_navigation_ms", "settle_ms", "collect_ms")
+_SIDES: tuple[Literal["down", "up"], ...] = ("down", "up")
 
 
 class StackCost(Struct, frozen=True):
-    """Medians of a stack's overhead in ms, in the order of `OVERHEAD`."""
+    """Medians of a stack's overhead in ms, in the order of `OVERHEAD`, then of its sum."""
 
     stack: str
     medians: tuple[float, ...]
@@ -43,72 +39,75 @@ class LinkFacts(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    visits: tuple[Visit, ...]
-    """Invalid ones first, then in the order they were made; at most `SHOWN_VISITS`."""
-    counted: frozenset[tuple[str, int]]
-    """Block and attempt of the visits behind the statistics."""
     total: int
     invalid: int
     costs: tuple[StackCost, ...]
+    """Of stacks of which a visit reported its cost."""
     cost_ms: float | None
     """Median overhead of a visit."""
     links: tuple[LinkFacts, ...]
 
 
-def evidence(study: Study, visits: Sequence[Visit]) -> Evidence:
-    ordered = sorted(visits, key=lambda v: (v.valid, v.started_us))
-    costs = [v.overhead for v in visits if v.overhead]
+def evidence(study: Study, table: pl.LazyFrame) -> Evidence:
+    """`table` is visits.parquet."""
+    total = sum((pl.col(f"overhead_{name}") for name in OVERHEAD), pl.lit(0.0)).alias("total")
+    sums = [pl.len().alias("visits"), (~pl.col("valid")).sum().alias("invalid")]
+    whole = _collect(table.select(*sums, total.median())).row(0, named=True)
+    parts = [*(pl.col(f"overhead_{name}").median() for name in OVERHEAD), total.median()]
+    costs = dict(_by("stack", table, parts))
+    links = dict(_by("network", table, [e for side in _SIDES for e in _link(side)]))
     return Evidence(
-        visits=tuple(ordered[:SHOWN_VISITS]),
-        counted=frozenset(
-            (t.block, t.attempt) for t in trials(visits, [s.name for s in study.stacks]) if t.counts
-        ),
-        total=len(visits),
-        invalid=sum(not v.valid for v in visits),
+        total=whole["visits"],
+        invalid=whole["invalid"],
         costs=tuple(
-            _cost(s.name, [v.overhead for v in visits if v.overhead and v.stack == s.name])
-            for s in study.stacks
+            StackCost(s.name, tuple(costs[s.name].values()))
+            for s in study.visited
+            if s.name in costs and None not in costs[s.name].values()
         ),
-        cost_ms=median(c.total_ms for c in costs) if costs else None,
+        cost_ms=whole["total"],
         links=tuple(
-            facts
+            _facts(network, side, links.get(network.name, {}))
             for network in study.networks
-            for facts in _links(network, [v for v in visits if v.network == network.name])
+            for side in _SIDES
         ),
     )
 
 
-def _cost(stack: str, costs: list[Overhead]) -> StackCost:
-    if not costs:
-        return StackCost(stack, ())
-    return StackCost(stack, tuple(median(getattr(c, name) for c in costs) for name in OVERHEAD))
+def _by(
+    key: str, table: pl.LazyFrame, measures: list[pl.Expr]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for row in _collect(table.group_by(key).agg(measures)).iter_rows(named=True):
+        yield row.pop(key), row
 
 
-def _links(network: Network, visits: list[Visit]) -> list[LinkFacts]:
-    reports = [v.link for v in visits if v.link]
-    return [
-        _facts(network, "down", network.down, [r.down for r in reports]),
-        _facts(network, "up", network.up, [r.up for r in reports]),
-    ]
+def _collect(frame: pl.LazyFrame) -> pl.DataFrame:
+    return frame.collect(engine="streaming")
 
 
-def _facts(
-    network: Network, side: Literal["down", "up"], asked: Direction, seen: list[DirectionReport]
-) -> LinkFacts:
+def _link(side: str) -> Iterator[pl.Expr]:
+    def of(name: str) -> pl.Expr:
+        return pl.col(f"link_{side}_{name}")
+
+    met = pl.coalesce(of("loss_trials"), of("packets_in"))
+    yield of("realised_mbps").median().alias(f"{side}_realised_mbps")
+    yield met.sum().alias(f"{side}_packets")
+    yield of("dropped_loss").sum().alias(f"{side}_lost")
+    yield of("dropped_queue").sum().alias(f"{side}_dropped")
+    yield of("lateness_p99_us").median().alias(f"{side}_lateness_p99_us")
+    yield of("lateness_max_us").max().alias(f"{side}_lateness_max_us")
+    yield of("largest_frame_bytes").max().alias(f"{side}_largest_frame_bytes")
+
+
+def _facts(network: Network, side: Literal["down", "up"], seen: dict[str, Any]) -> LinkFacts:
     return LinkFacts(
         network=network,
         side=side,
-        asked=asked,
-        realised_mbps=_over(median, [r.realised_mbps for r in seen]),
-        packets=sum(r.met_loss for r in seen),
-        lost=sum(r.dropped_loss for r in seen),
-        dropped=sum(r.dropped_queue for r in seen),
-        lateness_p99_us=_over(median, [r.lateness_p99_us for r in seen]),
-        lateness_max_us=_over(max, [r.lateness_max_us for r in seen]),
-        largest_frame_bytes=max((r.largest_frame_bytes for r in seen), default=0),
+        asked=getattr(network, side),
+        realised_mbps=seen.get(f"{side}_realised_mbps"),
+        packets=seen.get(f"{side}_packets") or 0,
+        lost=seen.get(f"{side}_lost") or 0,
+        dropped=seen.get(f"{side}_dropped") or 0,
+        lateness_p99_us=seen.get(f"{side}_lateness_p99_us"),
+        lateness_max_us=seen.get(f"{side}_lateness_max_us"),
+        largest_frame_bytes=seen.get(f"{side}_largest_frame_bytes") or 0,
     )
-
-
-def _over(reduce: Callable[[list[float]], float], values: list[float | None]) -> float | None:
-    known = [v for v in values if v is not None]
-    return reduce(known) if known else None

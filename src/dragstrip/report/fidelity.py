@@ -1,13 +1,12 @@
 """How faithful a replay was: every request the recording did not answer as it stands, by name."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 
+import polars as pl
 from msgspec import Struct
 
 from dragstrip.model.page import Page
 from dragstrip.model.study import Study
-from dragstrip.model.visit import Visit
 
 _MATCHES = {
     "miss": "not in the recording: a marked 404",
@@ -15,6 +14,9 @@ _MATCHES = {
     "preflight": "a CORS preflight, made up because none was recorded",
 }
 _NO_HOST = "net::ERR_NAME_NOT_RESOLVED"
+_VISIT = ("block", "attempt", "stack", "page")
+_ADDRESS = pl.col("url").str.replace("(?s)[?;].*", "").alias("address")
+"""As `dragstrip.model.page.address`."""
 
 
 class Gap(Struct, frozen=True, kw_only=True):
@@ -39,44 +41,59 @@ class Fidelity(Struct, frozen=True, kw_only=True):
     """Most frequent first."""
 
 
-def fidelity(study: Study, visits: Sequence[Visit]) -> tuple[Fidelity, ...]:
-    """One entry for every page of the study that was visited."""
-    loaded = [v for v in visits if v.outcome == "loaded"]
-    by_page = ((p, [v for v in loaded if v.page == p.name]) for p in study.pages)
-    return tuple(_page(page, made) for page, made in by_page if made)
+def fidelity(study: Study, tables: Mapping[str, pl.LazyFrame]) -> tuple[Fidelity, ...]:
+    """One entry for every page of the study that was visited. `tables` are a capsule's."""
+    loaded = tables["visits"].filter(pl.col("outcome") == "loaded").select(_VISIT)
+    visits = _collect(loaded.group_by("page", "stack").len())
+    served = tables["served"].join(loaded, on=_VISIT, how="semi")
+    requests = tables["requests"].join(loaded, on=_VISIT, how="semi")
+    urls = _collect(served.select("page", "url").unique())
+    gaps = pl.concat([_collect(_inexact(served)), _collect(_unanswered(requests, served))])
+
+    def one(page: Page) -> Fidelity:
+        recorded = {r.url for r in page.resources}
+        return Fidelity(
+            page=page,
+            visits=dict(visits.filter(pl.col("page") == page.name)["stack", "len"].iter_rows()),
+            asked=len(recorded & set(urls.filter(pl.col("page") == page.name)["url"])),
+            recorded=len(recorded),
+            gaps=_gaps(gaps.filter(pl.col("page") == page.name)),
+        )
+
+    return tuple(one(page) for page in study.pages if page.name in set(visits["page"]))
 
 
-def _page(page: Page, visits: list[Visit]) -> Fidelity:
-    recorded = {r.url for r in page.resources}
-    asked = {s.url for v in visits for s in v.served}
-    counts: dict[tuple[str, str], Counter[str]] = {}
-    for visit in visits:
-        for gap in _gaps(visit):
-            counts.setdefault(gap, Counter())[visit.stack] += 1
-    return Fidelity(
-        page=page,
-        visits=dict(Counter(v.stack for v in visits)),
-        asked=len(recorded & asked),
-        recorded=len(recorded),
-        gaps=tuple(
-            Gap(address=address, answer=answer, requests=dict(by_stack))
-            for (address, answer), by_stack in sorted(
-                counts.items(), key=lambda item: (-item[1].total(), item[0])
-            )
-        ),
+def _collect(frame: pl.LazyFrame) -> pl.DataFrame:
+    return frame.collect(engine="streaming")
+
+
+def _inexact(served: pl.LazyFrame) -> pl.LazyFrame:
+    odd = served.filter(pl.col("match").is_in(list(_MATCHES)))
+    answer = pl.col("match").replace_strict(_MATCHES, return_dtype=pl.String).alias("answer")
+    return _counts(odd.select("page", "stack", _ADDRESS, answer))
+
+
+def _unanswered(requests: pl.LazyFrame, served: pl.LazyFrame) -> pl.LazyFrame:
+    reached = served.select(*_VISIT, _ADDRESS)
+    lost = requests.filter(pl.col("protocol").is_null()).select(*_VISIT, "error", _ADDRESS)
+    error = pl.when(pl.col("error") == "").then(pl.lit("under way when the visit ended"))
+    told = (
+        pl.when(pl.col("error") == _NO_HOST)
+        .then(pl.lit("never sent: the recording has no such host"))
+        .otherwise(pl.lit("never answered: ") + error.otherwise("error"))
+        .alias("answer")
     )
+    gone = lost.join(reached, on=[*_VISIT, "address"], how="anti")
+    return _counts(gone.select("page", "stack", "address", told))
 
 
-def _gaps(visit: Visit) -> Iterator[tuple[str, str]]:
-    for served in visit.served:
-        if served.match in _MATCHES:
-            yield served.address, _MATCHES[served.match]
-    reached = {s.address for s in visit.served}
-    for request in visit.requests:
-        if request.protocol or request.address in reached:
-            continue
-        if request.error == _NO_HOST:
-            yield request.address, "never sent: the recording has no such host"
-        else:
-            error = request.error or "under way when the visit ended"
-            yield request.address, f"never answered: {error}"
+def _counts(rows: pl.LazyFrame) -> pl.LazyFrame:
+    return rows.group_by("page", "stack", "address", "answer").len()
+
+
+def _gaps(rows: pl.DataFrame) -> tuple[Gap, ...]:
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows.sort("stack").iter_rows(named=True):
+        found.setdefault((row["address"], row["answer"]), {})[row["stack"]] = row["len"]
+    ordered = sorted(found.items(), key=lambda item: (-sum(item[1].values()), item[0]))
+    return tuple(Gap(address=a, answer=w, requests=counts) for (a, w), counts in ordered)

@@ -1,37 +1,68 @@
-"""Vega-Lite figures: page load times of a cell as ECDF above a strip of all visits."""
+"""The figure of a cell in any metric: its ECDF above a strip of its visits.
+
+One Vega-Lite specification serves every cell of a study; a cell brings data only, of every metric,
+so that the reader can choose.
+"""
 
 import json
 from typing import Any
 
 import altair as alt
+import numpy as np
 
-from dragstrip.report.cells import Cell, StackResult
+from dragstrip.model.study import Study
+from dragstrip.report.cells import Cell
 from dragstrip.report.palette import colour, dashes
+from dragstrip.results.observed import BY_NAME
 from dragstrip.stats.ecdf import ecdf
 
 Spec = dict[str, Any]
+
+MOST_POINTS = 200
+"""A longer curve is drawn through so many of its steps: more would not show."""
 
 _WIDTH = 860
 _INK, _GRID = "#1d2129", "#e6e8ec"
 _FONT = "Inter, 'Helvetica Neue', Arial, sans-serif"
 
 
-def load_times(cell: Cell) -> Spec | None:
-    """A Vega-Lite specification; None if no load of the cell came to its end.
+def curves(cell: Cell) -> dict[str, Any]:
+    """By metric, by stack: `x` (seconds for times), `y` (share of visits at most x), the median
+    `mid`, and `lost`, how many loads never got there. Metrics and stacks without a value are left
+    out.
 
-    Loads that failed or timed out hold the ECDF below 1 and are named beside the strip instead of
-    being drawn at a time they never had.
+    Loads that failed or timed out hold the curve below 1 instead of being drawn at a time they
+    never had.
     """
-    results = [r for r in cell.results if len(r.loads) > r.censored]
-    if not results:
-        return None
-    names = [_label(r) for r in cell.results]
-    tint = alt.Scale(domain=names, range=[colour(r.stack.protocol) for r in cell.results])
-    patterns = [list(p) for p in dashes([r.stack for r in cell.results])]
-    dash = alt.Scale(domain=names, range=patterns)
-    seconds = alt.Scale(zero=False, nice=True, padding=12)
+    found: dict[str, Any] = {}
+    for metric in BY_NAME.values():
+        scale = 1000.0 if metric.unit == "ms" else 1.0
+        for result in cell.results:
+            seen = cell.seen.of(result.stack.name, metric.name)
+            ended = seen.values[~seen.censored & ~np.isnan(seen.values)] / scale
+            if not len(ended):
+                continue
+            lost = int(seen.censored.sum())
+            steps = ecdf(ended.tolist(), lost)
+            kept = np.unique(np.linspace(0, len(steps) - 1, MOST_POINTS).astype(int))
+            middle = result.medians[metric.name].value / scale
+            found.setdefault(metric.name, {})[result.stack.name] = {
+                "x": [float(f"{steps[i][0]:.5g}") for i in kept],
+                "y": [round(steps[i][1], 4) for i in kept],
+                "mid": float(f"{middle:.5g}") if 2 * lost < len(seen.known) else None,
+                "lost": lost,
+            }
+    return found
+
+
+def specification(study: Study) -> Spec:
+    """For the data sets `curves`, `points` and `middles`, which the page's script fills."""
+    names = [s.name for s in study.stacks]
+    tint = alt.Scale(domain=names, range=[colour(s.protocol) for s in study.stacks])
+    patterns = alt.Scale(domain=names, range=[list(p) for p in dashes(study.stacks)])
+    across = alt.Scale(zero=False, nice=True, padding=12)
     chart = (
-        alt.vconcat(_curves(results, tint, dash, seconds), _strip(results, names, tint, seconds))
+        alt.vconcat(_curves(tint, patterns, across), _strip(names, tint, across))
         .resolve_scale(x="shared")
         .configure(font=_FONT, background="transparent")
         .configure_view(stroke=None)
@@ -52,101 +83,48 @@ def load_times(cell: Cell) -> Spec | None:
     return spec
 
 
-def _label(result: StackResult) -> str:
-    """The stack's name, with the loads the strip cannot show."""
-    if not result.censored:
-        return result.stack.name
-    return f"{result.stack.name} (+{result.censored} not loaded)"
-
-
-def _times(result: StackResult) -> list[float]:
-    return [o.value_ms / 1000 for o in result.loads if not o.censored]
-
-
-def _curves(
-    results: list[StackResult], tint: alt.Scale, dash: alt.Scale, seconds: alt.Scale
-) -> alt.Chart:
-    lowest = min(min(_times(r)) for r in results)
-    highest = max(max(_times(r)) for r in results)
-    margin = (highest - lowest) * 0.04 or 0.05
-    rows = []
-    for result in results:
-        steps = ecdf(_times(result), result.censored)
-        # Every curve runs over the whole axis, so that none seems to begin or end at a visit.
-        ends = [(lowest - margin, 0.0), *steps, (highest + margin, steps[-1][1])]
-        rows += [{"stack": _label(result), "seconds": s, "share": f} for s, f in ends]
+def _curves(tint: alt.Scale, patterns: alt.Scale, across: alt.Scale) -> alt.Chart:
+    bare = alt.Axis(labels=False, tickCount=10)
     chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
+        alt.Chart(alt.NamedData(name="curves"))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
-            x=alt.X(
-                "seconds:Q", scale=seconds, title=None, axis=alt.Axis(labels=False, tickCount=10)
-            ),
+            x=alt.X("x:Q", scale=across, title=None, axis=bare),
             y=alt.Y(
-                "share:Q",
+                "y:Q",
                 title="share of visits",
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
             ),
             color=alt.Color("stack:N", scale=tint, title=None),
-            strokeDash=alt.StrokeDash("stack:N", scale=dash, title=None),
+            strokeDash=alt.StrokeDash("stack:N", scale=patterns, title=None),
         )
         .properties(width=_WIDTH, height=220)
     )
     return chart
 
 
-def _strip(
-    results: list[StackResult], names: list[str], tint: alt.Scale, seconds: alt.Scale
-) -> alt.LayerChart:
-    points = [
-        {"stack": _label(r), "seconds": s, "spread": _spread(i)}
-        for r in results
-        for i, s in enumerate(_times(r))
-    ]
-    x = alt.X(
-        "seconds:Q",
-        scale=seconds,
-        title="page load time in seconds",
-        axis=_ticks(labels=True),
-    )
+def _strip(names: list[str], tint: alt.Scale, across: alt.Scale) -> alt.LayerChart:
+    x = alt.X("x:Q", scale=across, title="AXIS", axis=alt.Axis(tickCount=10))
     y = alt.Y("stack:N", sort=names, title=None, axis=alt.Axis(labelLimit=200, ticks=False))
-    tinted = alt.Color("stack:N", scale=tint, legend=None)
+    told = [alt.Tooltip("stack:N"), alt.Tooltip("x:Q", title="value", format=".4~g")]
     dots = (
-        alt.Chart(alt.InlineData(values=points))
+        alt.Chart(alt.NamedData(name="points"))
         .mark_circle(size=46, opacity=0.7)
         .encode(
             x=x,
             y=y,
             yOffset=alt.YOffset("spread:Q", scale=alt.Scale(domain=[-1, 1])),
-            color=tinted,
-            tooltip=[
-                alt.Tooltip("stack:N"),
-                alt.Tooltip("seconds:Q", title="page load time (s)", format=".3f"),
-            ],
+            color=alt.Color("stack:N", scale=tint, legend=None),
+            tooltip=told,
         )
     )
-    medians = [
-        {"stack": _label(r), "seconds": m.value / 1000}
-        for r in results
-        if (m := r.medians["plt_ms"]) and 2 * r.censored < len(r.loads)
-    ]
     ticks = (
-        alt.Chart(alt.InlineData(values=medians))
+        alt.Chart(alt.NamedData(name="middles"))
         .mark_tick(thickness=2.5, size=34, color=_INK)
-        .encode(x=x, y=y, tooltip=[alt.Tooltip("seconds:Q", title="median (s)", format=".3f")])
+        .encode(x=x, y=y, tooltip=told)
     )
     # The curves' legend speaks for both; a shared scale would draw it twice.
     both = (dots + ticks).resolve_scale(color="independent")
     chart: alt.LayerChart = both.properties(width=_WIDTH, height=alt.Step(44))
     return chart
-
-
-def _ticks(*, labels: bool) -> alt.Axis:
-    return alt.Axis(labels=labels, tickCount=10)
-
-
-def _spread(index: int) -> float:
-    """A place across the strip, -0.6..0.6: by the golden ratio, so neighbours stay apart and a
-    redrawn report is the same."""
-    return ((index * 0.618034) % 1 - 0.5) * 1.2

@@ -3,33 +3,29 @@
 import base64
 from collections.abc import Iterator, Sequence
 from html import escape
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dragstrip.model.page import Page, Resource
 from dragstrip.pages.archive import read_screenshot
 from dragstrip.pages.show import summarise
 from dragstrip.pages.tree import Node, depths, initiator_tree, walk
+from dragstrip.report.templating import environment
 from dragstrip.report.words import counted, duration, percent, size
 from dragstrip.visit.check import Check
 
 _WIDTH, _LABEL, _ROW, _AXIS = 1000, 330, 12, 22
 _COLOURS = {"html": "#33479e", "css": "#7b4fa3", "script": "#c05a00", "font": "#8a6d00"}
 _COLOURS |= {"image": "#1a9c86", "other": "#8b8f98"}
-_TEMPLATES = Path(__file__).with_name("templates")
 
 
 def draw(page: Page, checks: Sequence[Check]) -> str:
     """The file's text. Everything a page brings along is escaped."""
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined
-    )
+    made = environment()
     roots = initiator_tree(page)
-    environment.globals.update(size=size, percent=percent, duration=duration, counted=counted)
-    return environment.get_template("page.html.j2").render(
+    made.globals.update(size=size, percent=percent, duration=duration, counted=counted)
+    return made.get_template("page.html.j2").render(
         page=page,
         facts=summarise(page),
         depths=depths(roots),

@@ -13,6 +13,9 @@ from dragstrip.model.stack import Protocol, Stack
 PROTOCOL: dict[Protocol, str] = {"h1": "#c05a00", "h2": "#33479e", "h3": "#1a9c86"}
 FAINT: dict[Protocol, str] = {"h1": "#f0cfae", "h2": "#c3cae6", "h3": "#b5e0d8"}
 """The same, for the time a request waits for its answer."""
+_LEGACY: dict[Protocol, str] = {"gquic": "#0b564b", "spdy": "#7c8fd8"}
+_LEGACY_FAINT: dict[Protocol, str] = {"gquic": "#94b8b1", "spdy": "#dbe0f4"}
+"""Of what a protocol came from: its hue in another lightness."""
 UNKNOWN = "#8b8f98"
 QUEUE, CONNECT, TLS = "#c9ccd3", "#9aa0ab", "#5c626e"
 ALARM = "#b3261e"
@@ -21,11 +24,11 @@ _DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3))
 
 
 def colour(protocol: Protocol | None) -> str:
-    return PROTOCOL[protocol] if protocol else UNKNOWN
+    return {**PROTOCOL, **_LEGACY}[protocol] if protocol else UNKNOWN
 
 
 def faint(protocol: Protocol | None) -> str:
-    return FAINT[protocol] if protocol else QUEUE
+    return {**FAINT, **_LEGACY_FAINT}[protocol] if protocol else QUEUE
 
 
 def dashes(stacks: Sequence[Stack]) -> list[tuple[int, ...]]:

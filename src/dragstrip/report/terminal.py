@@ -7,27 +7,56 @@ from rich.table import Table
 from rich.text import Text
 
 from dragstrip.model.study import Study
-from dragstrip.model.visit import Visit
 from dragstrip.report.answer import answer
-from dragstrip.report.cells import Cell, StackResult, cells
+from dragstrip.report.belief import Belief
+from dragstrip.report.cells import Cell, StackResult
+from dragstrip.report.leaders import lead
 from dragstrip.report.palette import colour
-from dragstrip.report.words import DASH, duration, ratio
+from dragstrip.report.words import DASH, counted, duration, led, ratio
 from dragstrip.stats.median import Median
 
 _STYLE = {"shown": "bold", "not shown": "bold", "too few": "yellow", "none": "red"}
+METRICS = ("plt_ms", "ttfb_ms")
+"""The cells need no more than these."""
+SPELLED_OUT = 12
+"""A study of more cells is listed, a line a cell."""
 
 
-def render(study: Study, visits: Sequence[Visit]) -> RenderableType:
+def render(study: Study, cells: Sequence[Cell], found: Belief) -> RenderableType:
     """Print it with a `rich.console.Console`, on stderr if stdout carries JSON."""
-    return Group(*_parts(study, visits))
+    shown = [_list(cells)] if len(cells) > SPELLED_OUT else _parts(study, cells)
+    return Group(*shown, *_doubts(found))
 
 
-def _parts(study: Study, visits: Sequence[Visit]) -> Iterator[RenderableType]:
-    for cell in cells(study, visits):
+def _parts(study: Study, cells: Sequence[Cell]) -> Iterator[RenderableType]:
+    for cell in cells:
         said = answer(cell, study.client.timeout_s)
         yield _table(cell)
         yield Text(said.sentence, style=_STYLE[said.standing])
         yield Text(said.believe + "\n", style="dim")
+
+
+def _doubts(found: Belief) -> Iterator[RenderableType]:
+    for one in found.struck:
+        yield Text(f"{one.code} ({counted(one.visits, 'visit')}): {one.meaning.what}", style="dim")
+        yield Text(f"  what to do: {one.meaning.mend}", style="dim")
+    if found.sentence:
+        yield Text(found.sentence, style="red" if any(b.shown for b in found.bias) else "dim")
+    if changed := [f"{one.name} {one.value:g}" for one in found.limits if one.changed]:
+        yield Text(f"limits of this study's verdict: {', '.join(changed)}", style="yellow")
+
+
+def _list(cells: Sequence[Cell]) -> Table:
+    table = Table(title="Page load time", title_justify="left", title_style="bold")
+    for column in ("page", "network", "who leads, by how much"):
+        table.add_column(column, overflow="fold")
+    table.add_column("blocks", justify="right")
+    for cell in cells:
+        mode = "" if cell.connection == "first" else f", {cell.connection}"
+        found = lead(cell)
+        blocks = f"{cell.counted} of {cell.seen.begun}"
+        table.add_row(Text(cell.page.name), Text(cell.network.name + mode), led(found), blocks)
+    return table
 
 
 def _table(cell: Cell) -> Table:
@@ -51,11 +80,12 @@ def _table(cell: Cell) -> Table:
 
 
 def _row(result: StackResult, *, baseline: bool) -> list[Text]:
+    loaded = len(result.loads.values) > 0
     return [
         Text(result.stack.name, style=f"bold {colour(result.stack.protocol)}"),
-        Text(_value(result.medians["plt_ms"])),
-        Text(_value(result.medians["ttfb_ms"])),
-        Text("1" if baseline and result.loads else ratio(result.against_first["plt_ms"])),
+        Text(_value(result.medians.get("plt_ms"))),
+        Text(_value(result.medians.get("ttfb_ms"))),
+        Text("1" if baseline and loaded else ratio(result.against_first.get("plt_ms"))),
         Text(
             f"{result.visits - result.invalid} of {result.visits}",
             style="red" if result.invalid else "",

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from dragstrip.model.visit import Request, Visit
 from dragstrip.report import palette
+from dragstrip.report.axis import step
 from dragstrip.report.words import counted, duration, size
 
 WIDTH, LABEL, RIGHT = 1000, 250, 24
@@ -143,22 +144,12 @@ def _path(url: str, row: int) -> str:
 
 
 def _axis(until_ms: float, scale: float, height: float) -> Iterator[str]:
-    step = _step(until_ms)
-    for i in range(int(until_ms // step) + 1):
-        x = LABEL + i * step * scale
-        text = f"{i * step / 1000:g} s"
+    apart = step(until_ms)
+    for i in range(int(until_ms // apart) + 1):
+        x = LABEL + i * apart * scale
+        text = f"{i * apart / 1000:g} s"
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{AXIS - 6}" y2="{height - FOOT}"/>'
         yield f'<text class="tick" x="{x:.1f}" y="{AXIS - 11}">{text}</text>'
-
-
-def _step(until_ms: float) -> float:
-    """A round step that gives at most ten marks."""
-    decade = 1.0
-    while True:
-        for factor in (1, 2, 5):
-            if until_ms / (decade * factor) <= 10:
-                return decade * factor
-        decade *= 10
 
 
 def _events(visit: Visit, scale: float, height: float) -> Iterator[str]:

@@ -1,6 +1,13 @@
 """How numbers read, in the terminal and in the report."""
 
-from dragstrip.results.summary import Comparison
+import re
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup, escape
+
+if TYPE_CHECKING:  # Polars loads slowly, and every command loads this file
+    from dragstrip.report.leaders import Lead
+    from dragstrip.results.summary import Comparison
 
 DASH = "\N{EN DASH}"
 
@@ -10,6 +17,11 @@ def duration(ms: float | None) -> str:
     if ms is None:
         return DASH
     return f"{ms / 1000:.3f} s" if ms >= 1000 else f"{ms:.0f} ms"
+
+
+def ms(value: float | None) -> str:
+    """``12.3``, for columns whose head names the unit."""
+    return DASH if value is None else f"{value:.1f}"
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -23,7 +35,7 @@ def size(count: int) -> str:
     return f"{count / 1000:.0f} kB" if count >= 1000 else f"{count} B"
 
 
-def ratio(comparison: Comparison | None) -> str:
+def ratio(comparison: "Comparison | None") -> str:
     """``0.889 (0.881 to 0.897)``."""
     if comparison is None:
         return DASH
@@ -40,3 +52,35 @@ def listed(words: list[str]) -> str:
 def counted(n: int, noun: str) -> str:
     """``1 block``, ``2 blocks``."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def led(lead: "Lead") -> str:
+    """``h3 by 12.0 %``, ``h3 and h2 by 4.1 %``, ``no difference shown``, ..."""
+    said = {
+        "alike": "alike, within 5 %",
+        "open": "no difference shown",
+        "too few": f"too few blocks ({lead.blocks})",
+        "none": "no answer",
+    }.get(lead.kind)
+    return said or f"{listed(list(lead.leaders))} by {percent(lead.share)}"
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A metric's value with its unit, short."""
+    if value is None:
+        return DASH
+    match unit:
+        case "ms":
+            return duration(value)
+        case "byte":
+            return size(round(value))
+        case "share":
+            return percent(value)
+        case "Mbit/s":
+            return f"{value:.3g} Mbit/s"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def coded(text: str) -> Markup:
+    """HTML in which what stood between backticks is code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

@@ -1,0 +1,88 @@
+"""The visits that may not be believed: how many of which stack, why, and which."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+from msgspec import Struct
+
+from dragstrip.model.study import Study
+
+SHOWN_VISITS = 600
+"""A longer table helps nobody; the rest is in the capsule's visits.parquet."""
+
+
+class Rate(Struct, frozen=True):
+    stack: str
+    visits: int
+    invalid: int
+
+
+class Cause(Struct, frozen=True):
+    code: str
+    visits: dict[str, int]
+    """By stack."""
+
+
+class InvalidVisit(Struct, frozen=True):
+    row: dict[str, Any]
+    """Of visits.parquet."""
+    reasons: tuple[tuple[str, str], ...]
+    """Code and detail."""
+    file: str | None
+    """Its page, from the report's folder, if it has one."""
+
+
+class Verdicts(Struct, frozen=True, kw_only=True):
+    rates: tuple[Rate, ...]
+    causes: tuple[Cause, ...]
+    """Most frequent first."""
+    invalid: tuple[InvalidVisit, ...]
+    """The first `SHOWN_VISITS`, in the order they were made."""
+    unchecked: tuple[str, ...]
+    """What no verdict could look at, in words."""
+
+
+def verdicts(study: Study, table: pl.LazyFrame, files: Mapping[int, str]) -> Verdicts:
+    """`table` is visits.parquet, `files` the visits' pages by its rows."""
+    made = {
+        stack: (visits, invalid)
+        for stack, visits, invalid in _collect(
+            table.group_by("stack").agg(pl.len(), (~pl.col("valid")).sum().alias("invalid"))
+        ).iter_rows()
+    }
+    invalid = table.filter(~pl.col("valid"))
+    codes = invalid.select("stack", pl.col("verdict").str.split(",").alias("code")).explode("code")
+    causes: dict[str, dict[str, int]] = {}
+    for code, stack, count in _collect(codes.group_by("code", "stack").len()).iter_rows():
+        causes.setdefault(code, {})[stack] = count
+    columns = ["row", "block", "attempt", "position", "page", "network", "connection", "stack"]
+    columns += ["outcome", "error", "reasons", "plt_ms"]
+    shown = invalid.select(columns).head(SHOWN_VISITS).collect(engine="streaming")
+    return Verdicts(
+        rates=tuple(Rate(s.name, *made.get(s.name, (0, 0))) for s in study.visited),
+        causes=tuple(
+            Cause(code, by_stack)
+            for code, by_stack in sorted(causes.items(), key=lambda c: (-sum(c[1].values()), c[0]))
+        ),
+        invalid=tuple(
+            InvalidVisit(row, tuple(_split(text) for text in row["reasons"]), files.get(row["row"]))
+            for row in shown.iter_rows(named=True)
+        ),
+        unchecked=unchecked(table),
+    )
+
+
+def unchecked(table: pl.LazyFrame) -> tuple[str, ...]:
+    """What the verdicts of these visits could not look at, in words."""
+    gaps = _collect(table.select(pl.col("unchecked").explode().unique().drop_nulls()))
+    return tuple(sorted(gaps["unchecked"]))
+
+
+def _split(text: str) -> tuple[str, str]:
+    code, _, detail = text.partition(": ")
+    return code, detail
+
+
+def _collect(frame: pl.LazyFrame) -> pl.DataFrame:
+    return frame.collect(engine="streaming")
