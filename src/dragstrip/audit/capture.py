@@ -4,19 +4,16 @@ A capture is one page of a HAR 1.2 file (http://www.softwareishard.com/blog/har-
 what crossed the wire and never decoded sizes; where a tool wrote none, the size is None.
 """
 
-import gzip
-import io
-import zlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-import zstandard
 from msgspec import Struct, field
 
 from dragstrip.model.errors import InputError
+from dragstrip.pages.packed import BAD_PACKING, read_packed
 
 SUFFIXES = (".har", ".har.gz", ".har.zst")
 
@@ -194,14 +191,9 @@ def _wire_bytes(entry: _Entry) -> int | None:
 
 def _text(path: Path) -> bytes:
     try:
-        raw = path.read_bytes()
-        if path.name.endswith(".gz"):
-            return gzip.decompress(raw)
-        if path.name.endswith(".zst"):
-            return zstandard.ZstdDecompressor().stream_reader(io.BytesIO(raw)).read()
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+        return read_packed(path)
+    except (*BAD_PACKING, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({error}); fetch it again") from None
-    return raw
 
 
 def _bare(path: Path) -> str:

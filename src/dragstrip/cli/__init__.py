@@ -12,6 +12,7 @@ from dragstrip.cli import (
     exits,
     export,
     known,
+    legacy,
     link,
     page,
     race,
@@ -40,6 +41,7 @@ app.command()(compare.compare)
 app.command()(export.export)
 app.add_typer(page.app, name="page")
 app.add_typer(stacks.app, name="stacks")
+app.add_typer(legacy.app, name="legacy")
 app.command("list")(known.known)
 app.command()(doctor.doctor)
 

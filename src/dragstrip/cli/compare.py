@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dragstrip.cli import exits
+from dragstrip.cli.options import AsJson
 
 if TYPE_CHECKING:
     from dragstrip.results.compare_capsules import Compared, Comparison, Difference
@@ -28,19 +29,24 @@ def compare(
         list[str] | None,
         typer.Option(help="Such as 'slower > 5%' or 'ttfb slower > 10%'; may be repeated."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="What to compare, such as fcp or down_bytes; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
 ) -> int:
     """Compare two result folders; with --fail-if, exit with 1 if B fails a condition."""
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.compare_capsules import compare_capsules
-    from dragstrip.results.gate import gate, parse
+    from dragstrip.results.gate import gate, metric_name, parse
 
-    conditions = [parse(text) for text in fail_if or []]
+    metrics = [metric_name(name) for name in metric or ["plt"]]
+    conditions = [parse(text, metrics[0]) for text in fail_if or []]
     found = compare_capsules(Capsule.open(a), Capsule.open(b))
     gated = gate(conditions, found.rows)
     if as_json:
         sys.stdout.buffer.write(_json(a, b, found, gated))
-    shown = {"plt_ms", *(c.metric for c in conditions)}
+    shown = {*metrics, *(c.metric for c in conditions)}
     rows = [row for row in found.rows if row.difference.metric in shown]
     Console(stderr=True).print(_text(found.notes, rows, gated), highlight=False)
     return exits.FAILED_CONDITION if any(g.verdict == "failed" for g in gated) else exits.DONE

@@ -1,120 +1,196 @@
 """Runs a study into a capsule, shows progress, and ends with report, table or JSON."""
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import structs
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from dragstrip.browsers.chromium import browser_version
 from dragstrip.browsers.load import Load
 from dragstrip.cli import exits
 from dragstrip.cli.calibration import before_visits
+from dragstrip.cli.dry_run import span
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
-from dragstrip.report.terminal import render
-from dragstrip.results.blocks import trials
+from dragstrip.report.browsers import browsers
+from dragstrip.results.artefacts import frames_file
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.compare import compare
+from dragstrip.results.frames_cost import known
 from dragstrip.results.manifest import Manifest, Start
-from dragstrip.results.summary import summarise
+from dragstrip.schedule.admission import Admission
 from dragstrip.schedule.run import Schedule, run
 from dragstrip.visit.frames import write_frames
 from dragstrip.visit.har import har
 
+if TYPE_CHECKING:
+    import polars as pl
+
 ALLOWED_INVALID_BLOCKS = 0.05
 
 
-def conduct(study: Study, out: Path, *, as_json: bool, calibrate: bool | None = None) -> int:
-    """Run what `out` still lacks of `study`; returns the exit code. See `before_visits`.
+def conduct(
+    study: Study, out: Path, *, as_json: bool, calibrate: bool | None = None, jobs: int = 1
+) -> int:
+    """Run what `out` still lacks of `study` and present it; returns the exit code.
 
-    Raises `InputError` if `out` holds something else, `TestbedError` if nothing can run here.
+    Raises as `make_visits` does.
     """
-    browser = browser_version()
-    start = Start.here(browser_version=browser, command=tuple(sys.argv))
-    with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
-        schedule = Schedule(study, capsule.visits())
-        if schedule.visits_left():
-            before_visits(study, capsule, calibrate)
-        with _progress(schedule) as shown:
-
-            def keep(visit: Visit, load: Load) -> None:
-                _write_har(out, study, visit, load, browser)
-                if load.frames:
-                    write_frames(out / "frames" / f"{_file_name(visit)}.zip", load.frames)
-                capsule.append(visit)
-                shown(visit)
-
-            run(schedule, keep, out)
-        capsule.finish()
+    make_visits(study, out, calibrate=calibrate, jobs=jobs)
     return present(out, as_json=as_json)
 
 
-def present(out: Path, *, as_json: bool) -> int:
-    """Redraw tables and report of a capsule and print the answer; returns the exit code."""
+class TimeUp(Exception):
+    """The time for visits is over; what was made is safely in the capsule."""
+
+
+def make_visits(
+    study: Study,
+    out: Path,
+    *,
+    calibrate: bool | None = None,
+    jobs: int = 1,
+    until: float = inf,
+) -> None:
+    """Run what `out` still lacks of `study`, at most `jobs` blocks at once. See `before_visits` for
+    `calibrate`.
+
+    Raises `InputError` if `out` holds something else, `TestbedError` if nothing can run here, and
+    `TimeUp` after the first visit that ends later than `until` (`time.monotonic`).
+    """
+    versions = {stack.name: browser_version(stack.browser) for stack in study.visited}
+    browsers = ", ".join(dict.fromkeys(versions.values()))
+    start = Start.here(browser_version=browsers, command=tuple(sys.argv))
+    if study.client.frames:
+        start = structs.replace(start, frames_cost=known(start))
+    with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
+        stop = None
+        if study.stopping:
+            from dragstrip.results.stopping import stop_rule  # what estimates loads slowly
+
+            stop = stop_rule(study)
+        done = capsule.made()
+        schedule, admission = Schedule(study, done, stop), Admission(study, jobs, done)
+        del done
+        if schedule.visits_left():
+            before_visits(study, capsule, calibrate)
+        with _progress(schedule, admission) as shown:
+
+            def keep(visit: Visit, load: Load) -> None:
+                _write_har(out, study, visit, load, versions[visit.stack])
+                if load.frames:
+                    write_frames(frames_file(out, visit), load.frames)
+                capsule.append(visit)
+                shown(visit)
+                if time.monotonic() > until:
+                    raise TimeUp
+
+            run(schedule, keep, out, admission=admission)
+        capsule.finish()
+
+
+def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
+    """Redraw tables and report of a capsule and print the answer; returns the exit code.
+
+    Visits whose ids are in `also` get a page of their own.
+    """
     # Drawing and tables load slowly; wrong input must not wait for them.
-    from dragstrip.report.html import build
-    from dragstrip.results.tables import write
+    from dragstrip.cli.captures import read_captures
+    from dragstrip.report.belief import belief
+    from dragstrip.report.cells import cells
+    from dragstrip.report.controls import judgement
+    from dragstrip.report.terminal import METRICS, render
+    from dragstrip.report.verdicts import unchecked
+    from dragstrip.results.compare import compare_all
+    from dragstrip.results.controls import controls
+    from dragstrip.results.stopping import saving
+    from dragstrip.results.summary import summarise
+    from dragstrip.results.tables import scan
 
     capsule = Capsule.open(out)
     study = capsule.manifest.study
-    visits = list(capsule.visits())
-    write(out, visits)
-    report = build(capsule, visits)
-    comparisons = compare(study, visits)
+    if study.client.pcap:
+        read_captures(out, list(capsule.visits()))
+    report = redraw(capsule, also)
+    table = scan(capsule, "visits")
+    control, saved = controls(study, table), saving(study, table)
     if as_json:
-        summary = summarise(study.name, visits, comparisons)
+        comparisons = compare_all(study, table)
+        summary = summarise(study.name, list(capsule.visits()), comparisons, control, saved)
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    found = list(cells(study, table, METRICS))
     console = Console(stderr=True)
-    console.print(render(study, visits))
-    if gaps := dict.fromkeys(gap for v in visits for gap in v.unchecked):
-        console.print(f"live: the verdict could not check {'; '.join(gaps)}", highlight=False)
+    console.print(render(study, found, belief(study, table)))
+    for sentence in judgement(control, saved):
+        console.print(sentence, highlight=False, markup=False)
+    if gaps := unchecked(table):
+        console.print(f"the verdict could not check {'; '.join(gaps)}", highlight=False)
+    if said := browsers(study.stacks):
+        console.print(said, highlight=False)
     console.print(f"report: {report}", highlight=False)
-    return _exit_code(study, visits)
+    if races := list(report.parent.glob("race-*.webp")):
+        more = f" and {len(races) - 1} more beside it" if len(races) > 1 else ""
+        console.print(f"race picture: {min(races)}{more}", highlight=False)
+    return exit_code(study, table)
 
 
-def _exit_code(study: Study, visits: list[Visit]) -> int:
-    blocks = trials(visits, [s.name for s in study.stacks])
-    invalid = sum(not b.counts for b in blocks)
-    return exits.STAYED_INVALID if invalid > ALLOWED_INVALID_BLOCKS * len(blocks) else exits.DONE
+def redraw(capsule: Capsule, also: Collection[str] = ()) -> Path:
+    """Bring tables and report up to date; returns the report's first page. See `present`."""
+    # Drawing and tables load slowly; wrong input must not wait for them.
+    from dragstrip.report.site import build
+
+    return build(capsule, also)
+
+
+def exit_code(study: Study, table: "pl.LazyFrame") -> int:
+    """For a study of which everything was visited; `table` is its visits.parquet."""
+    from dragstrip.results.observed import observed
+
+    blocks = [(cell.begun, cell.counted) for cell in observed(study, table)]
+    begun, counted = sum(b for b, _ in blocks), sum(c for _, c in blocks)
+    lost = begun - counted
+    return exits.STAYED_INVALID if lost > ALLOWED_INVALID_BLOCKS * begun else exits.DONE
 
 
 def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) -> None:
     folder = out / "har"
     folder.mkdir(exist_ok=True)
     archive = har(visit, load, study.page(visit.page).url, browser)
-    (folder / f"{_file_name(visit)}.har").write_bytes(msgspec.json.encode(archive))
-
-
-def _file_name(visit: Visit) -> str:
-    return visit.id.replace("/", "_").replace("|", "-")
+    (folder / f"{visit.file_name}.har").write_bytes(msgspec.json.encode(archive))
 
 
 @contextmanager
-def _progress(schedule: Schedule) -> Iterator["_Shown"]:
+def _progress(schedule: Schedule, admission: Admission) -> Iterator["_Shown"]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("visits, left about"),
-        TimeRemainingColumn(),
+        TextColumn("visits, left about {task.fields[left]}"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _Shown(bar, schedule)
+        yield _Shown(bar, schedule, admission)
 
 
 class _Shown:
     """Counts visits; a block that must be rerun makes the total grow."""
 
-    def __init__(self, bar: Progress, schedule: Schedule) -> None:
+    def __init__(self, bar: Progress, schedule: Schedule, admission: Admission) -> None:
         self._bar = bar
         self._schedule = schedule
+        self._admission = admission
         made = schedule.visits_made()
         total = made + schedule.visits_left()
-        self._task = bar.add_task("starting", total=total, completed=made)
+        self._task = bar.add_task("starting", total=total, completed=made, left=self._left())
+
+    def _left(self) -> str:
+        return span(self._admission.seconds(self._schedule.left))
 
     def __call__(self, visit: Visit) -> None:
         made = self._schedule.visits_made()
@@ -125,4 +201,5 @@ class _Shown:
             completed=made,
             total=made + self._schedule.visits_left(),
             description=f"{visit.page} {visit.stack} {took}{verdict}",
+            left=self._left(),
         )

@@ -19,6 +19,8 @@ from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.study.presets import find_network
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.catalogue import catalogue
+from dragstrip.testbed.legacy.install import lacking
 from dragstrip.testbed.programs import program
 from dragstrip.testbed.testbed import testbed
 from dragstrip.testbed.workspace import sweep
@@ -99,6 +101,7 @@ def _examine() -> Iterator[Finding]:
     yield _attempt("browser", browser_version)
     yield _attempt("link program", lambda: program("dragstrip-link"))
     yield _attempt("origin program", lambda: program("dragstrip-origin"))
+    yield from _legacy()
     yield _steal()
     stale = sweep()
     yield Finding(what="stale testbeds", good=True, found=f"{len(stale)} removed")
@@ -118,6 +121,19 @@ def _attempt(what: str, look: Callable[[], str]) -> Finding:
         return Finding(what=what, good=True, found=look())
     except TestbedError as error:
         return Finding(what=what, good=False, mend=str(error))
+
+
+def _legacy() -> Iterator[Finding]:
+    """Each item of the catalogue, with what the machine lacks for those that are installed."""
+    for item in catalogue().values():
+        lack = lacking([item]) if item.installed else ""
+        yield Finding(
+            what=item.name,
+            good=item.installed and not lack,
+            needed=False,
+            found=str(item.program) if item.installed else "not installed",
+            mend=lack or f"needed for {item.group}; dragstrip legacy install {item.group}",
+        )
 
 
 def _steal() -> Finding:

@@ -7,10 +7,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragstrip.browsers.chromium import browser_version, find_chromium
+from dragstrip.browsers.chromium import browser_version
+from dragstrip.browsers.generations import find_chromium
 from dragstrip.cli.known_pages import list_pages
 from dragstrip.study.presets import networks, stacks
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.catalogue import catalogue
 
 
 class Kind(StrEnum):
@@ -45,7 +47,12 @@ def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
     else:
         table.add_column("path")
         try:
-            table.add_row(browser_version(), find_chromium())
+            table.add_row(browser_version(), str(find_chromium()))
         except TestbedError as error:
             table.add_row("none", str(error))
+        for item in catalogue().values():
+            there = (
+                str(item.program) if item.installed else "dragstrip legacy install " + item.group
+            )
+            table.add_row(f"{item.name}: {item.what}", there)
     Console().print(table)

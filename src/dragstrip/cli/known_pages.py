@@ -15,20 +15,19 @@ FOLDERS = "DRAGSTRIP_PAGES"
 
 def list_pages(table: Table) -> None:
     """Rows for everything that can stand for PAGE."""
-    for column in ("kind", "objects", "MB", "hosts", "from"):
-        table.add_column(
-            column, justify="right" if column in ("objects", "MB", "hosts") else "left"
-        )
-    table.add_row("demo", "bundled", "60", "1.5", "4", "generated: the bundled demo page")
-    table.add_row("synth:64x10KB", "synthetic", "any", "any", "any", "see `dragstrip page synth`")
-    told = set()
+    for column in ("kind", "objects", "MB", "hosts"):
+        table.add_column(column, justify="left" if column == "kind" else "right")
+    table.add_row("demo", "bundled", "60", "1.5", "4")
+    table.add_row("synth:64x10KB", "synthetic", "any", "any", "any")
+    sources: dict[str, str] = {}
     for page in corpus.known().values():
-        source = page.source if page.source not in told else ""
-        told.add(page.source)
+        sources.setdefault(page.source, page.name.partition("/")[0])
         size = f"{page.size / 1e6:.2f}"
-        table.add_row(page.name, page.kind, str(page.objects), size, str(page.hosts), source)
+        table.add_row(page.name, page.kind, str(page.objects), size, str(page.hosts))
     for path in _recordings():
-        table.add_row(str(path), "recording", "", "", "", f"found by {FOLDERS}")
+        table.add_row(str(path), f"found by {FOLDERS}", "", "", "")
+    table.caption = "\n".join(f"{name}: {source}" for source, name in sources.items())
+    table.caption_justify = "left"
 
 
 def _recordings() -> Iterator[Path]:

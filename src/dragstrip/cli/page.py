@@ -45,12 +45,15 @@ def import_(
     busy: Annotated[
         bool, typer.Option(help="Made-up scripts keep the browser busy as the recorded ones did.")
     ] = False,
+    keep_http: Annotated[
+        bool, typer.Option(help="Serve http:// as it is (HTTP/1.1, no TLS), not as https://.")
+    ] = False,
 ) -> None:
     """Turn a recording into a page."""
     target = out or Path(f"{page_name(file)}.har.zip")
     if target.exists() and target.samefile(file):
         raise InputError(f"{file} would be overwritten; give another --out")
-    _print(import_page(file, target, Wish(part=page, busy=busy)))
+    _print(import_page(file, target, Wish(part=page, busy=busy, keep_http=keep_http)))
 
 
 @app.command()

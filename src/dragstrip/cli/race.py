@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from dragstrip.cli.conduct import conduct
+from dragstrip.cli.options import AsJson, Calibrate, Jobs, Out
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.model.study import Client
+from dragstrip.schedule.admission import parse_jobs
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 
@@ -23,14 +25,22 @@ def race(
     ],
     stack: Annotated[list[str], typer.Option(help="Stacks to race; the first is the reference.")],
     runs: Annotated[int, typer.Option(help="Blocks per page and network.")] = 5,
-    out: Annotated[
-        Path | None, typer.Option(help="Result folder; an existing one resumes.")
-    ] = None,
+    out: Out = None,
     frames: Annotated[
-        bool, typer.Option("--frames", help="Look at the page as it is drawn: visual metrics.")
+        bool,
+        typer.Option(
+            "--frames",
+            help="Look at the page as it is drawn: visual metrics, a picture of the race.",
+        ),
     ] = False,
     net_log: Annotated[
         bool, typer.Option("--net-log", help="Keep the browser's NetLog in the result folder.")
+    ] = False,
+    qlog: Annotated[
+        bool, typer.Option("--qlog", help="Keep the origin's qlog of QUIC connections.")
+    ] = False,
+    pcap: Annotated[
+        bool, typer.Option("--pcap", help="Keep all packets, with the keys that decrypt them.")
     ] = False,
     repeat: Annotated[
         bool,
@@ -43,16 +53,16 @@ def race(
     ca: Annotated[
         Path | None, typer.Option(help="Certificate (PEM) of a further authority, with --live.")
     ] = None,
-    calibrate: Annotated[
-        bool | None,
-        typer.Option(
-            "--calibrate/--no-calibrate",
-            help="Measure the link before the first visit; by default once per capsule.",
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    calibrate: Calibrate = None,
+    controls: Annotated[
+        bool,
+        typer.Option("--controls", help="Visit the first stack twice more: A/A, and one RTT late."),
+    ] = False,
+    jobs: Jobs = "1",
+    as_json: AsJson = False,
 ) -> int:
     """Race stacks on pages over networks and say which is faster."""
+    at_most = parse_jobs(jobs)
     study = make_study(
         name="race",
         pages=page,
@@ -61,9 +71,12 @@ def race(
         connections=["first", "repeat"] if repeat else ["first"],
         runs=runs,
         seed=seed,
-        client=Client(frames=frames, net_log=net_log),
+        client=Client(frames=frames, net_log=net_log, qlog=qlog, pcap=pcap),
         live=live,
         ca=ca,
+        controls=controls,
         cache=page_cache(),
     )
-    return conduct(study, out or new_capsule(study.name), as_json=as_json, calibrate=calibrate)
+    return conduct(
+        study, out or new_capsule(study.name), as_json=as_json, calibrate=calibrate, jobs=at_most
+    )

@@ -6,11 +6,19 @@ from typing import Annotated
 import typer
 
 from dragstrip.cli.conduct import present
+from dragstrip.cli.options import AsJson
 
 
 def report(
     folder: Annotated[Path, typer.Argument(help="Result folder of a race or run.", metavar="DIR")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    visit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Give this visit a page too, BLOCK|STACK|ATTEMPT; may be repeated.",
+            metavar="ID",
+        ),
+    ] = None,
+    as_json: AsJson = False,
 ) -> int:
     """Redraw tables and report of a result folder and print its answer."""
-    return present(folder, as_json=as_json)
+    return present(folder, as_json=as_json, also=visit or ())

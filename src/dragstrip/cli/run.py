@@ -6,26 +6,35 @@ from typing import Annotated
 import typer
 
 from dragstrip.cli.conduct import conduct
+from dragstrip.cli.dry_run import dry_run
+from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out
 from dragstrip.cli.places import new_capsule, page_cache
+from dragstrip.schedule.admission import parse_jobs
+from dragstrip.schedule.scale import scaled
 from dragstrip.study.file import read_study
 
 
 def run(
     study: Annotated[Path, typer.Argument(help="Study file (TOML).", metavar="STUDY.toml")],
-    out: Annotated[
-        Path | None, typer.Option(help="Result folder; an existing one resumes.")
-    ] = None,
-    calibrate: Annotated[
-        bool | None,
-        typer.Option(
-            "--calibrate/--no-calibrate",
-            help="Measure the link before the first visit; by default once per capsule.",
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    out: Out = None,
+    calibrate: Calibrate = None,
+    jobs: Jobs = "1",
+    scale: Annotated[
+        str,
+        typer.Option(help="smoke (cheapest cells, 10 minutes), paper (all), or a share of runs."),
+    ] = "paper",
+    dry: DryRun = False,
+    as_json: AsJson = False,
 ) -> int:
     """Run a study, or go on with one that was interrupted."""
-    resolved = read_study(study, page_cache())
+    at_most = parse_jobs(jobs)
+    resolved = scaled(read_study(study, page_cache()), scale)
+    if dry:
+        return dry_run(resolved, out, at_most)
     return conduct(
-        resolved, out or new_capsule(resolved.name), as_json=as_json, calibrate=calibrate
+        resolved,
+        out or new_capsule(resolved.name),
+        as_json=as_json,
+        calibrate=calibrate,
+        jobs=at_most,
     )

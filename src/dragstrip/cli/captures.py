@@ -1,0 +1,28 @@
+"""Takes the captures of a capsule apart, with progress: tshark needs about a second each."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.visit import Visit
+from dragstrip.results.dissect import captured, dissection
+from dragstrip.results.packets import NoTshark
+
+
+def read_captures(capsule: Path, visits: Sequence[Visit]) -> None:
+    """Make what `dissection` keeps of every captured visit. What cannot be read is said once."""
+    console = Console(stderr=True)
+    kept = [visit for visit in visits if captured(capsule, visit)]
+    if not kept:
+        return
+    for visit in track(kept, "reading packets", console=console, transient=True):
+        try:
+            dissection(capsule, visit)
+        except NoTshark as error:
+            console.print(f"{error}", highlight=False)
+            return
+        except InputError as error:
+            console.print(f"{visit.id}: {error}", highlight=False)

@@ -1,0 +1,79 @@
+"""`dragstrip run STUDY --dry-run`: what a study takes, without a visit."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from dragstrip.cli import exits
+from dragstrip.model.study import Study
+from dragstrip.model.units import plain
+from dragstrip.results.capsule import MANIFEST, Capsule
+from dragstrip.schedule.admission import Admission
+from dragstrip.schedule.schedule import Schedule
+
+
+def dry_run(study: Study, out: Path | None, jobs: int) -> int:
+    """Print blocks, networks and the time expected; what `out` holds is taken into account."""
+    there = bool(out and (out / MANIFEST).exists())
+    visits = list(Capsule.open(out).visits()) if out and there else []
+    schedule = Schedule(study, visits)
+    admission = Admission(study, jobs, visits)
+    console = Console()
+    stacks = ", ".join(s.name for s in study.stacks)
+    besides = ", ".join(s.name for s in study.controls) or "none"
+    console.print(
+        f"{study.name}: {len(study.pages)} pages, stacks {stacks}; controls {besides}; "
+        f"{', '.join(study.connections)} visits; {study.runs} runs",
+        highlight=False,
+    )
+    console.print(_table(study, schedule, admission))
+    if study.stopping and (looks := study.stopping.until(study.runs)[:-1]):
+        early = ", ".join(map(str, looks))
+        console.print(f"a cell may end after {early} blocks; all are counted", highlight=False)
+    basis = (
+        f"{admission.pace.measured} of {len(study.cells())} cells as measured in {out}"
+        if admission.pace.measured
+        else "bytes, rate and round trips"
+    )
+    console.print(
+        f"left: {schedule.visits_left()} visits, about {span(admission.seconds(schedule.left))} "
+        f"with {jobs} job{'s'[: jobs > 1]}; estimated from {basis}; reruns are not in it",
+        highlight=False,
+    )
+    return exits.DONE
+
+
+def span(seconds: float) -> str:
+    """Such as ``40 s``, ``12 min``, ``3 h 20 min``."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def _table(study: Study, schedule: Schedule, admission: Admission) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("network", style="bold")
+    columns = ("round trip", "two-way loss", "cells", "blocks", "visits left", "a visit", "at once")
+    for column in (*columns, "time"):
+        table.add_column(column, justify="right")
+    for network in study.networks:
+        cells = [cell for cell in study.cells() if cell[1] == network.name]
+        if not cells:
+            continue
+        left = {cell: schedule.left[cell] for cell in cells}
+        mean_s = sum(map(admission.pace.visit_s, cells)) / len(cells)
+        at_once = sum(map(admission.at_once, cells)) / len(cells)
+        table.add_row(
+            network.name,
+            f"{plain(network.rtt_ms)} ms",
+            f"{plain(network.two_way_loss * 100)} %",
+            str(len(cells)),
+            str(len(cells) * study.runs),
+            str(sum(left.values())),
+            f"{mean_s:.1f} s",
+            f"{at_once:.1f}",
+            span(admission.seconds(left)),
+        )
+    return table

@@ -1,0 +1,20 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Out = Annotated[Path | None, typer.Option(help="Result folder; an existing one resumes.")]
+Calibrate = Annotated[
+    bool | None,
+    typer.Option(
+        "--calibrate/--no-calibrate",
+        help="Measure each link before its first visit; by default once per capsule.",
+    ),
+]
+Jobs = Annotated[
+    str, typer.Option(help="Blocks that may run at once on slow links: a number, or auto.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
