@@ -1,0 +1,74 @@
+"""What a finished study found, for docs/results: a table, a figure of boxes, and how it was made.
+
+    uv run python bench/results.py CAPSULE docs/results/NAME
+
+Writes NAME.md and NAME.svg. Loads that failed or timed out are outcomes and stand at the limit.
+"""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+from dragstrip.model.visit import Visit
+from dragstrip.papers.evidence import loads
+from dragstrip.report.paper_figures.boxes import boxes
+from dragstrip.results.capsule import Capsule
+from dragstrip.results.compare import compare_all
+from dragstrip.results.tables import scan
+
+
+def main() -> None:
+    capsule, target = Capsule.open(Path(sys.argv[1])), Path(sys.argv[2])
+    study = capsule.manifest.study
+    visits = list(capsule.visits())
+    drawn = boxes(loads(study, visits), study.stacks, target.name, study.name, "")
+    lines = [f"# {study.name}", "", *about(capsule, visits), ""]
+    if drawn:
+        target.with_suffix(".svg").write_text(drawn._repr_svg_())
+        lines += [f"![{drawn.caption}]({target.name}.svg)", "", drawn.caption, ""]
+        lines += medians(drawn.rows)
+    lines += ["", *ratios(capsule)]
+    target.with_suffix(".md").write_text("\n".join([*lines, ""]))
+
+
+def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
+    study, start = capsule.manifest.study, capsule.manifest.starts[-1]
+    wall_s = (max(v.started_us for v in visits) - min(v.started_us for v in visits)) / 1e6
+    invalid = Counter(r.code for v in visits for r in v.reasons)
+    reasons = ", ".join(f"{code} {n}" for code, n in invalid.most_common()) or "none"
+    return [
+        f"{len(visits)} visits in {wall_s / 60:.0f} minutes, {start.browser_version}; invalid: "
+        f"{sum(not v.valid for v in visits)} ({reasons}), kept, not counted and made again up to "
+        f"{study.reruns} times.",
+    ]
+
+
+def medians(rows: list[dict[str, object]]) -> list[str]:
+    lines = ["| page, visits | network | stack | median, s | quartiles | n |", "|---" * 6 + "|"]
+    return lines + [
+        f"| {r['panel']} | {r['network']} | {r['stack']} | {r['median']:.3f} "
+        f"| {r['q1']:.3f} to {r['q3']:.3f} | {r['n']} |"
+        for r in rows
+    ]
+
+
+def ratios(capsule: Capsule) -> list[str]:
+    lines = [
+        "Page load times of a block's visits divided, geometric mean with 95 % interval:",
+        "",
+        "| page | network | b / a | ratio | blocks |",
+        "|---" * 5 + "|",
+    ]
+    study = capsule.manifest.study
+    for c in compare_all(study, scan(capsule, "visits")):
+        if c.metric == "plt_ms":
+            span = f" ({c.low:.3f} to {c.high:.3f})" if c.low and c.high else ""
+            lines.append(
+                f"| {c.page}, {c.connection} | {c.network} | {c.b} / {c.a} | {c.ratio:.3f}{span} "
+                f"| {c.n} |"
+            )
+    return lines
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""Does the verdict cry wolf? Clean visits, of which none may be flagged but for a busy host.
+
+    uv run python bench/verdicts.py [visits, default 1000] [folder, default docs/reference]
+
+h1, h2 and h3 load two pages over four networks, one of them with loss. Nothing is rerun and nothing
+left out. `overloaded` is an honest word of a busy machine, on which a link may also miss its rate;
+any reason against a visit that was not overloaded is a false verdict, and there must be none (exit
+code 1). Writes verdicts.md and verdicts.json. A thousand visits take half
+an hour.
+"""
+
+import json
+import math
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from msgspec import structs
+from rich.console import Console
+from rich.progress import Progress, TimeRemainingColumn
+
+from dragstrip.browsers.chromium import browser_version
+from dragstrip.model.network import Network
+from dragstrip.model.study import Client, Study
+from dragstrip.model.visit import Visit
+from dragstrip.schedule.run import Schedule, run
+from dragstrip.study.file import make_study
+from dragstrip.study.presets import find_network, find_stack
+from dragstrip.visit.block_checks import with_block_reasons
+from dragstrip.visit.clock_checks import offset_ms
+from dragstrip.visit.study_checks import with_study_reasons
+
+PAGES = ("50x11.8KB", "demo")
+STACKS = ("h1", "h2", "h3")
+NETWORKS = {
+    "20 Mbit/s, 20 ms": "20mbit/5mbit/10ms/0%/200ms",
+    "20 Mbit/s, 20 ms, 1 % loss": "20mbit/5mbit/10ms/1%/200ms",
+}
+HONEST = "overloaded"
+
+
+def main() -> None:
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/reference")
+    networks = [structs.replace(Network.parse(text), name=name) for name, text in NETWORKS.items()]
+    networks += [find_network("bare"), find_network("LTE")]
+    runs = math.ceil(wanted / (len(PAGES) * len(networks) * len(STACKS)))
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as cache:
+        study = structs.replace(
+            make_study(
+                name="verdicts",
+                pages=[page if page == "demo" else f"synth:{page}" for page in PAGES],
+                networks=networks,
+                stacks=[find_stack(name) for name in STACKS],
+                runs=runs,
+                seed=1,
+                client=Client(),
+                cache=Path(cache),
+            ),
+            reruns=0,
+        )
+        visits = made(study)
+    found = summary(study, visits, (time.monotonic() - began) / 60)
+    (folder / "verdicts.json").write_text(json.dumps(found, indent=1) + "\n")
+    (folder / "verdicts.md").write_text(text(found))
+    print(text(found))
+    sys.exit(bool(found["false"]))
+
+
+def made(study: Study) -> list[Visit]:
+    visits: list[Visit] = []
+    schedule = Schedule(study, [])
+    columns = (*Progress.get_default_columns()[:-1], TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("visits", total=schedule.visits_left())
+
+        def keep(visit: Visit, _: object) -> None:
+            visits.append(visit)
+            bar.advance(task)
+
+        run(schedule, keep)
+    return with_study_reasons(study, with_block_reasons(visits))
+
+
+def summary(study: Study, visits: Sequence[Visit], minutes: float) -> dict[str, Any]:
+    return {
+        "machine": f"{os.cpu_count()} cores, kernel {platform.release()}",
+        "browser": browser_version(),
+        "visits": len(visits),
+        "minutes": round(minutes, 1),
+        "honest": sum(HONEST in v.verdict for v in visits),
+        "false": told(v for v in visits if HONEST not in v.verdict),
+        "beside_overload": told(v for v in visits if HONEST in v.verdict),
+        "rows": [
+            row(network.name, stack, [v for v in visits if (v.network, v.stack) == key])
+            for network in study.networks
+            for stack in STACKS
+            if (key := (network.name, stack))
+        ],
+        "margins": margins(study, visits),
+    }
+
+
+def told(visits: Iterable[Visit]) -> list[dict[str, str]]:
+    return [
+        {"visit": v.id, "reason": r.code, "detail": r.detail}
+        for v in visits
+        for r in v.reasons
+        if r.code != HONEST
+    ]
+
+
+def row(network: str, stack: str, visits: Sequence[Visit]) -> dict[str, Any]:
+    codes = Counter(code for v in visits for code in {r.code for r in v.reasons})
+    return {
+        "network": network,
+        "stack": stack,
+        "visits": len(visits),
+        "valid": sum(v.valid for v in visits),
+        "reasons": dict(codes),
+        "plt_ms": median(v.plt_ms for v in visits if v.plt_ms),
+    }
+
+
+def margins(study: Study, visits: Sequence[Visit]) -> list[dict[str, Any]]:
+    """What the checks measured: of all visits what tells how busy the host was, of those that were
+    not `overloaded` the rest."""
+    seen = [v for v in visits if v.host and v.link]
+    calm = [v for v in visits if HONEST not in v.verdict and v.host and v.link]
+    offsets = [o for v in calm if (o := offset_ms(v, study.network(v.network)))]
+    rates = [
+        abs(got.realised_mbps / asked.rate_mbps - 1) * 100
+        for v in calm
+        for side in ("down", "up")
+        if (got := getattr(v.link, side)).realised_mbps
+        and (asked := study.network(v.network).direction(side)).rate_mbps
+    ]
+    limits = study.thresholds
+    lines = (
+        ("a thread of the browser waited, ms", [v.host.browser_wait_ms for v in seen]),
+        ("a thread of the server waited, ms", [v.host.server_wait_ms for v in seen]),
+        ("lateness p99, down, ms", [(v.link.down.lateness_p99_us or 0) / 1000 for v in seen]),
+        ("CPU time stolen, %", [v.host.steal_share * 100 for v in seen]),
+        (
+            f"rate off, % (limit {limits.rate_error * 100:g})",
+            rates,
+        ),
+        (
+            f"clock against time, ms (limit {limits.clock_error_ms:g})",
+            [abs(v.host.clock_jump_ms) for v in calm],
+        ),
+        (
+            f"clocks of browser and server surely apart by, ms (limit {limits.clock_error_ms:g})",
+            [max(0.0, least, -most) for least, most in offsets],
+        ),
+    )
+    return [
+        {"what": what, "median": median(known), "worst": max(known)}
+        for what, values in lines
+        if (known := [v for v in values if v is not None])
+    ]
+
+
+def text(found: dict[str, Any]) -> str:
+    said = [
+        "# False verdicts",
+        "",
+        f"{found['visits']} clean visits, {found['machine']}, {found['browser']}, "
+        f"{found['minutes']:g} minutes: **{len(found['false'])} false verdicts**; "
+        f"{found['honest']} visits are `overloaded`, a busy machine's honest word. "
+        "Nothing was rerun or left out.",
+        "Made by `python bench/verdicts.py`.",
+        "",
+        "| network | stack | visits | valid | reasons | median page load |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {r['network']} | {r['stack']} | {r['visits']} | {r['valid']} | "
+            + (", ".join(f"{code} {n}" for code, n in r["reasons"].items()) or "none")
+            + f" | {r['plt_ms']:.0f} ms |"
+            for r in found["rows"]
+        ),
+        "",
+        "How far from the limits: how busy the host was in all visits, the rest in those not",
+        "overloaded.",
+        "",
+        "| measured | median | worst |",
+        "|---|---|---|",
+        *(f"| {m['what']} | {m['median']:.3f} | {m['worst']:.3f} |" for m in found["margins"]),
+        *listed("False verdicts", found["false"]),
+        *listed("Said of overloaded visits besides", found["beside_overload"]),
+    ]
+    return "\n".join(said) + "\n"
+
+
+def listed(title: str, reasons: list[dict[str, str]]) -> list[str]:
+    lines = [f"- {f['visit']}: `{f['reason']}`, {f['detail']}" for f in reasons]
+    return ["", f"{title}:", "", *lines] if lines else []
+
+
+if __name__ == "__main__":
+    main()
