@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from hypothesis import settings
 
-from dragstrip.browsers.chromium import find_chromium
+from dragstrip.browsers.generations import find_chromium
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import namespaces
 from dragstrip.testbed.programs import program

@@ -1,7 +1,9 @@
 """A believable visit to build lies upon: three requests on LTE, with evidence that agrees."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
+import polars as pl
 from msgspec import structs
 
 from dragstrip.model.network import Network
@@ -18,6 +20,7 @@ from dragstrip.model.visit import (
     Transport,
     Visit,
 )
+from dragstrip.results.tables import frames
 
 LTE = Network.parse("10.5mbit/2.8mbit/37ms/0%/200ms")
 STACKS = {p: Stack(name=p, protocol=p) for p in ("h1", "h2", "h3")}
@@ -43,6 +46,11 @@ def study(runs: int = 3, pages: tuple[str, ...] = ("made",), seed: int = 1) -> S
         runs=runs,
         seed=seed,
     )
+
+
+def table(of: Study, visits: Iterable[Visit]) -> pl.LazyFrame:
+    """As `dragstrip.results.tables.scan` of a capsule's visits."""
+    return frames(visits, of)["visits"].with_row_index("row").lazy()
 
 
 def request(url: str, protocol: Protocol, start_ms: float, *, connects: bool = False) -> Request:
@@ -137,7 +145,11 @@ def visit(protocol: Protocol = "h2", **changes: object) -> Visit:
             request(urls[1], protocol, 300.0),
             request(urls[2], protocol, 300.0),
         ),
-        served=tuple(served(url, protocol) for url in urls),
+        served=(
+            served(urls[0], protocol, t_us=1_000_198_000),
+            served(urls[1], protocol, t_us=1_000_339_000),
+            served(urls[2], protocol, t_us=1_000_339_000),
+        ),
         connections=(
             Connection(
                 id=1,
@@ -149,6 +161,14 @@ def visit(protocol: Protocol = "h2", **changes: object) -> Visit:
             ),
         ),
         link=LinkReport(down=direction(), up=direction()),
-        host=HostReport(wall_ms=1000, busy_share=0.3, steal_share=0.0),
+        host=HostReport(
+            wall_ms=1000,
+            busy_share=0.3,
+            steal_share=0.0,
+            others_share=0.07,
+            browser_wait_ms=3.0,
+            server_wait_ms=1.0,
+            clock_jump_ms=0.01,
+        ),
     )
     return structs.replace(good, **changes)

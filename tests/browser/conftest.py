@@ -10,9 +10,10 @@ import pytest
 from msgspec import structs
 
 from dragstrip.browsers.chromium import Chromium, chromium
+from dragstrip.model.browsers import TODAY, Browser
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
-from dragstrip.model.stack import Protocol
+from dragstrip.model.stack import ConnectionMode, Protocol
 from dragstrip.model.study import Block, Client
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Visit
@@ -25,7 +26,8 @@ from dragstrip.visit.host import await_quiet
 
 NETWORK = Network.parse("10mbit/10mbit/10ms/0%/200ms")
 CLIENT = Client(timeout_s=20)
-_LIMITS = Thresholds(steal_share=1)
+LENIENT = Thresholds(steal_share=1, others_share=1, wait_ms=1e6)
+"""For lies that show on a busy machine as well."""
 _PATIENCE_S = 240
 
 
@@ -36,14 +38,14 @@ class Track:
         self.bed = bed
         self.folder = folder
         self._resources = resources
-        self._browsers: dict[tuple[str, tuple[str, ...]], Chromium] = {}
+        self._browsers: dict[tuple[str, str, tuple[str, ...]], Chromium] = {}
         self._patient_until = time.monotonic() + _PATIENCE_S
 
-    def browser(self, protocol: Protocol, *flags: str) -> Chromium:
-        key = (protocol, flags)
+    def browser(self, protocol: Protocol, *flags: str, browser: Browser = TODAY) -> Chromium:
+        key = (protocol, browser, flags)
         if key not in self._browsers:
             self._browsers[key] = self._resources.enter_context(
-                chromium(self.bed, protocol, CLIENT, flags)
+                chromium(self.bed, protocol, CLIENT, flags, browser=browser)
             )
         return self._browsers[key]
 
@@ -60,23 +62,37 @@ class Track:
         browser: Chromium | None = None,
         serve: bool = True,
         bed: Testbed | None = None,
+        limits: Thresholds = LENIENT,
+        client: Client = CLIENT,
+        patient: bool = True,
+        connection: ConnectionMode = "first",
     ) -> Visit:
-        """A visit while the host kept up; skips if it never did, for no lie shows then."""
+        """A visit while the host kept up; skips if it never did, for no lie shows then.
+
+        Not `patient`, a visit however busy the host was.
+        """
         if serve:
             self.bed.origin.serve(page)
-        block = Block(page=page.name, network=network.name, index=0, seed=7, order=(stack,))
+        block = Block(
+            page=page.name,
+            network=network.name,
+            index=0,
+            seed=7,
+            order=(stack,),
+            connection=connection,
+        )
         plan = Plan(
             block=block,
             attempt=0,
             page=page,
             network=network,
             stack=find_stack(stack),
-            client=CLIENT,
-            thresholds=_LIMITS,
+            client=client,
+            thresholds=limits,
         )
         used = browser or self.browser(plan.stack.protocol)
         made = visit(bed or self.bed, used, plan)[0]
-        while "overloaded" in made.verdict:
+        while patient and "overloaded" in made.verdict:
             if time.monotonic() > self._patient_until:
                 pytest.skip(f"this machine is too busy: {made.reasons[-1].detail}")
             await_quiet(Thresholds())
@@ -93,8 +109,8 @@ class LyingLink:
         self.report = bed.link.report
         self.passthrough = bed.link.passthrough
 
-    def configure(self, network: Network, seed: int) -> None:
-        self._link.configure(self._lie(network), seed)
+    def configure(self, network: Network, seed: int, record: Path | None = None) -> None:
+        self._link.configure(self._lie(network), seed, record)
 
 
 def lying(bed: Testbed, **down: object) -> Testbed:

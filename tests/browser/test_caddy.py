@@ -108,8 +108,8 @@ class Cold:
     def __getattr__(self, name: str) -> object:
         return getattr(self._honest, name)
 
-    def tune(self, stack: Stack) -> None:
-        self._honest.tune(structs.replace(stack, resumption=False))
+    def tune(self, stack: Stack, *more: float) -> None:
+        self._honest.tune(structs.replace(stack, resumption=False), *more)
 
 
 def test_both_servers_take_turns_in_one_testbed(track):

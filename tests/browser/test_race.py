@@ -59,7 +59,7 @@ def test_a_race_prints_the_agreed_json_and_leaves_a_whole_capsule(tmp_path, host
     assert visits.height == len(summary["visits"])
     assert pl.read_parquet(capsule / "requests.parquet").height == 7 * visits.height
     assert len(list((capsule / "har").glob("*.har"))) == visits.height
-    assert "<html" in (capsule / "report.html").read_text()
+    assert "<html" in (capsule / "report" / "index.html").read_text()
     assert host_state() == before
 
 

@@ -15,6 +15,7 @@ from dragstrip.model.study import Block
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.painted import BOXES, painted
+from dragstrip.pages.recording import Recorded, Recording
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import testbed as open_testbed
 from dragstrip.visit.drive import Plan, visit
@@ -57,7 +58,30 @@ def test_painted_boxes_are_seen_as_they_were_painted(bed, page, protocol):
     assert seen.progress[-1][1] == 1.0
 
 
+LATE = b"""<!doctype html><title>late</title><link rel="icon" href="data:,"><body><script>
+addEventListener("load", () => setTimeout(() => {
+  for (const until = performance.now() + 400; performance.now() < until;);
+  document.body.style.background = "teal";
+}));
+</script>"""
+
+
+def test_what_a_busy_page_draws_late_is_waited_for(bed, tmp_path):
+    headers = (("content-type", "text/html"),)
+    answer = Recorded(url="https://painted.test/", headers=headers, wire=LATE)
+    late = Recording(name="late", url=answer.url, source="made", answers=[answer])
+    client = structs.replace(CLIENT, frames=True)
+    bed.origin.serve(write_page(tmp_path / "late.har.zip", late))
+    with chromium(bed, "h2", client) as browser, fresh_tab(browser, client) as session:
+        loaded = load(browser, session, answer.url, client)
+    seen = visual(loaded.frames)
+    assert seen
+    assert seen.fvc_ms is not None
+    assert seen.fvc_ms > loaded.navigation.loadEventEnd + client.quiet_ms
+
+
 def test_no_frames_unless_asked_for(bed, page):
+    bed.origin.serve(page)
     with chromium(bed, "h2", CLIENT) as browser, fresh_tab(browser, CLIENT) as session:
         assert load(browser, session, page.url, CLIENT).frames == ()
 
@@ -77,6 +101,7 @@ def test_the_net_log_is_whole_and_on_the_same_clock(bed, page, tmp_path):
 
 
 def test_a_visit_that_ends_with_another_picture_is_a_mismatch(bed, page):
+    bed.origin.serve(page)
     client = structs.replace(CLIENT, frames=True)
     block = Block(page=page.name, network=NETWORK.name, index=0, seed=7, order=("h2",))
     plan = Plan(

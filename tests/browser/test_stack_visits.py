@@ -59,8 +59,8 @@ class Lying:
     def __getattr__(self, name: str) -> object:
         return getattr(self._honest, name)
 
-    def tune(self, _stack: Stack) -> None:
-        self._honest.tune(self._really)
+    def tune(self, _stack: Stack, *more: float) -> None:
+        self._honest.tune(self._really, *more)
 
 
 def told(made: Visit) -> list[str]:

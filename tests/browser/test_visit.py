@@ -7,6 +7,9 @@ import pytest
 from conftest import CLIENT, NETWORK
 from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.model.network import Network
+from dragstrip.pages.archive import write_page
+from dragstrip.pages.prepare import prepare
+from dragstrip.pages.recording import Recorded
 from dragstrip.visit.har import har
 
 
@@ -72,3 +75,35 @@ def test_the_har_names_protocol_timings_and_sizes_of_every_request(track):
         phases = {k: v for k, v in entry["timings"].items() if k != "ssl" and v >= 0}
         assert entry["time"] == pytest.approx(sum(phases.values()))
         assert any(h["name"].lower() == "user-agent" for h in entry["request"]["headers"])
+
+
+@pytest.mark.parametrize("stack", ["h1", "h3"])
+def test_http_that_is_kept_comes_by_http_1_1_without_tls(track, stack):
+    host = track.page("1x1KB").hosts[0]
+    kept = prepare(
+        "kept",
+        "a test",
+        [
+            Recorded(
+                url=f"http://{host}/",
+                status=200,
+                headers=(("content-type", "text/html"),),
+                wire=b"<!doctype html><img src=/x.svg>",
+            ),
+            Recorded(
+                url=f"http://{host}/x.svg",
+                status=200,
+                headers=(("content-type", "image/svg+xml"),),
+                wire=b'<svg xmlns="http://www.w3.org/2000/svg"/>',
+            ),
+        ],
+        keep_http=True,
+    )
+    made = track.visit(stack, write_page(track.folder / "kept.har.zip", kept))
+    assert made.valid, made.reasons
+    assert [r.protocol for r in made.requests] == ["h1", "h1"]
+    assert {(s.protocol, s.url) for s in made.served} == {
+        ("h1", f"http://{host}/"),
+        ("h1", f"http://{host}/x.svg"),
+    }
+    assert not any(c.secure for c in made.connections)

@@ -7,8 +7,10 @@ from msgspec import structs
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.report.answer import Answer, answer
-from dragstrip.report.cells import cells
-from dragstrip.report.figures import load_times
+from dragstrip.report.cells import Cell, cells
+from dragstrip.report.figures import curves
+from dragstrip.report.shown import shown
+from dragstrip.results.tables import frames
 
 
 def race(*plts: tuple[float | None, ...]) -> tuple[Study, list[Visit]]:
@@ -30,10 +32,14 @@ def race(*plts: tuple[float | None, ...]) -> tuple[Study, list[Visit]]:
     return study, visits
 
 
-def answered(*plts: tuple[float | None, ...]) -> Answer:
+def cell_of(*plts: tuple[float | None, ...]) -> Cell:
     study, visits = race(*plts)
-    (cell,) = cells(study, visits)
-    return answer(cell, study.client.timeout_s)
+    (cell,) = cells(study, frames(visits, study)["visits"].with_row_index("row").lazy())
+    return cell
+
+
+def answered(*plts: tuple[float | None, ...]) -> Answer:
+    return answer(cell_of(*plts), 180)
 
 
 def test_a_shown_difference_names_stack_size_interval_and_blocks() -> None:
@@ -84,23 +90,33 @@ def test_a_timeout_is_owned_up_to() -> None:
 
 
 def test_a_timeout_holds_the_curve_below_one_and_is_not_drawn_at_the_limit() -> None:
-    study, visits = race((1000, 900), (1000, 900), (1000, None), (1000, 901))
-    (cell,) = cells(study, visits)
-    spec = load_times(cell)
-    assert spec is not None
-    rows = [row for data in spec["datasets"].values() for row in data]
-    h2 = [row for row in rows if row["stack"] == "h2 (+1 not loaded)"]
-    assert max(row["share"] for row in h2 if "share" in row) == 0.75
-    assert max(row["seconds"] for row in rows if "spread" in row) == 1.0
+    h1, h2 = curves(cell_of((1000, 900), (1000, 900), (1000, None), (1000, 901)))["plt_ms"].values()
+    assert (h2["lost"], h2["y"]) == (1, [0.5, 0.75])
+    assert max(h2["x"]) == 0.901
+    assert h1["y"][-1] == 1
 
 
-def test_no_figure_when_nothing_loaded() -> None:
-    study, visits = race((None, None))
-    (cell,) = cells(study, visits)
-    assert load_times(cell) is None
+def test_no_figure_of_page_load_time_when_nothing_loaded() -> None:
+    found = curves(cell_of((None, None)))
+    assert "plt_ms" not in found
+    assert "ttfb_ms" in found
+
+
+def test_a_long_curve_keeps_its_ends() -> None:
+    found = curves(cell_of(*((1000 + i, 2000 + i) for i in range(500))))["plt_ms"]["h1"]
+    assert len(found["x"]) == 200
+    assert (found["x"][0], found["x"][-1], found["y"][-1]) == (1.0, 1.499, 1)
 
 
 def test_the_typical_visit_is_the_one_of_median_load_time() -> None:
-    study, visits = race((1000, 5), (3000, 6), (2000, 7), (9000, 8))
-    (cell,) = cells(study, visits)
-    assert [r.typical.plt_ms for r in cell.results if r.typical] == [2000, 6]
+    cell = cell_of((1000, 5), (3000, 6), (2000, 7), (9000, 8))
+    typical = [s.row for s in shown(cell, room=1000) if s.why == "typical"]
+    assert typical == [4, 3]  # rows go block by block: the third h1, the second h2
+
+
+def test_visits_are_shown_while_there_is_room_and_in_any_case_if_asked_for() -> None:
+    cell = cell_of((1000, 5), (3000, 6), (2000, 7), (9000, 8))
+    assert [s.why for s in shown(cell, room=1000)] == ["typical"] * 2 + ["slowest"] * 2
+    assert shown(cell, room=0) == []
+    asked = shown(cell, room=0, also=["demo|LTE|3|h1|0"])
+    assert [(s.row, s.why) for s in asked] == [(6, "asked for")]

@@ -7,6 +7,7 @@ import io
 import os
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import msgspec
 import pytest
@@ -15,11 +16,14 @@ from rich.console import Console
 
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
-from dragstrip.report.html import build
+from dragstrip.report.belief import belief
+from dragstrip.report.cells import cells
+from dragstrip.report.site import build
 from dragstrip.report.terminal import render
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare import compare
 from dragstrip.results.summary import summarise
+from dragstrip.results.tables import frames
 
 HERE = Path(__file__).parent
 
@@ -43,16 +47,16 @@ def visits(study: Study) -> list[Visit]:
 
 
 @pytest.fixture(scope="module")
-def report(study: Study, visits: list[Visit], tmp_path_factory: pytest.TempPathFactory) -> str:
+def site(study: Study, visits: list[Visit], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return drawn(study, visits, tmp_path_factory.mktemp("report") / "capsule")
 
 
-def drawn(study: Study, visits: list[Visit], folder: Path) -> str:
+def drawn(study: Study, visits: list[Visit], folder: Path) -> Path:
+    """The report's folder."""
     with Capsule.create(folder, simulate.manifest(study)) as capsule:
         for visit in visits:
             capsule.append(visit)
-    opened = Capsule.open(folder)
-    return build(opened, list(opened.visits())).read_text(encoding="utf-8")
+    return build(Capsule.open(folder)).parent
 
 
 class Words(HTMLParser):
@@ -121,40 +125,87 @@ def test_the_json_object_keeps_its_contract(study: Study, visits: list[Visit]) -
 
 def test_terminal(study: Study, visits: list[Visit]) -> None:
     out = io.StringIO()
-    Console(file=out, width=100, color_system=None).print(render(study, visits))
+    table = frames(visits, study)["visits"].with_row_index("row").lazy()
+    found = list(cells(study, table))
+    Console(file=out, width=100, color_system=None).print(
+        render(study, found, belief(study, table))
+    )
     check("terminal.txt", "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n")
 
 
-def test_report_text(report: str) -> None:
-    check("report.txt", Words(report).read())
+def read(page: Path) -> "Words":
+    return Words(page.read_text(encoding="utf-8"))
 
 
-def test_the_report_needs_nothing_but_itself(report: str) -> None:
+def test_the_first_page(site: Path) -> None:
+    check("report.txt", read(site / "index.html").read())
+
+
+def test_a_cells_page(site: Path) -> None:
+    check("cell.txt", read(site / "cells" / "4-shop-over-DA2GC.html").read())
+
+
+def test_every_link_leads_somewhere_in_the_report_and_nothing_comes_from_elsewhere(
+    site: Path,
+) -> None:
     loads = {"src", "href", "data", "poster", "srcset", "action", "xlink:href"}
-    wanted = [attrs[name] or "" for _, attrs in Words(report).tags for name in loads & set(attrs)]
-    assert wanted
-    assert all(target.startswith("#") for target in wanted)
-    assert "@import" not in report
-    assert len(report) < 3_000_000
+    pages = list(site.rglob("*.html"))
+    wanted = {
+        (page.parent / unquote(attrs[name] or "").partition("#")[0]).resolve()
+        for page in pages
+        for _, attrs in read(page).tags
+        for name in loads & set(attrs)
+    }
+    assert len(wanted) > 20
+    assert [path for path in wanted if not path.exists()] == []
+    assert all(path.is_relative_to(site) for path in wanted)
+    assert set(pages) <= wanted  # no page is an island
+    assert "@import" not in (site / "assets" / "report.css").read_text()
 
 
-def test_text_from_the_page_stays_text(report: str) -> None:
-    read = Words(report)
-    tags = [tag for tag, _ in read.tags]
-    assert "b>x</b>" in read.read()  # the reason of a mixed visit, as it was written
-    assert "alert('url')" in report.replace("&#x27;", "'").replace("&#39;", "'")
-    assert "<script>alert" not in report
-    figures = sum(attrs.get("type") == "application/json" for _, attrs in read.tags)
-    assert tags.count("script") == figures + 2  # the figures, their library and the line that draws
+def test_text_from_the_page_stays_text(site: Path, study: Study) -> None:
+    texts = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
+    assert any("alert(&#39;url&#39;)" in text for text in texts.values())
+    assert not any("<script>alert" in text for text in texts.values())
+    assert "b>x</b>" in read(site / "verdicts.html").read()  # a reason, as it was written
+    scripts = [tag for tag, _ in read(site / "verdicts.html").tags if tag == "script"]
+    assert len(scripts) == 1
 
 
-def test_invalid_visits_stand_first(report: str, visits: list[Visit]) -> None:
-    rows = Words(report).read().split("Verdicts\n")[-1].splitlines()
-    verdicts = [row.split()[0].strip(",") for row in rows if " loaded " in row or "timeout" in row]
+def test_every_invalid_visit_is_shown_with_its_reason_and_leads_to_its_page(
+    site: Path, visits: list[Visit]
+) -> None:
     invalid = [v for v in visits if not v.valid]
-    assert invalid
-    assert "valid" not in verdicts[: len(invalid)]
-    assert set(verdicts[len(invalid) :]) == {"valid"}
+    table = read(site / "verdicts.html").read().split("Every invalid visit\n")[1]
+    assert table.count("visit\n") == len(invalid) > 0
+    for visit in invalid:
+        (reason,) = visit.reasons
+        assert f"{reason.code} {reason.detail}" in table
+    said = [read(page).read() for page in (site / "visits").glob("*.html")]
+    assert sum("What to do:" in text for text in said) == len(invalid)
+
+
+def test_a_visit_that_is_asked_for_gets_a_page(
+    tmp_path: Path, study: Study, visits: list[Visit]
+) -> None:
+    folder = tmp_path / "capsule"
+    before = {p.name for p in (drawn(study, visits, folder) / "visits").iterdir()}
+    counted = [v for v in visits if v.valid]
+    asked = [v.id for v in counted[:10]]
+    after = {p.name for p in (build(Capsule.open(folder), asked).parent / "visits").iterdir()}
+    assert before < after
+    assert len(after - before) <= 10
+
+
+def test_a_report_of_many_cells_lists_them_in_the_terminal() -> None:
+    networks = ("LTE", "DA2GC")
+    pages = tuple(simulate.page(f"p{i}", 5, 1) for i in range(7))
+    study = simulate.study(pages=pages, networks=networks, runs=5)
+    out = io.StringIO()
+    made = frames(simulate.visits(study), study)["visits"].with_row_index("row").lazy()
+    Console(file=out, width=100).print(render(study, list(cells(study, made)), belief(study, made)))
+    rows = [line for line in out.getvalue().splitlines() if line.startswith("│")]
+    assert len(rows) == 14
 
 
 @pytest.mark.parametrize(
@@ -166,5 +217,6 @@ def test_a_capsule_without_an_answer_says_so(
     tmp_path: Path, runs: int, invalid: float, said: str
 ) -> None:
     study = simulate.study(runs=runs)
-    text = Words(drawn(study, list(simulate.visits(study, invalid=invalid)), tmp_path / "c")).read()
+    made = drawn(study, list(simulate.visits(study, invalid=invalid)), tmp_path / "c")
+    text = read(made / "index.html").read()
     assert f"No answer for demo over LTE: {said}" in text

@@ -18,10 +18,6 @@ SLOW = Network(
 )
 
 
-def joined(spaces: Namespaces) -> None:
-    wire_up(spaces, {})
-
-
 def under_load(spaces: Namespaces, link: Link, *loads: Background) -> tuple[float, float]:
     """Link's Mbit/s down and up during half a second after the lead."""
     link.configure(SLOW, 1)
@@ -39,7 +35,7 @@ def under_load(spaces: Namespaces, link: Link, *loads: Background) -> tuple[floa
 
 def test_load_shares_the_link_and_ends_with_the_visit(tmp_path: Path) -> None:
     with namespaces() as spaces:
-        joined(spaces)
+        wire_up(spaces, {})
         with emulated_link(spaces, tmp_path / "link.err") as link:
             bulk = Background(congestion="cubic", lead_ms=1000)
             down, up = under_load(spaces, link, bulk)
@@ -56,7 +52,7 @@ def test_load_shares_the_link_and_ends_with_the_visit(tmp_path: Path) -> None:
 
 def test_load_that_cannot_flow_is_an_error(tmp_path: Path) -> None:
     with namespaces() as spaces:
-        joined(spaces)
+        wire_up(spaces, {})
         with emulated_link(spaces, tmp_path / "link.err") as link:
             link.configure(Network(name="cut", down=Direction(loss=1), up=Direction()), 1)
             with (

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from inside import NOBODY, run
 
-from dragstrip.browsers.chromium import find_chromium
+from dragstrip.browsers.generations import find_chromium
 from dragstrip.testbed.errors import TestbedError
 
 

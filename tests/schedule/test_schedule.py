@@ -1,21 +1,34 @@
 """The schedule reads like a sentence: what is asked for, what came back, what comes next."""
 
+from collections.abc import Iterator
+from random import Random
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import structs
 
 import made
-from dragstrip.model.study import Client, Study
+from dragstrip.model.study import Client, Stopping, Study
 from dragstrip.model.visit import Reason, Visit, Visual
-from dragstrip.schedule.run import Schedule, Task
+from dragstrip.schedule.schedule import WINDOW, Attempt, Schedule
 
 
-def visit_for(task: Task, *, valid: bool = True) -> Visit:
+def visit_for(attempt: Attempt, stack: str, *, valid: bool = True) -> Visit:
     return made.visit(
-        made.STACKS[task.stack].protocol,
-        block=task.block.id,
-        attempt=task.attempt,
+        made.STACKS[stack].protocol,
+        block=attempt.block.id,
+        page=attempt.block.page,
+        attempt=attempt.attempt,
         reasons=() if valid else (Reason("overloaded", "made up"),),
     )
+
+
+def visits_of(schedule: Schedule) -> Iterator[tuple[Attempt, str]]:
+    """One after another; each must be added before the next is asked for."""
+    while attempt := schedule.take():
+        for stack in attempt.stacks:
+            yield attempt, stack
 
 
 def play(
@@ -23,9 +36,9 @@ def play(
 ) -> list[Visit]:
     schedule = Schedule(study, done)
     visits = []
-    for task in schedule.tasks():
-        key = (task.block.id, task.attempt, task.stack)
-        visits.append(visit_for(task, valid=key not in bad))
+    for attempt, stack in visits_of(schedule):
+        key = (attempt.block.id, attempt.attempt, stack)
+        visits.append(visit_for(attempt, stack, valid=key not in bad))
         schedule.add(visits[-1])
     return visits
 
@@ -80,34 +93,155 @@ def test_a_block_that_stays_invalid_is_given_up_after_its_reruns():
 
 def test_what_is_left_grows_by_a_block_when_one_turns_out_invalid():
     schedule = Schedule(made.study(), [])
-    tasks = schedule.tasks()
+    coming = visits_of(schedule)
     seen = []
     for valid in (True, True, False, True):
         seen.append(schedule.visits_left())
-        schedule.add(visit_for(next(tasks), valid=valid))
+        schedule.add(visit_for(*next(coming), valid=valid))
     assert [*seen, schedule.visits_left()] == [9, 8, 7, 9, 8]
 
 
 def test_misses_that_differ_between_stacks_rerun_the_block():
     study = made.study(runs=1)
     schedule = Schedule(study, [])
-    tasks = schedule.tasks()
+    coming = visits_of(schedule)
     for _ in range(3):
-        visit = visit_for(next(tasks))
+        visit = visit_for(*next(coming))
         if visit.stack == "h3":
             miss = made.served("https://a.test/new", "h3", match="miss")
             visit = structs.replace(visit, served=(*visit.served, miss))
         schedule.add(visit)
-    assert next(tasks).attempt == 1
+    assert next(coming)[0].attempt == 1
 
 
 def test_the_reference_picture_is_that_of_the_first_valid_visit_of_the_page():
     looking = structs.replace(made.study(runs=1), client=Client(frames=True))
     schedule = Schedule(looking, [])
     assert schedule.reference("made") == b""
-    tasks = schedule.tasks()
+    coming = visits_of(schedule)
     for valid, picture in ((False, b"wrong"), (True, b"first"), (True, b"second")):
-        visit = visit_for(next(tasks), valid=valid)
+        visit = visit_for(*next(coming), valid=valid)
         schedule.add(structs.replace(visit, visual=Visual(frames=1, final=picture)))
     assert schedule.reference("made") == b"first"
     assert Schedule(made.study(runs=1), []).reference("made") == b""
+
+
+def test_a_block_that_may_not_start_is_passed_over_but_not_for_ever():
+    study = made.study(runs=WINDOW, pages=("fast", "slow"))
+    schedule = Schedule(study)
+    taken = []
+    while attempt := schedule.take(lambda block: block.page == "slow"):
+        taken.append(attempt.block)
+    fast = [b.index for b in study.blocks() if b.page == "fast"]
+    assert {b.page for b in taken} == {"slow"}
+    assert [b.index for b in taken] == sorted(b.index for b in taken)
+    assert len(taken) == WINDOW  # the last of its sixty-four blocks lies just within the window
+    assert [schedule.take().block.index for _ in fast] == fast
+
+    longer = Schedule(made.study(runs=2 * WINDOW, pages=("fast", "slow")))
+    while attempt := longer.take(lambda block: block.page == "slow"):
+        last = attempt.block
+    assert last.index <= WINDOW
+
+
+def test_an_attempt_is_handed_out_once_and_its_visits_come_back_in_any_order():
+    study = made.study(runs=2)
+    schedule = Schedule(study)
+    one, other = schedule.take(), schedule.take()
+    assert schedule.take() is None
+    for stack in made.STACKS:
+        for attempt in (other, one):
+            schedule.add(visit_for(attempt, stack, valid=attempt is one or stack != "h2"))
+    again = schedule.take()
+    assert (again.block, again.attempt, again.stacks) == (other.block, 1, other.block.order)
+    assert schedule.visits_left() == 3
+
+
+def stopping(study: Study, looks: tuple[int, ...]) -> Study:
+    return structs.replace(study, stopping=Stopping(looks=looks))
+
+
+def test_a_cell_is_looked_at_when_its_blocks_up_to_the_look_are_settled_and_then_stops():
+    asked = []
+
+    def stop(blocks):
+        asked.append([next(iter(visits.values())).block for visits in blocks])
+        return len(blocks) >= 4
+
+    study = stopping(made.study(runs=9), looks=(2, 4, 6))
+    first = next(study.blocks()).id
+    schedule = Schedule(study, stop=stop)
+    visits = []
+    for attempt, stack in visits_of(schedule):
+        valid = (attempt.block.id, attempt.attempt) != (first, 0)
+        visits.append(visit_for(attempt, stack, valid=valid))
+        schedule.add(visits[-1])
+    # Block 0 is invalid at first, so the look at two blocks waits for its rerun.
+    assert [key[:2] for key in keys(visits)[::3]] == [
+        ("made|LTE|0", 0),
+        ("made|LTE|1", 0),
+        ("made|LTE|0", 1),
+        ("made|LTE|2", 0),
+        ("made|LTE|3", 0),
+    ]
+    assert asked == [[f"made|LTE|{i}" for i in range(n)] for n in (2, 4)]
+    assert (schedule.visits_left(), schedule.decided()) == (0, [("made", "LTE", "first")])
+
+
+@pytest.mark.parametrize("cut", range(0, 16, 3))
+def test_a_study_that_stops_stops_at_the_same_block_after_an_interruption(cut):
+    def play_until_four(done):
+        schedule = Schedule(
+            stopping(made.study(runs=9), looks=(2, 4, 6)), done, lambda blocks: len(blocks) == 4
+        )
+        visits = []
+        for attempt, stack in visits_of(schedule):
+            visits.append(visit_for(attempt, stack))
+            schedule.add(visits[-1])
+        return visits
+
+    whole = play_until_four([])
+    assert keys(whole[:cut] + play_until_four(whole[:cut])) == keys(whole)
+
+
+def test_only_the_cells_asked_for_are_visited_and_more_may_follow():
+    whole = made.study(runs=2, pages=("a", "b"))
+    part = structs.replace(whole, only=(("b", "LTE", "first"),))
+    assert list(part.blocks()) == [b for b in whole.blocks() if b.page == "b"]
+
+
+def test_controls_are_visited_in_every_block():
+    same = structs.replace(made.STACKS["h1"], name="again")
+    blocks = list(structs.replace(made.study(), controls=(same,)).blocks())
+    assert all(sorted(b.order) == ["again", "h1", "h2", "h3"] for b in blocks)
+
+
+@settings(max_examples=25)
+@given(st.randoms(use_true_random=False), st.integers(1, 6))
+def test_however_many_run_at_once_the_visits_are_those_of_one_after_another(luck, at_once):
+    study = made.study(runs=5, pages=("a", "b"))
+
+    def valid(attempt: Attempt, stack: str) -> bool:
+        key = f"{attempt.block.id} {attempt.attempt} {stack}"
+        return Random(key).random() > 0.15
+
+    alone, serial = Schedule(study), []
+    for attempt, stack in visits_of(alone):
+        serial.append(visit_for(attempt, stack, valid=valid(attempt, stack)))
+        alone.add(serial[-1])
+    schedule, running, found = Schedule(study), [], []
+    while True:
+        while len(running) < at_once and (
+            attempt := schedule.take(lambda _: not running or luck.random() < 0.7)
+        ):
+            running.append((attempt, list(attempt.stacks)))
+        if not running:
+            break
+        attempt, left = luck.choice(running)
+        stack = left.pop(0)
+        if not left:
+            running.remove((attempt, left))
+        found.append(visit_for(attempt, stack, valid=valid(attempt, stack)))
+        schedule.add(found[-1])
+    assert sorted(keys(found)) == sorted(keys(serial))
+    assert schedule.visits_left() == alone.visits_left() == 0

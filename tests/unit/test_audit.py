@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -153,7 +153,6 @@ def test_what_is_no_har_is_refused_by_name(tmp_path, text):
         list(read(path.with_suffix(".har.gz")))
 
 
-@settings(deadline=None)
 @given(
     down=st.integers(1, 10_000),
     delay=st.integers(0, 1000),

@@ -105,6 +105,21 @@ def test_an_answer_from_the_cache_is_known_as_such():
     assert exchange.request.from_cache
 
 
+@pytest.mark.parametrize(
+    ("connection", "size", "cached"), [(0, 0, True), (7, 0, False), (0, 9, False)]
+)
+def test_what_came_over_no_connection_came_from_the_cache(connection, size, cached):
+    (exchange,) = exchanges(
+        [
+            sent("https://a.test/x.js", 100.0),
+            event("responseReceived", response=response(connectionId=connection), timestamp=100.1),
+            event("loadingFinished", timestamp=100.2, encodedDataLength=size),
+        ],
+        ORIGIN_S,
+    )
+    assert exchange.request.from_cache == cached
+
+
 def test_what_is_not_on_the_network_is_no_request():
     assert exchanges([sent("data:image/png;base64,AAAA", 100.0)], ORIGIN_S) == ()
     assert exchanges([event("loadingFinished", timestamp=1.0, encodedDataLength=1)], ORIGIN_S) == ()

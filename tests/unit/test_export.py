@@ -12,9 +12,12 @@ from polars.testing import assert_frame_equal
 
 import dragstrip
 from dragstrip.model.errors import InputError
+from dragstrip.results import tables
 from dragstrip.results.columns import describe, unit
 from dragstrip.results.export import export
+from dragstrip.results.lookup import Lookup
 from dragstrip.results.tables import frames, write
+from dragstrip.visit.metrics import METRICS, measures
 from made_capsule import capsule
 
 TIMES = {"h2": [1000.0, None], "h3": [900.0, 950.0]}
@@ -31,10 +34,50 @@ def test_csv_holds_a_row_a_visit_and_a_row_a_request(tmp_path):
     assert len(pl.read_csv(tmp_path / "out" / "requests.csv")) == 12
 
 
+def test_every_metric_has_a_column(tmp_path):
+    found = capsule(tmp_path / "c", TIMES)
+    export(found, tmp_path / "out", "parquet")
+    visits = pl.read_parquet(tmp_path / "out" / "visits.parquet")
+    assert set(visits.columns) >= {m.name for m in METRICS}
+    first = next(found.visits())
+    study = found.manifest.study
+    for name, value in measures(first, study.network("LTE"), study.stack("h2")).items():
+        assert visits[name][0] == value, name
+
+
+def test_tables_are_written_batch_by_batch_in_the_order_of_the_journal(tmp_path, monkeypatch):
+    found = capsule(tmp_path / "c", TIMES)
+    monkeypatch.setattr(tables, "_BATCH_VISITS", 3)
+    tables.refresh(found)
+    visits = tables.scan(found, "visits").collect()
+    assert visits["row"].to_list() == [0, 1, 2, 3]
+    whole = frames(found.visits(), found.manifest.study)
+    assert_frame_equal(visits.drop("row"), whole["visits"])
+    assert_frame_equal(pl.read_parquet(tmp_path / "c" / "requests.parquet"), whole["requests"])
+    assert not list((tmp_path / "c").glob("tables-*"))
+
+
+def test_a_row_of_the_table_is_a_line_of_the_journal(tmp_path):
+    found = capsule(tmp_path / "c", TIMES)
+    with (tmp_path / "c" / "journal.jsonl").open("ab") as journal:
+        journal.write(b'{"block": "cut o')
+    lookup = Lookup(tmp_path / "c" / "journal.jsonl")
+    assert [lookup[i] for i in range(len(lookup))] == list(found.visits())
+
+
+def test_tables_of_an_older_version_are_written_again(tmp_path):
+    found = capsule(tmp_path / "c", TIMES)
+    tables.refresh(found)
+    old = pl.read_parquet(tmp_path / "c" / "visits.parquet").drop("goodput_mbps")
+    old.write_parquet(tmp_path / "c" / "visits.parquet")
+    tables.refresh(found)
+    assert "goodput_mbps" in pl.read_parquet_schema(tmp_path / "c" / "visits.parquet")
+
+
 def test_parquet_is_the_tables_themselves(tmp_path):
     found = capsule(tmp_path / "c", TIMES)
     export(found, tmp_path / "out", "parquet")
-    for name, table in frames(found.visits()).items():
+    for name, table in frames(found.visits(), found.manifest.study).items():
         assert_frame_equal(pl.read_parquet(tmp_path / "out" / f"{name}.parquet"), table)
 
 
@@ -88,7 +131,7 @@ def test_two_lines_of_python(tmp_path):
 
 def test_a_table_that_is_behind_the_journal_is_not_used(tmp_path):
     found = capsule(tmp_path / "c", TIMES)
-    write(tmp_path / "c", list(found.visits())[:1])
+    write(tmp_path / "c", list(found.visits())[:1], found.manifest.study)
     opened = dragstrip.open(tmp_path / "c")
     assert len(opened.visits()) == 1  # the tables are newer and are read as they are
     later = time.time() + 10

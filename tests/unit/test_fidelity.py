@@ -3,8 +3,14 @@
 from msgspec import structs
 
 import made
-from dragstrip.model.visit import Request, address
-from dragstrip.report.fidelity import fidelity
+from dragstrip.model.visit import Request, Visit, address
+from dragstrip.report.fidelity import Fidelity, fidelity
+from dragstrip.results.tables import frames
+
+
+def of(*visits: Visit) -> tuple[Fidelity, ...]:
+    study = made.study()
+    return fidelity(study, {name: table.lazy() for name, table in frames(visits, study).items()})
 
 
 def test_every_kind_of_gap_is_named_with_its_stack():
@@ -22,7 +28,7 @@ def test_every_kind_of_gap_is_named_with_its_stack():
     visit = structs.replace(
         visit, served=(*visit.served, miss, near), requests=(*visit.requests, lost, slow)
     )
-    (found,) = fidelity(made.study(), [visit, made.visit("h3")])
+    (found,) = of(visit, made.visit("h3"))
     assert (found.asked, found.recorded) == (3, 3)
     assert found.visits == {"h2": 1, "h3": 1}
     answers = {gap.address: gap.answer for gap in found.gaps}
@@ -39,9 +45,9 @@ def test_every_kind_of_gap_is_named_with_its_stack():
 
 
 def test_a_faithful_replay_has_no_gaps_and_an_unvisited_page_no_entry():
-    (found,) = fidelity(made.study(), [made.visit()])
+    (found,) = of(made.visit())
     assert found.gaps == ()
-    assert fidelity(made.study(), []) == ()
+    assert of() == ()
 
 
 def test_an_address_has_neither_query_nor_path_parameters():

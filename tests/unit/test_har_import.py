@@ -253,7 +253,7 @@ def test_a_broken_har_is_refused_in_one_sentence_with_file_and_place(imported, d
 
 
 def test_an_archive_that_unpacks_without_end_is_refused(imported, monkeypatch):
-    monkeypatch.setattr("dragstrip.pages.har_file.MAX_BYTES", 1_000_000)
+    monkeypatch.setattr("dragstrip.pages.packed.MAX_BYTES", 1_000_000)
     bomb = zstandard.ZstdCompressor().compress(b" " * 2_000_000)
     with pytest.raises(PageError, match="unpacks to more than"):
         imported(data=bomb, name="site.har.zst")
@@ -300,7 +300,7 @@ PLACES = [
 ]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(place=st.sampled_from(PLACES), value=JSON)
 def test_any_value_in_any_place_is_imported_or_refused(tmp_path_factory, place, value):
     tree = json.loads(har(*SITE))

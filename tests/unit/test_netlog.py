@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragstrip.browsers.netlog import NetLogError, read_netlog
@@ -109,6 +109,7 @@ def test_failures_have_names_and_data_urls_are_no_requests(tmp_path):
     ]
 
 
+@example(cut=24, junk=b'\x80"')
 @given(cut=st.integers(0, 2000), junk=st.binary(max_size=20))
 def test_a_log_that_breaks_off_is_read_as_far_as_it_goes(tmp_path_factory, cut, junk):
     folder = tmp_path_factory.mktemp("log")

@@ -28,6 +28,22 @@ def test_an_https_recording_is_served_as_it_is():
     assert page.answers[0].headers == (HTML,)
 
 
+def test_http_can_be_kept():
+    recorded = [
+        answer("http://A.test:80/#x", ("location", "http://a.test/b"), status=301),
+        answer("http://a.test/b", HTML),
+        answer("https://a.test/b"),
+    ]
+    page = prepare("a", "a test", recorded, keep_http=True)
+    assert [a.url for a in page.answers] == [
+        "http://a.test/",
+        "http://a.test/b",
+        "https://a.test/b",
+    ]
+    assert page.answers[0].headers == (("location", "http://a.test/b"),)
+    assert page.answers[1].headers == (HTML,)
+
+
 def test_http_is_served_as_https_and_documents_ask_the_browser_to_follow():
     page = prepared(
         answer("http://a.test/", HTML, wire=b'<script src="http://b.test/s.js">'),
@@ -75,7 +91,7 @@ def test_what_cannot_be_served_is_left_out_by_name():
     assert len(page.answers) == 1
     assert page.changes == (
         "GET http://66.102.255.57/ left out: its host is an IP address and not a name (2 times)",
-        "GET https://a.test:8443/x left out: port 8443 is not served, only 443 (and 80, as 443)",
+        "GET https://a.test:8443/x left out: port 8443 is not served, only 443 and, for http, 80",
     )
 
 

@@ -4,7 +4,7 @@ import io
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -16,7 +16,6 @@ from dragstrip.pages.synth import MIN_OBJECT_BYTES, noise_png, synth
 SIZES = st.integers(MIN_OBJECT_BYTES, 3_000) | st.integers(65_000, 66_000)
 
 
-@settings(deadline=None)
 @given(size=SIZES | st.integers(3_000, 400_000), seed=st.text(max_size=5))
 def test_every_size_is_met_to_the_byte_by_a_picture_that_decodes(size, seed):
     png = noise_png(size, seed)

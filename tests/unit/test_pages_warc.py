@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dragstrip.pages.archive import write_page
@@ -167,7 +167,6 @@ def test_what_is_no_warc_is_a_page_error(read, data):
         read(data)
 
 
-@settings(deadline=None)
 @given(data=st.data(), compressed=st.booleans())
 def test_a_damaged_file_is_a_page_error_or_a_page(tmp_path_factory, data, compressed):
     folder = tmp_path_factory.mktemp("damaged")

@@ -97,7 +97,10 @@ def test_the_studies_hold_every_cell_that_the_claims_ask_for(key):
     loads = pl.concat([as_if_run(outline) for outline in outlines(paper)])
     audit = pl.DataFrame({"impossible": [True] * 45 + [False] * 19})
     for name, answer in answers(key, Evidence(loads, audit)).items():
-        assert not re.search(r"no cell of it|\d of its \d|is not run", answer.why), (name, answer)
+        assert not re.search(r"no cell of it|\d of its \d|is not run|fewer than", answer.why), (
+            name,
+            answer,
+        )
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -145,9 +148,8 @@ def test_an_unknown_paper_is_refused():
 
 def test_a_dry_run_says_what_it_would_take():
     runner = CliRunner()
-    done = runner.invoke(app, ["reproduce", "biswal2016", "--dry-run"])
+    done = runner.invoke(app, ["reproduce", "biswal2016", "--dry-run", "--scale", "paper"])
     assert done.exit_code == 0
     assert "3600" in done.stdout
     assert "28 claims" in done.stdout
-    assert isinstance(runner.invoke(app, ["reproduce", "biswal2016"]).exception, InputError)
     assert "wolsing2019" in runner.invoke(app, ["list", "papers"]).stdout

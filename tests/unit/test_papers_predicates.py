@@ -203,3 +203,13 @@ def test_a_scenario_the_paper_does_not_place_may_agree_with_either_reading():
 def test_an_unknown_parameter_is_refused():
     with pytest.raises(msgspec.ValidationError, match="atleast"):
         predicate("ratio", {"a": "a", "b": "b", "atleast": 1})
+
+
+@pytest.mark.parametrize(
+    ("blocks", "verdict"), [(2, "not decided at this scale"), (5, "reproduced")]
+)
+def test_a_few_blocks_on_one_side_decide_nothing(blocks, verdict):
+    claim = {"kind": "ratio", "a": "a", "b": "b", "at_most": 1.0}
+    answer = msgspec.convert(claim, AnyPredicate).answer(evidence(cell(FAST, blocks=blocks)))
+    assert answer.verdict == verdict
+    assert ("fewer than 5 blocks" in answer.why) == (blocks == 2)

@@ -2,15 +2,19 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Outcome, Reason, Visit
-from dragstrip.results.blocks import observe, trials
+from dragstrip.results.blocks import trials
 from dragstrip.results.compare import compare
+from dragstrip.results.observed import Observed, observed
 from dragstrip.results.summary import Comparison
+from dragstrip.results.tables import frames
 
 STACKS = ("h1", "h2", "h3")
 
@@ -57,6 +61,14 @@ def visit(
 
 
 BAD = (Reason("overloaded", "late"),)
+
+
+def cell(
+    visits: list[Visit], stacks: tuple[Literal["h1", "h2", "h3"], ...] = ("h1", "h2")
+) -> Observed:
+    of = study(stacks)
+    (found,) = observed(of, frames(visits, of)["visits"].with_row_index("row").lazy())
+    return found
 
 
 def only(found: list[Comparison], metric: str) -> Comparison:
@@ -116,14 +128,47 @@ def test_a_timeout_takes_the_limit_and_is_named() -> None:
 
 
 def test_a_load_event_does_not_rescue_a_failed_load() -> None:
-    seen = observe(visit("h1", 50, outcome="failed"), "plt_ms", 10_000)
-    assert seen is not None
-    assert (seen.value_ms, seen.censored) == (10_000, True)
+    seen = cell([visit("h1", 50, outcome="failed"), visit("h2", 60)]).of("h1", "plt_ms")
+    assert (seen.values.tolist(), seen.censored.tolist()) == ([10_000], [True])
+
+
+def test_what_a_failed_load_never_waited_for_has_no_value() -> None:
+    seen = cell([visit("h1", None, outcome="failed"), visit("h2", 60)])
+    assert not len(seen.of("h1", "handshake_ms").known)
+    assert seen.of("h1", "requests").values.tolist() == [0]
 
 
 def test_a_metric_nobody_reported_is_not_compared() -> None:
     visits = [visit("h1", 1000, fcp_ms=10), visit("h2", 800)]
-    assert {c.metric for c in compare(study(), visits)} == {"plt_ms", "ttfb_ms"}
+    found = {c.metric for c in compare(study(), visits)}
+    assert {"plt_ms", "ttfb_ms"} <= found
+    assert "fcp_ms" not in found
+
+
+def test_where_there_are_zeros_there_is_no_ratio() -> None:
+    visits = [visit("h1", 1000), visit("h2", 800)]
+    assert "requests" not in {c.metric for c in compare(study(), visits)}
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from(STACKS), st.booleans())
+    )
+)
+def test_the_table_says_the_same_of_blocks_as_the_visits_themselves(
+    made: list[tuple[int, int, Literal["h1", "h2", "h3"], bool]],
+) -> None:
+    once = {(block, attempt, stack): valid for block, attempt, stack, valid in made}
+    visits = [
+        visit(stack, 100, block=block, attempt=attempt, reasons=() if valid else BAD)
+        for (block, attempt, stack), valid in once.items()
+    ]
+    found = trials(visits, STACKS)
+    seen = cell(visits, STACKS)
+    good = [t.block for t in found if t.counts]
+    assert seen.begun == len(found)
+    assert [rows["block"].to_list() for rows in seen.stacks.values()] == [good] * 3
+    assert seen.spoiled == sum(any(not v.valid for v in t.visits.values()) for t in found)
 
 
 def test_nothing_to_compare() -> None:

@@ -63,6 +63,10 @@ def test_a_connection_that_tells_nothing_is_drift():
     assert reason.code == "stack-drift"
 
 
+def test_the_least_payload_after_losses_is_no_lie():
+    assert told(find_stack("QUIC"), packet_bytes=1200, lost_packets=9) == ()
+
+
 def test_a_window_that_a_lost_handshake_shrank_is_no_lie():
     stack = find_stack("TCP+")
     assert told(stack, initial_window_packets=1, retransmitted_packets=1) == ()
@@ -132,4 +136,13 @@ def test_cached_answers_belong_to_one_mode_only():
 )
 def test_the_round_trips_no_connection_can_beat(name, first, repeat):
     stack = find_stack(name)
-    assert (connect_rtts(stack, "first"), connect_rtts(stack, "repeat")) == (first, repeat)
+    modes = [visit(stack, connection=mode) for mode in ("first", "repeat")]
+    assert [connect_rtts(v, stack) for v in modes] == [first, repeat]
+
+
+def test_http_takes_a_handshake_of_tcp_alone():
+    stack = find_stack("QUIC-1RTT")
+    plain = made.request("http://a.test/", "h1", 0)
+    assert connect_rtts(visit(stack, requests=(plain,)), stack) == 1
+    secure = made.request("https://a.test/", "h1", 0)
+    assert connect_rtts(visit(find_stack("h1"), requests=(secure,)), find_stack("h1")) == 2

@@ -72,6 +72,8 @@ def test_no_difference_goes_unsaid(field):
         "early_data": True,
         "priorities": False,
         "discovery": "alt-svc",
+        "hold_rtts": 1,
+        "browser": "chromium70",
     }
     if field in ("name", "source", "server", "protocol"):
         return

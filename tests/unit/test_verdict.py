@@ -4,12 +4,13 @@ import pytest
 from msgspec import structs
 
 import made
+from dragstrip.model.chance import loss_interval
 from dragstrip.model.network import Direction, GilbertElliott, Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.trace import Trace
 from dragstrip.model.visit import LinkReport, Reason, Visit
 from dragstrip.visit.block_checks import uneven_misses, with_block_reasons
-from dragstrip.visit.link_checks import burst_interval, loss_interval
+from dragstrip.visit.link_checks import burst_interval
 from dragstrip.visit.verdict import judge
 
 

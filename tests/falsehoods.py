@@ -1,0 +1,317 @@
+"""Lies told by rewriting what was measured, each as far as its limit allows and just beyond.
+
+They are built upon any believable visit: a made-up one in tests/unit, real ones in tests/browser.
+"""
+
+import io
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from msgspec import structs
+from PIL import Image
+
+from dragstrip.model.network import Network
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Stack
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Reason, ReasonCode, Visit, Visual
+from dragstrip.visit.clock_checks import offset_ms
+from dragstrip.visit.frames import THUMBNAIL
+from dragstrip.visit.link_checks import loss_interval
+from dragstrip.visit.physics import connect_rtts, floor_ms
+from dragstrip.visit.picture import like_reference, watched
+from dragstrip.visit.verdict import judge
+
+EPSILON = 0.01
+_WHITE, _BLACK = (255, 255, 255), (0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A visit and what was asked of it."""
+
+    visit: Visit
+    page: Page
+    network: Network
+    stack: Stack
+    limits: Thresholds = field(default_factory=Thresholds)
+    reference: bytes = b""
+
+    def reasons(self) -> tuple[Reason, ...]:
+        judged = judge(self.visit, self.page, self.network, self.stack, self.limits)
+        pictures = like_reference(self.visit, self.reference, self.limits)
+        return (*judged, *pictures, *watched(self.visit, self.limits))
+
+    def codes(self) -> set[str]:
+        return {r.code for r in self.reasons()}
+
+    def but(self, **changes: object) -> "Scene":
+        return replace(self, visit=structs.replace(self.visit, **changes))
+
+    def host(self, **changes: object) -> "Scene":
+        return self.but(host=structs.replace(self.visit.host, **changes))
+
+    def down(self, **changes: object) -> "Scene":
+        side = structs.replace(self.visit.link.down, **changes)
+        return self.but(link=structs.replace(self.visit.link, down=side))
+
+    def request(self, index: int, **changes: object) -> "Scene":
+        changed = list(self.visit.requests)
+        changed[index] = structs.replace(changed[index], **changes)
+        return self.but(requests=tuple(changed))
+
+    def served(self, index: int, **changes: object) -> "Scene":
+        changed = list(self.visit.served)
+        changed[index] = structs.replace(changed[index], **changes)
+        return self.but(served=tuple(changed))
+
+    def first_connection(self, **changes: object) -> "Scene":
+        first, *rest = sorted(self.visit.connections, key=lambda c: c.t_us)
+        return self.but(connections=(structs.replace(first, **changes), *rest))
+
+
+@dataclass(frozen=True)
+class Falsehood:
+    """`told(scene, beyond)`: the scene at the limit, or with `beyond` just past it."""
+
+    code: ReasonCode
+    name: str
+    told: Callable[[Scene, bool], Scene]
+
+    def __str__(self) -> str:
+        return f"{self.code}, {self.name}".replace(" ", "-")
+
+
+def _other(scene: Scene) -> str:
+    return "h1" if scene.stack.protocol != "h1" else "h2"
+
+
+def all_slipped(scene: Scene, beyond: bool) -> Scene:
+    used = _other(scene) if beyond else scene.stack.protocol
+    slipped = (structs.replace(r, protocol=used) for r in scene.visit.requests)
+    return scene.but(requests=tuple(slipped))
+
+
+def one_slipped(scene: Scene, beyond: bool) -> Scene:
+    return scene.request(-1, protocol=_other(scene)) if beyond else scene
+
+
+def one_slipped_by_the_log(scene: Scene, beyond: bool) -> Scene:
+    return scene.served(-1, protocol=_other(scene)) if beyond else scene
+
+
+def stranger(scene: Scene, beyond: bool) -> Scene:
+    return scene.but(served=scene.visit.served[:-1]) if beyond else scene
+
+
+def window(scene: Scene, beyond: bool) -> Scene:
+    told = scene.visit.connections[0].transport
+    packets = scene.stack.initial_window_packets + beyond
+    return scene.first_connection(transport=structs.replace(told, initial_window_packets=packets))
+
+
+def invented(scene: Scene, beyond: bool) -> Scene:
+    share, asked = scene.limits.miss_share, len(scene.visit.served)
+    count = math.floor(share * asked / (1 - share)) + beyond
+    line = scene.visit.served[-1]
+    new = (structs.replace(line, url=f"{scene.page.url}?{i}", match="miss") for i in range(count))
+    return scene.but(served=(*scene.visit.served, *new))
+
+
+def missing(scene: Scene, beyond: bool) -> Scene:
+    return scene.served(-1, match="miss", status=404) if beyond else scene
+
+
+def resumed(scene: Scene, beyond: bool) -> Scene:
+    return scene.first_connection(resumed=beyond)
+
+
+def cached(scene: Scene, beyond: bool) -> Scene:
+    return scene.request(-1, from_cache=beyond)
+
+
+def load_beyond_rate(scene: Scene, beyond: bool) -> Scene:
+    """One body grows until the page load time is the least possible."""
+    spare_ms = scene.visit.plt_ms + scene.limits.clock_slack_ms
+    spare_ms -= floor_ms(scene.visit, scene.network, scene.stack) - _either(EPSILON, beyond)
+    more = round(spare_ms * scene.network.down.rate_mbps * 125)
+    done = next(
+        i for i, r in enumerate(scene.visit.requests) if r.end_ms and r.end_ms < scene.visit.plt_ms
+    )
+    size = scene.visit.requests[done].wire_bytes + more
+    return scene.request(done, wire_bytes=size).down(bytes_out=10**9)
+
+
+def first_byte(scene: Scene, beyond: bool) -> Scene:
+    rtts = connect_rtts(scene.visit, scene.stack) + 1
+    least = rtts * scene.network.least_rtt_ms - scene.limits.clock_slack_ms
+    return scene.but(ttfb_ms=least - _either(EPSILON, beyond))
+
+
+def answer(scene: Scene, beyond: bool) -> Scene:
+    least = scene.network.least_rtt_ms - scene.limits.clock_slack_ms
+    sent = scene.visit.requests[-1].send_start_ms
+    return scene.request(-1, response_start_ms=sent + least - _either(EPSILON, beyond))
+
+
+def bypassed(scene: Scene, beyond: bool) -> Scene:
+    return scene.down(bytes_out=scene.visit.wire_bytes - beyond)
+
+
+def super_packet(scene: Scene, beyond: bool) -> Scene:
+    return scene.down(largest_frame_bytes=1514 + beyond)
+
+
+def unread(scene: Scene, beyond: bool) -> Scene:
+    return scene.down(ring_drops=int(beyond))
+
+
+def rate(factor: int) -> Callable[[Scene, bool], Scene]:
+    def off(scene: Scene, beyond: bool) -> Scene:
+        error = scene.limits.rate_error + _either(EPSILON / 100, beyond)
+        mbps = scene.network.down.rate_mbps * (1 + factor * error)
+        return scene.down(busy_bytes=1_000_000, busy_ms=8000 / mbps)
+
+    return off
+
+
+def too_soon(scene: Scene, beyond: bool) -> Scene:
+    least = scene.network.down.delay_ms - scene.limits.clock_slack_ms
+    return scene.down(transit_min_ms=least - _either(EPSILON, beyond))
+
+
+def too_late(scene: Scene, beyond: bool) -> Scene:
+    asked = scene.network.down
+    slack = max(scene.limits.delay_error_ms, scene.limits.delay_error_share * asked.delay_ms)
+    most = asked.delay_ms + asked.least_ms(100) + slack
+    return scene.down(transit_min_ms=most + _either(EPSILON, beyond))
+
+
+def lost(*, many: bool) -> Callable[[Scene, bool], Scene]:
+    def off(scene: Scene, beyond: bool) -> Scene:
+        asked = structs.replace(scene.network.down, loss=0.05)
+        low, high = loss_interval(20_000, 0.05, scene.limits.loss_tail)
+        count = high + beyond if many else low - beyond
+        lossy = replace(scene, network=structs.replace(scene.network, down=asked))
+        return lossy.down(loss_trials=20_000, packets_in=20_000, dropped_loss=count)
+
+    return off
+
+
+def late(scene: Scene, beyond: bool) -> Scene:
+    limits = scene.limits
+    most = max(limits.lateness_p99_ms, limits.lateness_p99_rtt_share * scene.network.rtt_ms)
+    return scene.down(lateness_p99_us=(most + _either(EPSILON, beyond)) * 1000)
+
+
+def starved(who: str) -> Callable[[Scene, bool], Scene]:
+    def waits(scene: Scene, beyond: bool) -> Scene:
+        limits = scene.limits
+        most = max(limits.wait_ms, limits.wait_share * scene.visit.plt_ms)
+        return scene.host(**{f"{who}_wait_ms": most + _either(EPSILON, beyond)})
+
+    return waits
+
+
+def crowded(scene: Scene, beyond: bool) -> Scene:
+    return scene.host(others_share=scene.limits.others_share + EPSILON / 100 * beyond)
+
+
+def stolen(scene: Scene, beyond: bool) -> Scene:
+    return scene.host(steal_share=scene.limits.steal_share + EPSILON / 100 * beyond)
+
+
+def blind(scene: Scene, beyond: bool) -> Scene:
+    most = scene.limits.blind_ms
+    return scene.but(visual=Visual(frames=2, blind_ms=most + EPSILON * beyond))
+
+
+def dropped(scene: Scene, beyond: bool) -> Scene:
+    count = math.floor(scene.limits.abort_share * len(scene.visit.requests)) + beyond
+    for index in range(count):
+        end_ms = scene.visit.plt_ms
+        scene = scene.request(index, error="net::ERR_ABORTED", end_ms=end_ms)
+    return scene
+
+
+def broken_off(scene: Scene, beyond: bool) -> Scene:
+    error = "net::ERR_ABORTED" if beyond else "net::ERR_CONNECTION_RESET"
+    return scene.but(outcome="failed", plt_ms=None, error=error)
+
+
+def clock_set(way: int) -> Callable[[Scene, bool], Scene]:
+    def jumps(scene: Scene, beyond: bool) -> Scene:
+        limits = scene.limits
+        most = max(limits.clock_error_ms, limits.clock_error_share * scene.visit.host.wall_ms)
+        return scene.host(clock_jump_ms=way * (most + _either(EPSILON, beyond)))
+
+    return jumps
+
+
+def browser_clock(*, ahead: bool) -> Callable[[Scene, bool], Scene]:
+    def off(scene: Scene, beyond: bool) -> Scene:
+        least, most = offset_ms(scene.visit, scene.network)
+        wanted = scene.limits.clock_error_ms + _either(EPSILON, beyond)
+        later_ms = most + wanted if ahead else least - wanted
+        return scene.but(started_us=scene.visit.started_us + round(later_ms * 1000))
+
+    return off
+
+
+def another_picture(scene: Scene, beyond: bool) -> Scene:
+    cells = THUMBNAIL[0] * THUMBNAIL[1]
+    changed = math.floor(scene.limits.picture_share * cells) + beyond
+    pixels = [_BLACK] * changed + [_WHITE] * (cells - changed)
+    seen = Visual(frames=2, final=_png(pixels))
+    return replace(scene.but(visual=seen), reference=_png([_WHITE] * cells))
+
+
+def _png(pixels: list[tuple[int, int, int]]) -> bytes:
+    image = Image.new("RGB", THUMBNAIL)
+    image.putdata(pixels)
+    held = io.BytesIO()
+    image.save(held, "png")
+    return held.getvalue()
+
+
+def _either(amount: float, beyond: bool) -> float:
+    return amount if beyond else -amount
+
+
+FALSEHOODS = [
+    Falsehood("fallback", "every request", all_slipped),
+    Falsehood("mixed", "one request", one_slipped),
+    Falsehood("mixed", "one request by the origin's log", one_slipped_by_the_log),
+    Falsehood("stack-drift", "an answer nobody gave", stranger),
+    Falsehood("stack-drift", "a window one packet larger", window),
+    Falsehood("replay-miss", "requests nobody recorded", invented),
+    Falsehood("replay-miss", "a recorded object", missing),
+    Falsehood("warm", "a resumed session", resumed),
+    Falsehood("warm", "a cached answer", cached),
+    Falsehood("impossible", "bytes beyond the rate", load_beyond_rate),
+    Falsehood("impossible", "first byte", first_byte),
+    Falsehood("impossible", "an answer", answer),
+    Falsehood("link-drift", "bytes past the link", bypassed),
+    Falsehood("link-drift", "a super-packet", super_packet),
+    Falsehood("link-drift", "an unread packet", unread),
+    Falsehood("link-drift", "rate too high", rate(+1)),
+    Falsehood("link-drift", "rate too low", rate(-1)),
+    Falsehood("link-drift", "delay too short", too_soon),
+    Falsehood("link-drift", "delay too long", too_late),
+    Falsehood("link-drift", "loss too high", lost(many=True)),
+    Falsehood("link-drift", "loss too low", lost(many=False)),
+    Falsehood("overloaded", "a late link", late),
+    Falsehood("overloaded", "a starved browser", starved("browser")),
+    Falsehood("overloaded", "a starved server", starved("server")),
+    Falsehood("overloaded", "a crowded machine", crowded),
+    Falsehood("overloaded", "stolen time", stolen),
+    Falsehood("overloaded", "frames that may be lost", blind),
+    Falsehood("aborted", "requests", dropped),
+    Falsehood("aborted", "the navigation", broken_off),
+    Falsehood("clock-jump", "set ahead", clock_set(+1)),
+    Falsehood("clock-jump", "set back", clock_set(-1)),
+    Falsehood("clock-jump", "a browser ahead", browser_clock(ahead=True)),
+    Falsehood("clock-jump", "a browser behind", browser_clock(ahead=False)),
+    Falsehood("picture-mismatch", "another picture", another_picture),
+]

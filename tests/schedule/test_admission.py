@@ -1,0 +1,108 @@
+"""Blocks run beside each other on slow links, while processor and verdicts allow."""
+
+from itertools import count
+
+import pytest
+from msgspec import structs
+
+import made
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import Study
+from dragstrip.model.visit import HostReport, Overhead, Reason, Visit
+from dragstrip.schedule.admission import CALM_VISITS, MOST_JOBS, Admission, parse_jobs
+from dragstrip.schedule.schedule import Schedule
+
+OVERHEAD = Overhead(prepare_ms=500, before_navigation_ms=10, settle_ms=100, collect_ms=500)
+
+
+def on(*rates_mbps: float | None, runs: int = 8) -> Study:
+    """A study of one page over networks of these rates, named by them."""
+    networks = tuple(
+        structs.replace(
+            made.LTE, name=str(rate), down=structs.replace(made.LTE.down, rate_mbps=rate)
+        )
+        for rate in rates_mbps
+    )
+    return structs.replace(made.study(runs=runs), networks=networks)
+
+
+def visit(network: str, cpu_s: float, wall_s: float, *, beside: int = 0, **more: object) -> Visit:
+    host = HostReport(
+        wall_ms=wall_s * 1000 - 1000, busy_share=0.5, steal_share=0, browser_cpu_s=cpu_s
+    )
+    return made.visit(network=network, host=host, overhead=OVERHEAD, beside=beside, **more)
+
+
+def running(admission: Admission, study: Study) -> list[str]:
+    """The networks of the blocks that run after everything was started that may."""
+    schedule, started = Schedule(study), []
+    while attempt := schedule.take(lambda block: admission.admits(block, started)):
+        started.append(attempt.block)
+    return [block.network for block in started]
+
+
+def test_as_many_slow_blocks_as_jobs_and_a_fast_one_alone():
+    light = [visit("0.5", cpu_s=0.2, wall_s=10)]
+    assert running(Admission(on(0.5), 4, light, cores=2), on(0.5)) == ["0.5"] * 4
+    assert running(Admission(on(0.5), 1, light, cores=2), on(0.5)) == ["0.5"]
+    for fast in (10.5, None):
+        light = [visit(str(fast), cpu_s=0.2, wall_s=10)]
+        assert running(Admission(on(fast), 4, light, cores=2), on(fast)) == [str(fast)]
+
+
+def test_fast_and_slow_blocks_never_run_together():
+    study = on(0.5, 10.5)
+    light = [visit("0.5", cpu_s=0.2, wall_s=10), visit("10.5", cpu_s=0.2, wall_s=10)]
+    assert set(running(Admission(study, 4, light, cores=2), study)) in ({"0.5"}, {"10.5"})
+
+
+def test_the_processor_time_of_visits_bounds_the_number():
+    # 1.6 s of processor in 10 s on two cores are 8 %: two fit into 20 %, and two is what is said.
+    admission = Admission(on(0.5), 4, [visit("0.5", cpu_s=1.6, wall_s=10)], cores=2)
+    assert running(admission, on(0.5)) == ["0.5"] * 2
+    assert admission.at_once(("made", "0.5", "first")) == pytest.approx(2.5)
+
+
+def test_rates_add_up():
+    admission = Admission(on(2.0), 8, [visit("2.0", cpu_s=0.1, wall_s=20)], cores=1)
+    assert running(admission, on(2.0)) == ["2.0"] * 2
+
+
+def test_an_overloaded_block_lowers_the_number_once_and_calm_raises_it_again():
+    admission = Admission(on(0.5), 4, cores=2)
+    late = (Reason("overloaded", "made up"),)
+    numbers = count()
+
+    def learn(*, beside: int, reasons: tuple[Reason, ...] = (), block: str = "") -> int:
+        block = block or f"made|0.5|{next(numbers)}"
+        admission.learn(visit("0.5", 0.1, 10, beside=beside, reasons=reasons, block=block))
+        return admission.allowed
+
+    assert learn(beside=0, reasons=late) == 4  # alone: not for being beside each other
+    assert [learn(beside=3, reasons=late, block="one") for _ in range(3)] == [3, 3, 3]
+    assert [learn(beside=2, reasons=late) for _ in range(4)] == [2, 1, 1, 1]
+    assert [learn(beside=0) for _ in range(CALM_VISITS)][-2:] == [1, 2]
+    assert [learn(beside=1) for _ in range(5 * CALM_VISITS)][-1] == 4
+
+
+def test_time_left_is_as_measured_and_shared_by_what_runs_at_once():
+    study = on(0.5, 10.5, runs=2)
+    seen = [visit("0.5", cpu_s=0.1, wall_s=20), visit("10.5", cpu_s=0.1, wall_s=3)]
+    left = Schedule(study).left
+    assert Admission(study, 1, seen, cores=2).seconds(left) == pytest.approx(6 * 20 + 6 * 3)
+    assert Admission(study, 4, seen, cores=2).seconds(left) == pytest.approx(6 * 20 / 4 + 6 * 3)
+
+
+def test_a_cell_without_a_visit_is_expected_to_err_as_the_others_did():
+    study = on(0.5, 10.5)
+    cells = study.cells()
+    expected = [Admission(study).pace.visit_s(cell) for cell in cells]
+    seen = [visit("0.5", cpu_s=0.1, wall_s=3 * expected[0])]
+    assert Admission(study, 1, seen).pace.visit_s(cells[1]) == pytest.approx(3 * expected[1])
+
+
+def test_jobs_are_a_number_or_auto():
+    assert (parse_jobs("auto"), parse_jobs("7")) == (MOST_JOBS, 7)
+    for wrong in ("0", "-1", "many", "1.5"):
+        with pytest.raises(InputError, match="--jobs"):
+            parse_jobs(wrong)

@@ -1,0 +1,111 @@
+"""Every claim of the five papers has an answer, and the page, the JSON and the text tell it."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from test_papers_campaign import outlines
+from typer.testing import CliRunner
+
+from dragstrip.cli import app
+from dragstrip.papers.claims import KEYS, published
+from dragstrip.papers.evidence import METRICS, SCHEMA, Evidence, nothing
+from dragstrip.papers.findings import VERDICTS, Findings, findings
+from dragstrip.papers.space import CELL, space
+from dragstrip.report.claims import csv, markdown, page, write
+from dragstrip.report.paper_figures.catalogue import Sources, drawn
+
+BLOCKS = 5
+FACTORS = [c for c in SCHEMA if c not in ("block", "stack", "censored", *CELL, *METRICS)]
+
+
+def as_if_run(cells: pl.DataFrame) -> pl.DataFrame:
+    """Every stack takes a second in every cell, give or take 5 %; QUIC nine tenths of that."""
+    draw = np.random.default_rng(1)
+    rows = []
+    for cell in cells.iter_rows(named=True):
+        same = {name: cell[name] for name in (*CELL, *FACTORS)} | {"censored": False}
+        for stack in cell["stacks"]:
+            base = 900 if stack.startswith("QUIC") else 1000
+            rows += [
+                same
+                | {"block": f"{cell['page']}|{cell['network']}|{i}", "stack": stack}
+                | dict.fromkeys(METRICS, base * (1 + 0.05 * draw.standard_normal()))
+                for i in range(BLOCKS)
+            ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def answered(key: str, share: int = 1) -> tuple[Findings, Sources]:
+    """The findings of a paper of which every `share`-th cell is run."""
+    paper = published(key)
+    found = outlines(paper)
+    evidence = Evidence(as_if_run(space(found)[::share]))
+    stacks = {stack.name: stack for outline in found for stack in outline.stacks}
+    sources = Sources(paper=paper, evidence=evidence, stacks=stacks)
+    return findings(paper, found, [], evidence), sources
+
+
+def test_the_five_papers_have_141_answers():
+    told = [answered(key, share=4)[0] for key in KEYS]
+    claims = [claim for found in told for claim in found.claims]
+    assert len(claims) == len({claim.id for claim in claims}) == 141
+    for claim in claims:
+        assert claim.verdict in VERDICTS
+        assert claim.ours or claim.why, claim.id
+    assert sum(sum(found.verdicts.values()) for found in told) == 141
+    for found in told:
+        assert found.cells_run == len(range(0, found.cells_total, 4))
+        assert found.cells_run + len(found.left_out) == found.cells_total
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_page_text_and_figures_of_a_paper(key):
+    found, sources = answered(key, share=12)
+    figures = drawn(sources)
+    assert len(figures) >= 3
+    assert len({f.name for f in figures}) == len(figures)
+    html = page(found, figures)
+    text = markdown(found)
+    for claim in found.claims:
+        assert f'id="{claim.id}"' in html
+        assert f"| {claim.id} |" in text
+    for figure in figures:
+        assert figure.spec["$schema"].endswith(".json")
+        assert len(csv(figure).splitlines()) == len(figure.rows) + 1
+    for choice in found.choices:
+        assert choice.split(":")[0] in html.replace("&#39;", "'")
+
+
+def test_the_folder_holds_page_json_text_and_every_figure_in_four_forms(tmp_path):
+    found, sources = answered("ranjan2019", share=8)
+    figures = drawn(sources)[1:]
+    write(tmp_path, found, figures)
+    told = json.loads((tmp_path / "claims.json").read_bytes())
+    assert Counter(c["verdict"] for c in told["claims"]) == {
+        verdict: n for verdict, n in found.verdicts.items() if n
+    }
+    names = {f"{f.name}.{kind}" for f in figures for kind in ("svg", "png", "csv", "vl.json")}
+    assert {p.name for p in (tmp_path / "figures").iterdir()} == names
+    assert (tmp_path / "figures" / f"{figures[0].name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_without_a_visit_every_claim_has_a_reason_and_nothing_is_drawn(key):
+    paper = published(key)
+    found = findings(paper, outlines(paper), [], Evidence(nothing()))
+    assert all(claim.why for claim in found.claims)
+    assert found.cells_run == 0
+    assert "No visit has been made" in page(found, [])
+
+
+def test_reproduce_answers_without_visits_and_says_what_is_left_out(tmp_path):
+    arguments = ["reproduce", "megyesi2016", "--minutes", "0", "--out", str(tmp_path / "m")]
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "0 of 48 cells run" in done.stderr
+    told = json.loads((tmp_path / "m" / "claims.json").read_bytes())
+    assert len(told["claims"]) == 20
+    assert len(told["left_out"]) == 48

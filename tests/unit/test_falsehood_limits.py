@@ -1,0 +1,164 @@
+"""Every reason has its lies: at the limit they are believed, just beyond it they are named."""
+
+import os
+import re
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+import made
+from dragstrip.model.network import Direction, Network
+from dragstrip.model.reasons import REASONS
+from dragstrip.model.thresholds import DEFAULTS, Thresholds
+from dragstrip.model.visit import LinkReport, ReasonCode, Visit
+from dragstrip.report.belief import limits
+from dragstrip.visit.clock_checks import offset_ms
+from dragstrip.visit.link_checks import loss_interval
+from dragstrip.visit.study_checks import cumulative_loss, together, with_study_reasons
+from falsehoods import FALSEHOODS, Scene
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def scene(protocol: str) -> Scene:
+    return Scene(made.visit(protocol), made.PAGE, made.LTE, made.STACKS[protocol])
+
+
+@pytest.mark.parametrize("protocol", ["h1", "h2", "h3"])
+@pytest.mark.parametrize("falsehood", FALSEHOODS, ids=str)
+def test_a_lie_is_believed_up_to_its_limit_and_named_beyond(falsehood, protocol):
+    honest = scene(protocol)
+    assert honest.codes() == set()
+    assert falsehood.told(honest, False).codes() == set()
+    assert falsehood.told(honest, True).codes() == {falsehood.code}
+
+
+def test_every_reason_has_a_falsehood():
+    assert {f.code for f in FALSEHOODS} == set(REASONS) == set(get_args(ReasonCode))
+
+
+def test_every_reason_is_documented_in_the_words_the_program_uses():
+    check("explanation/verdict.md", [(f"`{c}`", m.what, m.mend) for c, m in REASONS.items()])
+
+
+def test_every_limit_is_documented_with_its_default():
+    rows = [(f"`{one.name}`", f"{one.default:g}", one.meaning) for one in limits(DEFAULTS)]
+    check("reference/thresholds.md", rows)
+
+
+def check(name: str, rows: list[tuple[str, ...]]) -> None:
+    """The only table of the page has these rows; with GOLDEN=write it gets them."""
+    file = DOCS / name
+    text = file.read_text(encoding="utf-8")
+    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    wanted = re.sub(r"(?<=\|---\|\n)(\|.*\n)+", lambda _: table, text, count=1)
+    if os.environ.get("GOLDEN") == "write":
+        file.write_text(wanted, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == wanted
+
+
+@pytest.mark.parametrize(("invented", "said"), [(0.2, set()), (0.04, {"replay-miss"})])
+def test_a_study_may_set_a_limit(invented, said):
+    misses = tuple(
+        made.served(f"https://a.test/?{i}", "h2", match="miss", status=404) for i in range(10)
+    )
+    hits = tuple(made.served(f"https://a.test/x{i}", "h2") for i in range(87))
+    visit = made.visit("h2", served=(*made.visit("h2").served, *hits, *misses))
+    bent = Scene(visit, made.PAGE, made.LTE, made.STACKS["h2"], Thresholds(miss_share=invented))
+    assert bent.codes() == said
+
+
+def test_offsets_of_clocks_are_bounded_by_every_request():
+    least, most = offset_ms(made.visit(), made.LTE)
+    assert least <= 0 <= most
+    assert most - least < 5
+    assert offset_ms(made.visit(served=()), made.LTE) is None
+
+
+def test_a_link_left_out_is_no_matter_of_clocks():
+    """Requests that are faster than the link cannot tell how far two clocks are apart."""
+    visit = made.visit()
+    quick = tuple(structs.replace(r, response_start_ms=r.send_start_ms + 1) for r in visit.requests)
+    said = Scene(structs.replace(visit, requests=quick), made.PAGE, made.LTE, made.STACKS["h2"])
+    assert said.codes() == {"impossible"}
+
+
+def test_script_answered_by_an_error_status_is_not_aborted():
+    """Chromium says ERR_ABORTED of a script or style sheet that is answered with 404."""
+    visit = made.visit()
+    gone = tuple(structs.replace(r, error="net::ERR_ABORTED", status=404) for r in visit.requests)
+    said = Scene(structs.replace(visit, requests=gone), made.PAGE, made.LTE, made.STACKS["h2"])
+    assert said.codes() == set()
+
+
+LOSSY = Network(name="LTE", down=Direction(rate_mbps=10.5, delay_ms=37, loss=0.01), up=made.LTE.up)
+
+
+def campaign(lost: int, seeds: int = 50, stacks: int = 3) -> list[Visit]:
+    """`lost` of 1000 packets of every seed, `seeds` x `stacks` visits of 1000 packets or fewer."""
+    return [
+        made.visit(
+            block=f"made|LTE|{seed}",
+            seed=seed,
+            link=LinkReport(
+                down=made.direction(loss_trials=1000 - 100 * s, packets_out=500, dropped_loss=lost),
+                up=made.direction(),
+            ),
+        )
+        for seed in range(seeds)
+        for s in range(stacks)
+    ]
+
+
+def test_a_little_loss_gone_wrong_shows_over_all_visits_of_a_network():
+    """15 of 1000 packets at 1 % are nothing in a visit, and impossible fifty times over."""
+    study = structs.replace(made.study(), networks=(LOSSY,))
+    alone = Scene(campaign(15)[0], made.PAGE, LOSSY, made.STACKS["h2"])
+    assert alone.codes() == set()
+    assert {v.verdict for v in with_study_reasons(study, campaign(10))} == {"valid"}
+    judged = with_study_reasons(study, campaign(15))
+    assert {v.verdict for v in judged} == {"link-drift"}
+    assert "750 of 50000 packets" in judged[0].reasons[0].detail
+    assert with_study_reasons(study, judged) == judged
+
+
+def test_cumulative_loss_is_judged_at_its_interval():
+    low, high = loss_interval(50_000, 0.01, 1e-6)
+    for total, said in ((low - 1, 1), (low, 0), (high, 0), (high + 1, 1)):
+        each, rest = divmod(total, 50)
+        visits = [*campaign(each, 50 - rest, 1)]
+        visits += [structs.replace(v, seed=v.seed + 100) for v in campaign(each + 1, rest, 1)]
+        assert len(list(cumulative_loss(LOSSY, visits, DEFAULTS))) == said
+
+
+def test_visits_that_share_their_luck_count_once():
+    """Three stacks that met the same packets are no three times as many trials."""
+    low, high = loss_interval(20_000, 0.01, 1e-6)
+    assert not list(cumulative_loss(LOSSY, campaign(high // 20, 20, 3), DEFAULTS))
+    assert list(cumulative_loss(LOSSY, campaign(low // 20 - 1, 20, 3), DEFAULTS))
+
+
+def test_the_sum_over_a_study_behaves_as_independent_trials_do():
+    """Visits of a block see the same losses and end when all is delivered, so that more lost
+    packets mean more trials; still the standard score is standard."""
+    draw, scores = np.random.default_rng(3), []
+    for _ in range(400):
+        visits = [v for seed in range(30) for v in block(draw.random(500) < 0.03, seed, draw)]
+        tried, lost = together("down", visits)
+        scores.append((lost - 0.03 * tried) / np.sqrt(tried * 0.03 * 0.97))
+    assert abs(np.mean(scores)) < 0.2
+    assert 0.85 < np.std(scores) < 1.15
+
+
+def block(lost: "np.ndarray", seed: int, draw: np.random.Generator) -> list[tuple[int, LinkReport]]:
+    """Three stacks that need about 300 packets delivered; what is lost is sent again."""
+    delivered, reports = np.cumsum(~lost), []
+    for needed in 300 + draw.integers(0, 50, 3):
+        tried = int(np.searchsorted(delivered, needed)) + 1
+        gone = int(lost[:tried].sum())
+        down = made.direction(loss_trials=tried, packets_out=tried - gone, dropped_loss=gone)
+        reports.append((seed, LinkReport(down=down, up=made.direction())))
+    return reports
