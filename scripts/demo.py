@@ -16,7 +16,7 @@ def main() -> int:
     stacks = [word for name in ("h1", "h2", "h3") for word in ("--stack", name)]
     argv = ["dragstrip", "race", "demo", "--network", "LTE", *stacks, "--runs", "7"]
     code = subprocess.run([*argv, "--out", str(out)]).returncode
-    report = out / "report.html"
+    report = out / "report" / "index.html"
     opener = shutil.which("xdg-open")
     screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if report.exists() and opener and screen:
