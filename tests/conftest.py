@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import time
 from functools import cache
 
 import pytest
@@ -15,6 +16,13 @@ from dragstrip.testbed.programs import program
 # A busy machine is no defect of the code under test.
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
+
+FOLDERS = ("unit", "golden", "schedule", "net", "browser")
+"""The quick ones first."""
+BUDGET_S = 35 * 60
+"""After which no more real namespaces and browsers are begun: a machine three times slower than the
+two cores on which all takes a quarter of an hour would otherwise be at it for hours."""
+_BEGAN = time.monotonic()
 
 
 @cache
@@ -38,6 +46,7 @@ def _no_browser() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: FOLDERS.index(item.path.parent.name))
     for item in items:
         folder = item.path.parent.name
         if folder in ("net", "browser"):
@@ -48,6 +57,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     missing = ""
     if item.get_closest_marker("net") or item.get_closest_marker("browser"):
         missing = _no_namespaces()
+        if time.monotonic() - _BEGAN > BUDGET_S:
+            missing = f"this machine is too slow: {BUDGET_S // 60} minutes are gone"
     if not missing and item.get_closest_marker("browser"):
         missing = _no_browser()
     if missing:

@@ -6,17 +6,12 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from conftest import CLIENT, NETWORK, Track
+from conftest import Track, plan_of, told
 from dragstrip.browsers.chromium import stack_flags
-from dragstrip.model.stack import Stack
-from dragstrip.model.study import Block
-from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack
-from dragstrip.visit.drive import Plan, visit
-
-BUSY = {"overloaded", "link-drift"}
-"""A busy machine's word on itself; no lie of a server shows as these."""
+from dragstrip.visit.drive import visit
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("caddy"), reason="caddy is missing: apt-get install caddy"
@@ -26,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 def make(
     track: Track,
     stack: Stack,
-    connection: str = "first",
+    connection: ConnectionMode = "first",
     *,
     over: str | None = None,
     led: bool = True,
@@ -34,29 +29,9 @@ def make(
     """A visit that claims `stack`, in a browser that speaks `over` and may not be `led` there."""
     page = track.page("6x20KB", hosts=2)
     track.bed.origin.serve(page)
-    block = Block(
-        page=page.name,
-        network=NETWORK.name,
-        index=0,
-        seed=7,
-        order=(stack.name,),
-        connection=connection,
-    )
-    plan = Plan(
-        block=block,
-        attempt=0,
-        page=page,
-        network=NETWORK,
-        stack=stack,
-        client=CLIENT,
-        thresholds=Thresholds(steal_share=1),
-    )
+    plan = plan_of(page, stack, connection=connection)
     flags = stack_flags(stack, track.bed.addresses) if led else ()
     return visit(track.bed, track.browser(over or stack.protocol, *flags), plan)[0]
-
-
-def told(made: Visit) -> list[str]:
-    return [f"{r.code}: {r.detail}" for r in made.reasons if r.code not in BUSY]
 
 
 @pytest.mark.parametrize("connection", ["first", "repeat"])

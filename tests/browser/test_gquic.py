@@ -5,18 +5,15 @@ import re
 import pytest
 from msgspec import structs
 
-from conftest import CLIENT, NETWORK, Track
+from conftest import CLIENT, Track, plan_of, told
 from dragstrip.browsers.chromium import stack_flags
 from dragstrip.browsers.load import fresh_tab
-from dragstrip.model.study import Block
-from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.legacy.catalogue import catalogue
-from dragstrip.visit.drive import Plan, visit
+from dragstrip.visit.drive import visit
 
-BUSY = {"overloaded", "link-drift"}
-"""A busy machine's word on itself; no lie of a stack shows as these."""
 STACKS = [
     f"{name}{generation}"
     for generation in ("70", "78")
@@ -30,42 +27,28 @@ pytestmark = pytest.mark.skipif(
 
 
 def make(
-    track: Track, name: str, connection: str = "first", *, over: str = ""
+    track: Track, name: str, connection: ConnectionMode = "first", *, over: str = ""
 ) -> tuple[Visit, list[str]]:
     """A visit that claims the stack `name`, in a browser started for the stack `over`."""
     stack = find_stack("gQUIC" if name == "gQUIC-chromium70" else name)
     used = find_stack(over) if over else stack
     page = track.page("6x20KB", hosts=3)
     track.bed.origin.serve(page)
-    plan = Plan(
-        block=Block(
-            page=page.name,
-            network=NETWORK.name,
-            index=0,
-            seed=7,
-            order=(stack.name,),
-            connection=connection,
-        ),
-        attempt=0,
-        page=page,
-        network=NETWORK,
-        stack=stack,
-        client=structs.replace(CLIENT, frames=True),
-        thresholds=Thresholds(steal_share=1),
-    )
+    client = structs.replace(CLIENT, frames=True)
+    plan = plan_of(page, stack, connection=connection, client=client)
     browser = track.browser(
         used.protocol, *stack_flags(used, track.bed.addresses), browser=used.browser
     )
     made = visit(track.bed, browser, plan)[0]
-    return made, [f"{r.code}: {r.detail}" for r in made.reasons if r.code not in BUSY]
+    return made, told(made)
 
 
 @pytest.mark.parametrize("connection", ["first", "repeat"])
 @pytest.mark.parametrize("name", STACKS)
 def test_every_request_on_the_asked_protocol(track, name, connection):
-    made, told = make(track, name, connection)
+    made, against = make(track, name, connection)
     assert made.outcome == "loaded", made.error
-    assert told == []
+    assert against == []
     asked = "gquic" if name.startswith("gQUIC") else name[:2]
     assert {r.protocol for r in made.requests} == {asked}
     assert {s.protocol for s in made.served} == {c.protocol for c in made.connections} == {asked}
@@ -95,15 +78,15 @@ def test_every_request_on_the_asked_protocol(track, name, connection):
     ],
 )
 def test_another_protocol_is_a_fallback(track, claimed, over, complaint):
-    _, told = make(track, claimed, over=over)
-    assert told[0].startswith(complaint)
+    _, against = make(track, claimed, over=over)
+    assert against[0].startswith(complaint)
 
 
 def test_contexts_share_no_session(track):
     """A first visit after a repeat visit, in the same process, begins from nothing."""
     make(track, "gQUIC", "repeat")
-    made, told = make(track, "gQUIC")
-    assert told == []
+    made, against = make(track, "gQUIC")
+    assert against == []
     assert not any(c.resumed for c in made.connections)
 
 
@@ -125,8 +108,8 @@ def test_the_version_on_the_wire_is_q043(track, tmp_path, monkeypatch):
     capture, link = tmp_path / "link.pcapng", track.bed.link
     configure = link.configure
     monkeypatch.setattr(link, "configure", lambda n, seed, record: configure(n, seed, capture))
-    made, told = make(track, "gQUIC")
-    assert told == []
+    made, against = make(track, "gQUIC")
+    assert against == []
     versions = re.findall(rb"(?s)[\x09\x0d\x19].{8}(Q\d{3})", capture.read_bytes())
     assert len(versions) >= len(made.connections) == 3
     assert set(versions) == {b"Q043"}

@@ -8,17 +8,15 @@ import pytest
 from msgspec import structs
 from PIL import Image, ImageOps
 
-from conftest import CLIENT, NETWORK
+from conftest import CLIENT, NETWORK, plan_of
 from dragstrip.browsers.chromium import chromium
 from dragstrip.browsers.load import fresh_tab, load
-from dragstrip.model.study import Block
-from dragstrip.model.thresholds import Thresholds
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.painted import BOXES, painted
 from dragstrip.pages.recording import Recorded, Recording
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import testbed as open_testbed
-from dragstrip.visit.drive import Plan, visit
+from dragstrip.visit.drive import visit
 from dragstrip.visit.frames import visual
 
 READ = "JSON.stringify([performance.timeOrigin, ...performance.painted])"
@@ -103,16 +101,7 @@ def test_the_net_log_is_whole_and_on_the_same_clock(bed, page, tmp_path):
 def test_a_visit_that_ends_with_another_picture_is_a_mismatch(bed, page):
     bed.origin.serve(page)
     client = structs.replace(CLIENT, frames=True)
-    block = Block(page=page.name, network=NETWORK.name, index=0, seed=7, order=("h2",))
-    plan = Plan(
-        block=block,
-        attempt=0,
-        page=page,
-        network=NETWORK,
-        stack=find_stack("h2"),
-        client=client,
-        thresholds=Thresholds(),
-    )
+    plan = plan_of(page, find_stack("h2"), client=client)
     with chromium(bed, "h2", client) as browser:
         first, _ = visit(bed, browser, plan)
         assert first.visual

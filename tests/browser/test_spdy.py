@@ -6,19 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from conftest import CLIENT, NETWORK, Track
+from conftest import CLIENT, NETWORK, Track, plan_of, told
 from dragstrip.browsers.chromium53 import chromium53, host_lines
 from dragstrip.browsers.tabs import fresh_tab, load
-from dragstrip.model.study import Block
-from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue, installed
 from dragstrip.testbed.legacy.install import lacking
-from dragstrip.visit.drive import Plan, visit
+from dragstrip.visit.drive import visit
 
-BUSY = {"overloaded", "link-drift"}
 STACKS = {"SPDY": "spdy", "h2-chromium53": "h2", "h1-chromium53": "h1"}
 ALPN = {"spdy": "spdy/3.1", "h2": "h2", "h1": "http/1.1"}
 
@@ -36,25 +34,10 @@ def missing() -> str:
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 
 
-def make(track: Track, stack: str, connection: str = "first") -> Visit:
+def make(track: Track, stack: str, connection: ConnectionMode = "first") -> Visit:
     page = track.page("6x20KB", hosts=2)
     track.bed.origin.serve(page)
-    plan = Plan(
-        block=Block(
-            page=page.name,
-            network=NETWORK.name,
-            index=0,
-            seed=7,
-            order=(stack,),
-            connection=connection,
-        ),
-        attempt=0,
-        page=page,
-        network=NETWORK,
-        stack=find_stack(stack),
-        client=CLIENT,
-        thresholds=Thresholds(steal_share=1),
-    )
+    plan = plan_of(page, find_stack(stack), connection=connection)
     with chromium53(track.bed, CLIENT, host_lines(plan.stack, track.bed.addresses)) as browser:
         return visit(track.bed, browser, plan)[0]
 
@@ -63,7 +46,7 @@ def make(track: Track, stack: str, connection: str = "first") -> Visit:
 @pytest.mark.parametrize("stack", STACKS)
 def test_each_protocol_is_valid_by_the_servers_word(track, stack, connection):
     made = make(track, stack, connection)
-    assert [f"{r.code}: {r.detail}" for r in made.reasons if r.code not in BUSY] == []
+    assert told(made) == []
     assert made.outcome == "loaded"
     protocol = STACKS[stack]
     assert {s.protocol for s in made.served} == {c.protocol for c in made.connections} == {protocol}

@@ -5,43 +5,27 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from conftest import CLIENT, NETWORK, Track
+from conftest import NETWORK, Track, plan_of, told
 from dragstrip.browsers.chromium import stack_flags
-from dragstrip.model.stack import Stack
-from dragstrip.model.study import Block
+from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack
-from dragstrip.visit.drive import Plan, visit
+from dragstrip.visit.drive import visit
 from dragstrip.visit.verdict import judge
-
-BUSY = {"overloaded", "link-drift"}
-"""A busy machine's word on itself; no lie of a stack shows as these."""
 
 
 def make(
-    track: Track, stack: Stack, connection: str = "first", *, really: Stack | None = None
+    track: Track,
+    stack: Stack,
+    connection: ConnectionMode = "first",
+    *,
+    really: Stack | None = None,
 ) -> Visit:
     """A visit that claims `stack` while origin and kernel are told `really`."""
     page = track.page("3x20KB")
     track.bed.origin.serve(page)
-    block = Block(
-        page=page.name,
-        network=NETWORK.name,
-        index=0,
-        seed=7,
-        order=(stack.name,),
-        connection=connection,
-    )
-    plan = Plan(
-        block=block,
-        attempt=0,
-        page=page,
-        network=NETWORK,
-        stack=stack,
-        client=CLIENT,
-        thresholds=Thresholds(steal_share=1),
-    )
+    plan = plan_of(page, stack, connection=connection)
     bed = track.bed
     if really:
         bed = replace(bed, origin=Lying(bed.origin, really), kernel=Lying(bed.kernel, really))
@@ -61,10 +45,6 @@ class Lying:
 
     def tune(self, _stack: Stack, *more: float) -> None:
         self._honest.tune(self._really, *more)
-
-
-def told(made: Visit) -> list[str]:
-    return [f"{r.code}: {r.detail}" for r in made.reasons if r.code not in BUSY]
 
 
 STATES = [

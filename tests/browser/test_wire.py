@@ -8,16 +8,14 @@ import pytest
 from haralyzer import HarParser
 from msgspec import structs
 
-from conftest import CLIENT, NETWORK
+from conftest import CLIENT, plan_of
 from dragstrip.browsers.chromium import chromium, stack_flags
-from dragstrip.model.study import Block
-from dragstrip.model.thresholds import Thresholds
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.synth import synth
 from dragstrip.results.dissect import dissection, packets
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import testbed as open_testbed
-from dragstrip.visit.drive import Plan, visit
+from dragstrip.visit.drive import visit
 from dragstrip.visit.har import har
 
 KEEPING = structs.replace(CLIENT, pcap=True, qlog=True)
@@ -53,24 +51,7 @@ def made(bed, page, capsule):
 
 def make(bed, page, capsule, name, connection):
     stack = find_stack(name)
-    block = Block(
-        page=page.name,
-        network=NETWORK.name,
-        index=0,
-        seed=7,
-        order=(name,),
-        connection=connection,
-    )
-    plan = Plan(
-        block=block,
-        attempt=0,
-        page=page,
-        network=NETWORK,
-        stack=stack,
-        client=KEEPING,
-        thresholds=Thresholds(),
-        artefacts=capsule,
-    )
+    plan = plan_of(page, stack, connection=connection, client=KEEPING, artefacts=capsule)
     flags = stack_flags(stack, bed.addresses)
     with chromium(bed, stack.protocol, KEEPING, flags) as browser:
         one, load = visit(bed, browser, plan)

@@ -6,7 +6,6 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from test_papers_campaign import outlines
 from typer.testing import CliRunner
 
 from dragstrip.cli import app
@@ -41,7 +40,7 @@ def as_if_run(cells: pl.DataFrame) -> pl.DataFrame:
 def answered(key: str, share: int = 1) -> tuple[Findings, Sources]:
     """The findings of a paper of which every `share`-th cell is run."""
     paper = published(key)
-    found = outlines(paper)
+    found = paper.outlines()
     evidence = Evidence(as_if_run(space(found)[::share]))
     stacks = {stack.name: stack for outline in found for stack in outline.stacks}
     sources = Sources(paper=paper, evidence=evidence, stacks=stacks)
@@ -95,7 +94,7 @@ def test_the_folder_holds_page_json_text_and_every_figure_in_four_forms(tmp_path
 @pytest.mark.parametrize("key", KEYS)
 def test_without_a_visit_every_claim_has_a_reason_and_nothing_is_drawn(key):
     paper = published(key)
-    found = findings(paper, outlines(paper), [], Evidence(nothing()))
+    found = findings(paper, paper.outlines(), [], Evidence(nothing()))
     assert all(claim.why for claim in found.claims)
     assert found.cells_run == 0
     assert "No visit has been made" in page(found, [])

@@ -1,7 +1,5 @@
 """Which cells are run, what a predicate looks at, and how a paper's folder grows."""
 
-from importlib import resources
-
 import polars as pl
 import pytest
 from msgspec import structs
@@ -10,23 +8,14 @@ import made
 from dragstrip.model.errors import InputError
 from dragstrip.papers.campaign import campaign, study_of
 from dragstrip.papers.choose import choose, cost_s
-from dragstrip.papers.claims import KEYS, Published, published
+from dragstrip.papers.claims import KEYS, published
 from dragstrip.papers.space import CELL, reach, space
-from dragstrip.study.file import Outline, read_outline
-
-
-def outlines(paper: Published) -> list[Outline]:
-    found = []
-    for file in paper.studies:
-        with resources.as_file(file) as path:
-            found.append(read_outline(path))
-    return found
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_every_predicate_looks_at_some_cells_of_studies_that_have_its_stacks(key):
     paper = published(key)
-    cells = space(outlines(paper))
+    cells = space(paper.outlines())
     assert not cells.select(CELL).is_duplicated().any()
     for claim in paper.claims:
         if claim.predicate is None or claim.id == "ranjan2019-12":  # that one is about captures
@@ -37,7 +26,7 @@ def test_every_predicate_looks_at_some_cells_of_studies_that_have_its_stacks(key
 def test_a_claim_on_two_networks_reaches_both_and_nothing_else():
     paper = published("cook2017")
     claim = next(c for c in paper.claims if c.id == "cook2017-01")
-    found = reach(claim.predicate, space(outlines(paper)))
+    found = reach(claim.predicate, space(paper.outlines()))
     assert found.select(CELL).rows() == [
         ("cook2017-complex", "delay-0", "first"),
         ("cook2017-complex", "delay-200", "first"),
@@ -47,7 +36,7 @@ def test_a_claim_on_two_networks_reaches_both_and_nothing_else():
 @pytest.mark.parametrize("key", KEYS)
 def test_what_is_chosen_fits_and_answers_whole_claims(key):
     paper = published(key)
-    cells = space(outlines(paper)).with_row_index()
+    cells = space(paper.outlines()).with_row_index()
     predicates = [claim.predicate for claim in paper.claims]
     chosen = choose(cells.drop("index"), predicates, 5, 600)
     assert cost_s(cells, chosen, 5) <= 600
@@ -64,7 +53,7 @@ def test_what_is_chosen_fits_and_answers_whole_claims(key):
 
 def test_no_time_no_cells_and_endless_time_all():
     paper = published("ranjan2019")
-    cells = space(outlines(paper))
+    cells = space(paper.outlines())
     assert choose(cells, [c.predicate for c in paper.claims], 5, 0) == []
     assert choose(cells, [c.predicate for c in paper.claims], 5, 1e9) == list(range(len(cells)))
 
@@ -72,19 +61,19 @@ def test_no_time_no_cells_and_endless_time_all():
 @pytest.mark.parametrize(("scale", "runs"), [("paper", 50), ("0.1", 5), ("0.01", 1), ("1", 50)])
 def test_a_share_scales_the_runs_of_every_cell(scale, runs):
     paper = published("ranjan2019")
-    (part,) = campaign(paper, outlines(paper), scale, 600)
+    (part,) = campaign(paper, paper.outlines(), scale, 600)
     assert (len(part.cells), part.runs) == (32, runs)
 
 
 @pytest.mark.parametrize("scale", ["0", "2", "-1", "large", "nan"])
 def test_another_scale_is_refused(scale):
     with pytest.raises(InputError, match="give smoke, paper or a share"):
-        campaign(published("ranjan2019"), outlines(published("ranjan2019")), scale, 600)
+        campaign(published("ranjan2019"), published("ranjan2019").outlines(), scale, 600)
 
 
 def test_a_larger_scale_keeps_the_cells_that_were_there(tmp_path):
     paper = published("megyesi2016")
-    (part,) = campaign(paper, outlines(paper), "smoke", 120)
+    (part,) = campaign(paper, paper.outlines(), "smoke", 120)
     cells = part.cells
     small = structs.replace(part, cells=cells.filter(pl.col("page") == "megyesi2016-few-small"))
     other = structs.replace(part, cells=cells.filter(pl.col("page") != "megyesi2016-few-small"))

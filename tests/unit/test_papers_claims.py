@@ -1,7 +1,6 @@
 """The five papers' claims and studies belong together, and leave no claim of the list out."""
 
 import re
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -12,22 +11,15 @@ from typer.testing import CliRunner
 from dragstrip.cli import app
 from dragstrip.model.errors import InputError
 from dragstrip.pages import corpus
-from dragstrip.papers.claims import KEYS, Published, answers, published
+from dragstrip.papers.campaign import campaign
+from dragstrip.papers.claims import KEYS, answers, published
 from dragstrip.papers.evidence import METRICS, SCHEMA, Evidence, nothing
-from dragstrip.papers.plan import plan, visit_s, weight
-from dragstrip.study.file import Outline, read_outline
+from dragstrip.papers.weight import visit_s, weight
+from dragstrip.study.file import Outline
 from dragstrip.study.presets import networks
 
 LISTS = Path(__file__).parents[3] / "shared" / "papers"
 BLOCKS = 5
-
-
-def outlines(paper: Published) -> list[Outline]:
-    found = []
-    for file in paper.studies:
-        with resources.as_file(file) as path:
-            found.append(read_outline(path))
-    return found
 
 
 def as_if_run(outline: Outline) -> pl.DataFrame:
@@ -94,7 +86,7 @@ def test_without_loads_every_claim_says_why_it_is_open(key):
 @pytest.mark.parametrize("key", KEYS)
 def test_the_studies_hold_every_cell_that_the_claims_ask_for(key):
     paper = published(key)
-    loads = pl.concat([as_if_run(outline) for outline in outlines(paper)])
+    loads = pl.concat([as_if_run(outline) for outline in paper.outlines()])
     audit = pl.DataFrame({"impossible": [True] * 45 + [False] * 19})
     for name, answer in answers(key, Evidence(loads, audit)).items():
         assert not re.search(r"no cell of it|\d of its \d|is not run|fewer than", answer.why), (
@@ -106,7 +98,7 @@ def test_the_studies_hold_every_cell_that_the_claims_ask_for(key):
 @pytest.mark.parametrize("key", KEYS)
 def test_every_surrogate_is_named(key):
     paper = published(key)
-    stacks = {stack.name for outline in outlines(paper) for stack in outline.stacks}
+    stacks = {stack.name for outline in paper.outlines() for stack in outline.stacks}
     assert stacks == set(paper.paper.stands_for)
     judged = [claim.predicate for claim in paper.claims if claim.predicate]
     assert any(paper.surrogates(predicate) for predicate in judged)
@@ -122,9 +114,11 @@ def test_every_surrogate_is_named(key):
     ],
 )
 def test_the_main_study_is_as_large_as_the_paper_says(key, cells, visits):
-    part = plan(outlines(published(key))[0])
-    assert (part.cells, part.visits) == (cells, visits)
-    assert part.hours > 0
+    paper = published(key)
+    part = campaign(paper, paper.outlines(), "paper", 0)[0]
+    assert len(part.cells) == part.total == cells
+    assert part.total * len(part.outline.stacks) * part.runs == visits
+    assert part.seconds > 0
 
 
 def test_an_estimate_grows_with_bytes_delay_and_loss():
@@ -150,6 +144,6 @@ def test_a_dry_run_says_what_it_would_take():
     runner = CliRunner()
     done = runner.invoke(app, ["reproduce", "biswal2016", "--dry-run", "--scale", "paper"])
     assert done.exit_code == 0
-    assert "3600" in done.stdout
+    assert "7200" in done.stdout  # the half of them controls
     assert "28 claims" in done.stdout
     assert "wolsing2019" in runner.invoke(app, ["list", "papers"]).stdout

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from importlib import resources
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,12 +16,12 @@ from dragstrip.cli.options import Calibrate, DryRun, Jobs
 from dragstrip.cli.places import page_cache
 from dragstrip.results.capsule import Capsule
 from dragstrip.schedule.admission import parse_jobs
-from dragstrip.study.file import Outline, read_outline
 
 if TYPE_CHECKING:
     from dragstrip.papers.campaign import Part
     from dragstrip.papers.claims import Published
     from dragstrip.papers.findings import Findings
+    from dragstrip.study.file import Outline
 
 
 def reproduce(
@@ -56,7 +55,7 @@ def reproduce(
 
     at_most = parse_jobs(jobs)
     paper = published(key)
-    outlines = _outlines(paper)
+    outlines = paper.outlines()
     parts = campaign(paper, outlines, scale, minutes * 60)
     folder = out or Path("capsules") / key
     console = Console(stderr=not dry_run)
@@ -75,14 +74,6 @@ def reproduce(
     found, page = _answer(paper, outlines, folder, capsules, captures)
     _tell(console, found, page)
     return code if finished else exits.DONE
-
-
-def _outlines(paper: "Published") -> list[Outline]:
-    found = []
-    for file in paper.studies:
-        with resources.as_file(file) as path:
-            found.append(read_outline(path))
-    return found
 
 
 def _run(
@@ -115,7 +106,7 @@ def _redraw(capsules: Sequence[Path]) -> int:
 
 def _answer(
     paper: "Published",
-    outlines: list[Outline],
+    outlines: list["Outline"],
     folder: Path,
     capsules: list[Path],
     captures: Path | None,

@@ -11,12 +11,12 @@ from pathlib import Path
 import polars as pl
 from msgspec import Struct, structs
 
-from dragstrip.model.errors import InputError
 from dragstrip.model.study import CellKey, Study
 from dragstrip.papers.choose import choose, cost_s
 from dragstrip.papers.claims import Published
 from dragstrip.papers.space import page_name, space
 from dragstrip.results.capsule import MANIFEST, Capsule
+from dragstrip.schedule.scale import share_of
 from dragstrip.study.file import Outline, make_study
 
 SMOKE_RUNS = 5
@@ -38,7 +38,8 @@ class Part(Struct, frozen=True, kw_only=True):
 
     @property
     def visits(self) -> int:
-        return len(self.cells) * len(self.outline.stacks) * self.runs
+        """The controls' among them."""
+        return len(self.cells) * len(self.outline.visited) * self.runs
 
     @property
     def seconds(self) -> float:
@@ -58,7 +59,7 @@ def campaign(
         kept = cells[choose(cells, predicates, SMOKE_RUNS, budget_s)]
     else:
         kept = cells
-    share = _share(scale)
+    share = share_of(scale)
     return [
         Part(
             outline=outline,
@@ -69,20 +70,6 @@ def campaign(
         )
         for outline in outlines
     ]
-
-
-def _share(scale: str) -> float | None:
-    if scale == "smoke":
-        return None
-    if scale == "paper":
-        return 1.0
-    try:
-        share = float(scale)
-    except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
-        raise InputError(f"unknown scale {scale!r}: give smoke, paper or a share of it like 0.1")
-    return share
 
 
 def study_of(part: Part, folder: Path, cache: Path) -> Study:

@@ -16,6 +16,7 @@ from dragstrip.model.errors import InputError
 from dragstrip.papers.answer import UNTESTABLE, Answer
 from dragstrip.papers.evidence import Evidence
 from dragstrip.papers.predicates import AnyPredicate, stacks_of
+from dragstrip.study.file import Outline, read_outline
 from dragstrip.study.networks import placed
 
 KEYS = ("biswal2016", "megyesi2016", "cook2017", "wolsing2019", "ranjan2019")
@@ -71,6 +72,14 @@ class Published(Struct, frozen=True, kw_only=True):
     claims: tuple[Claim, ...]
     studies: tuple[Traversable, ...]
     """Its study files, the main one first."""
+
+    def outlines(self) -> list[Outline]:
+        """What its studies are to be. Raises `InputError` for a file that is wrong."""
+        found = []
+        for file in self.studies:
+            with resources.as_file(file) as path:
+                found.append(read_outline(path))
+        return found
 
     def surrogates(self, predicate: AnyPredicate) -> dict[str, str]:
         """The stacks a predicate speaks of that stand for others."""

@@ -9,8 +9,8 @@ from dragstrip.pages import corpus
 from dragstrip.papers.cells import select
 from dragstrip.papers.evidence import FACTORS, of_known, of_network
 from dragstrip.papers.levels import AuditCount, Corpus
-from dragstrip.papers.plan import visit_s, weight
 from dragstrip.papers.predicates import AnyPredicate, stacks_of
+from dragstrip.papers.weight import visit_s, weight
 from dragstrip.study.file import Outline
 
 CELL = ("page", "network", "connection")
@@ -29,7 +29,7 @@ def space(outlines: Iterable[Outline]) -> pl.DataFrame:
             "connection": connection,
             "stacks": [s.name for s in outline.stacks],
             "block_s": visit_s(page, network)
-            * (len(outline.stacks) + 2 * outline.controls)
+            * len(outline.visited)
             * (1 if connection == "first" else 2),
             **of_known(known.get(page), *weight(page)),
             **of_network(network),

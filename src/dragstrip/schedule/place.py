@@ -8,17 +8,18 @@ from dragstrip.model.study import Study
 from dragstrip.schedule.lab import lab
 from dragstrip.schedule.worker import Made, Order, Visitor
 from dragstrip.visit.drive import Plan
-from dragstrip.visit.host import await_quiet
+from dragstrip.visit.host import Patience
 
 
 @contextlib.contextmanager
 def in_testbed(study: Study, artefacts: Path | None = None) -> Iterator[Visitor]:
     """What belongs to a whole browser (its NetLog) goes to `artefacts`. Raises `TestbedError`."""
     with lab(study, artefacts) as place:
+        patience = Patience()
 
         def visit(order: Order) -> Made:
             if order.attempt and order.stack == order.block.order[0]:
-                await_quiet(study.thresholds)  # a busy host is why most blocks are rerun
+                patience.await_quiet(study.thresholds)  # a busy host is why most blocks are rerun
             return place.visit(
                 Plan(
                     block=order.block,

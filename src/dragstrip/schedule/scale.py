@@ -14,17 +14,23 @@ SMOKE_S = 600.0
 def scaled(study: Study, scale: str) -> Study:
     """``paper`` is the whole study, ``smoke`` one block of the cheapest cells that fit into ten
     minutes, a number from 0 to 1 that share of the runs. Raises `InputError`."""
-    if scale == "paper":
-        return study
-    if scale == "smoke":
+    share = share_of(scale)
+    if share is None:
         return structs.replace(study, runs=1, only=_cheapest(study, SMOKE_S))
+    return structs.replace(study, runs=ceil(study.runs * share))
+
+
+def share_of(scale: str) -> float | None:
+    """Of the runs; None for ``smoke``. Raises `InputError`."""
+    if scale == "smoke":
+        return None
     try:
-        share = float(scale)
+        share = 1.0 if scale == "paper" else float(scale)
     except ValueError:
         share = 0.0
     if not 0 < share <= 1:
         raise InputError(f"--scale {scale!r}: give smoke, paper or a share of the runs such as 0.2")
-    return structs.replace(study, runs=ceil(study.runs * share))
+    return share
 
 
 def _cheapest(study: Study, budget_s: float) -> tuple[CellKey, ...]:

@@ -86,6 +86,11 @@ class Outline(Struct, frozen=True, kw_only=True):
     stopping: Stopping | None
     thresholds: Thresholds
 
+    @property
+    def visited(self) -> tuple[Stack, ...]:
+        """What a block visits: stacks and controls."""
+        return self.stacks + (controls_of(self.stacks) if self.controls else ())
+
 
 def read_outline(path: Path) -> Outline:
     """Read a study file without making a page. Raises `InputError` naming file and place."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import HostReport
 
-_PATIENCE_S = 30.0
 _SAMPLE_S = 1.0
 _CLOCK_READINGS = 5
 
@@ -60,18 +59,38 @@ def _clock_readings() -> Iterator[tuple[int, float]]:
         yield after - before, (clock - (before + after) / 2) / 1e6
 
 
-def await_quiet(limits: Thresholds) -> None:
-    """Wait, at most `_PATIENCE_S`, until the hypervisor and all others let the machine be.
+class Patience:
+    """Waits for a quiet machine: `at_once_s` at a time, `at_most_s` and `share` of the time since
+    it was made in all.
 
-    Time is stolen in bursts of seconds to minutes; a rerun in the middle of one is wasted.
+    Time is stolen in bursts of seconds to minutes; a rerun in the middle of one is wasted. On a
+    machine that is never quiet waiting is wasted instead.
     """
-    deadline = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < deadline:
-        meter = HostMeter()
-        time.sleep(_SAMPLE_S)
-        seen = meter.report()
-        if seen.steal_share <= limits.steal_share and seen.busy_share <= limits.others_share:
-            return
+
+    def __init__(
+        self, *, at_once_s: float = 30.0, at_most_s: float = 60.0, share: float = 0.1
+    ) -> None:
+        self._at_once_s = at_once_s
+        self._at_most_s = at_most_s
+        self._share = share
+        self._made = time.monotonic()
+        self._waited_s = 0.0
+
+    def left_s(self) -> float:
+        """Seconds that may still be spent waiting; none or fewer when patience is at its end."""
+        return self._at_most_s + self._share * (time.monotonic() - self._made) - self._waited_s
+
+    def await_quiet(self, limits: Thresholds) -> None:
+        """Return when the hypervisor and all others let the machine be, or it was too long."""
+        began = time.monotonic()
+        until = began + min(self._at_once_s, self.left_s())
+        while time.monotonic() < until:
+            meter = HostMeter()
+            time.sleep(_SAMPLE_S)
+            seen = meter.report()
+            if seen.steal_share <= limits.steal_share and seen.busy_share <= limits.others_share:
+                break
+        self._waited_s += time.monotonic() - began
 
 
 def _cpu_ticks() -> list[int]:
