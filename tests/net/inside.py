@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import socketserver
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -15,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from dragstrip.testbed.uplink_pasta import TUN
 
 _SOURCE = Path(__file__).parents[2] / "src"
 MAIN = "from dragstrip.cli import main; main()"
@@ -35,6 +38,8 @@ def dragstrip(*argv: str, ordinary: bool = False) -> list[str]:
     for needed in ("pasta", "nft", "setpriv") if argv[0] == "link" else ("setpriv",):
         if not shutil.which(needed):
             pytest.skip(f"{needed} is not installed")
+    if argv[0] == "link" and not (os.path.exists(TUN) and os.stat(TUN).st_mode & stat.S_IWOTH):
+        pytest.skip(f"an ordinary user may not open {TUN} here")
     python = readable_python()
     if not python:
         pytest.skip("no interpreter, or not this checkout, can be read by an ordinary user here")

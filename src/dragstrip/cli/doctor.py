@@ -23,6 +23,7 @@ from dragstrip.testbed.legacy.catalogue import catalogue
 from dragstrip.testbed.legacy.install import lacking
 from dragstrip.testbed.programs import program
 from dragstrip.testbed.testbed import testbed
+from dragstrip.testbed.uplink_pasta import TUN, tun_refused
 from dragstrip.testbed.workspace import sweep
 from dragstrip.visit.host import HostMeter
 
@@ -98,6 +99,9 @@ def _examine() -> Iterator[Finding]:
         path = shutil.which(name) or ""
         mend = f"needed for {use}; apt-get install {package}"
         yield Finding(what=name, good=bool(path), needed=False, found=path, mend=mend)
+    refused = tun_refused()
+    mend = f"needed for `dragstrip link` and live pages as an ordinary user; {refused}"
+    yield Finding(what=TUN, good=not refused, needed=False, mend=mend)
     yield _attempt("browser", browser_version)
     yield _attempt("link program", lambda: program("dragstrip-link"))
     yield _attempt("origin program", lambda: program("dragstrip-origin"))

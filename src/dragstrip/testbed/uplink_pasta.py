@@ -34,6 +34,7 @@ from dragstrip.testbed.uplink_address import Subnet
 from dragstrip.testbed.uplink_relay import PORT
 from dragstrip.testbed.wires import OFFLOADS_OFF
 
+TUN = "/dev/net/tun"
 _START_S = 5.0
 _PASTA_MAC = "02:00:00:00:00:03"
 _INNER = Subnet(IPv4Network("198.18.0.0/24"))
@@ -51,6 +52,8 @@ def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
     for program, package in (("pasta", "passt"), ("nft", "nftables")):
         if not shutil.which(program):
             raise TestbedError(f"the way out needs {program!r}: install {package}")
+    if why := tun_refused():
+        raise TestbedError(f"the way out needs {TUN}: {why}")
     subnet = next(caller_range().parts(), None)
     if subnet is None:
         raise TestbedError("links can be nested three deep, and this is the fourth")
@@ -63,6 +66,15 @@ def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
             listening = ("sh", "-c", f"ss -Hltn sport = {PORT} | grep -q .")
             _await(spaces, said, "the relay does not listen", *listening)
             yield Uplink(subnet, "wherever this machine does, under its address (pasta)")
+
+
+def tun_refused() -> str:
+    """Why pasta could not make its interface, and the mend; empty if it can."""
+    if not os.path.exists(TUN):
+        return "the kernel has none: modprobe tun"
+    if not os.access(TUN, os.R_OK | os.W_OK):
+        return f"only root may open it; as on most systems: chmod 0666 {TUN}"
+    return ""
 
 
 def _pasta(spaces: Namespaces) -> list[str]:
