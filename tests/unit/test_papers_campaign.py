@@ -6,7 +6,9 @@ from msgspec import structs
 
 import made
 from dragstrip.model.errors import InputError
-from dragstrip.papers.campaign import campaign, study_of
+from dragstrip.pages.archive import write_page
+from dragstrip.pages.synth import synth
+from dragstrip.papers.campaign import campaign, chosen, of_ones_own, study_of
 from dragstrip.papers.choose import choose, cost_s
 from dragstrip.papers.claims import KEYS, published
 from dragstrip.papers.space import CELL, reach, space
@@ -69,6 +71,25 @@ def test_a_share_scales_the_runs_of_every_cell(scale, runs):
 def test_another_scale_is_refused(scale):
     with pytest.raises(InputError, match="give smoke, paper or a share"):
         campaign(published("ranjan2019"), published("ranjan2019").outlines(), scale, 600)
+
+
+def test_studies_are_chosen_by_name():
+    outlines = published("cook2017").outlines()
+    assert [o.name for o in chosen(outlines, ["cook2017-servers"])] == ["cook2017-servers"]
+    assert chosen(outlines, []) == outlines
+    with pytest.raises(InputError, match="the paper has cook2017, cook2017-"):
+        chosen(outlines, ["servers"])
+
+
+def test_pages_of_ones_own_take_the_place_of_the_papers(tmp_path):
+    page = write_page(tmp_path / "own.har.zip", synth("2x1KB"))
+    (outline,) = of_ones_own(published("ranjan2019").outlines(), [str(page.path), "demo"])
+    (part,) = campaign(published("ranjan2019"), [outline], "1/50", 0)
+    assert part.runs == 1
+    assert set(part.cells["page"]) == {page.name, "demo"}
+    study = study_of(part, tmp_path, tmp_path / "pages")
+    assert {p.name for p in study.pages} == {page.name, "demo"}
+    assert set(study.cells()) == set(part.cells.select(CELL).rows())
 
 
 def test_a_larger_scale_keeps_the_cells_that_were_there(tmp_path):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragstrip.browsers.cdp import Cdp
+from dragstrip.browsers.cdp import Cdp, CdpError
 from dragstrip.browsers.generations import GENERATIONS, Generation
 from dragstrip.model.browsers import TODAY, Browser
 from dragstrip.model.stack import Protocol, Stack
@@ -237,7 +237,9 @@ def chromium_at(
             cdp=cdp, generation=generation, key_log=home / _KEY_LOG if client.pcap else None
         )
     finally:
-        os.close(to_browser[1])  # the browser ends with its pipe
+        with contextlib.suppress(CdpError):
+            cdp.send("Browser.close")  # today's ends with its pipe too, older ones do not
+        os.close(to_browser[1])
         os.close(from_browser[0])
         try:
             process.wait(5)

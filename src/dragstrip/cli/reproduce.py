@@ -38,6 +38,18 @@ def reproduce(
         float,
         typer.Option(help="Time for visits at scale smoke; 0 only answers the claims.", min=0),
     ] = 10.0,
+    study: Annotated[
+        list[str] | None,
+        typer.Option(help="Run only these of the paper's studies, by name.", metavar="NAME"),
+    ] = None,
+    page: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Visit these instead of the pages of the paper's studies: recordings of the "
+            "sites, where you have them.",
+            metavar="PAGE",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder of the paper, by default capsules/KEY; an existing one resumes."),
@@ -50,13 +62,13 @@ def reproduce(
     dry_run: DryRun = False,
 ) -> int:
     """Run a paper's studies, as far as time allows, and say what becomes of its claims."""
-    from dragstrip.papers.campaign import campaign, capsules_of  # what counts loads slowly
+    from dragstrip.papers.campaign import campaign, capsules_of, chosen, of_ones_own  # loads slowly
     from dragstrip.papers.claims import published
 
     at_most = parse_jobs(jobs)
     paper = published(key)
-    outlines = paper.outlines()
-    parts = campaign(paper, outlines, scale, minutes * 60)
+    outlines = of_ones_own(paper.outlines(), page or ())
+    parts = campaign(paper, chosen(outlines, study or ()), scale, minutes * 60)
     folder = out or Path("capsules") / key
     console = Console(stderr=not dry_run)
     _announce(console, paper, parts)

@@ -91,22 +91,37 @@ def resolve(page: str, cache: Path) -> Page:
     be made first is kept in the folder `cache` under a key of its input and of the code that makes
     it, so the second time it is only loaded. Raises `PageError`.
     """
+    name = named(page)
     if page == "demo":
-        return _cached(cache, "demo", b"", _demo)
+        return _cached(cache, name, b"", _demo)
     if page.startswith("synth:"):
         spec = page.removeprefix("synth:")
         parse_spec(spec)
-        return _cached(cache, f"synth-{spec}", b"", lambda: synth(spec))
+        return _cached(cache, name, b"", lambda: synth(spec))
     if known := corpus.known().get(page):
-        return _cached(cache, page.replace("/", "-"), b"", lambda: corpus.recording(known))
+        return _cached(cache, name, b"", lambda: corpus.recording(known))
     path, part = _split(page)
-    if page.lower().endswith(SUFFIX) and is_page_file(path):
+    if _is_page(page, path):
         return load_page(path)
-    name, importer = _importer(path)
+    importer = _importer(path)[1]
     content = _content(path) + part.encode()
-    wish = Wish(part=part)
+    return _cached(cache, name, content, lambda: importer(path, name, Wish(part=part)))
+
+
+def named(page: str) -> str:
+    """What the page that `page` names is called, without making it. Raises `PageError`."""
+    if page == "demo" or page.startswith("synth:") or page in corpus.known():
+        return page.replace("/", "-").replace(":", "-")
+    path, part = _split(page)
+    if _is_page(page, path):
+        return load_page(path).name
     tail = f"-{hashlib.sha256(part.encode()).hexdigest()[:6]}" if part else ""
-    return _cached(cache, name + tail, content, lambda: importer(path, name + tail, wish))
+    return _importer(path)[0] + tail
+
+
+def _is_page(page: str, path: Path) -> bool:
+    """Whether it needs no importing."""
+    return page.lower().endswith(SUFFIX) and is_page_file(path)
 
 
 def import_page(path: Path, out: Path, wish: Wish | None = None) -> Page:

@@ -11,10 +11,12 @@ from pathlib import Path
 import polars as pl
 from msgspec import Struct, structs
 
+from dragstrip.model.errors import InputError
 from dragstrip.model.study import CellKey, Study
+from dragstrip.pages.resolve import expand, named
 from dragstrip.papers.choose import choose, cost_s
 from dragstrip.papers.claims import Published
-from dragstrip.papers.space import page_name, space
+from dragstrip.papers.space import space
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.schedule.scale import share_of
 from dragstrip.study.file import Outline, make_study
@@ -72,6 +74,23 @@ def campaign(
     ]
 
 
+def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
+    """The studies of a paper with `pages` instead of theirs, if there are any."""
+    if not pages:
+        return list(outlines)
+    own = tuple(p for given in pages for p in expand(given))
+    return [structs.replace(outline, pages=own) for outline in outlines]
+
+
+def chosen(outlines: Sequence[Outline], names: Sequence[str]) -> list[Outline]:
+    """Those of a paper's studies that are named, all by default. Raises `InputError`."""
+    known = {outline.name: outline for outline in outlines}
+    for name in names:
+        if name not in known:
+            raise InputError(f"--study {name!r}: the paper has {', '.join(known)}")
+    return [outline for outline in outlines if outline.name in names or not names]
+
+
 def study_of(part: Part, folder: Path, cache: Path) -> Study:
     """The study a part runs, with the cells its capsule in `folder` already has."""
     outline = part.outline
@@ -83,7 +102,7 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
     study = make_study(
         **asked
         | {
-            "pages": [given for given in outline.pages if page_name(given) in pages],
+            "pages": [given for given in outline.pages if named(given) in pages],
             "networks": [n for n in outline.networks if n.name in networks],
             "runs": part.runs,
         },

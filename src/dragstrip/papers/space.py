@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from dragstrip.pages import corpus
+from dragstrip.pages.resolve import named
 from dragstrip.papers.cells import select
 from dragstrip.papers.evidence import FACTORS, of_known, of_network
 from dragstrip.papers.levels import AuditCount, Corpus
@@ -24,7 +25,7 @@ def space(outlines: Iterable[Outline]) -> pl.DataFrame:
     rows = [
         {
             "study": outline.name,
-            "page": page_name(page),
+            "page": named(page),
             "network": network.name,
             "connection": connection,
             "stacks": [s.name for s in outline.stacks],
@@ -46,11 +47,6 @@ def space(outlines: Iterable[Outline]) -> pl.DataFrame:
     }
     texts = dict.fromkeys(("study", *CELL), pl.String)
     return pl.DataFrame(rows, schema=texts | kinds | dict.fromkeys(FACTORS, pl.Float64))
-
-
-def page_name(given: str) -> str:
-    """What a page is called once it is made, from what a study file calls it."""
-    return given.replace("/", "-").replace(":", "-")
 
 
 def reach(predicate: AnyPredicate, cells: pl.DataFrame) -> pl.DataFrame:

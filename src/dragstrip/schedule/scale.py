@@ -1,5 +1,6 @@
 """A study cut down to the time at hand. Its blocks stay what they are, so that more can follow."""
 
+from fractions import Fraction
 from math import ceil
 
 from msgspec import structs
@@ -13,23 +14,25 @@ SMOKE_S = 600.0
 
 def scaled(study: Study, scale: str) -> Study:
     """``paper`` is the whole study, ``smoke`` one block of the cheapest cells that fit into ten
-    minutes, a number from 0 to 1 that share of the runs. Raises `InputError`."""
+    minutes, a number from 0 to 1 (or a fraction) that share of the runs. Raises `InputError`."""
     share = share_of(scale)
     if share is None:
         return structs.replace(study, runs=1, only=_cheapest(study, SMOKE_S))
     return structs.replace(study, runs=ceil(study.runs * share))
 
 
-def share_of(scale: str) -> float | None:
+def share_of(scale: str) -> Fraction | None:
     """Of the runs; None for ``smoke``. Raises `InputError`."""
     if scale == "smoke":
         return None
     try:
-        share = 1.0 if scale == "paper" else float(scale)
-    except ValueError:
-        share = 0.0
+        share = Fraction(1 if scale == "paper" else scale)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(0)
     if not 0 < share <= 1:
-        raise InputError(f"--scale {scale!r}: give smoke, paper or a share of the runs such as 0.2")
+        raise InputError(
+            f"--scale {scale!r}: give smoke, paper or a share of the runs such as 0.2 or 7/31"
+        )
     return share
 
 
