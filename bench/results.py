@@ -7,13 +7,17 @@ Writes NAME.md and NAME.svg. Loads that failed or timed out are outcomes and sta
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from dragstrip.model.visit import Visit
 from dragstrip.papers.evidence import loads
+from dragstrip.report.controls import judgement
 from dragstrip.report.paper_figures.boxes import boxes
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare import compare_all
+from dragstrip.results.controls import controls
+from dragstrip.results.stopping import saving
 from dragstrip.results.tables import scan
 
 
@@ -33,6 +37,7 @@ def main() -> None:
 
 def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
     study, start = capsule.manifest.study, capsule.manifest.starts[-1]
+    table = scan(capsule, "visits")
     wall_s = (max(v.started_us for v in visits) - min(v.started_us for v in visits)) / 1e6
     invalid = Counter(r.code for v in visits for r in v.reasons)
     reasons = ", ".join(f"{code} {n}" for code, n in invalid.most_common()) or "none"
@@ -40,7 +45,16 @@ def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
         f"{len(visits)} visits in {wall_s / 60:.0f} minutes, {start.browser_version}; invalid: "
         f"{sum(not v.valid for v in visits)} ({reasons}), kept, not counted and made again up to "
         f"{study.reruns} times.",
+        "",
+        f"    {command(start.command)}",
+        "",
+        *(f"- {said}" for said in judgement(controls(study, table), saving(study, table))),
     ]
+
+
+def command(argv: Sequence[str]) -> str:
+    """As somebody else would give it: folders of this machine are left out."""
+    return " ".join(["dragstrip", *(Path(a).name if "/" in a else a for a in argv[1:])])
 
 
 def medians(rows: list[dict[str, object]]) -> list[str]:

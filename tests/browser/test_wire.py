@@ -17,6 +17,7 @@ from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import testbed as open_testbed
 from dragstrip.visit.drive import visit
 from dragstrip.visit.har import har
+from dragstrip.visit.qlog import read_windows
 
 KEEPING = structs.replace(CLIENT, pcap=True, qlog=True)
 CLOCKS_MS = 2.0
@@ -127,6 +128,17 @@ def test_qlog_is_of_the_same_packets_on_the_same_clock(made, capsule):
         assert bytes_sent >= sum(p.payload for p in mine if p.side == "down") > 30_000
 
 
+@pytest.mark.parametrize("stack", ["h1", "h2"])
+def test_the_window_of_tcp_is_as_the_origin_read_it_last(made, capsule, stack):
+    one, _ = made[stack, "first"]
+    windows = read_windows(capsule / "qlog" / f"{one.file_name}.qlog")
+    for connection in one.connections:
+        last = windows[connection.id][-1]
+        packets_then = last.window_bytes / connection.transport.packet_bytes
+        assert packets_then == connection.transport.window_packets
+        assert windows[connection.id][0].window_bytes <= last.window_bytes
+
+
 def test_an_independent_reader_opens_the_har_of_a_real_visit(made):
     for one, archive in made.values():
         (read,) = HarParser(json.loads(json.dumps(archive))).pages
@@ -139,4 +151,4 @@ def test_only_what_was_asked_for_is_kept(made, capsule):
     assert folders <= {"pcap", "qlog", "wire"}
     assert {p.suffix for p in (capsule / "pcap").iterdir()} == {".pcapng", ".keys"}
     kept = {p.stem for p in (capsule / "qlog").iterdir()}
-    assert kept == {one.file_name for one, _ in made.values() if one.stack == "h3"}
+    assert kept == {one.file_name for one, _ in made.values()}

@@ -8,7 +8,7 @@ from msgspec import structs
 
 import made
 from dragstrip.model.visit import Connection
-from dragstrip.visit.qlog import Window, keep_qlog, read_windows
+from dragstrip.visit.qlog import Window, keep_qlog, read_windows, trace
 
 HEAD = {"qlog_version": "0.3", "qlog_format": "JSON-SEQ", "trace": {}}
 METRICS = "recovery:metrics_updated"
@@ -39,21 +39,31 @@ def kept(tmp_path):
 
 
 def test_times_are_on_the_visit_s_clock_and_round_trips_in_milliseconds(kept):
-    (trace,) = json.loads(kept.read_text())["traces"]
-    assert [event["time"] for event in trace["events"]] == [41.5, 42.0, 49.0]
-    assert trace["events"][0]["data"] == {"min_rtt": 25.0, "congestion_window": 46336}
-    assert trace["common_fields"]["reference_time"] == visit().started_us / 1000
+    (found,) = json.loads(kept.read_text())["traces"]
+    assert [event["time"] for event in found["events"]] == [41.5, 42.0, 49.0]
+    assert found["events"][0]["data"] == {"min_rtt": 25.0, "congestion_window": 46336}
+    assert found["common_fields"]["reference_time"] == visit().started_us / 1000
 
 
 def test_what_the_draft_requires_is_there(kept):
     whole = json.loads(kept.read_text())
     assert (whole["qlog_version"], whole["qlog_format"]) == ("0.3", "JSON")
-    for trace in whole["traces"]:
-        assert trace["vantage_point"]["type"] == "server"
-        assert trace["common_fields"]["group_id"] == "8"
-        for event in trace["events"]:
+    for found in whole["traces"]:
+        assert found["vantage_point"]["type"] == "server"
+        assert found["common_fields"]["group_id"] == "8"
+        for event in found["events"]:
             assert {"time", "name", "data"} <= set(event)
             assert len(event["name"].split(":")) == 2
+
+
+@pytest.mark.parametrize(
+    ("protocol", "types"), [("h3", ["QUIC", "HTTP3"]), ("h2", ["TCP", "HTTP2"]), (None, ["TCP"])]
+)
+def test_a_trace_says_what_it_is_of(protocol, types):
+    one = visit()
+    opened = structs.replace(one.connections[0], protocol=protocol)
+    sequence = f"\x1e{json.dumps(HEAD)}\n".encode()
+    assert trace(sequence, opened, one)["common_fields"]["protocol_type"] == types
 
 
 def test_windows_carry_over_what_an_event_leaves_out(kept):

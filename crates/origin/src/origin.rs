@@ -149,7 +149,7 @@ impl Origin {
         Ok(tuning)
     }
 
-    /// QUIC connections accepted from now on write qlog into this folder; None ends that.
+    /// Connections accepted from now on write qlog into this folder; None ends that.
     pub fn qlog(&self, folder: Option<PathBuf>) {
         *unpoisoned(&self.shared.qlog) = folder;
     }

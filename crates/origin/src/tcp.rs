@@ -27,6 +27,7 @@ use crate::early::{Early, EarlyStream};
 use crate::log::{Connection, Protocol};
 use crate::origin::{MAX_STREAMS, Shared};
 use crate::priority::{Priority, Turn, Turns};
+use crate::qlog;
 use crate::telemetry::{self, Ending};
 use crate::tls;
 use crate::tuning::Tuning;
@@ -112,7 +113,10 @@ async fn serve(
     };
     let mut connection = Connection::accepted(shared.next_connection(), client.port());
     let _ending = watch(&twin, &connection);
+    let folder = shared.qlog();
+    let accepted = connection.clone();
     tokio::select! {
+        () = qlog::windows(folder.as_deref(), &accepted, &twin) => {}
         () = talk(socket, &mut connection, tls, shared, generation.clone()) => {}
         () = generation.ended.cancelled() => {
             // Close with a reset: it goes out at once and discards what is unsent or unacknowledged,

@@ -136,6 +136,27 @@ pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow) -> Transport {
     }
 }
 
+/// The sending side of a TCP connection at one moment.
+#[derive(Debug, PartialEq)]
+pub(crate) struct TcpWindow {
+    pub window_bytes: u64,
+    pub in_flight_bytes: u64,
+    pub rtt_s: f64,
+}
+
+pub(crate) fn tcp_window(socket: &Socket) -> io::Result<TcpWindow> {
+    let info = tcp_info(socket)?;
+    let packet = u64::from(info.tcpi_snd_mss);
+    // As the kernel counts its packets in flight (tcp_packets_in_flight).
+    let gone = info.tcpi_sacked + info.tcpi_lost;
+    let flying = (info.tcpi_unacked + info.tcpi_retrans).saturating_sub(gone);
+    Ok(TcpWindow {
+        window_bytes: u64::from(info.tcpi_snd_cwnd) * packet,
+        in_flight_bytes: u64::from(flying) * packet,
+        rtt_s: f64::from(info.tcpi_rtt) * 1e-6,
+    })
+}
+
 /// Of an accepted socket that has sent nothing: the route's `initcwnd`, or the kernel's 10.
 pub(crate) fn window_packets(socket: &Socket) -> io::Result<u64> {
     Ok(tcp_info(socket)?.tcpi_snd_cwnd.into())

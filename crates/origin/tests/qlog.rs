@@ -1,6 +1,8 @@
-//! What a QUIC connection wrote down of itself.
+//! What connections wrote down of themselves.
 
 mod support;
+
+use std::time::Duration;
 
 use dragstrip_origin::Protocol;
 use serde_json::Value;
@@ -60,4 +62,35 @@ async fn a_connection_writes_its_packets_and_windows_while_it_is_asked_for() {
         .map(|event| event["time"].as_f64().unwrap())
         .collect();
     assert!(times.is_sorted() && times[0] >= 0.0);
+}
+
+#[tokio::test]
+async fn a_tcp_connection_writes_its_windows() {
+    let answer = entry("GET", "https://a.test/", 200, &[], Some("x"));
+    let (origin, dir) = serve(&[answer], &[("x", &[7; BODY])]);
+    let client = Client::new(Protocol::H2, &origin);
+    origin.qlog(Some(dir.path().to_owned()));
+    let connected = client.connect("a.test").await.unwrap();
+    connected.get("https://a.test/").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    origin.close().await;
+
+    let log = origin.log();
+    let path = dir.path().join(format!("{}.sqlog", log.connections[0].id));
+    let found = records(&std::fs::read_to_string(path).unwrap());
+    assert_eq!(found[0]["qlog_format"], "JSON-SEQ");
+    let seen = |name: &str| -> Vec<u64> {
+        let told = found[1..].iter().map(|event| &event["data"][name]);
+        told.map(|value| value.as_u64().unwrap()).collect()
+    };
+    let windows = seen("congestion_window");
+    assert!(
+        windows[0] > 0 && windows.last() > windows.first(),
+        "{windows:?}"
+    );
+    assert_eq!(seen("bytes_in_flight").last(), Some(&0));
+    let times = found[1..]
+        .iter()
+        .map(|event| event["time"].as_f64().unwrap());
+    assert!(times.is_sorted());
 }

@@ -37,7 +37,7 @@ def race(
         bool, typer.Option("--net-log", help="Keep the browser's NetLog in the result folder.")
     ] = False,
     qlog: Annotated[
-        bool, typer.Option("--qlog", help="Keep the origin's qlog of QUIC connections.")
+        bool, typer.Option("--qlog", help="Keep the origin's qlog of its connections.")
     ] = False,
     pcap: Annotated[
         bool, typer.Option("--pcap", help="Keep all packets, with the keys that decrypt them.")

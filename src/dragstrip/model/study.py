@@ -32,7 +32,7 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     net_log: bool = False
     """Keep Chromium's NetLog, one file for each browser process."""
     qlog: bool = False
-    """Keep what the origin's QUIC connections tell of themselves (qlog), a file a visit."""
+    """Keep what the origin's connections tell of themselves (qlog), a file a visit."""
     pcap: bool = False
     """Keep every packet whole, with the TLS keys to read them, a file a visit."""
 

@@ -61,7 +61,7 @@ def connection_pictures(capsule: Capsule, visit: Visit) -> list[Picture]:
 
 
 def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Picture:
-    """Bytes against time at the origin, above what was in flight and, over QUIC, the window."""
+    """Bytes against time at the origin, above what was in flight and, by the qlog, the window."""
     down = [p for p in mine if p.side == "down" and p.payload]
     numbers = _numbers(down)
     sent = [
@@ -90,7 +90,9 @@ def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Pi
         .mark_point(size=12, filled=True, opacity=0.9)
         .encode(x=x, y=y, color=tinted)
     ).properties(width=_WIDTH, height=230)
-    flight = list(_told(windows) if flow.protocol == "h3" else _in_flight(mine))
+    flight = list(_told(windows))
+    if not flight and flow.protocol != "h3":
+        flight = list(_in_flight(mine))
     lower = [_flight(flow, flight)] if flight else []
     both = alt.vconcat(upper, *lower, spacing=8)
     chart = both.resolve_scale(x="shared", color="independent")
@@ -195,7 +197,7 @@ def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
 
 
 def _told(windows: Sequence[Window]) -> Iterator[Row]:
-    """Of QUIC, as the origin's qlog tells."""
+    """As the origin's qlog tells."""
     for w in windows:
         for what, value in (("in flight", w.in_flight_bytes), ("window", w.window_bytes)):
             if value is not None:

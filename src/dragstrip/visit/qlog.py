@@ -1,9 +1,10 @@
 """The origin's qlog of a visit: one file, a trace a connection, on the visit's clock.
 
 The format is qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, draft-ietf-quic-qlog-quic-events-01),
-which qvis reads. The QUIC library writes a JSON text sequence (RFC 7464) a connection. Three things
-in it are mended: times count from its connection's start, round trips stand in seconds where the
-draft wants milliseconds, and it does not say at which end it was written.
+which qvis reads. Of a QUIC connection it has all that the library tells, of a TCP connection what
+the kernel tells of its windows. The origin writes a JSON text sequence (RFC 7464) a connection.
+Three things in it are mended: times count from its connection's start, round trips stand in seconds
+where the draft wants milliseconds, and it does not say at which end it was written.
 """
 
 from pathlib import Path
@@ -17,11 +18,13 @@ from dragstrip.version import __version__
 _RECORD = b"\x1e"
 _ROUND_TRIPS = ("min_rtt", "smoothed_rtt", "latest_rtt", "rtt_variance")
 
+_PROTOCOLS = {"h1": ["TCP", "HTTP1"], "h2": ["TCP", "HTTP2"], "h3": ["QUIC", "HTTP3"]}
+
 Trace = dict[str, Any]
 
 
 class Window(NamedTuple):
-    """A QUIC connection's sending side at a moment, ms from the navigation's start."""
+    """A connection's sending side at a moment, ms from the navigation's start."""
 
     time_ms: float
     window_bytes: int | None
@@ -55,7 +58,7 @@ def trace(sequence: bytes, connection: Connection, visit: Visit) -> Trace:
         "vantage_point": {"name": "dragstrip-origin", "type": "server"},
         "common_fields": {
             "group_id": str(connection.id),
-            "protocol_type": ["QUIC", "HTTP3"],
+            "protocol_type": _PROTOCOLS.get(connection.protocol or "", ["TCP"]),
             "time_format": "relative",
             "reference_time": visit.started_us / 1000,
         },
