@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dragstrip.cli import app
+from dragstrip.model.errors import InputError
 from dragstrip.papers.claims import KEYS, published
 from dragstrip.papers.evidence import METRICS, SCHEMA, Evidence, nothing
 from dragstrip.papers.findings import VERDICTS, Findings, findings
@@ -37,13 +38,12 @@ def as_if_run(cells: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-def answered(key: str, share: int = 1) -> tuple[Findings, Sources]:
+def answered(key: str, share: int = 1, *, native: bool = False) -> tuple[Findings, Sources]:
     """The findings of a paper of which every `share`-th cell is run."""
-    paper = published(key)
+    paper = published(key).native() if native else published(key)
     found = paper.outlines()
-    evidence = Evidence(as_if_run(space(found)[::share]))
-    stacks = {stack.name: stack for outline in found for stack in outline.stacks}
-    sources = Sources(paper=paper, evidence=evidence, stacks=stacks)
+    evidence = Evidence(as_if_run(space(found, paper.parts)[::share]))
+    sources = Sources(paper=paper, evidence=evidence, stacks=paper.stacks(found))
     return findings(paper, found, [], evidence), sources
 
 
@@ -60,9 +60,28 @@ def test_the_five_papers_have_141_answers():
         assert found.cells_run + len(found.left_out) == found.cells_total
 
 
-@pytest.mark.parametrize("key", KEYS)
-def test_page_text_and_figures_of_a_paper(key):
-    found, sources = answered(key, share=12)
+def test_where_the_papers_own_protocols_ran_none_is_a_surrogate():
+    found, _ = answered("megyesi2016", share=4, native=True)
+    assert not found.surrogates
+    assert found.cast["TCP-TLS1.2"] == "SPDY"
+    assert not any(claim.surrogates for claim in found.claims)
+    assert any(claim.players.get("QUIC") == "gQUIC" for claim in found.claims)
+    text = page(found, [])
+    assert "gQUIC as QUIC" in text
+    assert "SPDY plays TCP-TLS1.2" in markdown(found)
+
+
+def test_a_paper_whose_stacks_cannot_be_had_says_so():
+    with pytest.raises(InputError, match="no stack of its time"):
+        published("biswal2016").native()
+
+
+NATIVE = [(key, True) for key in KEYS if published(key).paper.native]
+
+
+@pytest.mark.parametrize(("key", "native"), [*((key, False) for key in KEYS), *NATIVE])
+def test_page_text_and_figures_of_a_paper(key, native):
+    found, sources = answered(key, share=12, native=native)
     figures = drawn(sources)
     assert len(figures) >= 3
     assert len({f.name for f in figures}) == len(figures)

@@ -50,9 +50,20 @@ def reproduce(
             metavar="PAGE",
         ),
     ] = None,
+    native: Annotated[
+        bool,
+        typer.Option(
+            "--native",
+            help="Run what the paper ran, SPDY and Google QUIC, in browsers of its time, as far as "
+            "they can be had (docs/howto/legacy.md).",
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder of the paper, by default capsules/KEY; an existing one resumes."),
+        typer.Option(
+            help="Folder of the paper, by default capsules/KEY, with --native capsules/KEY-native; "
+            "an existing one resumes."
+        ),
     ] = None,
     captures: Annotated[
         Path | None, typer.Option(help="Folder of captures that were published, to be audited.")
@@ -66,10 +77,10 @@ def reproduce(
     from dragstrip.papers.claims import published
 
     at_most = parse_jobs(jobs)
-    paper = published(key)
+    paper = published(key).native() if native else published(key)
     outlines = of_ones_own(paper.outlines(), page or ())
     parts = campaign(paper, chosen(outlines, study or ()), scale, minutes * 60)
-    folder = out or Path("capsules") / key
+    folder = out or Path("capsules") / (f"{key}-native" if native else key)
     console = Console(stderr=not dry_run)
     _announce(console, paper, parts)
     if dry_run:
@@ -129,12 +140,13 @@ def _answer(
     from dragstrip.report.claims import write
     from dragstrip.report.paper_figures.catalogue import Sources, drawn
 
-    evidence = Evidence(from_capsules(capsules), audited(captures) if captures else None)
+    loads = from_capsules(capsules, paper.parts)
+    evidence = Evidence(loads, audited(captures) if captures else None)
     found = findings(paper, outlines, capsules, evidence)
     sources = Sources(
         paper=paper,
         evidence=evidence,
-        stacks={stack.name: stack for outline in outlines for stack in outline.stacks},
+        stacks=paper.stacks(outlines),
         capsules=tuple(capsules),
     )
     return found, write(folder, found, drawn(sources))
@@ -152,7 +164,9 @@ def _announce(console: Console, paper: "Published", parts: Sequence["Part"]) -> 
     console.print(table)
     judged = sum(claim.predicate is not None for claim in paper.claims)
     console.print(f"{len(paper.claims)} claims, {judged} with a predicate", highlight=False)
-    for stack, of in paper.paper.stands_for.items():
+    for part, player in paper.cast.items():
+        console.print(f"own: {player} plays {part}", highlight=False, markup=False)
+    for stack, of in paper.stands_for.items():
         console.print(f"surrogate: {stack} stands for {of}", highlight=False, markup=False)
     for choice in paper.paper.choices:
         console.print(f"our choice: {choice}", highlight=False, markup=False)

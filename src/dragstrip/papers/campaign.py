@@ -55,7 +55,7 @@ def campaign(
 
     A share scales the runs. Raises `InputError` for any other scale.
     """
-    cells = space(outlines)
+    cells = space(outlines, paper.parts)
     if scale == "smoke":
         predicates = [claim.predicate for claim in paper.claims]
         kept = cells[choose(cells, predicates, SMOKE_RUNS, budget_s)]

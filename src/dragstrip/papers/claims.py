@@ -4,20 +4,23 @@ KEY/study*.toml    what a paper measured, in our study format; several where it 
 KEY/claims.toml    [paper], then a [[claim]] each
 """
 
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
+from dragstrip.model.stack import Stack
 from dragstrip.papers.answer import UNTESTABLE, Answer
 from dragstrip.papers.evidence import Evidence
 from dragstrip.papers.predicates import AnyPredicate, stacks_of
 from dragstrip.study.file import Outline, read_outline
 from dragstrip.study.networks import placed
+from dragstrip.study.presets import find_stack
 
 KEYS = ("biswal2016", "megyesi2016", "cook2017", "wolsing2019", "ranjan2019")
 Tier = Literal["must", "should", "historic", "setup", "cited", "refuted"]
@@ -32,6 +35,8 @@ class Paper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     venue: str
     stands_for: dict[str, str]
     """Our stack to what the paper ran, in words: such a stack is a surrogate in every output."""
+    native: dict[str, str] = {}
+    """Surrogate to the stack that speaks what the paper's did, of its generation of browsers."""
     metrics: list[str] = []
     """The metric of claims that name none of their own, and others to see beside it."""
     choices: list[str] = []
@@ -72,6 +77,14 @@ class Published(Struct, frozen=True, kw_only=True):
     claims: tuple[Claim, ...]
     studies: tuple[Traversable, ...]
     """Its study files, the main one first."""
+    cast: dict[str, str] = {}
+    """What plays the part of each surrogate; empty where they play themselves."""
+
+    def native(self) -> "Published":
+        """The same paper with stacks of its own time. Raises `InputError` if there are none."""
+        if not self.paper.native:
+            raise InputError(f"{self.key}: no stack of its time can be had")
+        return structs.replace(self, cast=self.paper.native)
 
     def outlines(self) -> list[Outline]:
         """What its studies are to be. Raises `InputError` for a file that is wrong."""
@@ -79,12 +92,45 @@ class Published(Struct, frozen=True, kw_only=True):
         for file in self.studies:
             with resources.as_file(file) as path:
                 found.append(read_outline(path))
+        if not self.cast:
+            return found
+        played = [self._played(outline) for outline in found]
+        return [outline for outline in played if len(outline.stacks) > 1]
+
+    def _played(self, outline: Outline) -> Outline:
+        names = [self.cast[s.name] for s in outline.stacks if s.name in self.cast]
+        return structs.replace(outline, stacks=tuple(map(find_stack, names)))
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Of each stack that plays another's part, that part."""
+        return {player: part for part, player in self.cast.items()}
+
+    def stacks(self, outlines: Iterable[Outline]) -> dict[str, Stack]:
+        """All stacks of its studies in their order, under the names its claims use."""
+        found = {}
+        for stack in (s for outline in outlines for s in outline.stacks):
+            part = self.parts.get(stack.name, stack.name)
+            found[part] = structs.replace(stack, name=part)
         return found
+
+    @property
+    def stands_for(self) -> dict[str, str]:
+        """Our stack to what the paper ran, unless it is run itself."""
+        return {} if self.cast else self.paper.stands_for
 
     def surrogates(self, predicate: AnyPredicate) -> dict[str, str]:
         """The stacks a predicate speaks of that stand for others."""
-        named = stacks_of(predicate, self.paper.stands_for)
-        return {s: of for s, of in self.paper.stands_for.items() if s in named}
+        return _of(predicate, self.stands_for)
+
+    def players(self, predicate: AnyPredicate) -> dict[str, str]:
+        """The parts of `cast` that a predicate speaks of, and what plays them."""
+        return _of(predicate, self.cast)
+
+
+def _of(predicate: AnyPredicate, stacks: dict[str, str]) -> dict[str, str]:
+    named = stacks_of(predicate, stacks)
+    return {stack: words for stack, words in stacks.items() if stack in named}
 
 
 class _File(Struct, forbid_unknown_fields=True, kw_only=True):

@@ -4,7 +4,7 @@ Only complete blocks of valid visits enter (`dragstrip.results.blocks`). A load 
 out stands at the client's limit and is counted in `censored`: it is never dropped.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -52,10 +52,14 @@ def nothing() -> pl.DataFrame:
     return pl.DataFrame(schema=SCHEMA)
 
 
-def from_capsules(folders: Iterable[Path]) -> pl.DataFrame:
-    """Loads of all the studies of a paper. Raises `InputError` for a folder that is no capsule."""
+def from_capsules(folders: Iterable[Path], parts: Mapping[str, str] | None = None) -> pl.DataFrame:
+    """Loads of all the studies of a paper. A stack in `parts` is called what it plays.
+
+    Raises `InputError` for a folder that is no capsule.
+    """
     opened = [Capsule.open(folder) for folder in folders]
-    return pl.concat([nothing(), *(loads(c.manifest.study, c.visits()) for c in opened)])
+    found = pl.concat([nothing(), *(loads(c.manifest.study, c.visits()) for c in opened)])
+    return found.with_columns(pl.col("stack").replace(parts or {}))
 
 
 def loads(study: Study, visits: Iterable[Visit]) -> pl.DataFrame:

@@ -52,6 +52,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     why: str
     surrogates: dict[str, str]
     """Stacks that stood for the paper's own, and for what; empty if none did."""
+    players: dict[str, str]
+    """Stacks of the paper's own time, by the surrogate whose part they play."""
     cells: int
     """How many the claim is about in our studies."""
     behind: tuple[Place, ...]
@@ -84,6 +86,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     choices: tuple[str, ...]
     """What the paper leaves open, and what we chose."""
     surrogates: dict[str, str]
+    cast: dict[str, str]
+    """Where the papers' own protocols were run: what plays which surrogate."""
     claims: tuple[Finding, ...]
 
 
@@ -92,7 +96,7 @@ def findings(
 ) -> Findings:
     """Every claim answered by what the capsules `folders` hold; `evidence` are their loads."""
     capsules = [Capsule.open(folder) for folder in folders]
-    cells = _counted(space(outlines), evidence.loads, capsules)
+    cells = _counted(space(outlines, paper.parts), evidence.loads, capsules)
     claims = tuple(_finding(paper, claim, cells, evidence) for claim in paper.claims)
     ran = cells.filter(pl.col("blocks") > 0)
     counted = Counter(claim.verdict for claim in claims)
@@ -107,7 +111,8 @@ def findings(
         left_out=_places(cells.filter(pl.col("blocks") == 0)),
         made=tuple(_made(capsule, ran) for capsule in capsules),
         choices=tuple(paper.paper.choices),
-        surrogates=paper.paper.stands_for,
+        surrogates=paper.stands_for,
+        cast=paper.cast,
         claims=claims,
     )
 
@@ -140,6 +145,7 @@ def _finding(paper: Published, claim: Claim, cells: pl.DataFrame, evidence: Evid
         ours=answer.ours,
         why=answer.why,
         surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
+        players=paper.players(claim.predicate) if claim.predicate else {},
         cells=len(reached),
         behind=_places(reached.filter(pl.col("blocks") > 0)),
     )

@@ -1,6 +1,6 @@
 """A paper's whole parameter space as a frame: a row a cell of its studies, run or not."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -18,9 +18,10 @@ CELL = ("page", "network", "connection")
 _SIDES = ("here", "there", "more", "less")
 
 
-def space(outlines: Iterable[Outline]) -> pl.DataFrame:
+def space(outlines: Iterable[Outline], parts: Mapping[str, str] | None = None) -> pl.DataFrame:
     """Columns: `study`, `CELL`, the factors of `dragstrip.papers.evidence`, `stacks` and `block_s`,
-    the expected seconds of one block."""
+    the expected seconds of one block. A stack in `parts` is called what it plays."""
+    parts = parts or {}
     known = corpus.known()
     rows = [
         {
@@ -28,7 +29,7 @@ def space(outlines: Iterable[Outline]) -> pl.DataFrame:
             "page": named(page),
             "network": network.name,
             "connection": connection,
-            "stacks": [s.name for s in outline.stacks],
+            "stacks": [parts.get(s.name, s.name) for s in outline.stacks],
             "block_s": visit_s(page, network)
             * len(outline.visited)
             * (1 if connection == "first" else 2),

@@ -70,6 +70,8 @@ def link(place: Place) -> str:
 
 def stacks(claim: Finding) -> str:
     """``surrogate: QUIC for gQUIC 23`` or ``own``; what no stack was needed for says so."""
+    if claim.players:
+        return "own: " + "; ".join(f"{own} as {part}" for part, own in claim.players.items())
     if not claim.surrogates:
         return "own" if claim.behind else "none needed"
     return "surrogate: " + "; ".join(f"{ours} for {of}" for ours, of in claim.surrogates.items())
@@ -94,8 +96,9 @@ def markdown(found: Findings) -> str:
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
     lines += ["", "What the paper leaves open, and our choice:", ""]
     lines += [f"- {choice}" for choice in found.choices]
-    lines += ["", "Surrogates:", ""]
+    lines += ["", "Stacks:", ""]
     lines += [f"- {ours} stands for {of}" for ours, of in found.surrogates.items()]
+    lines += [f"- {own} plays {part}: the paper's own protocol" for part, own in found.cast.items()]
     return "\n".join([*lines, ""])
 
 
