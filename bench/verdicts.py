@@ -150,7 +150,7 @@ def margins(study: Study, visits: Sequence[Visit]) -> list[dict[str, Any]]:
         ("lateness p99, down, ms", [(v.link.down.lateness_p99_us or 0) / 1000 for v in seen]),
         ("CPU time stolen, %", [v.host.steal_share * 100 for v in seen]),
         (
-            f"rate off, % (limit {limits.rate_error * 100:g})",
+            f"rate off, % (limit {limits.rate_error * 100:g} where enough was carried to judge)",
             rates,
         ),
         (

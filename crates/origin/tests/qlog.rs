@@ -70,7 +70,7 @@ async fn a_tcp_connection_writes_its_windows() {
     let (origin, dir) = serve(&[answer], &[("x", &[7; BODY])]);
     let client = Client::new(Protocol::H2, &origin);
     origin.qlog(Some(dir.path().to_owned()));
-    let connected = client.connect("a.test").await.unwrap();
+    let mut connected = client.connect("a.test").await.unwrap();
     connected.get("https://a.test/").await.unwrap();
     tokio::time::sleep(Duration::from_millis(20)).await;
     origin.close().await;
