@@ -129,14 +129,15 @@ def test_qlog_is_of_the_same_packets_on_the_same_clock(made, capsule):
 
 
 @pytest.mark.parametrize("stack", ["h1", "h2"])
-def test_the_window_of_tcp_is_as_the_origin_read_it_last(made, capsule, stack):
+def test_the_window_of_tcp_grows_from_its_first_to_what_it_became(made, capsule, stack):
     one, _ = made[stack, "first"]
     windows = read_windows(capsule / "qlog" / f"{one.file_name}.qlog")
     for connection in one.connections:
-        last = windows[connection.id][-1]
-        packets_then = last.window_bytes / connection.transport.packet_bytes
-        assert packets_then == connection.transport.window_packets
-        assert windows[connection.id][0].window_bytes <= last.window_bytes
+        told, packet = connection.transport, connection.transport.packet_bytes
+        seen = [w.window_bytes for w in windows[connection.id]]
+        assert seen[0] == told.initial_window_packets * packet
+        # At the end the kernel may cut it, for TLS's farewell comes after idleness.
+        assert max(seen) >= told.window_packets * packet
 
 
 def test_an_independent_reader_opens_the_har_of_a_real_visit(made):

@@ -94,8 +94,8 @@ def reproduce(
         )
     capsules = capsules_of(folder, outlines)
     code = _redraw(capsules)
-    found, page = _answer(paper, outlines, folder, capsules, captures)
-    _tell(console, found, page)
+    found, claims_page = _answer(paper, outlines, folder, capsules, captures)
+    _tell(console, found, claims_page)
     return code if finished else exits.DONE
 
 
@@ -164,8 +164,8 @@ def _announce(console: Console, paper: "Published", parts: Sequence["Part"]) -> 
     console.print(table)
     judged = sum(claim.predicate is not None for claim in paper.claims)
     console.print(f"{len(paper.claims)} claims, {judged} with a predicate", highlight=False)
-    for part, player in paper.cast.items():
-        console.print(f"own: {player} plays {part}", highlight=False, markup=False)
+    for role, player in paper.cast.items():
+        console.print(f"own: {player} plays {role}", highlight=False, markup=False)
     for stack, of in paper.stands_for.items():
         console.print(f"surrogate: {stack} stands for {of}", highlight=False, markup=False)
     for choice in paper.paper.choices:
