@@ -109,6 +109,12 @@ median time.
 
 ![Data packets over time](parity-100KB.svg)
 
+Two things put QUIC behind, neither of them the link's or the controller's: the kernel counts its
+window in packets, so the small ones of handshake and document have opened it further than bytes
+have (RFC 9002 counts bytes), and it acknowledges the first packet at once, where Chromium's QUIC
+waits for the second and then for its own thread. The link is idle that much longer before the
+second flight; from there on both are as fast as it is.
+
 | stack | request to last byte | first flight | first acknowledgement | then the link is idle for |
 |---|---|---|---|---|
 """
