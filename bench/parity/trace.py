@@ -1,19 +1,20 @@
-"""Why does an object of 100 KB take longer over QUIC? What the link carried, over 25/5 Mbit/s.
+"""Where QUIC and TCP part: what the link carried of one object, and how far the windows were open.
 
     uv run python bench/parity/trace.py [repetitions, default 9] [folder, default docs/reference]
 
-Writes parity-100KB.md and parity-100KB.svg: of each stack the visit with the median time, from its
-request on, every data packet as it left the origin and as the link let it go.
+For the two objects of `bench/parity` whose ratio is furthest from one. Writes parity-traces.md and
+a picture each: of each stack the visit with the median time, from its request on, every data packet
+as it left the origin and as the link let it go, and the congestion window by the origin's qlog.
 """
 
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import altair as alt
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.browsers.load import Load
 from dragstrip.model.network import Network
@@ -23,9 +24,34 @@ from dragstrip.results.dissect import packets
 from dragstrip.schedule.run import Schedule, run
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
+from dragstrip.visit.qlog import read_windows
 
 STACKS = ("TCP+", "QUIC", "TCP+BBR", "QUIC+BBR")
-NETWORK = Network.parse("25mbit/5mbit/12ms/0%/200ms")
+NETWORKS = {
+    "25/5 Mbit/s, 24 ms": "25mbit/5mbit/12ms/0%/200ms",
+    "10 ms, no rate limit": "unlimited/unlimited/5ms/0%/unbounded",
+}
+CASES = {
+    "100KB": (
+        "25/5 Mbit/s, 24 ms",
+        """\
+Two things put QUIC behind, neither of them the link's or the controller's: the kernel counts its
+window in packets, so the small ones of handshake and document have opened it further than bytes
+have (RFC 9002 counts bytes), and it acknowledges the first packet at once, where Chromium's QUIC
+waits for the second and then for its own thread. The link is idle that much longer before the
+second flight; from there on both are as fast as it is.""",
+    ),
+    "1MB": (
+        "10 ms, no rate limit",
+        """\
+Here computing decides, and TCP is behind. Our origin leaves at most 16 kB unsent in the kernel, so
+that an urgent answer can overtake; without a rate limit it must then be woken many times in each
+round trip, and where it comes late the window is not used up. Linux opens a window in slow start
+only as far as it was used, so every flight is smaller than QUIC's, and there is one more of them.
+Over a link with a rate, as above, the kernel is never without data.""",
+    ),
+}
+"""Size of the object to its network, and what the picture tells."""
 DATA_BYTES = 500
 """Payloads below are acknowledgements and headers."""
 
@@ -40,6 +66,8 @@ class Trace(Struct, frozen=True):
     delivered: list[float]
     acked: list[float]
     """When the packets of the client reached the origin."""
+    windows: list[tuple[float, float]]
+    """ms, and the congestion window in kB."""
 
     @property
     def flight(self) -> int:
@@ -50,23 +78,27 @@ class Trace(Struct, frozen=True):
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 9
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/reference")
-    with tempfile.TemporaryDirectory() as made:
-        traces = list(typical(measure(runs, Path(made)), Path(made)))
-    text = "\n".join(table(traces, runs))
-    print(text)
-    (folder / "parity-100KB.md").write_text(text)
-    picture(traces).save(folder / "parity-100KB.svg")
+    lines = [HEAD.format(runs=runs)]
+    for size, (network, why) in CASES.items():
+        with tempfile.TemporaryDirectory() as made:
+            visits = measure(size, network, runs, Path(made))
+            traces = list(typical(visits, Path(made)))
+        picture(traces).save(folder / f"parity-{size}.svg")
+        lines += [f"## {size} over {network}", "", f"![Packets and windows](parity-{size}.svg)", ""]
+        lines += [why, "", *table(traces), ""]
+    (folder / "parity-traces.md").write_text("\n".join(lines))
+    print("\n".join(lines))
 
 
-def measure(runs: int, capsule: Path) -> list[Visit]:
+def measure(size: str, network: str, runs: int, capsule: Path) -> list[Visit]:
     study = make_study(
-        name="parity-100KB",
-        pages=["synth:1x100KB"],
-        networks=[NETWORK],
+        name="parity-traces",
+        pages=[f"synth:1x{size}"],
+        networks=[structs.replace(Network.parse(NETWORKS[network]), name=network)],
         stacks=[find_stack(name) for name in STACKS],
         runs=runs,
         seed=1,
-        client=Client(pcap=True),
+        client=Client(pcap=True, qlog=True),
         cache=capsule,
     )
     visits: list[Visit] = []
@@ -90,6 +122,7 @@ def trace(visit: Visit, capsule: Path) -> Trace:
     assert asked.send_start_ms is not None
     assert asked.end_ms is not None
     began = asked.send_start_ms
+    told = read_windows(capsule / "qlog" / f"{visit.file_name}.qlog")
     after = [p for p in packets(capsule, visit) if p.time_ms >= began]
     reached = [p.left_ms - began for p in after if p.side == "up" and p.left_ms is not None]
     data = [p for p in after if p.side == "down" and p.payload > DATA_BYTES]
@@ -99,55 +132,60 @@ def trace(visit: Visit, capsule: Path) -> Trace:
         left=[p.time_ms - began for p in data],
         delivered=[p.left_ms - began for p in data if p.left_ms is not None],
         acked=[ms for ms in reached if ms > data[0].left_ms - began],  # type: ignore[operator]
+        windows=[
+            (w.time_ms - began, w.window_bytes / 1000)
+            for w in told[visit.connections[0].id]
+            if w.window_bytes and w.time_ms > began
+        ],
     )
 
 
-HEAD = """# Where 100 KB lose time over QUIC
+HEAD = """# Where QUIC and TCP part
 
-`uv run python bench/parity/trace.py {runs}`: 25/5 Mbit/s, 24 ms; of each stack the visit with the
-median time.
-
-![Data packets over time](parity-100KB.svg)
-
-Two things put QUIC behind, neither of them the link's or the controller's: the kernel counts its
-window in packets, so the small ones of handshake and document have opened it further than bytes
-have (RFC 9002 counts bytes), and it acknowledges the first packet at once, where Chromium's QUIC
-waits for the second and then for its own thread. The link is idle that much longer before the
-second flight; from there on both are as fast as it is.
-
-| stack | request to last byte | first flight | first acknowledgement | then the link is idle for |
-|---|---|---|---|---|
+`uv run python bench/parity/trace.py {runs}`: of each stack the visit with the median time, among
+those that are valid; times from the request on, seen at the origin.
 """
 
 
-def table(traces: list[Trace], runs: int) -> Iterable[str]:
-    yield HEAD.format(runs=runs).rstrip()
+def table(traces: list[Trace]) -> Iterable[str]:
+    columns = "stack", "request to last byte", "first flight", "first acknowledgement", "then idle"
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
     for t in traces:
-        idle = max(after - before for before, after in pairwise(t.delivered))
+        idle = max(after - before for before, after in pairwise(t.delivered[: 2 * t.flight]))
         yield (
             f"| {t.stack} | {t.took_ms:.1f} ms | {t.flight} packets | {t.acked[0]:.1f} ms "
             f"| {idle:.1f} ms |"
         )
-    yield ""
 
 
-def picture(traces: list[Trace]) -> alt.Chart:
-    rows = [
+def picture(traces: list[Trace]) -> alt.VConcatChart:
+    """Above packets over time, below the windows."""
+    packets_at = [
         {"stack": t.stack, "ms": ms, "packet": i, "at": at}
         for t in traces
         for at, times in (("leaves the origin", t.left), ("reaches the client", t.delivered))
         for i, ms in enumerate(times, 1)
     ]
-    chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(interpolate="step-after", strokeWidth=1.4)
-        .encode(
-            x=alt.X("ms:Q", title="ms after the request"),
-            y=alt.Y("packet:Q", title="data packets"),
-            color=alt.Color("stack:N", sort=list(STACKS), title=None),
-            strokeDash=alt.StrokeDash("at:N", title=None, sort=["reaches the client"]),
-        )
-        .properties(width=640, height=320)
+    windows = [{"stack": t.stack, "ms": ms, "kB": kb} for t in traces for ms, kb in t.windows]
+    colour = alt.Color("stack:N", sort=list(STACKS), title=None)
+    x = alt.X("ms:Q", title="ms after the request")
+    upper = line(packets_at).encode(
+        x=x,
+        y=alt.Y("packet:Q", title="data packets"),
+        color=colour,
+        strokeDash=alt.StrokeDash("at:N", title=None, sort=["reaches the client"]),
+    )
+    lower = line(windows).encode(x=x, y=alt.Y("kB:Q", title="window, kB"), color=colour)
+    chart: alt.VConcatChart = alt.vconcat(
+        upper.properties(width=640, height=280), lower.properties(width=640, height=140)
+    ).resolve_scale(x="shared")
+    return chart
+
+
+def line(rows: Sequence[dict[str, object]]) -> alt.Chart:
+    chart: alt.Chart = alt.Chart(alt.InlineData(values=list(rows))).mark_line(
+        interpolate="step-after", strokeWidth=1.4
     )
     return chart
 
