@@ -94,7 +94,9 @@ def table(about: Mapping[str, str], rows: Sequence[Row]) -> str:
         f"`{about['command']}`: {about['browser']}, Linux {about['kernel']}, {about['minutes']} "
         "minutes. Medians of valid visits; ratios of medians with 95 % intervals over blocks. The",
         "`caddy-*` stacks have windows of 10 (h2) and 32 packets (h3): their ratio is no server's "
-        "alone.",
+        "alone. Without a rate limit the processor decides from 1 MB on: 10 MB keep both cores "
+        "busy, and many such visits are `overloaded`. Why ratios that are not one are not: "
+        "[traces](parity-traces.md).",
     ]
     shown = None
     for cell in cells(rows):
