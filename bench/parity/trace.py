@@ -44,11 +44,12 @@ second flight; from there on both are as fast as it is.""",
     "1MB": (
         "10 ms, no rate limit",
         """\
-Here computing decides, and TCP is behind. Our origin leaves at most 16 kB unsent in the kernel, so
-that an urgent answer can overtake; without a rate limit it must then be woken many times in each
-round trip, and where it comes late the window is not used up. Linux opens a window in slow start
-only as far as it was used, so every flight is smaller than QUIC's, and there is one more of them.
-Over a link with a rate, as above, the kernel is never without data.""",
+Here computing decides, and TCP is behind. The first 200 packets leave alike. Then TCP's leave with
+pauses although their windows are open, and the origin's looks at them, due every 2 ms, come up to
+20 ms late: its one thread does not get to them. Every segment is a packet of its own for both
+kernels (offloads are off, or the link would see packets of 64 kB), and our origin leaves at most
+16 kB unsent, so that an urgent answer can overtake: it must be woken for every 11 packets. What
+weighs most was not measured. Over a link with a rate, as above, the kernel always has data.""",
     ),
 }
 """Size of the object to its network, and what the picture tells."""
