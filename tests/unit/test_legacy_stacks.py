@@ -7,7 +7,8 @@ from dragstrip.browsers.chromium import stack_flags
 from dragstrip.browsers.generations import GENERATIONS
 from dragstrip.model.browsers import GENERATION, TODAY
 from dragstrip.model.stack import differences
-from dragstrip.report.browsers import browsers
+from dragstrip.report.browsers import beside, browsers
+from dragstrip.study.gaps import Gap, gaps, servers
 from dragstrip.study.presets import find_stack, stacks
 
 GQUIC = find_stack("gQUIC")
@@ -65,3 +66,63 @@ def test_a_reader_learns_which_browser_and_switch_a_figure_has():
         "Browsers: h3: today's Chromium; gQUIC, h2-chromium70: Chromium 70 of August 2018, with "
         "gQUIC forced for every host, in version Q043 and no other."
     )
+
+
+SPDY, NETTY = find_stack("SPDY"), find_stack("SPDY-netty")
+ORIGIN = find_stack("h2-chromium53-origin")
+GAP = Gap(
+    server="node-spdy",
+    against="dragstrip-origin",
+    browser="chromium53",
+    protocol="h2",
+    load="a page over LTE",
+    ratio=1.25,
+    low=1.2,
+    high=1.3,
+    blocks=15,
+    measured="2026-01-31",
+)
+MEASURED = "(1.200 to 1.300) times as long as dragstrip-origin (h2 in Chromium 53 of August 2016, "
+
+
+def test_what_cannot_be_matched_between_two_servers_is_named():
+    said = [what for what, *_ in differences(SPDY, NETTY)]
+    assert said == ["server", "server's TLS", "order of streams"]
+    assert [what for what, *_ in differences(NETTY, find_stack("h1-chromium53-netty"))] == [
+        "protocol"
+    ]
+
+
+def test_one_server_needs_no_word():
+    assert servers([SPDY, find_stack("h2-chromium53")], [GAP]) == ""
+
+
+def test_the_gap_of_servers_stands_beside_a_figure():
+    assert servers([ORIGIN, SPDY], [GAP]) == (
+        "Servers: h2-chromium53-origin: dragstrip-origin; SPDY: node-spdy. Of one protocol, "
+        f"node-spdy takes 1.250 {MEASURED}a page over LTE, 15 blocks, 2026-01-31)."
+    )
+
+
+def test_a_gap_is_told_from_either_side():
+    said = servers([SPDY, ORIGIN], [GAP])
+    assert "dragstrip-origin takes 0.800 (0.769 to 0.833) times as long as node-spdy" in said
+
+
+def test_of_several_gaps_the_one_in_the_browser_of_the_figure_is_told():
+    elsewhere = structs.replace(GAP, browser="chromium78", ratio=9.0)
+    assert "takes 1.250" in servers([ORIGIN, SPDY], [elsewhere, GAP])
+    assert "takes 9.000" in servers([ORIGIN, SPDY], [elsewhere])
+
+
+def test_what_is_not_measured_says_so():
+    said = servers([SPDY, NETTY, GQUIC], [GAP])
+    assert "the gap between netty and node-spdy is not measured" in said
+    assert "node-spdy is not measured: gquic-origin speaks a protocol of its own" in said
+    assert "SPDY-netty: netty" in beside([SPDY, NETTY])[1]
+
+
+def test_gaps_are_between_two_servers_and_each_is_told_once():
+    pairs = [(g.browser, g.protocol, frozenset((g.server, g.against))) for g in gaps()]
+    assert len(pairs) == len(set(pairs))
+    assert all(len(pair) == 2 for *_, pair in pairs)

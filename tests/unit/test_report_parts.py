@@ -9,6 +9,7 @@ import made
 import made_capsule
 import made_films
 from dragstrip.model.network import Network
+from dragstrip.model.stack import Stack
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Reason, Visit
 from dragstrip.papers.findings import Place
@@ -61,6 +62,15 @@ def test_a_cell_with_frames_shows_its_race_and_keeps_it_to_share(tmp_path):
         assert "<h2>The race</h2>" in text(folder / page)
         assert "<h2>What the eye saw</h2>" in text(folder / page)
     assert (folder / "race-made-LTE.webp").read_bytes().startswith(b"RIFF")
+
+
+def test_the_servers_of_a_figures_stacks_and_their_gap_stand_beside_it(tmp_path):
+    other = Stack(name="h2", protocol="h2", server="caddy", priorities=False)
+    of = structs.replace(made_capsule.study(), stacks=(made.STACKS["h3"], other))
+    capsule = made_capsule.capsule(tmp_path / "capsule", {"h2": [900], "h3": [800]}, of=of)
+    told = build(capsule).read_text()
+    assert "Servers: h3: dragstrip-origin; h2: caddy." in told
+    assert "the gap between caddy and dragstrip-origin is not measured" in told
 
 
 def test_controls_are_judged_and_their_visits_shown_but_not_compared(tmp_path):

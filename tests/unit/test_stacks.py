@@ -188,6 +188,8 @@ def test_the_other_servers_transport_is_named_in_words():
         "flow control",
         "priorities",
         "server",
+        "server's TLS",
+        "order of streams",
     }
     assert "resumed sessions and 0-RTT" in find_stack("caddy-h3").untold.values()
     assert not find_stack("QUIC").untold

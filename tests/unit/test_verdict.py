@@ -4,13 +4,16 @@ import pytest
 from msgspec import structs
 
 import made
+from dragstrip.browsers.exchanges import ABORTED
 from dragstrip.model.chance import loss_interval
 from dragstrip.model.network import Direction, GilbertElliott, Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.trace import Trace
-from dragstrip.model.visit import LinkReport, Reason, Visit
+from dragstrip.model.visit import LinkReport, Reason, Request, Visit
+from dragstrip.study.presets import find_stack
 from dragstrip.visit.block_checks import uneven_misses, with_block_reasons
 from dragstrip.visit.link_checks import burst_interval
+from dragstrip.visit.request_checks import unanswered
 from dragstrip.visit.verdict import judge
 
 
@@ -66,6 +69,34 @@ def test_a_recorded_object_that_is_missing_is_always_a_replay_miss():
     (reason,) = reasons(structs.replace(visit, served=(*log, *many)))
     assert reason.code == "replay-miss"
     assert visit.served[-1].url in reason.detail
+
+
+@pytest.mark.parametrize(
+    ("stack", "error", "answered", "believed"),
+    [
+        ("SPDY", ABORTED, "https://a.test/", False),
+        ("SPDY", ABORTED, "https://b.test/", True),
+        ("h2-chromium70", ABORTED, "https://a.test/", True),
+        ("SPDY", "net::ERR_CONNECTION_RESET", "https://a.test/", True),
+        ("h2-chromium70", "net::ERR_CERT_INVALID", "https://b.test/", False),
+        ("h2", "net::ERR_NAME_NOT_RESOLVED", "https://b.test/", False),
+        ("h2", "net::ERR_FAILED", "https://a.test/", True),
+        ("h2", "mixed-content", "https://a.test/", True),
+    ],
+)
+def test_a_request_that_never_arrived_is_the_networks_the_pages_or_the_testbeds(
+    stack, error, answered, believed
+):
+    """Chromium 53 has no word for a certificate it refuses; a silent host tells."""
+    url = "https://b.test/i.png?random=1"
+    lost = Request(url=url, host="b.test", protocol=None, error=error, start_ms=0.0)
+    recorded = structs.replace(made.PAGE.resources[0], url="https://b.test/i.png?random=2")
+    page = structs.replace(made.PAGE, resources=(*made.PAGE.resources, recorded))
+    visit = made.visit(requests=(lost,), served=(made.served(answered, "h2"),))
+    said = list(unanswered(visit, page, find_stack(stack)))
+    assert [r.code for r in said] == ([] if believed else ["replay-miss"])
+    unrecorded = unanswered(visit, made.PAGE, find_stack(stack))
+    assert list(unrecorded) == []
 
 
 @pytest.mark.parametrize(("invented", "said"), [(5, set()), (6, {"replay-miss"})])

@@ -16,6 +16,8 @@ from dragstrip.model.visit import Request
 
 Headers = tuple[tuple[str, str], ...]
 
+ABORTED = "net::ERR_ABORTED"
+
 _PROTOCOLS: dict[str, Protocol] = {
     "http/1.0": "h1",
     "http/1.1": "h1",
@@ -161,9 +163,15 @@ def _on_finished(current: _Open, params: dict[str, Any], origin_s: float) -> Non
     _ended(current, params["timestamp"], params, origin_s)
 
 
+def failure(params: dict[str, Any]) -> str:
+    """Why a request failed, by its `loadingFailed`. Chromium 53 names no error where it gave a
+    request up by itself."""
+    named = params.get("blockedReason") or params.get("errorText")
+    return named or (ABORTED if params.get("canceled") else "failed")
+
+
 def _on_failed(current: _Open, params: dict[str, Any], origin_s: float) -> None:
-    error = params.get("blockedReason") or params.get("errorText") or "failed"
-    _change(current, error=error)
+    _change(current, error=failure(params))
     _ended(current, params["timestamp"], {"encodedDataLength": current.received}, origin_s)
 
 

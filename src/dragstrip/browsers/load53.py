@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from dragstrip.browsers.cdp import Cdp, CdpError, Event
 from dragstrip.browsers.chromium53 import Chromium53
-from dragstrip.browsers.exchanges import Exchange, exchanges
+from dragstrip.browsers.exchanges import Exchange, exchanges, failure
 from dragstrip.browsers.load import Load, Navigation, preludes
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Outcome
@@ -123,7 +123,7 @@ class _Watch:
                 self._document = params["requestId"]
                 self.clock_offset_s = params["wallTime"] - params["timestamp"]
             elif event.method == "Network.loadingFailed" and self._is_document(params):
-                self.error = params.get("errorText") or "failed"
+                self.error = failure(params)
         elif event.method == "Page.frameNavigated":
             self._committed |= "parentId" not in params["frame"]
         elif event.method == "Page.loadEventFired":

@@ -20,7 +20,7 @@ from dragstrip.cli.calibration import before_visits
 from dragstrip.cli.dry_run import span
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
-from dragstrip.report.browsers import browsers
+from dragstrip.report.browsers import beside
 from dragstrip.results.artefacts import frames_file
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.frames_cost import known
@@ -132,7 +132,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
         console.print(sentence, highlight=False, markup=False)
     if gaps := unchecked(table):
         console.print(f"the verdict could not check {'; '.join(gaps)}", highlight=False)
-    if said := browsers(study.stacks):
+    for said in beside(study.stacks):
         console.print(said, highlight=False)
     console.print(f"report: {report}", highlight=False)
     if races := list(report.parent.glob("race-*.webp")):

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 
 from dragstrip.cli import exits
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.testbed.legacy.catalogue import Item, catalogue
+from dragstrip.testbed.legacy.catalogue import OPTIONAL, Item, catalogue
 from dragstrip.testbed.legacy.install import install, lacking
 
 app = typer.Typer(help="Browsers and servers of other years.", no_args_is_help=True)
@@ -21,6 +21,7 @@ app = typer.Typer(help="Browsers and servers of other years.", no_args_is_help=T
 class Which(StrEnum):
     gquic = "gquic"
     spdy = "spdy"
+    netty = "netty"
     all = "all"
 
 
@@ -48,11 +49,13 @@ def install_(
     as_json: Annotated[bool, typer.Option("--json", help="Print what there is as JSON.")] = False,
 ) -> int:
     """Fetch them into the cache folder, check them, and build what must be built."""
+    console = Console(stderr=True)
     items = [i for i in catalogue().values() if which in (Which.all, i.group)]
+    if which is Which.all:
+        items = [item for item in items if not _left_out(console, item)]
     missing = [item for item in items if not item.installed]
     if lack := lacking(missing):
         raise TestbedError(lack)
-    console = Console(stderr=True)
     for item in items:
         if item in missing:
             _explain(console, item)
@@ -63,6 +66,13 @@ def install_(
         report = msgspec.json.encode([_report(item) for item in items])
         sys.stdout.buffer.write(msgspec.json.format(report, indent=2) + b"\n")
     return exits.DONE
+
+
+def _left_out(console: Console, item: Item) -> bool:
+    lack = lacking([item]) if item.group in OPTIONAL and not item.installed else ""
+    if lack:
+        console.print(f"{item.name} is left out: {lack}", highlight=False)
+    return bool(lack)
 
 
 def _report(item: Item) -> Report:

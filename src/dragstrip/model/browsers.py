@@ -31,6 +31,12 @@ SWITCHED_ON: Mapping[tuple[Browser, str], str] = {
 NEWEST_TLS: Mapping[Browser, str] = {"chromium53": "1.2"}
 """Where it is not 1.3."""
 
+REFUSES_SILENTLY: frozenset[Browser] = frozenset({"chromium53"})
+"""A request to a host whose certificate they refuse looks like one that a script dropped."""
+HANDS_OVER_NO_FRAMES: frozenset[Browser] = frozenset({"chromium53"})
+KNOWS_TESTBEDS_ONLY: frozenset[Browser] = frozenset({"chromium53"})
+"""Their names come from a file of the testbed's hosts and from nowhere else."""
+
 _NO_LCP = "largest contentful paint (Chromium measures it since version 77)"
 _NO_CPU = "the browser's CPU time (Chromium tells it since version 72)"
 CANNOT_TELL: Mapping[Browser, tuple[str, ...]] = {

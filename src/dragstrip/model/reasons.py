@@ -32,8 +32,10 @@ REASONS: Mapping[ReasonCode, Meaning] = {
         "effect",
     ),
     "replay-miss": Meaning(
-        "a recorded object was not served; or more than 5 % of the requests are neither in the "
-        "recording nor known from the rehearsal; or misses differ between the stacks of a block",
+        "a recorded object was not served; or the request for one failed before the origin heard "
+        "of it, and not by the network: a certificate, a name, a refused connection; or more than "
+        "5 % of the requests are neither in the recording nor known from the rehearsal; or misses "
+        "differ between the stacks of a block",
         "`dragstrip page show`; record the page again",
     ),
     "warm": Meaning(

@@ -8,14 +8,27 @@ option of the server's own socket.
 gquic-origin is a server of ours with quic-go 0.10: CUBIC that counts for two connections as
 Chromium's did, paced at two windows a round trip, 32 packets of 1460 bytes at the start.
 
-node-spdy is a server of ours with that library's codec. It obeys the priorities of SPDY and of
-RFC 7540, so nobody's of RFC 9218.
+node-spdy and netty are servers of ours with those libraries' codecs. node-spdy obeys the
+priorities of SPDY and of RFC 7540, Netty those of RFC 7540; neither those of RFC 9218. The JDK,
+which is Netty's TLS here, gives tickets to all its clients.
 """
 
 from collections.abc import Mapping
 from typing import Literal
 
-Server = Literal["dragstrip-origin", "caddy", "gquic-origin", "node-spdy"]
+Server = Literal["dragstrip-origin", "caddy", "gquic-origin", "node-spdy", "netty"]
+
+MAKE: Mapping[Server, Mapping[str, str]] = {
+    "dragstrip-origin": {"server's TLS": "rustls", "order of streams": "RFC 9218, where obeyed"},
+    "caddy": {"server's TLS": "Go's", "order of streams": "RFC 7540 (h2)"},
+    "gquic-origin": {"server's TLS": "quic-go's QUIC Crypto", "order of streams": "none"},
+    "node-spdy": {"server's TLS": "OpenSSL", "order of streams": "SPDY's, RFC 7540 (h2)"},
+    "netty": {"server's TLS": "the JDK's", "order of streams": "none of SPDY's, RFC 7540 (h2)"},
+}
+"""What comes with a server and no stack can choose: between servers it cannot be matched."""
+
+ONE_TONGUE: frozenset[Server] = frozenset({"gquic-origin"})
+"""They speak what no other server does and nothing else, so none can be measured beside them."""
 
 FIXED: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("caddy", "tcp"): {"pacing": False, "early_data": False, "priorities": False},
@@ -37,6 +50,13 @@ FIXED: Mapping[tuple[str, str], Mapping[str, object]] = {
         "priorities": False,
         "tls": "1.2",
     },
+    ("netty", "tcp"): {
+        "pacing": False,
+        "early_data": False,
+        "priorities": False,
+        "tls": "1.2",
+        "resumption": True,
+    },
     ("gquic-origin", "quic"): {
         "congestion": "cubic",
         "initial_window_packets": 32,
@@ -57,10 +77,12 @@ _CADDY_UNTOLD = {
     "transport": "the transport's state",
     "cpu": "the server's CPU time",
 }
+_NO_TRANSPORT = {"transport": "the transport's state"}
 UNTOLD: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("caddy", "tcp"): _CADDY_UNTOLD,
     ("caddy", "quic"): {**_CADDY_UNTOLD, "handshakes": "resumed sessions and 0-RTT"},
-    ("node-spdy", "tcp"): {"transport": "the transport's state"},
-    ("gquic-origin", "quic"): {"transport": "the transport's state"},
+    ("node-spdy", "tcp"): _NO_TRANSPORT,
+    ("netty", "tcp"): _NO_TRANSPORT,
+    ("gquic-origin", "quic"): _NO_TRANSPORT,
 }
 """What no log of theirs says, in words, by what the verdict would need it for."""

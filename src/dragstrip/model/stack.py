@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.model.browsers import NEWEST_TLS, SPEAKS, TODAY, Browser
-from dragstrip.model.servers import FIXED, UNTOLD, Server
+from dragstrip.model.servers import FIXED, MAKE, UNTOLD, Server
 
 Protocol = Literal["h1", "h2", "h3", "gquic", "spdy"]
 """The protocol a request really used, as both browser and origin name it in our records."""
@@ -83,8 +83,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("QUIC needs tls 1.3")
         if (self.protocol == "gquic") != (self.tls == "quic-crypto"):
             raise ValueError("gquic needs tls quic-crypto, and nothing else has it")
-        if self.protocol == "spdy" and self.server != "node-spdy":
-            raise ValueError("spdy needs server node-spdy, and no other has it")
+        if self.protocol == "spdy" and self.server not in ("node-spdy", "netty"):
+            raise ValueError("spdy needs server node-spdy or netty, and no other has it")
         if self.tls == "1.3" and (newest := NEWEST_TLS.get(self.browser)):
             raise ValueError(f"browser {self.browser} needs tls {newest}; it knows no later")
         if self.early_data and not (self.resumption and self.tls != "1.2"):
@@ -192,8 +192,11 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
 
 
 def differences(a: Stack, b: Stack) -> list[tuple[str, str, str]]:
-    """(property, in `a`, in `b`) wherever the two differ; a dash where one has no such thing."""
-    ours, theirs = a.words(), b.words()
+    """(property, in `a`, in `b`) wherever the two differ; a dash where one has no such thing.
+
+    Between two servers also what cannot be matched, see `dragstrip.model.servers`.
+    """
+    ours, theirs = ({**s.words(), **MAKE[s.server]} for s in (a, b))
     return [
         (what, ours.get(what, "-"), theirs.get(what, "-"))
         for what in dict.fromkeys([*ours, *theirs])

@@ -1,18 +1,21 @@
 """A paper's claims, answered: what `claims.json` holds and the claims page shows."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.model.stack import Stack
 from dragstrip.papers.answer import Verdict
 from dragstrip.papers.claims import Claim, Published, Tier
 from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.predicates import stacks_of
 from dragstrip.papers.space import CELL, reach, space
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.file import Outline
+from dragstrip.study.gaps import servers
 
 VERDICTS: tuple[Verdict, ...] = (
     "reproduced",
@@ -54,6 +57,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Stacks that stood for the paper's own, and for what; empty if none did."""
     players: dict[str, str]
     """Stacks of the paper's own time, by the surrogate whose part they play."""
+    servers: str
+    """Who served its stacks, and by how much those differ, see `dragstrip.study.gaps`; empty if one
+    server did."""
     cells: int
     """How many the claim is about in our studies."""
     behind: tuple[Place, ...]
@@ -97,7 +103,8 @@ def findings(
     """Every claim answered by what the capsules `folders` hold; `evidence` are their loads."""
     capsules = [Capsule.open(folder) for folder in folders]
     cells = _counted(space(outlines, paper.parts), evidence.loads, capsules)
-    claims = tuple(_finding(paper, claim, cells, evidence) for claim in paper.claims)
+    stacks = paper.stacks(outlines)
+    claims = tuple(_finding(paper, claim, cells, evidence, stacks) for claim in paper.claims)
     ran = cells.filter(pl.col("blocks") > 0)
     counted = Counter(claim.verdict for claim in claims)
     return Findings(
@@ -133,8 +140,15 @@ def _counted(cells: pl.DataFrame, loads: pl.DataFrame, capsules: Sequence[Capsul
     )
 
 
-def _finding(paper: Published, claim: Claim, cells: pl.DataFrame, evidence: Evidence) -> Finding:
+def _finding(
+    paper: Published,
+    claim: Claim,
+    cells: pl.DataFrame,
+    evidence: Evidence,
+    stacks: Mapping[str, Stack],
+) -> Finding:
     answer = claim.answer(evidence)
+    named = stacks_of(claim.predicate, stacks) if claim.predicate else []
     reached = reach(claim.predicate, cells) if claim.predicate else cells.clear()
     return Finding(
         **{
@@ -146,6 +160,7 @@ def _finding(paper: Published, claim: Claim, cells: pl.DataFrame, evidence: Evid
         why=answer.why,
         surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
         players=paper.players(claim.predicate) if claim.predicate else {},
+        servers=servers([stacks[name] for name in named]),
         cells=len(reached),
         behind=_places(reached.filter(pl.col("blocks") > 0)),
     )

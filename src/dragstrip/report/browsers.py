@@ -1,9 +1,16 @@
-"""Which browser each stack ran in, where it is not today's: what a reader must know of a figure."""
+"""What a reader must know of a figure's stacks: in which browsers they ran, where one is not
+today's, and what their servers differ by, where there are several."""
 
 from collections.abc import Sequence
 
 from dragstrip.model.browsers import GENERATION, SWITCHED_ON, TODAY
 from dragstrip.model.stack import Stack
+from dragstrip.study.gaps import servers
+
+
+def beside(stacks: Sequence[Stack]) -> list[str]:
+    """The sentences to stand beside a figure of these stacks; none if there is nothing to know."""
+    return [said for said in (browsers(stacks), servers(stacks)) if said]
 
 
 def browsers(stacks: Sequence[Stack]) -> str:

@@ -92,7 +92,8 @@ def markdown(found: Findings) -> str:
     for c in found.claims:
         answer = f"**{c.verdict}**" + (f": {c.why}" if c.why else "")
         published = " ".join(filter(None, (c.published, c.tolerance)))
-        cells = (c.id, c.section, c.tier, c.says, published, c.ours or words.DASH, answer)
+        ours = " ".join(filter(None, (c.ours or words.DASH, c.servers)))
+        cells = (c.id, c.section, c.tier, c.says, published, ours, answer)
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
     lines += ["", "What the paper leaves open, and our choice:", ""]
     lines += [f"- {choice}" for choice in found.choices]

@@ -30,7 +30,7 @@ from dragstrip.report import leaders, matrix, palette, words
 from dragstrip.report.answer import answer
 from dragstrip.report.belief import belief, rates, where
 from dragstrip.report.block_rows import block_rows
-from dragstrip.report.browsers import browsers
+from dragstrip.report.browsers import beside
 from dragstrip.report.cells import Cell, cells, page_file
 from dragstrip.report.controls import by_metric, judgement
 from dragstrip.report.evidence import evidence
@@ -229,7 +229,7 @@ class _Site:
         )
         made.globals.update(
             coded=words.coded,
-            browsers=browsers(self._study.stacks),
+            beside=beside(self._study.stacks),
             pictured_cells=PICTURED_CELLS,
             shown_visits=SHOWN_VISITS,
             tint=matrix.tint,

@@ -44,6 +44,7 @@ from dragstrip.pages.live import live_page
 from dragstrip.pages.resolve import expand, resolve
 from dragstrip.study.controls import controls_of
 from dragstrip.study.networks import placed, read_network
+from dragstrip.study.possible import check
 from dragstrip.study.presets import find_network, find_stack, make_stack, stacks
 
 _Names = Annotated[list[str], Meta(min_length=1)]
@@ -160,10 +161,6 @@ def make_study(
         raise InputError(f"{runs} runs measure nothing: ask for at least 1")
     if len(stacks) < 2:
         raise InputError("a race needs at least two stacks, like --stack h2 --stack h3")
-    if live and len({s.protocol for s in stacks}) < len(stacks):
-        raise InputError("on a live page stacks differ in protocol only: the server is the site's")
-    if live and any(network.background for network in networks):
-        raise InputError("background load needs an origin of ours: a live page has none")
     if ca and not ca.is_file():
         raise InputError(f"there is no certificate {ca}")
     if live:
@@ -180,10 +177,7 @@ def make_study(
         if twice := {n for n in names if names.count(n) > 1}:
             raise InputError(f"{what} {min(twice)!r} is given twice")
     hosts = {host for page in resolved for host in page.hosts}
-    for network in networks:
-        for host in (p.host for p in (*network.down.hosts, *network.up.hosts)):
-            if host not in hosts:
-                raise InputError(f"network {network.name!r} names {host}, which no page here has")
+    check(networks, stacks, client, hosts=hosts, live=live)
     return Study(
         name=name,
         pages=tuple(resolved),

@@ -21,7 +21,8 @@ class Link:
 
     def __init__(self, process: JsonProcess, addresses: Mapping[str, str]) -> None:
         self._process = process
-        self._addresses = addresses
+        self.addresses = addresses
+        """Where the hosts that a network may name answer."""
         self.realtime: bool = bool(process.greeting.get("realtime", False))
 
     def configure(self, network: Network, seed: int, record: Path | None = None) -> None:
@@ -34,8 +35,8 @@ class Link:
             "configure",
             dict[str, Any],
             seed=seed,
-            up=_wired(network.up, self._addresses),
-            down=_wired(network.down, self._addresses),
+            up=_wired(network.up, self.addresses),
+            down=_wired(network.down, self.addresses),
             accounting=network.accounting,
             record=None if record is None else str(record),
         )

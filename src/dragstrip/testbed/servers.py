@@ -13,10 +13,10 @@ from dragstrip.model.visit import Connection
 from dragstrip.testbed import caddy_log
 from dragstrip.testbed.caddy import Caddy, Front
 from dragstrip.testbed.namespaces import Namespaces
-from dragstrip.testbed.node_spdy import Front as SpdyFront
-from dragstrip.testbed.node_spdy import NodeSpdy
 from dragstrip.testbed.origin import Origin, OriginLog, origin
 from dragstrip.testbed.second_origin import PORTS, SecondOrigin
+from dragstrip.testbed.spdy_server import Front as SpdyFront
+from dragstrip.testbed.spdy_server import SpdyServer, is_spdy_server
 
 PLAIN = "plain.sock"
 
@@ -32,8 +32,8 @@ class Servers:
         self._folder = folder
         self._addresses = addresses
         self._caddy: Caddy | None = None
-        self._node: NodeSpdy | None = None
-        self._before: Caddy | NodeSpdy | None = None
+        self._spdy: dict[Server, SpdyServer] = {}
+        self._before: Caddy | SpdyServer | None = None
         """Stands before the origin."""
         self._seconds: dict[Server, SecondOrigin] = {}
         self._second: SecondOrigin | None = None
@@ -54,8 +54,8 @@ class Servers:
             return  # nothing of it can be changed, and `Stack` refuses what asks for it
         if stack.server == "caddy":
             self._before = self._started_caddy()
-        elif stack.server == "node-spdy":
-            self._before = self._started_node()
+        elif is_spdy_server(stack.server):
+            self._before = self._started_spdy(stack.server)
         if self._before:
             self._before.tune(stack)
         else:
@@ -74,18 +74,19 @@ class Servers:
             )
         return self._caddy
 
-    def _started_node(self) -> NodeSpdy:
-        if not self._node:
-            self._node = NodeSpdy(
+    def _started_spdy(self, server: Server) -> SpdyServer:
+        if server not in self._spdy:
+            self._spdy[server] = SpdyServer(
+                server,
                 self._spaces,
                 SpdyFront(
-                    folder=self._folder / "spdy-origin",
+                    folder=self._folder / server,
                     plain=self._folder / PLAIN,
                     addresses=self._addresses,
                     certificates=self._certificates(),
                 ),
             )
-        return self._node
+        return self._spdy[server]
 
     def _certificates(self) -> dict[str, dict[str, str]]:
         return self._origin.certificates(list(self._addresses))
@@ -112,7 +113,7 @@ class Servers:
 
     def connections(self) -> tuple[Connection, ...]:
         before = self._before
-        return (before if isinstance(before, NodeSpdy) else self._origin).connections()
+        return (before if isinstance(before, SpdyServer) else self._origin).connections()
 
     def log(self) -> OriginLog:
         told = self._origin.log()
@@ -123,7 +124,7 @@ class Servers:
                 requests=(*told.requests, *other.requests),
                 connections=(*told.connections, *other.connections),
             )
-        if isinstance(self._before, NodeSpdy):
+        if isinstance(self._before, SpdyServer):
             return self._before.log(told)
         if not self._before:
             return told
@@ -136,7 +137,7 @@ class Servers:
         )
 
     def stop(self) -> None:
-        for other in (self._caddy, self._node, *self._seconds.values()):
+        for other in (self._caddy, *self._spdy.values(), *self._seconds.values()):
             if other:
                 other.stop()
 

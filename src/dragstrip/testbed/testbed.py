@@ -11,6 +11,7 @@ from dragstrip.testbed.link import Link, emulated_link
 from dragstrip.testbed.namespaces import Namespaces, namespaces
 from dragstrip.testbed.origin import Server
 from dragstrip.testbed.servers import servers
+from dragstrip.testbed.spdy_server import addresses_of
 from dragstrip.testbed.wires import host_addresses, wire_up
 from dragstrip.testbed.workspace import workspace
 
@@ -40,6 +41,7 @@ class Testbed:
         """
         if self.kernel:
             self.kernel.tune(stack)
+        self.link.addresses = addresses_of(stack.server, self.addresses)
         self.origin.tune(stack, rtt_ms)
 
 

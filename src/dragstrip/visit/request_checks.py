@@ -2,15 +2,33 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from urllib.parse import urldefrag
+from urllib.parse import urldefrag, urlsplit
 
+from dragstrip.browsers.exchanges import ABORTED
+from dragstrip.model.browsers import REFUSES_SILENTLY
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Reason, ReasonCode, Visit
+from dragstrip.model.visit import Reason, ReasonCode, Request, Visit
 
 _NAMED = 3
-ABORTED = "net::ERR_ABORTED"
+_BY_THE_NETWORK = frozenset(
+    f"net::ERR_{name}"
+    for name in (
+        "TIMED_OUT",
+        "CONNECTION_TIMED_OUT",
+        "CONNECTION_CLOSED",
+        "CONNECTION_RESET",
+        "EMPTY_RESPONSE",
+        "QUIC_PROTOCOL_ERROR",
+        "QUIC_HANDSHAKE_FAILED",
+        "HTTP2_PING_FAILED",
+        "SPDY_PING_FAILED",
+    )
+)
+"""What a browser calls packets that are lost or late, and ends that give up."""
+_BY_THE_PAGE = ("net::ERR_FAILED", "net::ERR_BLOCKED_BY_")
+"""Refused by the rules for other origins, or by the page's policy."""
 
 
 def protocol(visit: Visit, stack: Stack) -> Iterator[Reason]:
@@ -80,6 +98,39 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
             "replay-miss",
             f"{len(new)} of {len(visit.served)} requests are neither in the recording nor known "
             f"from the rehearsal (limit {limits.miss_share:.0%}): " + some(s.url for s in new),
+        )
+
+
+def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
+    """Something recorded was asked for, and the request failed before the origin heard of it by
+    what neither a network nor a page does: a certificate that is not taken, a name nobody knows,
+    a refused connection. What a network or a page does is an outcome.
+    """
+    heard = {(s.method, s.url) for s in visit.served}
+    heard_of = {urlsplit(s.url).hostname for s in visit.served}
+    recorded = {(r.method, r.address) for r in page.resources}
+
+    def accused(request: Request) -> bool:
+        if request.error == ABORTED:
+            return stack.browser in REFUSES_SILENTLY and request.host not in heard_of
+        return request.error.startswith("net::") and not (
+            request.error in _BY_THE_NETWORK or request.error.startswith(_BY_THE_PAGE)
+        )
+
+    failed = [
+        r
+        for r in visit.requests
+        if not r.protocol
+        and accused(r)
+        and (r.method, r.address) in recorded
+        and (r.method, urldefrag(r.url).url) not in heard
+    ]
+    if failed:
+        errors = ", ".join(f"{n} {error}" for error, n in Counter(r.error for r in failed).items())
+        yield Reason(
+            "replay-miss",
+            f"{len(failed)} requests for recorded objects failed before the origin heard of them "
+            f"({errors}): " + some(r.url for r in failed),
         )
 
 

@@ -47,6 +47,7 @@ def _reasons(
     if not page.live:
         yield from request_checks.agreement(visit)
         yield from request_checks.replay(visit, page, limits)
+        yield from request_checks.unanswered(visit, page, stack)
         if "transport" not in stack.untold:
             yield from stack_checks.transport(visit, stack)
     yield from request_checks.aborted(visit, limits)

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import polars as pl
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Visit
 from dragstrip.papers.claims import Published
 from dragstrip.papers.evidence import Evidence
 from dragstrip.papers.scenarios import Tree
+from dragstrip.report.browsers import beside
 from dragstrip.report.paper_figures import boxes, cdfs, counts, maps, objects, ratios, trees
 from dragstrip.report.paper_figures.style import Figure
 from dragstrip.results.capsule import Capsule
@@ -48,8 +49,13 @@ class Sources(Struct, frozen=True):
 
 
 def drawn(sources: Sources) -> list[Figure]:
-    """The figures for which there are loads."""
-    return [found for found in _DRAW[sources.paper.key](sources) if found]
+    """The figures for which there are loads, with what must be known of their stacks."""
+    said = beside(list(sources.stacks.values()))
+    return [
+        structs.replace(found, caption=" ".join((found.caption, *said)))
+        for found in _DRAW[sources.paper.key](sources)
+        if found
+    ]
 
 
 def _biswal(s: Sources) -> Iterator[Figure | None]:

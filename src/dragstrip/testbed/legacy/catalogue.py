@@ -13,8 +13,11 @@ from msgspec import Struct
 
 from dragstrip.testbed.errors import TestbedError
 
-Group = Literal["gquic", "spdy"]
-Registry = Literal["npm", "pypi", "go"]
+Group = Literal["gquic", "spdy", "netty"]
+Registry = Literal["npm", "pypi", "go", "maven"]
+
+OPTIONAL: frozenset[Group] = frozenset({"netty"})
+"""Whoever asks for everything goes without these where the machine lacks what they need."""
 
 
 class Item(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -115,5 +115,6 @@ CLIENT_PROGRAMS: Mapping[Registry, Mapping[str, str]] = {
     "npm": {"npm": "npm"},
     "pypi": {"pip3": "python3-pip"},
     "go": {"go": "golang-go"},
+    "maven": {"mvn": "maven"},
 }
 """What each registry's client is called, and its Debian package."""

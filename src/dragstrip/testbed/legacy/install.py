@@ -11,6 +11,7 @@ from pathlib import Path
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.build_cpp import build_cpp
 from dragstrip.testbed.legacy.build_go import build_go
+from dragstrip.testbed.legacy.build_maven import build_maven
 from dragstrip.testbed.legacy.build_npm import build_npm
 from dragstrip.testbed.legacy.catalogue import Item, cache_folder
 from dragstrip.testbed.legacy.fetch import CLIENT_PROGRAMS, Progress, fetch
@@ -32,6 +33,8 @@ def install(item: Item, progress: Progress = lambda _: None) -> None:
         work.mkdir()
         if item.registry == "go":
             build_go(item, work, made, progress)
+        elif item.registry == "maven":
+            build_maven(item, work, made, progress)
         elif item.members:
             unpack(fetch(item, work, progress), item.members, made)
             if item.sources.is_dir():

@@ -1,0 +1,50 @@
+"""Combinations that cannot be had, refused before the first visit."""
+
+from collections.abc import Collection, Sequence
+
+from dragstrip.model.browsers import GENERATION, HANDS_OVER_NO_FRAMES, KNOWS_TESTBEDS_ONLY
+from dragstrip.model.errors import InputError
+from dragstrip.model.network import Network
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import Client
+
+
+def check(
+    networks: Sequence[Network],
+    stacks: Sequence[Stack],
+    client: Client,
+    *,
+    hosts: Collection[str],
+    live: bool,
+) -> None:
+    """Raises `InputError` for what no visit could be. `hosts` are those of all pages."""
+    if live:
+        _check_live(networks, stacks)
+    for stack in stacks:
+        if client.frames and stack.browser in HANDS_OVER_NO_FRAMES:
+            raise InputError(
+                f"stack {stack.name!r}: {GENERATION[stack.browser]} hands over no frames, and "
+                "would race without their cost: look at no frames, or race other stacks"
+            )
+    for network in networks:
+        for host in (p.host for p in (*network.down.hosts, *network.up.hosts)):
+            if host not in hosts:
+                raise InputError(f"network {network.name!r} names {host}, which no page here has")
+
+
+def _check_live(networks: Sequence[Network], stacks: Sequence[Stack]) -> None:
+    if len({s.protocol for s in stacks}) < len(stacks):
+        raise InputError("on a live page stacks differ in protocol only: the server is the site's")
+    if any(network.background for network in networks):
+        raise InputError("background load needs an origin of ours: a live page has none")
+    for stack in stacks:
+        if stack.server != "dragstrip-origin":
+            raise InputError(
+                f"stack {stack.name!r} asks for server {stack.server}: on a live page the server "
+                "is the site's"
+            )
+        if stack.browser in KNOWS_TESTBEDS_ONLY:
+            raise InputError(
+                f"stack {stack.name!r}: {GENERATION[stack.browser]} knows the hosts of recorded "
+                "pages only"
+            )

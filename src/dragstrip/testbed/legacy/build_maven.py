@@ -1,0 +1,51 @@
+"""A program of ours in Java, with the libraries its jars.sha256 lists.
+
+Maven fetches what pom.xml asks for, by the versions that stand there, but holds nothing to a hash
+of ours. So every library is checked before anything is compiled or run with it.
+"""
+
+import hashlib
+import shutil
+from pathlib import Path
+
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.catalogue import Item
+from dragstrip.testbed.legacy.fetch import Progress, run
+
+_RELEASE = "17"
+"""Of Java. Unix sockets came with 16."""
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:copy-dependencies"
+
+
+def build_maven(item: Item, scratch: Path, target: Path, progress: Progress) -> None:
+    """Compile `item` into `target`, beside its libraries. Raises `TestbedError`."""
+    sources = scratch / "sources"
+    shutil.copytree(item.sources, sources)
+    target.mkdir()
+
+    def tool(*command: str) -> None:
+        run(command, cwd=sources, environment={}, watch=scratch, progress=progress)
+
+    places = (f"-Dmaven.repo.local={scratch / 'repository'}", f"-DoutputDirectory={target}")
+    tool("mvn", "--batch-mode", "--strict-checksums", *places, _COPY)
+    _check(sources / "jars.sha256", target)
+    java = map(str, sorted(sources.glob("*.java")))
+    tool("javac", "--release", _RELEASE, "-cp", f"{target}/*", "-d", str(target), *java)
+    for options in sources.glob("*.options"):
+        shutil.copy(options, target)
+
+
+def known_jars(listed: Path) -> dict[str, str]:
+    """SHA-256 by name, from a file as `sha256sum` writes it."""
+    pairs = (line.split() for line in listed.read_text().splitlines())
+    return {name: digest for digest, name in pairs}
+
+
+def _check(listed: Path, folder: Path) -> None:
+    found = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.glob("*.jar")}
+    known = known_jars(listed)
+    wrong = sorted(n for n in {**found, **known} if found.get(n) != known.get(n))
+    if wrong:
+        raise TestbedError(
+            f"{', '.join(wrong)} is not what {listed.name} lists; nothing was installed"
+        )
