@@ -6,7 +6,6 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from msgspec import structs
 from typer.testing import CliRunner
 
 from dragstrip.cli import app
@@ -18,7 +17,6 @@ from dragstrip.papers.space import CELL, space
 from dragstrip.report.claims import csv, markdown, page, write
 from dragstrip.report.paper_figures.catalogue import Sources, drawn
 from dragstrip.study.gaps import servers
-from dragstrip.study.presets import find_stack
 
 BLOCKS = 5
 FACTORS = [c for c in SCHEMA if c not in ("block", "stack", "censored", *CELL, *METRICS)]
@@ -123,24 +121,19 @@ def test_without_a_visit_every_claim_has_a_reason_and_nothing_is_drawn(key):
 
 
 def test_servers_that_differ_are_named_beside_claims_and_figures():
-    paper = published("megyesi2016")
-    node = structs.replace(find_stack("h1-chromium53"), name="h1-TLS1.2")
-    stacks = {s.name: s for outline in paper.outlines() for s in outline.stacks}
-    stacks[node.name] = node
-    outlines = [
-        structs.replace(o, stacks=tuple(stacks[s.name] for s in o.stacks)) for o in paper.outlines()
-    ]
-    evidence = Evidence(as_if_run(space(outlines)[::12]))
-    found = findings(paper, outlines, [], evidence)
-    said = servers(list(stacks.values()))
-    assert "h1-TLS1.2: node-spdy" in said
+    found, sources = answered("megyesi2016", share=12, native=True)
+    said = servers(list(sources.stacks.values()))
+    assert "h1-TLS1.2, TCP-TLS1.2: node-spdy; QUIC: gquic-origin" in said
+    assert "is not measured: gquic-origin speaks a protocol of its own" in said
     named = [claim for claim in found.claims if claim.servers]
     assert said in {claim.servers for claim in named}
     assert len(named) < len(found.claims)
-    figures = drawn(Sources(paper=paper, evidence=evidence, stacks=stacks))
+    figures = drawn(sources)
     assert all(figure.caption.endswith(said) for figure in figures)
     assert said in page(found, figures)
     assert said in markdown(found)
+    surrogates, _ = answered("megyesi2016", share=12)
+    assert not any(claim.servers for claim in surrogates.claims)
 
 
 def test_reproduce_answers_without_visits_and_says_what_is_left_out(tmp_path):

@@ -99,7 +99,7 @@ def test_one_server_needs_no_word():
 
 def test_the_gap_of_servers_stands_beside_a_figure():
     assert servers([ORIGIN, SPDY], [GAP]) == (
-        "Servers: h2-chromium53-origin: dragstrip-origin; SPDY: node-spdy. Of one protocol, "
+        "Servers: h2-chromium53-origin: dragstrip-origin; SPDY: node-spdy. Over one protocol, "
         f"node-spdy takes 1.250 {MEASURED}a page over LTE, 15 blocks, 2026-01-31)."
     )
 

@@ -71,7 +71,7 @@ def servers(stacks: Sequence[Stack], known: Iterable[Gap] | None = None) -> str:
         return ""
     said = (f"{', '.join(s.name for s in mine)}: {server}" for server, mine in served.items())
     found = _sentences(served, tuple(gaps() if known is None else known))
-    return f"Servers: {'; '.join(said)}. Of one protocol, {'; '.join(found)}."
+    return f"Servers: {'; '.join(said)}. Over one protocol, {'; '.join(found)}."
 
 
 def _sentences(served: dict[Server, list[Stack]], known: tuple[Gap, ...]) -> Iterator[str]:
