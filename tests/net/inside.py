@@ -94,9 +94,11 @@ def servers(address: str) -> Iterator[tuple[int, int]]:
     with Web((address, 0), quiet) as web, Udp((address, 0), Echo) as udp:
         for server in (web, udp):
             threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield web.server_address[1], udp.server_address[1]
-        web.shutdown()
-        udp.shutdown()
+        try:
+            yield web.server_address[1], udp.server_address[1]
+        finally:  # a server whose socket is closed under it spins
+            web.shutdown()
+            udp.shutdown()
 
 
 class _Quiet(http.server.BaseHTTPRequestHandler):
