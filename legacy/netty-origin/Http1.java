@@ -2,7 +2,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http.DefaultHttpContent;
 import io.netty.handler.codec.http.DefaultHttpResponse;
 import io.netty.handler.codec.http.HttpContent;
@@ -16,21 +15,11 @@ import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
 
 /** A connection with HTTP/1.1, behind `HttpServerCodec`: one request after another. */
-final class Http1 extends ChannelInboundHandlerAdapter implements Stream {
-    private final Server server;
-    private final Log.Connection known;
-    private ChannelHandlerContext client;
-    private Forward forward;
+final class Http1 extends Alone {
     private boolean lasting;
 
     Http1(Server server, Log.Connection known) {
-        this.server = server;
-        this.known = known;
-    }
-
-    @Override
-    public void handlerAdded(ChannelHandlerContext context) {
-        client = context;
+        super(server, known);
     }
 
     @Override
@@ -67,39 +56,5 @@ final class Http1 extends ChannelInboundHandlerAdapter implements Stream {
     public ChannelFuture end() {
         ChannelFuture sent = client.write(LastHttpContent.EMPTY_LAST_CONTENT);
         return lasting ? sent : sent.addListener(ChannelFutureListener.CLOSE);
-    }
-
-    @Override
-    public void flush() {
-        client.flush();
-    }
-
-    @Override
-    public boolean writable() {
-        return client.channel().isWritable();
-    }
-
-    @Override
-    public void fail() {
-        client.close();
-    }
-
-    @Override
-    public void channelWritabilityChanged(ChannelHandlerContext context) {
-        if (forward != null) {
-            forward.pace();
-        }
-    }
-
-    @Override
-    public void channelInactive(ChannelHandlerContext context) {
-        if (forward != null) {
-            forward.cancel();
-        }
-    }
-
-    @Override
-    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-        context.close(); // a client that leaves is no fault of ours
     }
 }

@@ -1,7 +1,6 @@
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
-import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http2.DefaultHttp2DataFrame;
@@ -13,20 +12,9 @@ import io.netty.handler.codec.http2.Http2HeadersFrame;
 import io.netty.util.ReferenceCountUtil;
 
 /** A stream of HTTP/2, in the channel of its own that `Http2MultiplexHandler` makes. */
-final class Http2 extends ChannelInboundHandlerAdapter implements Stream {
-    private final Server server;
-    private final Log.Connection known;
-    private ChannelHandlerContext client;
-    private Forward forward;
-
+final class Http2 extends Alone {
     Http2(Server server, Log.Connection known) {
-        this.server = server;
-        this.known = known;
-    }
-
-    @Override
-    public void handlerAdded(ChannelHandlerContext context) {
-        client = context;
+        super(server, known);
     }
 
     @Override
@@ -59,39 +47,5 @@ final class Http2 extends ChannelInboundHandlerAdapter implements Stream {
     @Override
     public ChannelFuture end() {
         return client.write(new DefaultHttp2DataFrame(true));
-    }
-
-    @Override
-    public void flush() {
-        client.flush();
-    }
-
-    @Override
-    public boolean writable() {
-        return client.channel().isWritable();
-    }
-
-    @Override
-    public void fail() {
-        client.close();
-    }
-
-    @Override
-    public void channelWritabilityChanged(ChannelHandlerContext context) {
-        if (forward != null) {
-            forward.pace();
-        }
-    }
-
-    @Override
-    public void channelInactive(ChannelHandlerContext context) {
-        if (forward != null) {
-            forward.cancel();
-        }
-    }
-
-    @Override
-    public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-        context.close();
     }
 }
