@@ -14,7 +14,8 @@ from dragstrip.pages import corpus
 from dragstrip.papers.campaign import campaign
 from dragstrip.papers.claims import KEYS, answers, published
 from dragstrip.papers.evidence import METRICS, SCHEMA, Evidence, nothing
-from dragstrip.papers.weight import visit_s, weight
+from dragstrip.papers.weight import weight
+from dragstrip.schedule.estimate import visit_s
 from dragstrip.study.file import Outline
 from dragstrip.study.presets import networks
 
@@ -123,10 +124,12 @@ def test_the_main_study_is_as_large_as_the_paper_says(key, cells, visits):
 
 def test_an_estimate_grows_with_bytes_delay_and_loss():
     lte = networks()["LTE"]
-    assert visit_s("synth:1x1MB", lte) > visit_s("synth:1x100KB", lte)
-    assert visit_s("synth:1x10KB", networks()["MSS"]) > visit_s("synth:1x10KB", lte)
+    assert visit_s(*weight("synth:1x1MB"), lte) > visit_s(*weight("synth:1x100KB"), lte)
+    assert visit_s(*weight("synth:1x10KB"), networks()["MSS"]) > visit_s(
+        *weight("synth:1x10KB"), lte
+    )
     # 1 MB at 0.468 Mbit/s takes 17 s, whatever else happens.
-    assert visit_s("synth:1x1MB", networks()["DA2GC"]) > 17
+    assert visit_s(*weight("synth:1x1MB"), networks()["DA2GC"]) > 17
 
 
 def test_the_audit_of_the_published_captures_confirms_the_claim():

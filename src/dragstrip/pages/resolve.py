@@ -91,19 +91,18 @@ def resolve(page: str, cache: Path) -> Page:
     be made first is kept in the folder `cache` under a key of its input and of the code that makes
     it, so the second time it is only loaded. Raises `PageError`.
     """
-    name = named(page)
     if page == "demo":
-        return _cached(cache, name, b"", _demo)
+        return _cached(cache, named(page), b"", _demo)
     if page.startswith("synth:"):
         spec = page.removeprefix("synth:")
         parse_spec(spec)
-        return _cached(cache, name, b"", lambda: synth(spec))
+        return _cached(cache, named(page), b"", lambda: synth(spec))
     if known := corpus.known().get(page):
-        return _cached(cache, name, b"", lambda: corpus.recording(known))
+        return _cached(cache, named(page), b"", lambda: corpus.recording(known))
     path, part = _split(page)
     if _is_page(page, path):
         return load_page(path)
-    importer = _importer(path)[1]
+    name, importer = named(page), _importer(path)[1]
     content = _content(path) + part.encode()
     return _cached(cache, name, content, lambda: importer(path, name, Wish(part=part)))
 

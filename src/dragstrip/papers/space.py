@@ -11,7 +11,8 @@ from dragstrip.papers.cells import select
 from dragstrip.papers.evidence import FACTORS, of_known, of_network
 from dragstrip.papers.levels import AuditCount, Corpus
 from dragstrip.papers.predicates import AnyPredicate, stacks_of
-from dragstrip.papers.weight import visit_s, weight
+from dragstrip.papers.weight import weight
+from dragstrip.schedule.estimate import visit_s
 from dragstrip.study.file import Outline
 
 CELL = ("page", "network", "connection")
@@ -26,18 +27,19 @@ def space(outlines: Iterable[Outline], parts: Mapping[str, str] | None = None) -
     rows = [
         {
             "study": outline.name,
-            "page": named(page),
+            "page": name,
             "network": network.name,
             "connection": connection,
             "stacks": [parts.get(s.name, s.name) for s in outline.stacks],
-            "block_s": visit_s(page, network)
+            "block_s": visit_s(*weighed, network)
             * len(outline.visited)
             * (1 if connection == "first" else 2),
-            **of_known(known.get(page), *weight(page)),
+            **of_known(known.get(page), *weighed),
             **of_network(network),
         }
         for outline in outlines
         for page in outline.pages
+        for name, weighed in [(named(page), weight(page))]
         for network in outline.networks
         for connection in outline.connections
     ]

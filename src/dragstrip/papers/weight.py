@@ -1,19 +1,13 @@
-"""What a page of a paper weighs and how long its visit takes, without making it."""
+"""What a page of a paper weighs, without making it."""
 
 from pathlib import Path
 from random import Random
 
-from dragstrip.model.network import Network
 from dragstrip.pages import corpus
 from dragstrip.pages.synth import parse_spec
-from dragstrip.schedule import estimate
 
 UNKNOWN_BYTES = 2_000_000
 """For a recording that has not been opened."""
-
-
-def visit_s(page: str, network: Network) -> float:
-    return estimate.visit_s(*weight(page), network)
 
 
 def weight(page: str) -> tuple[int, int]:
