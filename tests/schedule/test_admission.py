@@ -106,3 +106,25 @@ def test_jobs_are_a_number_or_auto():
     for wrong in ("0", "-1", "many", "1.5"):
         with pytest.raises(InputError, match="--jobs"):
             parse_jobs(wrong)
+
+
+def test_time_that_was_stolen_says_nothing_about_how_many_fit():
+    study = on(0.5)
+    admission = Admission(study, 4, cores=2)
+    stolen = visit("0.5", 0.1, 10, beside=3, reasons=(Reason("overloaded", "made up"),))
+    assert stolen.host
+    for number in range(8):
+        host = structs.replace(stolen.host, steal_share=0.1)
+        admission.learn(structs.replace(stolen, host=host, block=f"made|0.5|{number}"))
+    assert admission.allowed == 4
+
+
+def test_who_works_beside_others_is_there_and_knows_the_pages_before_the_first_visit():
+    study = on(0.5, 10.5, runs=2)
+    visits = len(study.visited)
+    slow, fast = study.cells()
+    every = Schedule(study).left
+    assert Admission(study, 4, cores=2).company(every) == (2, ("made",))
+    assert Admission(study, 1, cores=2).company(every) == (0, ())
+    for alone in ({slow: visits}, {fast: 9 * visits}, {}):
+        assert Admission(study, 4, cores=2).company(alone) == (0, ())

@@ -8,6 +8,7 @@ measured to be those of a single one; bench/jobs.py measures it anew.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
+from typing import NamedTuple
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, CellKey, Study
@@ -24,7 +25,7 @@ CPU_SHARE = 0.2
 """Of all cores, for browsers and origins together; links and ourselves take a few percent more."""
 STAGGER_S = 1.5
 """Between the starts of two blocks: testbeds that start together stay in phase."""
-CALM_VISITS = 20
+CALM_VISITS = 10
 """In a row without an overloaded one, before one more job is tried again."""
 
 
@@ -35,6 +36,15 @@ def parse_jobs(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise InputError(f"--jobs {text!r}: give a number of testbeds from 1 on, or auto")
     return int(text)
+
+
+class Company(NamedTuple):
+    """What is opened before the first visit: testbeds that open or rehearse disturb others."""
+
+    workers: int
+    """None where nothing runs beside anything else: one is opened when it is needed."""
+    pages: tuple[str, ...]
+    """Those that are visited while others are; each worker has to know them."""
 
 
 class Admission:
@@ -76,6 +86,8 @@ class Admission:
     def learn(self, visit: Visit) -> None:
         """What a visit that was just made says about the host."""
         self.pace.learn(visit)
+        if visit.host and visit.host.steal_share > self._study.thresholds.steal_share:
+            return  # somebody else's doing, whatever runs here
         if all(reason.code != "overloaded" for reason in visit.reasons):
             self._calm += 1
             if self._calm == CALM_VISITS:
@@ -85,6 +97,14 @@ class Admission:
         if visit.beside and visit.block != self._lowered_by:
             self._lowered_by = visit.block
             self.allowed = max(1, self.allowed - 1)
+
+    def company(self, left: Mapping[CellKey, int]) -> Company:
+        """For so many visits that are left on each cell."""
+        slow = [cell for cell, n in left.items() if n and self._rate_mbps(cell) <= SLOW_MBPS]
+        blocks = sum(left[cell] for cell in slow) // len(self._study.visited)
+        if min(self.jobs, blocks) < 2:
+            return Company(0, ())
+        return Company(min(self.jobs, blocks), tuple(dict.fromkeys(cell[0] for cell in slow)))
 
     def at_once(self, cell: CellKey) -> float:
         """How many blocks like this one may run beside each other, on average."""

@@ -53,14 +53,7 @@ class Lab:
 
     def visit(self, plan: Plan) -> tuple[Visit, Load]:
         """Make one visit. Raises `TestbedError` or `CdpError` if the testbed breaks."""
-        if plan.page is not self._serving:
-            self._bed.origin.serve(plan.page, think=self._think)
-            self._serving = plan.page
-        kind = self._kind(plan.page, plan.stack)
-        browser = self._browser(kind)
-        key = plan.page.digest, kind
-        if key not in self._rehearsed:
-            self._rehearsed[key] = self._rehearse(browser, plan)
+        browser = self.rehearse(plan.page, plan.stack)
         known = self._known(plan.page)
         plan = replace(plan, known_misses=known, artefacts=self._artefacts)
         block = plan.block
@@ -70,6 +63,29 @@ class Lab:
             for _ in range(self._warm_ups):
                 visit(self._bed, browser, plan)
         return visit(self._bed, browser, plan)
+
+    def rehearse(self, page: Page, stack: Stack) -> Driven:
+        """The browser that visits the page with this stack, in which it was loaded once without
+        emulation, by now or before, and that load thrown away. Raises as `visit` does.
+
+        It warms up process and page, which a first load would pay for, and shows which addresses
+        the page asks for though its recording lacks them.
+        """
+        if page is not self._serving:
+            self._bed.origin.serve(page, think=self._think)
+            self._serving = page
+        kind = self._kind(page, stack)
+        browser = self._browser(kind)
+        if (page.digest, kind) not in self._rehearsed:
+            self._bed.link.passthrough()
+            self._bed.tune(stack)
+            with fresh_tab(browser, self._client, page.recorded_ms) as session:
+                load(browser, session, page.url, self._client)
+            self._bed.origin.close()
+            asked = self._bed.origin.log().requests
+            misses = frozenset(s.address for s in asked if s.match == "miss")
+            self._rehearsed[page.digest, kind] = misses
+        return browser
 
     def _known(self, page: Page) -> tuple[str, ...]:
         found = (misses for (digest, _), misses in self._rehearsed.items() if digest == page.digest)
@@ -118,20 +134,6 @@ class Lab:
         if not (self._artefacts and self._client.net_log):
             return None
         return self._artefacts / "netlog" / f"{protocol}-{time.time_ns() // 1_000_000}.json"
-
-    def _rehearse(self, browser: Driven, plan: Plan) -> frozenset[str]:
-        """Load the page once without emulation and discard the load.
-
-        It warms up process and page, which a first load would pay for, and shows which addresses
-        the page asks for though its recording lacks them.
-        """
-        self._bed.link.passthrough()
-        self._bed.tune(plan.stack)
-        with fresh_tab(browser, self._client, plan.page.recorded_ms) as session:
-            load(browser, session, plan.page.url, self._client)
-        self._bed.origin.close()
-        misses = {s.address for s in self._bed.origin.log().requests if s.match == "miss"}
-        return frozenset(misses)
 
 
 @contextlib.contextmanager

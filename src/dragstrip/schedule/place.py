@@ -1,7 +1,7 @@
 """Where a worker makes visits: a testbed of its own."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from dragstrip.model.study import Study
@@ -12,9 +12,15 @@ from dragstrip.visit.host import Patience
 
 
 @contextlib.contextmanager
-def in_testbed(study: Study, artefacts: Path | None = None) -> Iterator[Visitor]:
-    """What belongs to a whole browser (its NetLog) goes to `artefacts`. Raises `TestbedError`."""
+def in_testbed(
+    study: Study, artefacts: Path | None = None, rehearsed: Collection[str] = ()
+) -> Iterator[Visitor]:
+    """Opens with these pages rehearsed; others are before their first visit. What belongs to a
+    whole browser (its NetLog) goes to `artefacts`. Raises `TestbedError` and `CdpError`."""
     with lab(study, artefacts) as place:
+        for page in rehearsed:
+            for stack in study.visited:
+                place.rehearse(study.page(page), stack)
         patience = Patience()
 
         def visit(order: Order) -> Made:

@@ -45,8 +45,10 @@ def run(
     had or the browser crashes repeatedly.
     """
     admission = admission or Admission(schedule.study)
-    place = place or partial(in_testbed, schedule.study, artefacts)
+    company = admission.company(schedule.left)
+    place = place or partial(in_testbed, schedule.study, artefacts, company.pages)
     with _crew(place) as crew:
+        crew.open(company.workers)
         next_start = time.monotonic()
         while True:
             pause = next_start - time.monotonic()
@@ -61,10 +63,13 @@ def run(
                     return
             for busy in crew.answering(pause if pause > 0 else None):
                 try:
-                    visit, load = busy.worker.answer()
+                    made = busy.worker.answer()
                 except (CdpError, EOFError) as error:
                     crew.again(busy, schedule, error)
                     continue
+                if made is None:
+                    continue
+                visit, load = made
                 visit = structs.replace(visit, beside=busy.beside)
                 schedule.add(visit)
                 keep(visit, load)
@@ -89,6 +94,14 @@ class _Crew:
     place: Place
     busy: list[_Busy] = field(default_factory=list)
     idle: list[Worker] = field(default_factory=list)
+
+    def open(self, workers: int) -> None:
+        """Start so many and wait until the places of all are open, so that none disturbs the
+        visits of another. One that failed says so when it is asked for a visit."""
+        self.idle = [Worker(self.place) for _ in range(workers)]
+        opening = {worker.connection for worker in self.idle}
+        while opening:
+            opening.difference_update(wait(opening))
 
     def begin(self, attempt: Attempt, schedule: Schedule) -> None:
         busy = _Busy(self.idle.pop() if self.idle else Worker(self.place), attempt)
@@ -143,9 +156,8 @@ def _crew(place: Place) -> Iterator[_Crew]:
     try:
         yield crew
     finally:
-        for worker in crew.idle:
-            worker.end(now=False)
-        for busy in crew.busy:
-            busy.worker.end(now=True)
-        for worker in (*crew.idle, *(busy.worker for busy in crew.busy)):
+        workers = (*crew.idle, *(busy.worker for busy in crew.busy))
+        for worker in workers:
+            worker.end()
+        for worker in workers:
             worker.wait()

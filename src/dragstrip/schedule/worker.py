@@ -25,6 +25,8 @@ from dragstrip.model.visit import Visit
 from dragstrip.testbed.errors import TestbedError
 
 _END_TIMEOUT_S = 15.0
+_OPENINGS = 3
+"""How often a place is tried to be opened."""
 _MAIN = "from dragstrip.schedule.worker import main; main()"
 
 
@@ -64,25 +66,22 @@ class Worker:
         with contextlib.suppress(OSError):  # if it is dead, `answer` says so
             self.connection.send(order)
 
-    def answer(self) -> Made:
-        """The visit that was ordered. Raises `CdpError`, after which it takes orders again;
-        `TestbedError` or `InputError`, after which it does not; `EOFError` if it died."""
+    def answer(self) -> Made | None:
+        """None whenever its place has been opened, then the visits that were ordered. Raises
+        `CdpError`, after which its place is opened anew and it takes orders again; `TestbedError`
+        or `InputError`, after which it does not; `EOFError` if it died."""
         try:
             answer = self.connection.recv()
         except ConnectionResetError:
             raise EOFError from None
         if isinstance(answer, Exception):
             raise answer
-        made: Made = answer
+        made: Made | None = answer
         return made
 
-    def end(self, *, now: bool) -> None:
-        """Asks it to end, with the visit it makes if `now`. See `wait`."""
-        if now:
-            self._process.terminate()
-        else:
-            with contextlib.suppress(OSError):
-                self.connection.send(None)
+    def end(self) -> None:
+        """Asks it to end, whatever it is at. See `wait`."""
+        self._process.terminate()
 
     def wait(self) -> None:
         try:
@@ -99,22 +98,30 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     threading.Thread(target=_exit_with, args=(connection.fileno(),), daemon=True).start()
     place: Place = connection.recv()
-    while not _obey(connection, place):
-        pass
-
-
-def _obey(connection: "Connection[Made | Exception, Order | None]", place: Place) -> bool:
-    """Make visits in one testbed; False if its browser broke and another is to be opened."""
     try:
-        with place() as visit:
-            while (order := connection.recv()) is not None:
-                connection.send(visit(order))
-    except CdpError as error:
-        connection.send(error)
-        return False
+        _obey(connection, place)
     except (TestbedError, InputError) as error:
         connection.send(error)
-    return True
+
+
+def _obey(connection: "Connection[Made | Exception | None, Order]", place: Place) -> None:
+    """Make visits in one testbed, and in another when its browser broke."""
+    failed = 0
+    while True:
+        order = None
+        try:
+            with place() as visit:
+                failed = 0
+                connection.send(None)
+                while True:
+                    order = connection.recv()
+                    connection.send(visit(order))
+        except CdpError as error:
+            if order is not None:
+                connection.send(error)
+            elif (failed := failed + 1) == _OPENINGS:
+                said = f"the browser broke {failed} times before its first visit: {error}"
+                raise TestbedError(said) from error
 
 
 def _exit_with(owner: int) -> None:

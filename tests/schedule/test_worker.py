@@ -1,0 +1,82 @@
+"""A worker opens its place by itself, again if need be, and says when it is open."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import made
+from dragstrip.browsers.cdp import CdpError
+from dragstrip.schedule.worker import Made, Order, Place, Visitor, Worker
+from dragstrip.testbed.errors import TestbedError
+from made_place import made_place
+
+ORDER = Order(block=next(iter(made.study(runs=1).blocks())), attempt=0, stack="h2", reference=b"")
+
+
+@contextlib.contextmanager
+def fragile(tries: Path, breaks: int) -> Iterator[Visitor]:
+    """Breaks so many times before it is open."""
+    tries.write_text(tries.read_text() + "x")
+    if len(tries.read_text()) <= breaks:
+        raise CdpError("made up")
+    with made_place() as visit:
+        yield visit
+
+
+@contextlib.contextmanager
+def fragile_inside() -> Iterator[Visitor]:
+    def visit(order: Order) -> Made:
+        raise CdpError("made up")
+
+    yield visit
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Callable[[Place], Worker]]:
+    workers = []
+
+    def start(place: Place) -> Worker:
+        workers.append(Worker(place))
+        return workers[-1]
+
+    yield start
+    for worker in workers:
+        worker.end()
+        worker.wait()
+
+
+@pytest.fixture
+def tries(tmp_path: Path) -> Path:
+    path = tmp_path / "tries"
+    path.write_text("")
+    return path
+
+
+def test_a_place_that_broke_is_opened_again_and_the_visit_is_made_once(started, tries):
+    worker = started(partial(fragile, tries, 2))
+    worker.order(ORDER)
+    assert worker.answer() is None
+    answer = worker.answer()
+    assert answer
+    assert answer[0].block == ORDER.block.id
+    assert not worker.connection.poll(0.2)
+
+
+def test_a_place_that_never_opens_is_an_error_of_the_testbed(started, tries):
+    worker = started(partial(fragile, tries, 99))
+    with pytest.raises(TestbedError, match="broke 3 times before its first visit: made up"):
+        worker.answer()
+    assert tries.read_text() == "xxx"
+
+
+def test_a_visit_that_broke_is_told_and_the_next_place_is_open(started):
+    worker = started(fragile_inside)
+    assert worker.answer() is None
+    for _ in range(4):  # however often
+        worker.order(ORDER)
+        with pytest.raises(CdpError):
+            worker.answer()
+        assert worker.answer() is None
