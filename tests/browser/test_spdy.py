@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -86,6 +87,18 @@ def test_each_protocol_is_valid_by_the_servers_word(track, stack, protocol, conn
     assert made.connections[0].resumed == (connection == "repeat")
     assert made.fcp_ms is None
     assert made.unmeasured
+
+
+@pytest.mark.skipif(bool(missing("spdy-origin")), reason=missing("spdy-origin"))
+def test_the_machines_temp_folder_stays_as_it_was(track):
+    """Left to itself, this browser's sound library leaves a folder there with each start."""
+
+    def left() -> set[Path]:
+        return set(Path(tempfile.gettempdir()).glob("pulse-*"))
+
+    before = left()
+    make(track, "SPDY")
+    assert left() == before
 
 
 @every_server

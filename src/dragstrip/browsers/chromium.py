@@ -213,8 +213,7 @@ def chromium_at(
     launch = [
         *show,
         *(AS_NOBODY if place.drop_root else ()),
-        "env",
-        f"HOME={home}",
+        *living_in(home),
         "bash",
         "-c",
         wire,
@@ -249,6 +248,12 @@ def chromium_at(
         if net_log and (home / _NET_LOG).exists():
             net_log.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(home / _NET_LOG, net_log)
+
+
+def living_in(home: Path) -> tuple[str, ...]:
+    """Puts before a command: what it writes beside its profile (sockets of PulseAudio, the folders
+    of older browsers' single instances) goes with its home, not to the machine's /tmp."""
+    return ("env", f"HOME={home}", f"TMPDIR={home}")
 
 
 def fresh_home(place: Place, label: str) -> Path:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from dragstrip.browsers import devtools_pipe
 from dragstrip.browsers.cdp import Cdp, CdpError
-from dragstrip.browsers.chromium import AS_NOBODY, Place, fresh_home, inside
+from dragstrip.browsers.chromium import AS_NOBODY, Place, fresh_home, inside, living_in
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
@@ -108,7 +108,6 @@ class Chromium53:
         width, height = self._client.viewport
         program = home / "chromium" / "libexec" / self._program.name
         settings = {
-            "HOME": str(home),
             "QTWEBENGINE_REMOTE_DEBUGGING": str(port),
             "QTWEBENGINE_DISABLE_SANDBOX": "1",  # unprivileged, with no route out (decision 0001)
             "DISPLAY": self._display,
@@ -119,7 +118,7 @@ class Chromium53:
             *("unshare", "--mount", "sh", "-c", _PREPARED, "sh", str(home)),
             str(self._program.parents[1]),
             *(AS_NOBODY if self._place.drop_root else ()),
-            *("env", *(f"{name}={value}" for name, value in settings.items())),
+            *(*living_in(home), *(f"{name}={value}" for name, value in settings.items())),
             *(str(program), str(program.with_name("window.qml")), str(width), str(height)),
         ]
 
