@@ -224,7 +224,17 @@ def starved(who: str) -> Callable[[Scene, bool], Scene]:
 
 
 def crowded(scene: Scene, beyond: bool) -> Scene:
-    return scene.host(others_share=scene.limits.others_share + EPSILON / 100 * beyond)
+    """While browser and server compute for half of the load."""
+    needed_s = scene.visit.plt_ms / 1000 / 2
+    share = scene.limits.others_share + EPSILON / 100 * beyond
+    return scene.host(others_share=share, browser_cpu_s=needed_s, origin_cpu_s=0.0)
+
+
+def hindered(scene: Scene, beyond: bool) -> Scene:
+    """By others who use half of the CPU time."""
+    held_s = scene.limits.others_delay_share * scene.visit.plt_ms / 1000
+    needed_s = 2 * held_s + _either(EPSILON, beyond)
+    return scene.host(others_share=0.5, browser_cpu_s=needed_s, origin_cpu_s=0.0)
 
 
 def stolen(scene: Scene, beyond: bool) -> Scene:
@@ -315,6 +325,7 @@ FALSEHOODS = [
     Falsehood("overloaded", "a starved browser", starved("browser")),
     Falsehood("overloaded", "a starved server", starved("server")),
     Falsehood("overloaded", "a crowded machine", crowded),
+    Falsehood("overloaded", "a crowd in the way", hindered),
     Falsehood("overloaded", "stolen time", stolen),
     Falsehood("overloaded", "frames that may be lost", blind),
     Falsehood("aborted", "requests", dropped),

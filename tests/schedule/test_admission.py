@@ -68,7 +68,7 @@ def test_rates_add_up():
     assert running(admission, on(2.0)) == ["2.0"] * 2
 
 
-def test_an_overloaded_block_lowers_the_number_once_and_calm_raises_it_again():
+def test_an_overloaded_visit_lowers_the_number_by_itself_and_calm_raises_it_again():
     admission = Admission(on(0.5), 4, cores=2)
     late = (Reason("overloaded", "made up"),)
     numbers = count()
@@ -79,8 +79,8 @@ def test_an_overloaded_block_lowers_the_number_once_and_calm_raises_it_again():
         return admission.allowed
 
     assert learn(beside=0, reasons=late) == 4  # alone: not for being beside each other
-    assert [learn(beside=3, reasons=late, block="one") for _ in range(3)] == [3, 3, 3]
-    assert [learn(beside=2, reasons=late) for _ in range(4)] == [2, 1, 1, 1]
+    assert [learn(beside=3, reasons=late) for _ in range(3)] == [3, 3, 3]  # those that ran then
+    assert [learn(beside=n, reasons=late) for n in (3, 2, 2, 1, 0)] == [3, 2, 2, 1, 1]
     assert [learn(beside=0) for _ in range(CALM_VISITS)][-2:] == [1, 2]
     assert [learn(beside=1) for _ in range(5 * CALM_VISITS)][-1] == 4
 

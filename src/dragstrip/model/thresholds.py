@@ -37,7 +37,10 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Share of the round trip, see the one before."""
     others_share: Share = 0.25
     """Share of all cores' time that others than browser and server may use: the link, what drives
-    the visit, testbeds beside it, and whatever else runs."""
+    the visit, testbeds beside it, and whatever else runs; or the next if that is more."""
+    others_delay_share: Share = 0.05
+    """Share of the page load time for which others may have held up browser and server: these two's
+    own CPU time, times the share of all cores' time that others used."""
     wait_ms: Limit = 300.0
     """A thread of browser or server may have waited this long for a CPU, or the next if that is
     more."""

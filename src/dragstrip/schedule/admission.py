@@ -25,7 +25,7 @@ CPU_SHARE = 0.2
 """Of all cores, for browsers and origins together; links and ourselves take a few percent more."""
 STAGGER_S = 1.5
 """Between the starts of two blocks: testbeds that start together stay in phase."""
-CALM_VISITS = 10
+CALM_VISITS = 40
 """In a row without an overloaded one, before one more job is tried again."""
 
 
@@ -50,8 +50,8 @@ class Company(NamedTuple):
 class Admission:
     """Lets a block start beside others while number, rate and processor allow.
 
-    The number falls by one with each block that met an overloaded host while others ran beside it,
-    and rises again up to `jobs` after calm visits.
+    A visit that met an overloaded host while others ran beside it is one too many: the number falls
+    to those others'. After calm visits it rises again, one by one, up to `jobs`.
     """
 
     def __init__(
@@ -70,7 +70,6 @@ class Admission:
         self._study = study
         self._cores = cores or os.cpu_count() or 1
         self._calm = 0
-        self._lowered_by = ""
 
     def admits(self, block: Block, running: Sequence[Block]) -> bool:
         if not running:
@@ -94,9 +93,8 @@ class Admission:
                 self._calm, self.allowed = 0, min(self.jobs, self.allowed + 1)
             return
         self._calm = 0
-        if visit.beside and visit.block != self._lowered_by:
-            self._lowered_by = visit.block
-            self.allowed = max(1, self.allowed - 1)
+        if visit.beside:
+            self.allowed = min(self.allowed, visit.beside)
 
     def company(self, left: Mapping[CellKey, int]) -> Company:
         """For so many visits that are left on each cell."""

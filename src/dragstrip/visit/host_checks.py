@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Reason, Visit
+from dragstrip.model.visit import HostReport, Reason, Visit
 
 
 def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
@@ -33,13 +33,19 @@ def stolen(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def crowded(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Time that others took of the CPUs."""
+    """Time that others took of the CPUs, where it mattered: a page that waits for a slow link
+    computes little, and only while it computes can others be in its way."""
     share = visit.host.others_share if visit.host else None
-    if share is not None and share > limits.others_share:
+    if visit.host is None or share is None:
+        return
+    needed_s = (visit.host.browser_cpu_s or 0.0) + (visit.host.origin_cpu_s or 0.0)
+    delay_share = share * needed_s * 1000 / _spent_ms(visit, visit.host)
+    if share > limits.others_share and delay_share > limits.others_delay_share:
         yield Reason(
             "overloaded",
             f"others than browser and server used {share:.0%} of the CPU time (limit "
-            f"{limits.others_share:.0%})",
+            f"{limits.others_share:.0%}) and so may have held them up for {delay_share:.1%} of the "
+            f"load (limit {limits.others_delay_share:.0%})",
         )
 
 
@@ -47,8 +53,7 @@ def waited(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
     """Time in which a thread of browser or server was ready to run and no CPU was free."""
     if visit.host is None:
         return
-    spent_ms = visit.plt_ms if visit.plt_ms is not None else visit.host.wall_ms
-    limit_ms = max(limits.wait_ms, limits.wait_share * spent_ms)
+    limit_ms = max(limits.wait_ms, limits.wait_share * _spent_ms(visit, visit.host))
     for who, wait_ms in (
         ("browser", visit.host.browser_wait_ms),
         ("server", visit.host.server_wait_ms),
@@ -59,3 +64,7 @@ def waited(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
                 f"a thread of the {who} waited {wait_ms:.1f} ms for a CPU (limit {limit_ms:.1f} "
                 "ms)",
             )
+
+
+def _spent_ms(visit: Visit, host: HostReport) -> float:
+    return visit.plt_ms if visit.plt_ms is not None else host.wall_ms
