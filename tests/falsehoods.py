@@ -232,13 +232,26 @@ def crowded(scene: Scene, beyond: bool) -> Scene:
 
 def hindered(scene: Scene, beyond: bool) -> Scene:
     """By others who use half of the CPU time."""
-    held_s = scene.limits.others_delay_share * scene.visit.plt_ms / 1000
-    needed_s = 2 * held_s + _either(EPSILON, beyond)
-    return scene.host(others_share=0.5, browser_cpu_s=needed_s, origin_cpu_s=0.0)
+    return scene.host(others_share=0.5, browser_cpu_s=_needed_s(scene, 0.5, beyond))
 
 
 def stolen(scene: Scene, beyond: bool) -> Scene:
-    return scene.host(steal_share=scene.limits.steal_share + EPSILON / 100 * beyond)
+    """While browser and server compute for half of the load."""
+    needed_s = scene.visit.plt_ms / 1000 / 2
+    share = scene.limits.steal_share + EPSILON / 100 * beyond
+    return scene.host(steal_share=share, busy_share=0.1, browser_cpu_s=needed_s, origin_cpu_s=0.0)
+
+
+def robbed(scene: Scene, beyond: bool) -> Scene:
+    """Of one second for each two that were computed."""
+    needed_s = _needed_s(scene, 0.5, beyond)
+    return scene.host(steal_share=0.1, busy_share=0.3, browser_cpu_s=needed_s, origin_cpu_s=0.0)
+
+
+def _needed_s(scene: Scene, share: float, beyond: bool) -> float:
+    """CPU time that takes so much longer, and then is all or too much of what a load may lose."""
+    held_up_s = scene.limits.held_up_share * scene.visit.plt_ms / 1000
+    return held_up_s / share + _either(EPSILON, beyond)
 
 
 def blind(scene: Scene, beyond: bool) -> Scene:
@@ -326,6 +339,7 @@ FALSEHOODS = [
     Falsehood("overloaded", "a starved server", starved("server")),
     Falsehood("overloaded", "a crowded machine", crowded),
     Falsehood("overloaded", "a crowd in the way", hindered),
+    Falsehood("overloaded", "much stolen time", robbed),
     Falsehood("overloaded", "stolen time", stolen),
     Falsehood("overloaded", "frames that may be lost", blind),
     Falsehood("aborted", "requests", dropped),

@@ -37,17 +37,18 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Share of the round trip, see the one before."""
     others_share: Share = 0.25
     """Share of all cores' time that others than browser and server may use: the link, what drives
-    the visit, testbeds beside it, and whatever else runs; or the next if that is more."""
-    others_delay_share: Share = 0.05
-    """Share of the page load time for which others may have held up browser and server: these two's
-    own CPU time, times the share of all cores' time that others used."""
+    the visit, testbeds beside it, and whatever else runs; or more, up to `held_up_share`."""
     wait_ms: Limit = 300.0
     """A thread of browser or server may have waited this long for a CPU, or the next if that is
     more."""
     wait_share: Share = 0.5
     """Share of the page load time, see the one before."""
     steal_share: Share = 0.02
-    """Share of CPU time the hypervisor took away."""
+    """Share of CPU time the hypervisor may take away; or more, up to `held_up_share`."""
+    held_up_share: Share = 0.05
+    """Share of the page load time for which others or the hypervisor may have held up browser and
+    server: these two's CPU time, times the share of others, or times the time that was taken for
+    each second of computing."""
     picture_share: Share = 0.1
     """Share of the final picture that may differ from the page's reference."""
     blind_ms: Limit = 50.0

@@ -1,6 +1,7 @@
 """Was the host free to let link, browser and server keep their times?"""
 
 from collections.abc import Iterator
+from math import inf
 
 from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
@@ -23,29 +24,30 @@ def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reas
 
 
 def stolen(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Time the hypervisor gave to somebody else."""
-    if visit.host and visit.host.steal_share > limits.steal_share:
+    """Time the hypervisor gave to somebody else, in proportion to what was computed here."""
+    if visit.host is None:
+        return
+    taken = visit.host.steal_share
+    held_up = _held_up(visit, visit.host, taken / max(visit.host.busy_share - taken, 1e-9))
+    if taken > limits.steal_share and held_up > limits.held_up_share:
         yield Reason(
             "overloaded",
-            f"the hypervisor took {visit.host.steal_share:.1%} of the CPU time (limit "
-            f"{limits.steal_share:.0%})",
+            f"the hypervisor took {taken:.1%} of the CPU time (limit {limits.steal_share:.0%}), "
+            f"{_of_the_load(held_up, limits)}",
         )
 
 
 def crowded(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Time that others took of the CPUs, where it mattered: a page that waits for a slow link
-    computes little, and only while it computes can others be in its way."""
+    """Time that others took of the CPUs."""
     share = visit.host.others_share if visit.host else None
     if visit.host is None or share is None:
         return
-    needed_s = (visit.host.browser_cpu_s or 0.0) + (visit.host.origin_cpu_s or 0.0)
-    delay_share = share * needed_s * 1000 / _spent_ms(visit, visit.host)
-    if share > limits.others_share and delay_share > limits.others_delay_share:
+    held_up = _held_up(visit, visit.host, share)
+    if share > limits.others_share and held_up > limits.held_up_share:
         yield Reason(
             "overloaded",
             f"others than browser and server used {share:.0%} of the CPU time (limit "
-            f"{limits.others_share:.0%}) and so may have held them up for {delay_share:.1%} of the "
-            f"load (limit {limits.others_delay_share:.0%})",
+            f"{limits.others_share:.0%}), {_of_the_load(held_up, limits)}",
         )
 
 
@@ -64,6 +66,24 @@ def waited(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
                 f"a thread of the {who} waited {wait_ms:.1f} ms for a CPU (limit {limit_ms:.1f} "
                 "ms)",
             )
+
+
+def _held_up(visit: Visit, host: HostReport, share: float) -> float:
+    """Share of the load for which browser and server were held up if each second that they computed
+    took so much longer. A page that waits for a slow link computes little, and only while it
+    computes can anybody be in its way.
+    """
+    if host.browser_cpu_s is None:
+        return inf
+    needed_s = host.browser_cpu_s + (host.origin_cpu_s or 0.0)
+    return share * needed_s * 1000 / _spent_ms(visit, host)
+
+
+def _of_the_load(held_up: float, limits: Thresholds) -> str:
+    return (
+        f"which may have held up browser and server for {held_up:.0%} of the load (limit "
+        f"{limits.held_up_share:.0%})"
+    )
 
 
 def _spent_ms(visit: Visit, host: HostReport) -> float:
