@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from dragstrip.testbed.workspace import scratch_root
 
@@ -88,7 +89,8 @@ def test_killed_in_the_middle_it_leaves_nothing_and_resumes_without_losing_a_vis
     assert not list(scratch_root().glob("testbed-*/"))
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path, host_state):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_a_word_to_end_say_how_to_go_on(tmp_path, how, host_state):
     before = host_state()
     capsule = tmp_path / "capsule"
     process = start(tmp_path, *RACE, *STACKS, "--runs", "4", "--out", str(capsule))
@@ -96,8 +98,9 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, host_state):
     while not (capsule / "journal.jsonl").exists() or len(journal(capsule)) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(how)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted; the same command" in err
     assert host_state() == before
+    assert not list(scratch_root().glob("testbed-*/"))

@@ -1,5 +1,6 @@
 """The command line, one command per file. See docs/reference/command-line.md."""
 
+import signal
 import sys
 
 import typer
@@ -47,7 +48,11 @@ app.command()(doctor.doctor)
 
 
 def main() -> None:
-    """Entry point of the `dragstrip` program; every foreseen error is one line."""
+    """Entry point of the `dragstrip` program; every foreseen error is one line.
+
+    A batch system's word to end is as good as Ctrl-C: what runs is taken down in order.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = app(standalone_mode=False) or exits.DONE
     except typer.TyperException as error:
