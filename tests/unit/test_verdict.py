@@ -127,6 +127,9 @@ def test_misses_only_one_stack_met_are_uneven():
     ]
     assert uneven_misses(both) == {}
     uneven = [both[0], made.visit("h2")]
+    [address] = {s.address for s in both[0].served if s.match == "miss"}
+    own = structs.replace(both[0], known_misses=(address,))  # met in the rehearsal too
+    assert uneven_misses([own, made.visit("h2")]) == {}
     assert set(uneven_misses(uneven)) == {"h3"}
     once = with_block_reasons(uneven)
     assert [v.verdict for v in once] == ["replay-miss", "valid"]

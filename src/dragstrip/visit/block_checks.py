@@ -31,7 +31,9 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
     """Misses that only some stacks of a block met, as a reason for each such stack.
 
     Compared by host and path, since the query of an invented request is random; only what was
-    asked before the load event, since what comes after has no effect on the load.
+    asked before the load event, since what comes after has no effect on the load. What the page
+    asked for in its rehearsal too is its own: a beacon that tells how the load went comes before or
+    after the load event just as the load went.
     """
     met = {v.stack: Counter(s.address for s in _missed_before_load(v)) for v in visits}
     loaded = [v.stack for v in visits if v.outcome == "loaded"]
@@ -54,5 +56,6 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
 def _missed_before_load(visit: Visit) -> Iterator[Served]:
     for served in visit.served:
         since_start_ms = (served.t_us - visit.started_us) / 1000
-        if served.match == "miss" and since_start_ms < (visit.plt_ms or 0):
+        own = served.address in visit.known_misses
+        if served.match == "miss" and not own and since_start_ms < (visit.plt_ms or 0):
             yield served
