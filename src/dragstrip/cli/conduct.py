@@ -2,8 +2,7 @@
 
 import sys
 import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,13 +10,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import structs
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from dragstrip.browsers.chromium import browser_version
 from dragstrip.browsers.load import Load
 from dragstrip.cli import exits
 from dragstrip.cli.calibration import before_visits
-from dragstrip.cli.dry_run import span
+from dragstrip.cli.progress import progress
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.report.browsers import beside
@@ -81,7 +79,7 @@ def make_visits(
         del done
         if schedule.visits_left():
             before_visits(study, capsule, calibrate)
-        with _progress(schedule, admission) as shown:
+        with progress(schedule, admission) as shown:
 
             def keep(visit: Visit, load: Load) -> None:
                 _write_har(out, study, visit, load, versions[visit.stack])
@@ -164,42 +162,3 @@ def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) 
     folder.mkdir(exist_ok=True)
     archive = har(visit, load, study.page(visit.page).url, browser)
     (folder / f"{visit.file_name}.har").write_bytes(msgspec.json.encode(archive))
-
-
-@contextmanager
-def _progress(schedule: Schedule, admission: Admission) -> Iterator["_Shown"]:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("visits, left about {task.fields[left]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield _Shown(bar, schedule, admission)
-
-
-class _Shown:
-    """Counts visits; a block that must be rerun makes the total grow."""
-
-    def __init__(self, bar: Progress, schedule: Schedule, admission: Admission) -> None:
-        self._bar = bar
-        self._schedule = schedule
-        self._admission = admission
-        made = schedule.visits_made()
-        total = made + schedule.visits_left()
-        self._task = bar.add_task("starting", total=total, completed=made, left=self._left())
-
-    def _left(self) -> str:
-        return span(self._admission.seconds(self._schedule.left))
-
-    def __call__(self, visit: Visit) -> None:
-        made = self._schedule.visits_made()
-        took = f"{visit.plt_ms:.0f} ms" if visit.plt_ms is not None else visit.outcome
-        verdict = "" if visit.valid else f" [red]{visit.verdict}[/red]"
-        self._bar.update(
-            self._task,
-            completed=made,
-            total=made + self._schedule.visits_left(),
-            description=f"{visit.page} {visit.stack} {took}{verdict}",
-            left=self._left(),
-        )

@@ -1,0 +1,83 @@
+"""How far a study is: a bar on a terminal, and a line a minute where there is none."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from dragstrip.cli.dry_run import span
+from dragstrip.model.visit import Visit
+from dragstrip.schedule.admission import Admission
+from dragstrip.schedule.schedule import Schedule
+
+LINE_EVERY_S = 60.0
+
+
+@contextmanager
+def progress(schedule: Schedule, admission: Admission) -> Iterator[Callable[[Visit], None]]:
+    """Yields what is to be told of each visit."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Lines(schedule, admission)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("visits, left about {task.fields[left]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        yield _Bar(bar, schedule, admission)
+
+
+class _Bar:
+    """Counts visits; a block that must be rerun makes the total grow."""
+
+    def __init__(self, bar: Progress, schedule: Schedule, admission: Admission) -> None:
+        self._bar = bar
+        self._schedule = schedule
+        self._admission = admission
+        made = schedule.visits_made()
+        total = made + schedule.visits_left()
+        self._task = bar.add_task("starting", total=total, completed=made, left=self._left())
+
+    def _left(self) -> str:
+        return span(self._admission.seconds(self._schedule.left))
+
+    def __call__(self, visit: Visit) -> None:
+        made = self._schedule.visits_made()
+        took = f"{visit.plt_ms:.0f} ms" if visit.plt_ms is not None else visit.outcome
+        verdict = "" if visit.valid else f" [red]{visit.verdict}[/red]"
+        self._bar.update(
+            self._task,
+            completed=made,
+            total=made + self._schedule.visits_left(),
+            description=f"{visit.page} {visit.stack} {took}{verdict}",
+            left=self._left(),
+        )
+
+
+class _Lines:
+    """For whoever reads a log: one line at most every `LINE_EVERY_S`."""
+
+    def __init__(self, schedule: Schedule, admission: Admission) -> None:
+        self._schedule = schedule
+        self._admission = admission
+        self._told = time.monotonic()
+        self._made = self._invalid = 0
+
+    def __call__(self, visit: Visit) -> None:
+        self._made += 1
+        self._invalid += not visit.valid
+        if time.monotonic() < self._told + LINE_EVERY_S:
+            return
+        self._told = time.monotonic()
+        made = self._schedule.visits_made()
+        left = span(self._admission.seconds(self._schedule.left))
+        sys.stderr.write(
+            f"{made} of {made + self._schedule.visits_left()} visits, left about {left}; "
+            f"{self._invalid} of {self._made} made now are invalid\n"
+        )
