@@ -35,6 +35,7 @@ def as_if_run(outline: Outline) -> pl.DataFrame:
         name = page.replace("/", "-").replace(":", "-")
         for network in outline.networks:
             factors = {
+                "study": outline.name,
                 "rate_mbps": network.down.rate_mbps,
                 "rtt_ms": network.rtt_ms,
                 "loss": network.down.mean_loss,

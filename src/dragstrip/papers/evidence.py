@@ -33,9 +33,10 @@ METRICS = (
 )
 """Columns as in `visits.parquet`, and biswal2016's own: see docs/reference/metrics.md."""
 TEXTS = ("block", "page", "network", "connection", "stack")
+"""Beside them `study`, so that a claim can ask for all pages of one, whichever they are."""
 FACTORS = ("rate_mbps", "rtt_ms", "loss", "objects", "object_bytes", "page_bytes", "hosts")
 SCHEMA: dict[str, Any] = (
-    dict.fromkeys(TEXTS, pl.String)
+    dict.fromkeys(("study", *TEXTS), pl.String)
     | {"censored": pl.Boolean, "standin": pl.Boolean}
     | dict.fromkeys((*FACTORS, *METRICS), pl.Float64)
 )
@@ -71,7 +72,8 @@ def loads(study: Study, visits: Iterable[Visit]) -> pl.DataFrame:
         for n in study.networks
     }
     rows = [
-        {name: getattr(visit, name) for name in TEXTS}
+        {"study": study.name}
+        | {name: getattr(visit, name) for name in TEXTS}
         | factors[visit.page, visit.network]
         | _times(visit, limit_ms)
         for trial in trials(visits, [s.name for s in study.stacks])
