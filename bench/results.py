@@ -54,7 +54,8 @@ def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
 
 def command(argv: Sequence[str]) -> str:
     """As somebody else would give it: folders of this machine are left out."""
-    return " ".join(["dragstrip", *(Path(a).name if "/" in a else a for a in argv[1:])])
+    ours = (Path(a).name if a.startswith(("/", "..", "docs/")) else a for a in argv[1:])
+    return " ".join(["dragstrip", *ours])
 
 
 def medians(rows: list[dict[str, object]]) -> list[str]:
