@@ -232,7 +232,8 @@ def crowded(scene: Scene, beyond: bool) -> Scene:
 
 def hindered(scene: Scene, beyond: bool) -> Scene:
     """By others who use half of the CPU time."""
-    return scene.host(others_share=0.5, browser_cpu_s=_needed_s(scene, 0.5, beyond))
+    needed_s = _needed_s(scene, 0.5, beyond)
+    return scene.host(others_share=0.5, browser_cpu_s=needed_s, origin_cpu_s=0.0)
 
 
 def stolen(scene: Scene, beyond: bool) -> Scene:

@@ -81,7 +81,7 @@ def _held_up(visit: Visit, host: HostReport, share: float) -> float:
 
 def _of_the_load(held_up: float, limits: Thresholds) -> str:
     return (
-        f"which may have held up browser and server for {held_up:.0%} of the load (limit "
+        f"which may have held up browser and server for {held_up:.1%} of the load (limit "
         f"{limits.held_up_share:.0%})"
     )
 
