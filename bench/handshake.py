@@ -100,7 +100,10 @@ def main() -> None:
         run(Schedule(study, []), lambda visit, _: visits.append(visit))
     valid = [v for v in visits if v.valid]
     rows = [row for what, trips in expected.items() if (row := measured(valid, *what, trips))]
-    text = table(rows, f"{len(visits)} visits, {len(valid)} valid", runs)
+    browsers = ", ".join(dict.fromkeys(browser_version(s.browser) for s in study.stacks))
+    command = f"uv run python bench/handshake.py {'--old ' * old}{runs}"
+    made = f"`{command}`: {browsers}, {len(visits)} visits, {len(valid)} valid"
+    text = table(rows, made)
     folder.mkdir(parents=True, exist_ok=True)
     name = "handshake-old" if old else "handshake"
     (folder / f"{name}.md").write_text(text.replace("handshake.svg", f"{name}.svg"))
@@ -136,13 +139,12 @@ def spans(visits: Sequence[Visit], network: str) -> list[float]:
     return [v.connect_to_response_ms for v in mine if v.connect_to_response_ms]
 
 
-def table(rows: Sequence[Row], made: str, runs: int) -> str:
+def table(rows: Sequence[Row], made: str) -> str:
     """Markdown."""
     lines = [
         "# Handshakes in round trips",
         "",
-        f"`uv run python bench/handshake.py {runs}`: {browser_version()}, {made}; a page of one "
-        "object.",
+        f"{made}; a page of one object.",
         "responseStart minus connectStart of the document. Round trips: the slope between "
         f"{SHORT_MS:g} and {LONG_MS:g} ms;",
         "computing: what is left of the median when the delay is taken away (certificates, keys).",

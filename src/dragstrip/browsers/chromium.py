@@ -21,6 +21,7 @@ from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.caddy import PORT as CADDY_PORT
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.catalogue import catalogue
 from dragstrip.testbed.second_origin import PORTS
 from dragstrip.testbed.testbed import Testbed
 
@@ -108,8 +109,13 @@ class Chromium:
 
 
 def browser_version(browser: Browser = TODAY) -> str:
-    """What the browser calls itself, like ``Chromium 156.0.8078.79``. Raises `TestbedError`."""
+    """What the browser calls itself, like ``Chromium 156.0.8078.79``. Raises `TestbedError`.
+
+    Older ones are held against a hash, and some of them do not tell: it is what they are.
+    """
     program = GENERATIONS[browser].program()
+    if browser != TODAY:
+        return " ".join(catalogue()[browser].what.split()[:2])
     done = subprocess.run([program, "--version"], capture_output=True, text=True)
     return done.stdout.partition("built on")[0].strip()
 
