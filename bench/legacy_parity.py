@@ -191,15 +191,10 @@ def table(rows: Sequence[Row], blocks: int, left_out: Sequence[str]) -> str:
     for row in rows:
         ms = "-" if row.median_ms is None else f"{row.median_ms:.1f}"
         head = f"| {row.protocol} | {row.load} | {row.server} | {ms} | {row.n} ({row.invalid})"
-        lines += [f"{head} | {gap.against} | {ratio(gap)} |" for gap in row.gaps] or [
+        lines += [f"{head} | {gap.against} | {gap.figures()} |" for gap in row.gaps] or [
             f"{head} |  |  |"
         ]
     return "\n".join([*lines, ""])
-
-
-def ratio(gap: Gap) -> str:
-    interval = f" ({gap.low:.3f} to {gap.high:.3f})" if gap.low and gap.high else ""
-    return f"{gap.ratio:.3f}{interval}"
 
 
 def brief(visit: Visit) -> dict[str, object]:

@@ -118,7 +118,8 @@ class Chromium53:
             *("unshare", "--mount", "sh", "-c", _PREPARED, "sh", str(home)),
             str(self._program.parents[1]),
             *(AS_NOBODY if self._place.drop_root else ()),
-            *(*living_in(home), *(f"{name}={value}" for name, value in settings.items())),
+            *living_in(home),
+            *(f"{name}={value}" for name, value in settings.items()),
             *(str(program), str(program.with_name("window.qml")), str(width), str(height)),
         ]
 

@@ -40,23 +40,19 @@ class _Bar:
         self._bar = bar
         self._schedule = schedule
         self._admission = admission
-        made = schedule.visits_made()
-        total = made + schedule.visits_left()
-        self._task = bar.add_task("starting", total=total, completed=made, left=self._left())
-
-    def _left(self) -> str:
-        return span(self._admission.seconds(self._schedule.left))
+        made, total, left = _standing(schedule, admission)
+        self._task = bar.add_task("starting", total=total, completed=made, left=left)
 
     def __call__(self, visit: Visit) -> None:
-        made = self._schedule.visits_made()
+        made, total, left = _standing(self._schedule, self._admission)
         took = f"{visit.plt_ms:.0f} ms" if visit.plt_ms is not None else visit.outcome
         verdict = "" if visit.valid else f" [red]{visit.verdict}[/red]"
         self._bar.update(
             self._task,
             completed=made,
-            total=made + self._schedule.visits_left(),
+            total=total,
             description=f"{visit.page} {visit.stack} {took}{verdict}",
-            left=self._left(),
+            left=left,
         )
 
 
@@ -75,9 +71,14 @@ class _Lines:
         if time.monotonic() < self._told + LINE_EVERY_S:
             return
         self._told = time.monotonic()
-        made = self._schedule.visits_made()
-        left = span(self._admission.seconds(self._schedule.left))
+        made, total, left = _standing(self._schedule, self._admission)
         sys.stderr.write(
-            f"{made} of {made + self._schedule.visits_left()} visits, left about {left}; "
+            f"{made} of {total} visits, left about {left}; "
             f"{self._invalid} of {self._made} made now are invalid\n"
         )
+
+
+def _standing(schedule: Schedule, admission: Admission) -> tuple[int, int, str]:
+    """Visits made, visits in all, and the time left in words."""
+    made = schedule.visits_made()
+    return made, made + schedule.visits_left(), span(admission.seconds(schedule.left))

@@ -45,10 +45,14 @@ class Gap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             high=high,
         )
 
-    def words(self) -> str:
+    def figures(self) -> str:
+        """The ratio, with its interval if it has one."""
         interval = f" ({self.low:.3f} to {self.high:.3f})" if self.low and self.high else ""
+        return f"{self.ratio:.3f}{interval}"
+
+    def words(self) -> str:
         return (
-            f"{self.server} takes {self.ratio:.3f}{interval} times as long as {self.against} "
+            f"{self.server} takes {self.figures()} times as long as {self.against} "
             f"({self.protocol} in {GENERATION[self.browser]}, {self.load}, {self.blocks} blocks, "
             f"{self.measured})"
         )
