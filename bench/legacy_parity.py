@@ -3,13 +3,14 @@
     uv run python bench/legacy_parity.py [blocks, default 15] [folder, default docs/reference]
 
 Chromium 53 speaks HTTP/2 with our origin, node-spdy and Netty, and HTTP/1.1 with the latter two:
-our origin always offers HTTP/2 as well, and this browser cannot refuse it. gquic-origin speaks
-gQUIC and nothing else, so Chromium 70 has no protocol to compare it over.
+our origin always offers HTTP/2 as well, and this browser cannot refuse it. Chromium 70 speaks
+HTTP/2 with our origin and with gquic-origin, whose gQUIC no other server has: what differs there is
+all but the transport.
 
 One object over a connection that has carried its document, from request to last byte, on
 25/5 Mbit/s with 24 ms; and a page of 51 objects and 590 KB on LTE, page load time. Nothing is
 rerun. Writes legacy-parity.md and .json. Into the default folder also the gaps of the page's load
-times, which reports print beside figures (`dragstrip.study.gaps`). 15 blocks take about 20 minutes.
+times, which reports print beside figures (`dragstrip.study.gaps`). 15 blocks take about 25 minutes.
 """
 
 import platform
@@ -24,7 +25,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.browsers.chromium import browser_version
-from dragstrip.model.browsers import GENERATION, Browser
+from dragstrip.model.browsers import Browser
 from dragstrip.model.network import Network
 from dragstrip.model.servers import Server
 from dragstrip.model.stack import Protocol, Stack
@@ -38,27 +39,25 @@ from dragstrip.study.gaps import Gap
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.testbed.legacy.catalogue import catalogue
 
-BROWSER: Browser = "chromium53"
 STACKS = (
     "h2-chromium53-origin",
     "h2-chromium53",
     "h2-chromium53-netty",
     "h1-chromium53",
     "h1-chromium53-netty",
+    "TCP-chromium70",
+    "TCP-chromium70-go",
 )
 FAST = structs.replace(Network.parse("25mbit/5mbit/12ms/0%/200ms"), name="25/5 Mbit/s, 24 ms")
 OBJECTS = ("1x10KB", "1x100KB", "1x1MB")
 PAGE = "50x11.8KB"
 PAGE_IN_WORDS = "page of 51 objects, 590 KB, over LTE"
-NO_TONGUE = (
-    "Chromium 70: gquic-origin speaks gQUIC and nothing else, so there is no protocol over which "
-    "it could be set beside our origin: not measured."
-)
 
 
 class Row(Struct, frozen=True, kw_only=True):
     """A server's valid visits, and each ratio of medians to a server above it."""
 
+    browser: Browser
     protocol: Protocol
     load: str
     server: Server
@@ -109,13 +108,14 @@ def visit_all(
 
 def compared(visits: Sequence[Visit], stacks: Sequence[Stack]) -> Iterator[Row]:
     for page in (f"synth-{spec}" for spec in (*OBJECTS, PAGE)):
-        for protocol in dict.fromkeys(s.protocol for s in stacks):
+        for browser, protocol in dict.fromkeys((s.browser, s.protocol) for s in stacks):
             above: dict[Server, dict[str, float]] = {}
-            for stack in (s for s in stacks if s.protocol == protocol):
+            for stack in (s for s in stacks if (s.browser, s.protocol) == (browser, protocol)):
                 mine = [v for v in visits if (v.page, v.stack) == (page, stack.name)]
                 took = {v.block: ms for v in mine if v.valid and (ms := measured(v)) is not None}
                 load = in_words(page)
                 yield Row(
+                    browser=browser,
                     protocol=protocol,
                     load=load,
                     server=stack.server,
@@ -125,7 +125,11 @@ def compared(visits: Sequence[Visit], stacks: Sequence[Stack]) -> Iterator[Row]:
                     gaps=tuple(
                         gap
                         for other, theirs in above.items()
-                        if (gap := between(protocol, load, (other, theirs), (stack.server, took)))
+                        if (
+                            gap := between(
+                                (browser, protocol), load, (other, theirs), (stack.server, took)
+                            )
+                        )
                     ),
                 )
                 above[stack.server] = took
@@ -134,7 +138,7 @@ def compared(visits: Sequence[Visit], stacks: Sequence[Stack]) -> Iterator[Row]:
 Times = tuple[Server, dict[str, float]]
 
 
-def between(protocol: Protocol, load: str, above: Times, below: Times) -> Gap | None:
+def between(tongue: tuple[Browser, Protocol], load: str, above: Times, below: Times) -> Gap | None:
     """From the blocks in which both visits are valid; None without one."""
     (against, theirs), (server, mine) = above, below
     both = [block for block in mine if block in theirs]
@@ -144,8 +148,8 @@ def between(protocol: Protocol, load: str, above: Times, below: Times) -> Gap | 
     return Gap(
         server=server,
         against=against,
-        browser=BROWSER,
-        protocol=protocol,
+        browser=tongue[0],
+        protocol=tongue[1],
         load=load,
         ratio=ratio.value,
         low=ratio.low,
@@ -170,27 +174,28 @@ def in_words(page: str) -> str:
 
 def table(rows: Sequence[Row], blocks: int, left_out: Sequence[str]) -> str:
     """Markdown."""
+    browsers = dict.fromkeys(row.browser for row in rows)
     lines = [
         "# Parity of the servers of old protocols",
         "",
-        f"`uv run python bench/legacy_parity.py {blocks}`: {browser_version(BROWSER)}, Linux "
-        f"{platform.release()}, {date.today().isoformat()}. Medians of",
-        f"valid visits in {GENERATION[BROWSER]}; ratios of medians with 95 % intervals over blocks "
-        f"(from six on). Objects on {FAST.name}, from request to last byte.",
+        f"`uv run python bench/legacy_parity.py {blocks}`: Linux {platform.release()}, "
+        f"{date.today().isoformat()}. Medians of valid visits in old",
+        f"browsers ({', '.join(browser_version(b) for b in browsers)}); ratios of medians with 95 % "
+        "intervals over",
+        f"blocks (from six on). Objects on {FAST.name}, from request to last byte.",
         "",
         *(
             [f"Left out, for they are not installed: {', '.join(left_out)}.", ""]
             if left_out
             else []
         ),
-        NO_TONGUE,
-        "",
-        "| protocol | load | server | ms | n (invalid) | divided by | ratio |",
-        "|---" * 7 + "|",
+        "| browser | protocol | load | server | ms | n (invalid) | divided by | ratio |",
+        "|---" * 8 + "|",
     ]
     for row in rows:
         ms = "-" if row.median_ms is None else f"{row.median_ms:.1f}"
-        head = f"| {row.protocol} | {row.load} | {row.server} | {ms} | {row.n} ({row.invalid})"
+        head = f"| {row.browser} | {row.protocol} | {row.load} | {row.server} | {ms}"
+        head += f" | {row.n} ({row.invalid})"
         lines += [f"{head} | {gap.against} | {gap.figures()} |" for gap in row.gaps] or [
             f"{head} |  |  |"
         ]

@@ -1,5 +1,5 @@
-// gquic-origin serves a page file over gQUIC Q043, as dragstrip-origin serves it over HTTP/1.1, 2
-// and 3: see docs/reference/processes.md.
+// gquic-origin serves a page file over gQUIC Q043, and over HTTP/2 for comparison with other servers,
+// as dragstrip-origin serves it over HTTP/1.1, 2 and 3: see docs/reference/processes.md.
 package main
 
 import (
@@ -19,7 +19,7 @@ const version = "0.1.0"
 
 func main() {
 	certificates := flag.String("certificates", "", "JSON with `key` and `chains` by host, PEM")
-	port := flag.Int("port", 443, "UDP port")
+	port := flag.Int("port", 443, "port, UDP's and TCP's")
 	addresses := flag.String("addresses", "", "where to listen, separated by commas")
 	plain := flag.String("plain", "", "Unix socket to answer on as well")
 	flag.Parse()
@@ -37,7 +37,13 @@ func run(certificates, addresses string, port int, plain string) error {
 	origin := NewOrigin(chains)
 	// Every address by name: on the wildcard, answers would leave from the route's own address.
 	for _, address := range strings.Split(addresses, ",") {
-		socket, err := net.ListenPacket("udp", fmt.Sprintf("%s:%d", address, port))
+		both := fmt.Sprintf("%s:%d", address, port)
+		listener, err := net.Listen("tcp", both)
+		if err != nil {
+			return err
+		}
+		origin.ServeTCP(listener)
+		socket, err := net.ListenPacket("udp", both)
 		if err != nil {
 			return err
 		}

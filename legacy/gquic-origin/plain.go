@@ -13,18 +13,26 @@ func (o *Origin) ServePlain(path string) error {
 	if err != nil {
 		return err
 	}
-	go func() { _ = http.Serve(listener, http.HandlerFunc(o.plain)) }()
+	plain := func(writer http.ResponseWriter, asked *http.Request) {
+		_ = give(writer, o.replay.Load().(*Replay).Answer(requestFrom(asked)))
+	}
+	go func() { _ = http.Serve(listener, http.HandlerFunc(plain)) }()
 	return nil
 }
 
-func (o *Origin) plain(writer http.ResponseWriter, asked *http.Request) {
+// requestFrom is a request of the standard library's in our words.
+func requestFrom(asked *http.Request) *Request {
 	request := &Request{Method: asked.Method, Host: hostOf(asked.Host), Target: asked.RequestURI}
 	for name, values := range asked.Header {
 		for _, value := range values {
 			request.Headers = append(request.Headers, Header{strings.ToLower(name), value})
 		}
 	}
-	answer := o.replay.Load().(*Replay).Answer(request)
+	return request
+}
+
+// give gives an answer through the standard library.
+func give(writer http.ResponseWriter, answer Answer) error {
 	headers := writer.Header()
 	headers["Date"], headers["Content-Type"] = nil, nil // nothing that was not recorded
 	for _, header := range answer.Headers {
@@ -32,5 +40,9 @@ func (o *Origin) plain(writer http.ResponseWriter, asked *http.Request) {
 		headers[name] = append(headers[name], header.Value)
 	}
 	writer.WriteHeader(answer.Status)
-	_, _ = writer.Write(answer.Body)
+	if len(answer.Body) == 0 {
+		return nil
+	}
+	_, err := writer.Write(answer.Body)
+	return err
 }

@@ -115,10 +115,18 @@ def test_of_several_gaps_the_one_in_the_browser_of_the_figure_is_told():
     assert "takes 9.000" in servers([ORIGIN, SPDY], [elsewhere])
 
 
+def test_two_servers_that_no_browser_has_both_of_are_told_by_a_third():
+    go = structs.replace(GAP, server="gquic-origin", browser="chromium70", ratio=1.1)
+    said = servers([SPDY, GQUIC], [GAP, go])
+    assert "gquic-origin takes 1.100" in said
+    assert " and node-spdy takes 1.250" in said
+    assert "not measured" not in said
+
+
 def test_what_is_not_measured_says_so():
     said = servers([SPDY, NETTY, GQUIC], [GAP])
     assert "the gap between netty and node-spdy is not measured" in said
-    assert "node-spdy is not measured: gquic-origin speaks a protocol of its own" in said
+    assert "the gap between gquic-origin and node-spdy is not measured" in said
     assert "SPDY-netty: netty" in beside([SPDY, NETTY])[1]
 
 

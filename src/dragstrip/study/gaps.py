@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.model.browsers import GENERATION, Browser
-from dragstrip.model.servers import ONE_TONGUE, Server
+from dragstrip.model.servers import Server
 from dragstrip.model.stack import Protocol, Stack
 
 FILE = "server_gaps.json"
@@ -79,17 +79,22 @@ def servers(stacks: Sequence[Stack], known: Iterable[Gap] | None = None) -> str:
 
 
 def _sentences(served: dict[Server, list[Stack]], known: tuple[Gap, ...]) -> Iterator[str]:
+    either = (*known, *(g.reversed() for g in known))
     first, *others = served
+
+    def nearest(server: Server, against: Server) -> Gap | None:
+        """In a browser of the figure if there is one."""
+        browsers = {s.browser for name in {server, against} & {*served} for s in served[name]}
+        found = [g for g in either if (g.server, g.against) == (server, against)]
+        return min(found, key=lambda g: g.browser not in browsers, default=None)
+
     for other in others:
-        browsers = {s.browser for s in (*served[first], *served[other])}
-        both = [
-            g
-            for g in (*known, *(g.reversed() for g in known))
-            if (g.server, g.against) == (other, first)
-        ]
-        if both:
-            yield min(both, key=lambda g: g.browser not in browsers).words()
+        if gap := nearest(other, first):
+            yield gap.words()
+            continue
+        thirds = dict.fromkeys(g.against for g in either if g.server == other)
+        ways = ((nearest(other, third), nearest(first, third)) for third in thirds)
+        if way := next(((a, b) for a, b in ways if a and b), None):
+            yield " and ".join(gap.words() for gap in way)
         else:
-            alone = next((s for s in (other, first) if s in ONE_TONGUE), None)
-            why = f": {alone} speaks a protocol of its own" if alone else ""
-            yield f"the gap between {other} and {first} is not measured{why}"
+            yield f"the gap between {other} and {first} is not measured"
