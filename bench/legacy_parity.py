@@ -179,8 +179,8 @@ def table(rows: Sequence[Row], blocks: int, left_out: Sequence[str]) -> str:
         "# Parity of the servers of old protocols",
         "",
         f"`uv run python bench/legacy_parity.py {blocks}`: Linux {platform.release()}, "
-        f"{date.today().isoformat()}. Medians of valid visits in old",
-        f"browsers ({', '.join(browser_version(b) for b in browsers)}); ratios of medians with 95 % "
+        f"{date.today().isoformat()}. Medians of valid visits",
+        f"in {' and '.join(browser_version(b) for b in browsers)}; ratios of medians with 95 % "
         "intervals over",
         f"blocks (from six on). Objects on {FAST.name}, from request to last byte.",
         "",
