@@ -11,6 +11,7 @@ from dragstrip.model.study import Study
 from dragstrip.model.visit import HostReport, Overhead, Reason, Visit
 from dragstrip.schedule.admission import CALM_VISITS, MOST_JOBS, Admission, parse_jobs
 from dragstrip.schedule.schedule import Schedule
+from dragstrip.study.presets import find_stack
 
 OVERHEAD = Overhead(prepare_ms=500, before_navigation_ms=10, settle_ms=100, collect_ms=500)
 
@@ -48,6 +49,24 @@ def test_as_many_slow_blocks_as_jobs_and_a_fast_one_alone():
     for fast in (10.5, None):
         light = [visit(str(fast), cpu_s=0.2, wall_s=10)]
         assert running(Admission(on(fast), 4, light, cores=2), on(fast)) == [str(fast)]
+
+
+def test_a_line_is_as_slow_as_its_loss_makes_it():
+    def study(*stacks: str, loss: float = 0.02, rtt_ms: float = 200) -> Study:
+        down = structs.replace(made.LTE.down, rate_mbps=50, loss=loss, delay_ms=rtt_ms / 2)
+        up = structs.replace(made.LTE.up, delay_ms=rtt_ms / 2)
+        lossy = structs.replace(made.LTE, name="lossy", down=down, up=up)
+        found = tuple(find_stack(name) for name in stacks)
+        return structs.replace(made.study(runs=8), networks=(lossy,), stacks=found)
+
+    def at_once(study: Study) -> int:
+        light = [visit("lossy", cpu_s=0.1, wall_s=20)]
+        return len(running(Admission(study, 4, light, cores=2), study))
+
+    assert at_once(study("h2", "h3")) == 4
+    assert at_once(study("h2", "h3", loss=0.0)) == 1
+    assert at_once(study("h2", "h3", rtt_ms=10)) == 1
+    assert at_once(study("h2", "TCP+BBR")) == 1  # BBR does not take loss for congestion
 
 
 def test_fast_and_slow_blocks_never_run_together():

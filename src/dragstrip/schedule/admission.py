@@ -1,7 +1,7 @@
 """Which blocks may run at once in testbeds of their own.
 
 A block on a slow link hardly needs the processor, so several may run beside each other; a block on
-a fast link runs alone. The limits are those at which load times and paints of several testbeds were
+a fast link runs alone. A line is as slow as random loss makes it, whatever its rate. The limits are those at which load times and paints of several testbeds were
 measured to be those of a single one; bench/jobs.py measures it anew.
 """
 
@@ -13,14 +13,14 @@ from typing import NamedTuple
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, CellKey, Study
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.estimate import Pace
+from dragstrip.schedule.estimate import Pace, lossy_mbps
 
 MOST_JOBS = 4
 """What `auto` stands for: with more, paint metrics are no longer those of a single testbed."""
 SLOW_MBPS = 2.0
-"""Down rate up to which a block may have others beside it."""
+"""What comes down in a second, up to which a block may have others beside it."""
 RATE_MBPS_PER_CORE = 4.0
-"""Down rates of the blocks that run at once, together."""
+"""The same of all blocks that run at once, together."""
 CPU_SHARE = 0.2
 """Of all cores, for browsers and origins together; links and ourselves take a few percent more."""
 STAGGER_S = 1.5
@@ -69,6 +69,7 @@ class Admission:
         self.pace = Pace(study, visits)
         self._study = study
         self._cores = cores or os.cpu_count() or 1
+        self._minds_loss = all(stack.congestion != "bbr" for stack in study.visited)
         self._calm = 0
 
     def admits(self, block: Block, running: Sequence[Block]) -> bool:
@@ -117,8 +118,12 @@ class Admission:
         return sum(n * self.pace.visit_s(c) / self.at_once(c) for c, n in visits.items() if n)
 
     def _rate_mbps(self, cell: CellKey) -> float:
-        down = self._study.network(cell[1]).down
-        return down.trace.mean_mbps if down.trace else down.rate_mbps or inf
+        network = self._study.network(cell[1])
+        down = network.down
+        line = down.trace.mean_mbps if down.trace else down.rate_mbps or inf
+        if not self._minds_loss:
+            return line
+        return min(line, lossy_mbps(len(self._study.page(cell[0]).hosts), network))
 
     def _cpu_share(self, cell: CellKey) -> float:
         return self.pace.cpu_s(cell[0]) / self.pace.visit_s(cell) / self._cores

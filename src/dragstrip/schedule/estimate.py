@@ -8,7 +8,7 @@ blocks, which are run again, are not in it.
 """
 
 from collections.abc import Iterable
-from math import log2, sqrt
+from math import inf, log2, sqrt
 
 from dragstrip.model.network import Network
 from dragstrip.model.study import CellKey, Study
@@ -25,12 +25,17 @@ CPU_S_PER_MB = 1.0
 
 def visit_s(size: int, hosts: int, network: Network) -> float:
     """Expected seconds of a first visit of a page of so many bytes on so many hosts."""
-    rtt_s = network.rtt_ms / 1000
-    carry_s = network.down.least_ms(size) / 1000
-    if network.down.mean_loss and rtt_s:
-        segments = sqrt(1.5 / network.down.mean_loss) / rtt_s
-        carry_s = max(carry_s, size / (segments * SEGMENT_BYTES * hosts))
-    return OVERHEAD_S + carry_s + _rounds(size, hosts) * rtt_s
+    carry_s = max(network.down.least_ms(size), size * 0.008 / lossy_mbps(hosts, network)) / 1000
+    return OVERHEAD_S + carry_s + _rounds(size, hosts) * network.rtt_ms / 1000
+
+
+def lossy_mbps(hosts: int, network: Network) -> float:
+    """What random loss lets a connection to each host carry on the way down, in all; `inf` without
+    loss or delay. It holds for senders that take loss for congestion, so not for BBR."""
+    if not (network.down.mean_loss and network.rtt_ms):
+        return inf
+    segments = sqrt(1.5 / network.down.mean_loss) / network.rtt_ms * 1000
+    return segments * SEGMENT_BYTES * hosts * 8e-6
 
 
 def _rounds(size: int, hosts: int) -> float:
