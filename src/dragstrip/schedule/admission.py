@@ -1,8 +1,9 @@
 """Which blocks may run at once in testbeds of their own.
 
 A block on a slow link hardly needs the processor, so several may run beside each other; a block on
-a fast link runs alone. A line is as slow as random loss makes it, whatever its rate. The limits are those at which load times and paints of several testbeds were
-measured to be those of a single one; bench/jobs.py measures it anew.
+a fast link runs alone. A line is as slow as random loss makes it, whatever its rate. The limits are
+those at which load times and paints of several testbeds were measured to be those of a single one;
+bench/jobs.py measures it anew.
 """
 
 import os
