@@ -6,6 +6,7 @@ from msgspec import structs
 
 import made
 from dragstrip.model.errors import InputError
+from dragstrip.model.study import Slow
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.synth import synth
 from dragstrip.papers.campaign import campaign, chosen, of_ones_own, study_of
@@ -65,6 +66,17 @@ def test_a_share_scales_the_runs_of_every_cell(scale, runs):
     paper = published("ranjan2019")
     (part,) = campaign(paper, paper.outlines(), scale, 600)
     assert (len(part.cells), part.runs) == (32, runs)
+
+
+def test_cells_that_take_long_may_have_fewer_runs(tmp_path):
+    paper = published("megyesi2016")
+    outlines = paper.outlines()
+    (every,) = campaign(paper, outlines, "0.1", 600)
+    (fewer,) = campaign(paper, outlines, "0.1", 600, Slow(runs=3))
+    assert len(fewer.cells) == 48
+    assert fewer.seconds < every.seconds / 1.5
+    assert study_of(fewer, tmp_path, tmp_path).looks() == (3, 10)
+    assert study_of(every, tmp_path, tmp_path).looks() == (10,)
 
 
 @pytest.mark.parametrize("scale", ["0", "2", "-1", "large", "nan"])

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 import made
-from dragstrip.model.study import Stopping, Study
+from dragstrip.model.study import Slow, Stopping, Study
 from dragstrip.model.visit import Reason, Visit
 from dragstrip.report.controls import judgement
 from dragstrip.results.blocks import trials
@@ -139,6 +139,37 @@ def test_clear_cells_stop_at_the_first_look_and_unclear_ones_at_the_cap():
     noisy = saving(of, made.table(of, play(of, list(made_visits(of, 0.5, {}, luck=5)))))
     assert noisy.made == noisy.fixed
     assert {d.verdict for d in noisy.decided} == {"not decided"}
+
+
+def test_cells_that_take_long_have_fewer_runs():
+    of = structs.replace(study(runs=10, pages=3), controls=(), slow=Slow(runs=3))
+    slow = {"page0": 10.1, "page1": 9.9, "page2": 1.0}
+    visits = [
+        structs.replace(v, plt_ms=None, outcome="timeout")
+        if (v.page, v.stack) == ("page2", "h3")  # half of its loads stand at the limit
+        else structs.replace(v, plt_ms=slow[v.page] * v.plt_ms)
+        for v in made_visits(of, 0.0, {})
+    ]
+    kept = play(of, visits)
+    runs = {page: len({v.block for v in kept if v.page == page}) for page in slow}
+    assert runs == {"page0": 3, "page1": 10, "page2": 3}
+    saved = saving(of, made.table(of, kept))
+    assert (saved.slow, saved.made, saved.decided) == (2, 16, ())
+    assert list(judgement((), saved)) == ["2 cells took so long to load that fewer runs were made"]
+    # A cell without a valid block among its first three has nothing to be judged by.
+    lost = [structs.replace(v, reasons=(Reason("overloaded", "made up"),)) for v in visits]
+    once = structs.replace(of, reruns=0)
+    assert len({v.block for v in play(once, lost)}) == 30
+
+
+def test_slow_and_decided_cells_end_each_by_their_own_rule():
+    of = structs.replace(stopping(runs=31, pages=2), slow=Slow(runs=3, over_s=5))
+    visits = [
+        structs.replace(v, plt_ms=v.plt_ms * (6 if v.page == "page0" else 1))
+        for v in made_visits(of, 0.005, {"h3": 1.3})
+    ]
+    kept = play(of, visits)
+    assert [len({v.block for v in kept if v.page == f"page{i}"}) for i in (0, 1)] == [3, 6]
 
 
 def test_loads_that_never_end_stop_no_cell_for_equivalence():

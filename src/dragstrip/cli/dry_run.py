@@ -28,7 +28,7 @@ def dry_run(study: Study, out: Path | None, jobs: int) -> int:
         highlight=False,
     )
     console.print(_table(study, schedule, admission))
-    if study.stopping and (looks := study.stopping.until(study.runs)[:-1]):
+    if looks := study.looks()[:-1]:
         early = ", ".join(map(str, looks))
         console.print(f"a cell may end after {early} blocks; all are counted", highlight=False)
     basis = (

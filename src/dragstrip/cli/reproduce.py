@@ -14,6 +14,7 @@ from dragstrip.cli import exits
 from dragstrip.cli.conduct import TimeUp, exit_code, make_visits, redraw
 from dragstrip.cli.options import Calibrate, DryRun, Jobs
 from dragstrip.cli.places import page_cache
+from dragstrip.model.study import Slow
 from dragstrip.results.capsule import Capsule
 from dragstrip.schedule.admission import parse_jobs
 
@@ -34,6 +35,14 @@ def reproduce(
             metavar="smoke|paper|F",
         ),
     ] = "smoke",
+    slow_runs: Annotated[
+        int | None,
+        typer.Option(
+            help="Runs of cells that load for 10 s or longer, in the median of the first so many; "
+            "by default as many as of others.",
+            min=1,
+        ),
+    ] = None,
     minutes: Annotated[
         float,
         typer.Option(help="Time for visits at scale smoke; 0 only answers the claims.", min=0),
@@ -77,9 +86,10 @@ def reproduce(
     from dragstrip.papers.claims import published
 
     at_most = parse_jobs(jobs)
+    slow = Slow(runs=slow_runs) if slow_runs else None
     paper = published(key).native() if native else published(key)
     outlines = of_ones_own(paper.outlines(), page or ())
-    parts = campaign(paper, chosen(outlines, study or ()), scale, minutes * 60)
+    parts = campaign(paper, chosen(outlines, study or ()), scale, minutes * 60, slow)
     folder = out or Path("capsules") / (f"{key}-native" if native else key)
     console = Console(stderr=not dry_run)
     _announce(console, paper, parts)

@@ -92,6 +92,20 @@ class Stopping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return (*(look for look in self.looks if look < cap), cap)
 
 
+class Slow(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Cells that take long get fewer runs: those whose loads last `over_s` seconds or longer, in
+    the median of all loads of their first `runs` blocks, end with these."""
+
+    runs: int
+    over_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.runs < 1:
+            raise ValueError("runs of slow cells are at least 1")
+        if self.over_s <= 0:
+            raise ValueError("over_s is above zero")
+
+
 class Study(Struct, frozen=True, kw_only=True):
     """Resolved and complete: every name has become the object it stands for."""
 
@@ -118,6 +132,8 @@ class Study(Struct, frozen=True, kw_only=True):
     the rehearsal of each page."""
     stopping: Stopping | None = None
     """None makes all `runs` on every cell."""
+    slow: Slow | None = None
+    """None makes as many runs on cells that take long as on others."""
     thresholds: Thresholds = Thresholds()
     """From where on its visits are no longer believed."""
 
@@ -154,6 +170,12 @@ class Study(Struct, frozen=True, kw_only=True):
                     order=tuple(order),
                     connection=connection,
                 )
+
+    def looks(self) -> tuple[int, ...]:
+        """The numbers of blocks after which a cell may end, the last of them `runs`."""
+        early = self.stopping.until(self.runs) if self.stopping else ()
+        slow = (self.slow.runs,) if self.slow and self.slow.runs < self.runs else ()
+        return tuple(sorted({*early, *slow, self.runs}))
 
     def page(self, name: str) -> Page:
         return next(p for p in self.pages if p.name == name)

@@ -12,7 +12,7 @@ import polars as pl
 from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
-from dragstrip.model.study import CellKey, Study
+from dragstrip.model.study import CellKey, Slow, Study
 from dragstrip.pages.resolve import expand, named
 from dragstrip.papers.choose import choose, cost_s
 from dragstrip.papers.claims import Published
@@ -37,6 +37,7 @@ class Part(Struct, frozen=True, kw_only=True):
     runs: int
     reruns: int | None = None
     """None leaves the study's own."""
+    slow: Slow | None = None
 
     @property
     def visits(self) -> int:
@@ -45,15 +46,25 @@ class Part(Struct, frozen=True, kw_only=True):
 
     @property
     def seconds(self) -> float:
-        return cost_s(self.cells, range(len(self.cells)), self.runs)
+        every = range(len(self.cells))
+        if not self.slow or self.slow.runs >= self.runs:
+            return cost_s(self.cells, every, self.runs)
+        long_s = self.slow.over_s * len(self.outline.visited)
+        quick_s: float = self.cells.filter(pl.col("block_s") < long_s)["block_s"].sum()
+        return cost_s(self.cells, every, self.slow.runs) + (self.runs - self.slow.runs) * quick_s
 
 
 def campaign(
-    paper: Published, outlines: Sequence[Outline], scale: str, budget_s: float
+    paper: Published,
+    outlines: Sequence[Outline],
+    scale: str,
+    budget_s: float,
+    slow: Slow | None = None,
 ) -> list[Part]:
     """At scale `smoke` what fits the budget, at `paper` or a share of 1 every cell.
 
-    A share scales the runs. Raises `InputError` for any other scale.
+    A share scales the runs; cells that take long have those of `slow`. Raises `InputError` for any
+    other scale.
     """
     cells = space(outlines, paper.parts)
     if scale == "smoke":
@@ -69,6 +80,7 @@ def campaign(
             total=len(cells.filter(study=outline.name)),
             runs=min(SMOKE_RUNS, outline.runs) if share is None else ceil(outline.runs * share),
             reruns=SMOKE_RERUNS if share is None else None,
+            slow=slow,
         )
         for outline in outlines
     ]
@@ -105,6 +117,7 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
             "pages": [given for given in outline.pages if named(given) in pages],
             "networks": [n for n in outline.networks if n.name in networks],
             "runs": part.runs,
+            "slow": part.slow or outline.slow,
         },
         cache=cache,
     )

@@ -17,7 +17,9 @@ def judgement(controls: Sequence[Control], saving: Saving | None) -> Iterator[st
     """Sentences, each a line of its own."""
     for name, said in by_metric(controls):
         yield f"controls, {name}: {said}"
-    if saving:
+    if saving and saving.slow:
+        yield f"{counted(saving.slow, 'cell')} took so long to load that fewer runs were made"
+    if saving and saving.decided:
         yield (
             f"stopping: {counted(saving.made, 'block')} instead of {saving.fixed}, "
             f"{percent(saving.share, 0)} saved"

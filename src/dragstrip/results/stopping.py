@@ -1,13 +1,15 @@
-"""Group-sequential stopping of a study's cells: the rule, what it decided, and what it saved."""
+"""Cells that end early: by group-sequential stopping, with what it decided and what it saved, or
+because they take long."""
 
 import math
+import statistics
 from collections.abc import Sequence
 
 import polars as pl
 from msgspec import Struct
 
 from dragstrip.model.stack import ConnectionMode
-from dragstrip.model.study import Study
+from dragstrip.model.study import Slow, Study
 from dragstrip.results.blocks import Observation, observe
 from dragstrip.results.observed import Observed, observed
 from dragstrip.schedule.schedule import StopRule, Visits
@@ -39,6 +41,9 @@ class Saving(Struct, frozen=True, kw_only=True):
     made: int
     fixed: int
     decided: tuple[Decided, ...]
+    """Empty for a study without stopping."""
+    slow: int = 0
+    """Cells that ended because they take long."""
 
     @property
     def share(self) -> float:
@@ -46,24 +51,53 @@ class Saving(Struct, frozen=True, kw_only=True):
 
 
 def stop_rule(study: Study) -> StopRule | None:
-    """A cell is decided when each stack is faster or slower than the first, or equivalent."""
-    if not study.stopping or study.runs < LEAST_RUNS:
-        return None
-    rivals = [s.name for s in study.stacks[1:]]
-    return lambda blocks: all(
-        _decide(study, _of_visits(study, b, blocks)).verdict != "go on" for b in rivals
-    )
+    """A cell ends when it takes long, or when each stack is decided: faster or slower than the
+    first, or equivalent."""
+    rules: list[StopRule] = []
+    if study.slow:
+        rules.append(lambda blocks: _takes_long(study, blocks))
+    if study.stopping and study.runs >= LEAST_RUNS:
+        rivals = [s.name for s in study.stacks[1:]]
+        rules.append(
+            lambda blocks: all(
+                _decide(study, _of_visits(study, b, blocks)).verdict != "go on" for b in rivals
+            )
+        )
+    return (lambda blocks: any(rule(blocks) for rule in rules)) if rules else None
+
+
+def _takes_long(study: Study, blocks: Sequence[Visits]) -> bool:
+    """Judged by the first blocks only, so that more of them never change it."""
+    assert study.slow
+    first = [visits[s.name] for visits in blocks[: study.slow.runs] for s in study.stacks]
+    seen = [observe(visit, "plt_ms", study.client.timeout_s * 1000) for visit in first]
+    return _long(study.slow, [one.value_ms for one in seen if one])
+
+
+def _took_long(study: Study, seen: Observed) -> bool:
+    """The same of a cell of a table."""
+    if not study.slow:
+        return False
+    order = _by_index(seen)[: study.slow.runs]
+    found = [seen.of(s.name, "plt_ms").values[i] for s in study.stacks for i in order]
+    return _long(study.slow, [float(ms) for ms in found if not math.isnan(ms)])
+
+
+def _long(slow: Slow, loads_ms: Sequence[float]) -> bool:
+    return bool(loads_ms) and statistics.median(loads_ms) >= slow.over_s * 1000
 
 
 def saving(study: Study, table: pl.LazyFrame) -> Saving | None:
-    """None for a study without stopping. `table` as for `dragstrip.results.observed.observed`."""
-    if not study.stopping or study.runs < LEAST_RUNS:
+    """None for a study whose cells cannot end early. `table` as for
+    `dragstrip.results.observed.observed`."""
+    if len(study.looks()) < 2:
         return None
     first, *others = (s.name for s in study.stacks)
-    made, decided = 0, []
+    made, slow, decided = 0, 0, []
     for seen in observed(study, table):
         made += seen.begun
-        for b in others if seen.begun else ():
+        slow += seen.begun < study.runs and _took_long(study, seen)
+        for b in others if seen.begun and study.stopping else ():
             decision = _decide(study, _of_cell(seen, first, b))
             decided.append(
                 Decided(
@@ -78,7 +112,8 @@ def saving(study: Study, table: pl.LazyFrame) -> Saving | None:
                     high=decision.high,
                 )
             )
-    return Saving(made=made, fixed=len(study.cells()) * study.runs, decided=tuple(decided))
+    fixed = len(study.cells()) * study.runs
+    return Saving(made=made, fixed=fixed, decided=tuple(decided), slow=slow)
 
 
 Pair = tuple[Observation | None, Observation | None]
@@ -95,9 +130,7 @@ def _of_visits(study: Study, b: str, blocks: Sequence[Visits]) -> list[Pair]:
 
 def _of_cell(seen: Observed, first: str, b: str) -> list[Pair]:
     """In the order in which the blocks are looked at, which is that of their index."""
-    order = sorted(
-        range(seen.counted), key=lambda i: int(seen.stacks[first]["block"][i].rpartition("|")[2])
-    )
+    order = _by_index(seen)
 
     def of(stack: str) -> list[Observation | None]:
         found = seen.of(stack, "plt_ms")
@@ -108,6 +141,12 @@ def _of_cell(seen: Observed, first: str, b: str) -> list[Pair]:
 
     of_a, of_b = of(first), of(b)
     return [(of_a[i], of_b[i]) for i in order]
+
+
+def _by_index(seen: Observed) -> list[int]:
+    """Places of the blocks that count, in the order of their index."""
+    blocks = next(iter(seen.stacks.values()))["block"]
+    return sorted(range(len(blocks)), key=lambda i: int(blocks[i].rpartition("|")[2]))
 
 
 def _decide(study: Study, seen: Sequence[Pair]) -> Decision:

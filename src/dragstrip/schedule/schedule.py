@@ -19,7 +19,7 @@ Visits = Mapping[str, Visit]
 """The visits of one block by stack."""
 
 StopRule = Callable[[Sequence[Visits]], bool]
-"""Whether a cell is decided by these valid blocks, which are in the order of their index."""
+"""Whether a cell ends with these valid blocks, which are in the order of their index."""
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
@@ -183,9 +183,7 @@ class _Cell:
     def __init__(self, blocks: list[Block], study: Study) -> None:
         self.blocks = blocks
         self.decided = False
-        self._looks: Iterator[int] = iter(
-            study.stopping.until(study.runs) if study.stopping else (study.runs,)
-        )
+        self._looks: Iterator[int] = iter(study.looks())
         self.limit = next(self._looks)
 
     def given_out(self) -> list[Block]:

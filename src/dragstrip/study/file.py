@@ -38,7 +38,7 @@ from msgspec import Meta, Struct
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.stack import ConnectionMode, Stack
-from dragstrip.model.study import Client, Stopping, Study
+from dragstrip.model.study import Client, Slow, Stopping, Study
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.pages.live import live_page
 from dragstrip.pages.resolve import expand, resolve
@@ -66,6 +66,7 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     controls: bool = True
     warm_ups: Annotated[int, Meta(ge=0)] = 0
     stopping: Stopping | None = None
+    slow: Slow | None = None
     thresholds: Thresholds = Thresholds()
 
 
@@ -85,6 +86,7 @@ class Outline(Struct, frozen=True, kw_only=True):
     controls: bool
     warm_ups: int
     stopping: Stopping | None
+    slow: Slow | None = None
     thresholds: Thresholds
 
     @property
@@ -119,6 +121,7 @@ def read_outline(path: Path) -> Outline:
             controls=file.controls,
             warm_ups=file.warm_ups,
             stopping=file.stopping,
+            slow=file.slow,
             thresholds=file.thresholds,
         )
     except InputError as error:
@@ -148,6 +151,7 @@ def make_study(
     controls: bool = False,
     warm_ups: int = 0,
     stopping: Stopping | None = None,
+    slow: Slow | None = None,
     thresholds: Thresholds = DEFAULTS,
     live: bool = False,
     ca: Path | None = None,
@@ -191,6 +195,7 @@ def make_study(
         controls=besides,
         warm_ups=warm_ups,
         stopping=stopping,
+        slow=slow,
         ca=str(ca.absolute()) if ca else "",
         thresholds=thresholds,
     )
