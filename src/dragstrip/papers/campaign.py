@@ -50,7 +50,8 @@ class Part(Struct, frozen=True, kw_only=True):
         if not self.slow or self.slow.runs >= self.runs:
             return cost_s(self.cells, every, self.runs)
         long_s = self.slow.over_s * len(self.outline.visited)
-        quick_s = sum(s for s in self.cells["block_s"] if s < long_s)
+        blocks_s: list[float] = self.cells["block_s"].to_list()
+        quick_s = sum(s for s in blocks_s if s < long_s)
         return cost_s(self.cells, every, self.slow.runs) + (self.runs - self.slow.runs) * quick_s
 
 
