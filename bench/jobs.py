@@ -30,7 +30,7 @@ from dragstrip.pages.standin import standin
 from dragstrip.schedule.admission import Admission, parse_jobs
 from dragstrip.schedule.run import Schedule, run
 from dragstrip.stats.equivalence import tost
-from dragstrip.stats.paired import paired
+from dragstrip.stats.paired import matched, paired
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 
@@ -154,12 +154,12 @@ def compare(study: Study, made: dict[str, list[Visit]]) -> list[Row]:
                     {v.block: x for v in made[name] if (x := value(v, metric, page.name, stack))}
                     for name in JOBS
                 )
-                both = [block for block in one if block in auto]
-                if len(both) < 2:
+                pairs = matched(one, auto)
+                if len(pairs[0]) < 2:
                     continue
-                found = paired([one[b] for b in both], [auto[b] for b in both])
+                found = paired(*pairs)
                 low, high = found.interval() or (float("nan"), float("nan"))
-                row = (page.name, stack.name, metric, len(both), found.value, low, high)
+                row = (page.name, stack.name, metric, found.n, found.value, low, high)
                 rows.append(Row(*row, tost(found, MARGIN)))
     return rows
 

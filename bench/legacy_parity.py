@@ -33,6 +33,7 @@ from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.run import Schedule, run
 from dragstrip.stats.median_ratio import paired_median_ratio
+from dragstrip.stats.paired import matched
 from dragstrip.study import gaps
 from dragstrip.study.file import make_study
 from dragstrip.study.gaps import Gap
@@ -141,10 +142,10 @@ Times = tuple[Server, dict[str, float]]
 def between(tongue: tuple[Browser, Protocol], load: str, above: Times, below: Times) -> Gap | None:
     """From the blocks in which both visits are valid; None without one."""
     (against, theirs), (server, mine) = above, below
-    both = [block for block in mine if block in theirs]
-    if not both:
+    pairs = matched(theirs, mine)
+    if not pairs[0]:
         return None
-    ratio = paired_median_ratio([theirs[b] for b in both], [mine[b] for b in both])
+    ratio = paired_median_ratio(*pairs)
     return Gap(
         server=server,
         against=against,
@@ -154,7 +155,7 @@ def between(tongue: tuple[Browser, Protocol], load: str, above: Times, below: Ti
         ratio=ratio.value,
         low=ratio.low,
         high=ratio.high,
-        blocks=len(both),
+        blocks=ratio.n,
         measured=date.today().isoformat(),
     )
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip.stats.median_ratio import paired_median_ratio
+from dragstrip.stats.paired import matched
 
 OBJECTS = "request to last byte"
 PAGE = "page load time"
@@ -61,10 +62,8 @@ def cells(rows: Sequence[Row]) -> Iterator[Cell]:
         visits = [r for r in rows if (r.what, r.network, r.load, r.stack) == key]
         values = list(mine.values())
         other = _times(rows, what, network, load, REFERENCE.get(stack, ""))
-        both = [block for block in mine if block in other]
-        ratio = None
-        if both:
-            ratio = paired_median_ratio([other[b] for b in both], [mine[b] for b in both])
+        pairs = matched(other, mine)
+        ratio = paired_median_ratio(*pairs) if pairs[0] else None
         yield Cell(
             what=what,
             network=network,
@@ -78,7 +77,7 @@ def cells(rows: Sequence[Row]) -> Iterator[Cell]:
             ratio=ratio.value if ratio else None,
             low=ratio.low if ratio else None,
             high=ratio.high if ratio else None,
-            pairs=len(both),
+            pairs=len(pairs[0]),
         )
 
 

@@ -9,7 +9,7 @@ Source: Montgomery, "Design and Analysis of Experiments" (paired comparison desi
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -28,6 +28,12 @@ class Ratio(Struct, frozen=True):
 
 
 Times = Sequence[float] | NDArray[np.float64]
+
+
+def matched(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[list[float], list[float]]:
+    """Values of the blocks, by id, that both have, in the order of `a`."""
+    both = [block for block in a if block in b]
+    return [a[block] for block in both], [b[block] for block in both]
 
 
 def log_ratios(a: Times, b: Times) -> NDArray[np.float64]:
