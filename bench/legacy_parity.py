@@ -185,8 +185,8 @@ def table(rows: Sequence[Row], blocks: int, left_out: Sequence[str]) -> str:
         f"{date.today().isoformat()}. Medians of valid visits",
         f"in {' and '.join(browser_version(b) for b in browsers)}; ratios of medians with 95 % "
         "intervals over",
-        f"blocks (from six on). Every stack with Reno. Objects on {FAST.name}, from request to last "
-        "byte.",
+        f"blocks (from six on). Every stack has Reno. Objects on {FAST.name}, from request to",
+        "last byte.",
         "",
         *(
             [f"Left out, for they are not installed: {', '.join(left_out)}.", ""]
