@@ -31,7 +31,7 @@ STACKS = tuple(
     find_stack(name)
     for name in (
         *("SPDY", "SPDY-netty", "h2-chromium53", "h1-chromium53"),
-        *("gQUIC", "gQUIC-chromium78", "h2-chromium70", "h1-chromium70", "TCP-chromium78"),
+        *("gQUIC", "gQUIC-chromium78", "h2-chromium70", "h1-chromium70", "h2-chromium78"),
     )
 )
 ON_THE_WIRE = {"spdy": "spdy/3.1", "h2": "h2", "h1": "http/1.1", "gquic": "Q043"}
