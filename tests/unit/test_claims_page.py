@@ -130,8 +130,11 @@ def test_servers_that_differ_are_named_beside_claims_and_figures():
     assert len(named) < len(found.claims)
     figures = drawn(sources)
     assert all(figure.caption.endswith(said) for figure in figures)
-    assert said in page(found, figures)
-    assert said in markdown(found)
+    number = found.servers[said]
+    assert f'<td class="stack">{number}</td><td>{said}</td>' in page(found, figures)
+    assert f"\n- {number}: {said}\n" in markdown(found)
+    assert markdown(found).count(said) == 1
+    assert markdown(found).count(f"(servers: {number})") == sum(c.servers == said for c in named)
     surrogates, _ = answered("megyesi2016", share=12)
     assert not any(claim.servers for claim in surrogates.claims)
 

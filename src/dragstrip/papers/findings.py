@@ -96,6 +96,12 @@ class Findings(Struct, frozen=True, kw_only=True):
     """Where the papers' own protocols were run: what plays which surrogate."""
     claims: tuple[Finding, ...]
 
+    @property
+    def servers(self) -> dict[str, str]:
+        """What is said of servers, each sentence once, and its number as a note."""
+        said = dict.fromkeys(c.servers for c in self.claims if c.servers)
+        return {sentence: str(number) for number, sentence in enumerate(said, 1)}
+
 
 def findings(
     paper: Published, outlines: Sequence[Outline], folders: Sequence[Path], evidence: Evidence
