@@ -1,6 +1,6 @@
 """Server or protocol? The servers of old protocols in one old browser each, over a common one.
 
-    uv run python bench/legacy_parity.py [blocks, default 15] [folder, default docs/reference]
+    uv run python bench/legacy_parity.py [--blocks 15] [--out docs/reference] [--redraw]
 
 Chromium 53 speaks HTTP/2 with our origin, node-spdy and Netty, and HTTP/1.1 with the latter two:
 our origin always offers HTTP/2 as well, and this browser cannot refuse it. Chromium 70 speaks
@@ -11,13 +11,15 @@ time, or do not, from visit to visit.
 
 One object over a connection that has carried its document, from request to last byte, on
 25/5 Mbit/s with 24 ms; and a page of 51 objects and 590 KB on LTE, page load time. Nothing is
-rerun. Writes legacy-parity.md and .json. Into the default folder also the gaps of the page's load
-times, which reports print beside figures (`dragstrip.study.gaps`). 15 blocks take about 6 minutes.
+rerun. Both browsers load both from our origin, so what they differ by is told as well. Writes
+legacy-parity.md and .json, and with `--redraw` the former from the latter. Also the gaps of the
+page's load times, which reports print beside figures (`dragstrip.study.gaps`). 15 blocks take about
+6 minutes.
 """
 
+import argparse
 import platform
 import statistics
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -52,9 +54,21 @@ STACKS = (
     "TCP-chromium70-go",
 )
 FAST = structs.replace(Network.parse("25mbit/5mbit/12ms/0%/200ms"), name="25/5 Mbit/s, 24 ms")
+SAME_ORIGIN = ("h2-chromium53-origin", "TCP-chromium70")
 OBJECTS = ("1x10KB", "1x100KB", "1x1MB")
 PAGE = "50x11.8KB"
+PAGES = tuple(f"synth-{spec}" for spec in (*OBJECTS, PAGE))
 PAGE_IN_WORDS = "page of 51 objects, 590 KB, over LTE"
+
+
+class Load(Struct, frozen=True, kw_only=True):
+    """A visit."""
+
+    page: str
+    stack: str
+    block: str
+    verdict: str
+    ms: float | None
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -70,30 +84,50 @@ class Row(Struct, frozen=True, kw_only=True):
     gaps: tuple[Gap, ...]
 
 
+class Measured(Struct, frozen=True, kw_only=True):
+    blocks: int
+    measured: str
+    rows: tuple[Row, ...]
+    loads: tuple[Load, ...]
+
+
 def main() -> None:
-    blocks = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path("docs/reference")
-    names = [n for n in STACKS if "netty" not in n or catalogue()["netty-origin"].installed]
-    stacks = [structs.replace(find_stack(name), congestion="reno") for name in names]
-    visits = [
-        *visit_all(OBJECTS, FAST, stacks, blocks),
-        *visit_all((PAGE,), find_network("LTE"), stacks, blocks),
-    ]
-    rows = list(compared(visits, stacks))
-    text = table(rows, blocks, left_out=[n for n in STACKS if n not in names])
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "legacy-parity.md").write_text(text)
-    write(folder / "legacy-parity.json", {"rows": rows, "visits": [brief(v) for v in visits]})
-    if len(sys.argv) < 3:
-        found = [gap for row in rows if row.load == PAGE_IN_WORDS for gap in row.gaps]
-        write(Path(gaps.__file__).with_name(gaps.FILE), found)
+    asked = arguments()
+    kept = asked.out / "legacy-parity.json"
+    if asked.redraw:
+        found = msgspec.json.decode(kept.read_bytes(), type=Measured)
+    else:
+        names = [n for n in STACKS if "netty" not in n or catalogue()["netty-origin"].installed]
+        stacks = [structs.replace(find_stack(name), congestion="reno") for name in names]
+        loads = (
+            *visit_all(OBJECTS, FAST, stacks, asked.blocks),
+            *visit_all((PAGE,), find_network("LTE"), stacks, asked.blocks),
+        )
+        rows = tuple(compared(loads, stacks))
+        today = date.today().isoformat()
+        found = Measured(blocks=asked.blocks, measured=today, rows=rows, loads=loads)
+    text = table(found)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    (asked.out / "legacy-parity.md").write_text(text)
+    write(kept, found)
+    if not asked.redraw:
+        of_page = [gap for row in found.rows if row.load == PAGE_IN_WORDS for gap in row.gaps]
+        write(Path(gaps.__file__).with_name(gaps.FILE), of_page)
     print(text)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--blocks", type=int, default=15)
+    parser.add_argument("--out", type=Path, default=Path("docs/reference"))
+    parser.add_argument("--redraw", action="store_true")
+    return parser.parse_args()
 
 
 def visit_all(
     specs: Sequence[str], network: Network, stacks: Sequence[Stack], blocks: int
-) -> list[Visit]:
-    visits: list[Visit] = []
+) -> list[Load]:
+    loads: list[Load] = []
     with tempfile.TemporaryDirectory() as cache:
         study = make_study(
             name="legacy parity",
@@ -105,17 +139,20 @@ def visit_all(
             client=Client(),
             cache=Path(cache),
         )
-        run(Schedule(structs.replace(study, reruns=0), []), lambda visit, _: visits.append(visit))
-    return visits
+        run(
+            Schedule(structs.replace(study, reruns=0), []),
+            lambda visit, _: loads.append(brief(visit)),
+        )
+    return loads
 
 
-def compared(visits: Sequence[Visit], stacks: Sequence[Stack]) -> Iterator[Row]:
-    for page in (f"synth-{spec}" for spec in (*OBJECTS, PAGE)):
+def compared(loads: Sequence[Load], stacks: Sequence[Stack]) -> Iterator[Row]:
+    for page in PAGES:
         for browser, protocol in dict.fromkeys((s.browser, s.protocol) for s in stacks):
             above: dict[Server, dict[str, float]] = {}
             for stack in (s for s in stacks if (s.browser, s.protocol) == (browser, protocol)):
-                mine = [v for v in visits if (v.page, v.stack) == (page, stack.name)]
-                took = {v.block: ms for v in mine if v.valid and (ms := measured(v)) is not None}
+                took = times(loads, page, stack.name)
+                made = sum((v.page, v.stack) == (page, stack.name) for v in loads)
                 load = in_words(page)
                 yield Row(
                     browser=browser,
@@ -123,7 +160,7 @@ def compared(visits: Sequence[Visit], stacks: Sequence[Stack]) -> Iterator[Row]:
                     load=load,
                     server=stack.server,
                     n=len(took),
-                    invalid=len(mine) - len(took),
+                    invalid=made - len(took),
                     median_ms=statistics.median(took.values()) if took else None,
                     gaps=tuple(
                         gap
@@ -162,6 +199,15 @@ def between(tongue: tuple[Browser, Protocol], load: str, above: Times, below: Ti
     )
 
 
+def times(loads: Sequence[Load], page: str, stack: str) -> dict[str, float]:
+    """Of valid loads, by block."""
+    return {
+        v.block: v.ms
+        for v in loads
+        if (v.page, v.stack, v.verdict) == (page, stack, "valid") and v.ms is not None
+    }
+
+
 def measured(visit: Visit) -> float | None:
     """Of the one object beside the document, or of the whole page."""
     if visit.page.endswith(PAGE):
@@ -175,14 +221,15 @@ def in_words(page: str) -> str:
     return PAGE_IN_WORDS if page.endswith(PAGE) else f"{page.removeprefix('synth-1x')} object"
 
 
-def table(rows: Sequence[Row], blocks: int, left_out: Sequence[str]) -> str:
+def table(found: Measured) -> str:
     """Markdown."""
-    browsers = dict.fromkeys(row.browser for row in rows)
+    browsers = dict.fromkeys(row.browser for row in found.rows)
+    left_out = [name for name in STACKS if name not in {v.stack for v in found.loads}]
     lines = [
         "# Parity of the servers of old protocols",
         "",
-        f"`uv run python bench/legacy_parity.py {blocks}`: Linux {platform.release()}, "
-        f"{date.today().isoformat()}. Medians of valid visits",
+        f"`uv run python bench/legacy_parity.py --blocks {found.blocks}`: Linux "
+        f"{platform.release()}, {found.measured}. Medians of valid visits",
         f"in {' and '.join(browser_version(b) for b in browsers)}; ratios of medians with 95 % "
         "intervals over",
         f"blocks (from six on). Every stack has Reno. Objects on {FAST.name}, from request to",
@@ -196,24 +243,43 @@ def table(rows: Sequence[Row], blocks: int, left_out: Sequence[str]) -> str:
         "| browser | protocol | load | server | ms | n (invalid) | divided by | ratio |",
         "|---" * 8 + "|",
     ]
-    for row in rows:
+    for row in found.rows:
         ms = "-" if row.median_ms is None else f"{row.median_ms:.1f}"
         head = f"| {row.browser} | {row.protocol} | {row.load} | {row.server} | {ms}"
         head += f" | {row.n} ({row.invalid})"
         lines += [f"{head} | {gap.against} | {gap.figures()} |" for gap in row.gaps] or [
             f"{head} |  |  |"
         ]
+    lines += [
+        "",
+        "Chromium 70 divided by Chromium 53, both over HTTP/2 from our origin:",
+        "",
+        "| load | ratio | blocks |",
+        "|---" * 3 + "|",
+        *between_browsers(found.loads),
+    ]
     return "\n".join([*lines, ""])
 
 
-def brief(visit: Visit) -> dict[str, object]:
-    return {
-        "page": visit.page,
-        "stack": visit.stack,
-        "block": visit.block,
-        "verdict": visit.verdict,
-        "ms": measured(visit),
-    }
+def between_browsers(loads: Sequence[Load]) -> Iterator[str]:
+    """Lines of a table: one server, one protocol, two browsers."""
+    older, newer = SAME_ORIGIN
+    for page in PAGES:
+        pairs = matched(times(loads, page, older), times(loads, page, newer))
+        if pairs[0]:
+            found = paired_median_ratio(*pairs)
+            span = f" ({found.low:.3f} to {found.high:.3f})" if found.low and found.high else ""
+            yield f"| {in_words(page)} | {found.value:.3f}{span} | {found.n} |"
+
+
+def brief(visit: Visit) -> Load:
+    return Load(
+        page=visit.page,
+        stack=visit.stack,
+        block=visit.block,
+        verdict=visit.verdict,
+        ms=measured(visit),
+    )
 
 
 def write(path: Path, value: object) -> None:
