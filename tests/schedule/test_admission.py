@@ -9,7 +9,7 @@ import made
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.model.visit import HostReport, Overhead, Reason, Visit
-from dragstrip.schedule.admission import CALM_VISITS, MOST_JOBS, Admission, parse_jobs
+from dragstrip.schedule.admission import MOST_JOBS, RECENT_VISITS, Admission, parse_jobs
 from dragstrip.schedule.schedule import Schedule
 from dragstrip.study.presets import find_stack
 
@@ -87,7 +87,7 @@ def test_rates_add_up():
     assert running(admission, on(2.0)) == ["2.0"] * 2
 
 
-def test_an_overloaded_visit_lowers_the_number_by_itself_and_calm_raises_it_again():
+def test_overloaded_visits_lower_the_number_and_calmer_ones_raise_it_again():
     admission = Admission(on(0.5), 4, cores=2)
     late = (Reason("overloaded", "made up"),)
     numbers = count()
@@ -97,11 +97,23 @@ def test_an_overloaded_visit_lowers_the_number_by_itself_and_calm_raises_it_agai
         admission.learn(visit("0.5", 0.1, 10, beside=beside, reasons=reasons, block=block))
         return admission.allowed
 
-    assert learn(beside=0, reasons=late) == 4  # alone: not for being beside each other
-    assert [learn(beside=3, reasons=late) for _ in range(3)] == [3, 3, 3]  # those that ran then
-    assert [learn(beside=n, reasons=late) for n in (3, 2, 2, 1, 0)] == [3, 2, 2, 1, 1]
-    assert [learn(beside=0) for _ in range(CALM_VISITS)][-2:] == [1, 2]
-    assert [learn(beside=1) for _ in range(5 * CALM_VISITS)][-1] == 4
+    assert [learn(beside=0, reasons=late) for _ in range(9)] == [4] * 9  # alone: nobody's fault
+    assert [learn(beside=3, reasons=late) for _ in range(3)] == [4, 4, 3]
+    assert [learn(beside=3) for _ in range(5)] == [3] * 5
+    assert [learn(beside=2, reasons=late) for _ in range(3)] == [3, 3, 2]
+    assert [learn(beside=1, reasons=late) for _ in range(3)] == [2, 2, 1]
+    assert [learn(beside=0, reasons=late) for _ in range(RECENT_VISITS)][-2:] == [1, 2]
+    assert [learn(beside=1) for _ in range(5 * RECENT_VISITS)][-1] == 4
+
+
+def test_few_overloaded_visits_among_many_are_only_made_again():
+    admission = Admission(on(0.5), 4, cores=2)
+    late = (Reason("overloaded", "made up"),)
+    for number in range(10 * RECENT_VISITS):
+        reasons = late if number % 15 == 0 else ()
+        seen = visit("0.5", 0.1, 10, beside=3, reasons=reasons, block=f"made|0.5|{number}")
+        admission.learn(seen)
+    assert admission.allowed == 4
 
 
 def test_time_left_is_as_measured_and_shared_by_what_runs_at_once():

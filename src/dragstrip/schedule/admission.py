@@ -26,8 +26,11 @@ CPU_SHARE = 0.2
 """Of all cores, for browsers and origins together; links and ourselves take a few percent more."""
 STAGGER_S = 1.5
 """Between the starts of two blocks: testbeds that start together stay in phase."""
-CALM_VISITS = 40
-"""In a row without an overloaded one, before one more job is tried again."""
+RECENT_VISITS = 30
+"""In company (or alone where no more are allowed), by which the number of jobs is judged."""
+TOLERATED = 2
+"""So many of them may be `overloaded`, and the number rises by one; it falls with the next. A block
+that is made again costs less than a testbed that stands still."""
 
 
 def parse_jobs(text: str) -> int:
@@ -51,8 +54,8 @@ class Company(NamedTuple):
 class Admission:
     """Lets a block start beside others while number, rate and processor allow.
 
-    A visit that met an overloaded host while others ran beside it is one too many: the number falls
-    to those others'. After calm visits it rises again, one by one, up to `jobs`.
+    Where too many visits met an overloaded host while others ran beside them, the number falls to
+    those others'. After calmer ones it rises again, one by one, up to `jobs`.
     """
 
     def __init__(
@@ -71,7 +74,8 @@ class Admission:
         self._study = study
         self._cores = cores or os.cpu_count() or 1
         self._minds_loss = all(stack.congestion != "bbr" for stack in study.visited)
-        self._calm = 0
+        self._recent: list[bool] = []
+        """Of visits in company, since the number last changed: overloaded or not."""
 
     def admits(self, block: Block, running: Sequence[Block]) -> bool:
         if not running:
@@ -89,14 +93,14 @@ class Admission:
         self.pace.learn(visit)
         if visit.host and visit.host.steal_share > self._study.thresholds.steal_share:
             return  # somebody else's doing, whatever runs here
-        if all(reason.code != "overloaded" for reason in visit.reasons):
-            self._calm += 1
-            if self._calm == CALM_VISITS:
-                self._calm, self.allowed = 0, min(self.jobs, self.allowed + 1)
+        if not visit.beside and self.allowed > 1:
             return
-        self._calm = 0
-        if visit.beside:
-            self.allowed = min(self.allowed, visit.beside)
+        overloaded = visit.beside > 0 and any(r.code == "overloaded" for r in visit.reasons)
+        self._recent.append(overloaded)
+        if overloaded and sum(self._recent) > TOLERATED:
+            self._recent, self.allowed = [], min(self.allowed, visit.beside)
+        elif len(self._recent) == RECENT_VISITS:
+            self._recent, self.allowed = [], min(self.jobs, self.allowed + 1)
 
     def company(self, left: Mapping[CellKey, int]) -> Company:
         """For so many visits that are left on each cell."""
