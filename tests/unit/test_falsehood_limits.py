@@ -15,7 +15,7 @@ from dragstrip.model.reasons import REASONS
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.model.visit import LinkReport, ReasonCode, Visit
 from dragstrip.report.belief import limits
-from dragstrip.visit.clock_checks import offset_ms
+from dragstrip.visit.clock_checks import agreed, offset_ms
 from dragstrip.visit.link_checks import loss_interval
 from dragstrip.visit.study_checks import cumulative_loss, together, with_study_reasons
 from falsehoods import FALSEHOODS, Scene
@@ -76,6 +76,24 @@ def test_offsets_of_clocks_are_bounded_by_every_request():
     assert least <= 0 <= most
     assert most - least < 5
     assert offset_ms(made.visit(served=()), made.LTE) is None
+
+
+def test_one_late_stamp_is_no_clock_that_is_off_but_many_are():
+    visit = made.visit()
+    (asked, *_), (served, *_) = visit.requests, visit.served
+
+    def codes(late: int) -> set[str]:
+        urls = [f"{asked.url}{i}" for i in range(40)]
+        requests = tuple(
+            structs.replace(asked, url=url, send_start_ms=asked.send_start_ms + 9 * (i < late))
+            for i, url in enumerate(urls)
+        )
+        log = tuple(structs.replace(served, url=url) for url in urls)
+        told = structs.replace(visit, requests=requests, served=log)
+        return {r.code for r in agreed(told, made.LTE, Thresholds())}
+
+    assert codes(2) == set()
+    assert codes(3) == {"clock-jump"}
 
 
 def test_a_link_left_out_is_no_matter_of_clocks():
