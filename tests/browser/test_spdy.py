@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -99,6 +100,20 @@ def test_the_machines_temp_folder_stays_as_it_was(track):
     before = left()
     make(track, "SPDY")
     assert left() == before
+
+
+@pytest.mark.skipif(bool(missing("spdy-origin")), reason=missing("spdy-origin"))
+def test_screens_of_two_testbeds_share_no_keymap(track):
+    """Each is display 0 of its own network namespace, and names its keymap by that in /tmp."""
+    temps = {Path("/tmp").stat().st_dev}
+    with ExitStack() as screens:
+        for _ in range(2):
+            screens.enter_context(chromium53(track.bed, CLIENT, ()))
+        for comm in Path("/proc").glob("[0-9]*/comm"):
+            with suppress(OSError):
+                if comm.read_text() == "Xvfb\n":
+                    temps.add((comm.parent / "root" / "tmp").stat().st_dev)
+    assert len(temps) >= 3
 
 
 @every_server

@@ -146,13 +146,15 @@ def _child(place: Place, errors: Path, *argv: str) -> Iterator["subprocess.Popen
 @contextlib.contextmanager
 def _x_server(place: Place, client: Client) -> Iterator[str]:
     """A screen in memory; yields its display. It listens on an abstract socket, which belongs to
-    the network namespace, and so meets no other."""
+    the network namespace, and so meets no other. Nor may its keymap, which it compiles into a file
+    in /tmp that is named by the display."""
     if not shutil.which("Xvfb"):
         raise TestbedError("Xvfb is missing: apt-get install xvfb")
     width, height = client.viewport
     screen = ["-screen", "0", f"{width}x{height}x24"]
     quiet = ["-displayfd", "1", "-nolock", "-nolisten", "tcp", "-nolisten", "unix"]
-    argv = [*(AS_NOBODY if place.drop_root else ()), "Xvfb", *quiet, *screen]
+    alone = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /tmp && exec "$@"', "sh"]
+    argv = [*alone, *(AS_NOBODY if place.drop_root else ()), "Xvfb", *quiet, *screen]
     errors = place.workspace / "xvfb.err"
     with _child(place, errors, *argv) as child:
         assert child.stdout
