@@ -12,8 +12,9 @@ in a server's first flight cost or save a page a third of its time, or do not, f
 One object over a connection that has carried its document, from request to last byte, on
 25/5 Mbit/s with 24 ms; and a page of 51 objects and 590 KB on LTE, page load time. Nothing is
 rerun. Both browsers load both from our origin, so what they differ by is told as well. Writes
-legacy-parity.md and .json, and with `--redraw` the former from the latter. Also the gaps of the
-page's load times, which reports print beside figures (`dragstrip.study.gaps`). 15 blocks take about
+legacy-parity.md and .json, and with `--redraw` the former from the latter. Into the default
+folder also the gaps of the page's load times, which reports print beside figures
+(`dragstrip.study.gaps`). 15 blocks take about
 7 minutes.
 """
 
@@ -59,6 +60,7 @@ SAME_ORIGIN = ("h2-chromium53-origin", "TCP-chromium70")
 OBJECTS = ("1x10KB", "1x100KB", "1x1MB")
 PAGE = "50x11.8KB"
 PAGES = tuple(f"synth-{spec}" for spec in (*OBJECTS, PAGE))
+PUBLISHED = Path("docs/reference")
 PAGE_IN_WORDS = "page of 51 objects, 590 KB, over LTE"
 
 
@@ -87,6 +89,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 class Measured(Struct, frozen=True, kw_only=True):
     blocks: int
+    linux: str
     measured: str
     rows: tuple[Row, ...]
     loads: tuple[Load, ...]
@@ -98,23 +101,31 @@ def main() -> None:
     if asked.redraw:
         found = msgspec.json.decode(kept.read_bytes(), type=Measured)
     else:
-        names = [n for n in STACKS if "netty" not in n or catalogue()["netty-origin"].installed]
-        stacks = [with_reno(find_stack(name)) for name in names]
-        loads = (
-            *visit_all(OBJECTS, FAST, stacks, asked.blocks),
-            *visit_all((PAGE,), find_network("LTE"), stacks, asked.blocks),
-        )
-        rows = tuple(compared(loads, stacks))
-        today = date.today().isoformat()
-        found = Measured(blocks=asked.blocks, measured=today, rows=rows, loads=loads)
+        found = measure(asked.blocks)
+        asked.out.mkdir(parents=True, exist_ok=True)
+        write(kept, found)
+        if asked.out == PUBLISHED:
+            of_page = [gap for row in found.rows if row.load == PAGE_IN_WORDS for gap in row.gaps]
+            write(Path(gaps.__file__).with_name(gaps.FILE), of_page)
     text = table(found)
-    asked.out.mkdir(parents=True, exist_ok=True)
     (asked.out / "legacy-parity.md").write_text(text)
-    write(kept, found)
-    if not asked.redraw:
-        of_page = [gap for row in found.rows if row.load == PAGE_IN_WORDS for gap in row.gaps]
-        write(Path(gaps.__file__).with_name(gaps.FILE), of_page)
     print(text)
+
+
+def measure(blocks: int) -> Measured:
+    names = [n for n in STACKS if "netty" not in n or catalogue()["netty-origin"].installed]
+    stacks = [with_reno(find_stack(name)) for name in names]
+    loads = (
+        *visit_all(OBJECTS, FAST, stacks, blocks),
+        *visit_all((PAGE,), find_network("LTE"), stacks, blocks),
+    )
+    return Measured(
+        blocks=blocks,
+        linux=platform.release(),
+        measured=date.today().isoformat(),
+        rows=tuple(compared(loads, stacks)),
+        loads=loads,
+    )
 
 
 def with_reno(stack: Stack) -> Stack:
@@ -125,7 +136,7 @@ def with_reno(stack: Stack) -> Stack:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--blocks", type=int, default=15)
-    parser.add_argument("--out", type=Path, default=Path("docs/reference"))
+    parser.add_argument("--out", type=Path, default=PUBLISHED)
     parser.add_argument("--redraw", action="store_true")
     return parser.parse_args()
 
@@ -155,7 +166,7 @@ def visit_all(
 def compared(loads: Sequence[Load], stacks: Sequence[Stack]) -> Iterator[Row]:
     for page in PAGES:
         for browser, protocol in dict.fromkeys((s.browser, s.protocol) for s in stacks):
-            above: dict[Server, dict[str, float]] = {}
+            above: dict[Server, Times] = {}
             for stack in (s for s in stacks if (s.browser, s.protocol) == (browser, protocol)):
                 took = times(loads, page, stack.name)
                 made = sum((v.page, v.stack) == (page, stack.name) for v in loads)
@@ -171,31 +182,27 @@ def compared(loads: Sequence[Load], stacks: Sequence[Stack]) -> Iterator[Row]:
                     gaps=tuple(
                         gap
                         for other, theirs in above.items()
-                        if (
-                            gap := between(
-                                (browser, protocol), load, (other, theirs), (stack.server, took)
-                            )
-                        )
+                        if (gap := between(stack, load, took, other, theirs))
                     ),
                 )
                 above[stack.server] = took
 
 
-Times = tuple[Server, dict[str, float]]
+Times = dict[str, float]
+"""By block."""
 
 
-def between(tongue: tuple[Browser, Protocol], load: str, above: Times, below: Times) -> Gap | None:
+def between(stack: Stack, load: str, mine: Times, against: Server, theirs: Times) -> Gap | None:
     """From the blocks in which both visits are valid; None without one."""
-    (against, theirs), (server, mine) = above, below
     pairs = matched(theirs, mine)
     if not pairs[0]:
         return None
     ratio = paired_median_ratio(*pairs)
     return Gap(
-        server=server,
+        server=stack.server,
         against=against,
-        browser=tongue[0],
-        protocol=tongue[1],
+        browser=stack.browser,
+        protocol=stack.protocol,
         load=load,
         ratio=ratio.value,
         low=ratio.low,
@@ -205,8 +212,8 @@ def between(tongue: tuple[Browser, Protocol], load: str, above: Times, below: Ti
     )
 
 
-def times(loads: Sequence[Load], page: str, stack: str) -> dict[str, float]:
-    """Of valid loads, by block."""
+def times(loads: Sequence[Load], page: str, stack: str) -> Times:
+    """Of valid loads."""
     return {
         v.block: v.ms
         for v in loads
@@ -235,7 +242,7 @@ def table(found: Measured) -> str:
         "# Parity of the servers of old protocols",
         "",
         f"`uv run python bench/legacy_parity.py --blocks {found.blocks}`: Linux "
-        f"{platform.release()}, {found.measured}. Medians of valid visits",
+        f"{found.linux}, {found.measured}. Medians of valid visits",
         f"in {' and '.join(browser_version(b) for b in browsers)}; ratios of medians with 95 % "
         "intervals over",
         f"blocks (from six on). Stacks over TCP have Reno. Objects on {FAST.name}, from request to",
@@ -274,8 +281,8 @@ def between_browsers(loads: Sequence[Load]) -> Iterator[str]:
         pairs = matched(times(loads, page, older), times(loads, page, newer))
         if pairs[0]:
             found = paired_median_ratio(*pairs)
-            span = f" ({found.low:.3f} to {found.high:.3f})" if found.low and found.high else ""
-            yield f"| {in_words(page)} | {found.value:.3f}{span} | {found.n} |"
+            figures = gaps.figures(found.value, found.low, found.high)
+            yield f"| {in_words(page)} | {figures} | {found.n} |"
 
 
 def brief(visit: Visit) -> Load:

@@ -70,7 +70,7 @@ def make_visits(
         start = structs.replace(start, frames_cost=known(start))
     with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
         stop = None
-        if len(study.looks()) > 1:
+        if study.stopping or study.slow:
             from dragstrip.results.stopping import stop_rule  # what estimates loads slowly
 
             stop = stop_rule(study)

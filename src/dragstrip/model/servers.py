@@ -29,6 +29,7 @@ MAKE: Mapping[Server, Mapping[str, str]] = {
 }
 """What comes with a server and no stack can choose: between servers it cannot be matched."""
 
+_TLS_1_2 = {"pacing": False, "early_data": False, "priorities": False, "tls": "1.2"}
 FIXED: Mapping[tuple[str, str], Mapping[str, object]] = {
     ("caddy", "tcp"): {"pacing": False, "early_data": False, "priorities": False},
     ("caddy", "quic"): {
@@ -43,26 +44,9 @@ FIXED: Mapping[tuple[str, str], Mapping[str, object]] = {
         "priorities": False,
         "discovery": "direct",
     },
-    ("node-spdy", "tcp"): {
-        "pacing": False,
-        "early_data": False,
-        "priorities": False,
-        "tls": "1.2",
-    },
-    ("netty", "tcp"): {
-        "pacing": False,
-        "early_data": False,
-        "priorities": False,
-        "tls": "1.2",
-        "resumption": True,
-    },
-    ("gquic-origin", "tcp"): {
-        "pacing": False,
-        "early_data": False,
-        "priorities": False,
-        "tls": "1.2",
-        "resumption": True,
-    },
+    ("node-spdy", "tcp"): _TLS_1_2,
+    ("netty", "tcp"): {**_TLS_1_2, "resumption": True},
+    ("gquic-origin", "tcp"): {**_TLS_1_2, "resumption": True},
     ("gquic-origin", "quic"): {
         "congestion": "cubic",
         "initial_window_packets": 32,

@@ -83,7 +83,7 @@ def campaign(
             total=len(cells.filter(study=outline.name)),
             runs=min(SMOKE_RUNS, outline.runs) if share is None else ceil(outline.runs * share),
             reruns=SMOKE_RERUNS if share is None else None,
-            slow=slow,
+            slow=slow or outline.slow,
         )
         for outline in outlines
     ]
@@ -120,7 +120,7 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
             "pages": [given for given in outline.pages if named(given) in pages],
             "networks": [n for n in outline.networks if n.name in networks],
             "runs": part.runs,
-            "slow": part.slow or outline.slow,
+            "slow": part.slow,
         },
         cache=cache,
     )

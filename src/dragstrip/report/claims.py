@@ -89,17 +89,18 @@ def markdown(found: Findings) -> str:
         "| claim | section | tier | says | published | ours | answer |",
         "|---|---|---|---|---|---|---|",
     ]
+    notes = found.servers
     for c in found.claims:
         answer = f"**{c.verdict}**" + (f": {c.why}" if c.why else "")
         published = " ".join(filter(None, (c.published, c.tolerance)))
         ours = c.ours or words.DASH
         if c.servers:
-            ours += f" (servers: {found.servers[c.servers]})"
+            ours += f" (servers: {notes[c.servers]})"
         cells = (c.id, c.section, c.tier, c.says, published, ours, answer)
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
-    if found.servers:
+    if notes:
         lines += ["", "What serves the stacks of a claim:", ""]
-        lines += [f"- {number}: {said}" for said, number in found.servers.items()]
+        lines += [f"- {number}: {said}" for said, number in notes.items()]
     lines += ["", "What the paper leaves open, and our choice:", ""]
     lines += [f"- {choice}" for choice in found.choices]
     lines += ["", "Stacks:", ""]

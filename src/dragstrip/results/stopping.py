@@ -3,13 +3,13 @@ because they take long."""
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 from msgspec import Struct
 
 from dragstrip.model.stack import ConnectionMode
-from dragstrip.model.study import Slow, Study
+from dragstrip.model.study import Study
 from dragstrip.results.blocks import Observation, observe
 from dragstrip.results.observed import Observed, observed
 from dragstrip.schedule.schedule import StopRule, Visits
@@ -50,60 +50,60 @@ class Saving(Struct, frozen=True, kw_only=True):
         return 1 - self.made / self.fixed
 
 
+Seen = Mapping[str, Sequence[Observation | None]]
+"""By stack, page load times of a cell's blocks in the order of their index; None if not known."""
+
+
 def stop_rule(study: Study) -> StopRule | None:
     """A cell ends when it takes long, or when each stack is decided: faster or slower than the
     first, or equivalent."""
-    rules: list[StopRule] = []
-    if study.slow:
-        rules.append(lambda blocks: _takes_long(study, blocks))
-    if study.stopping and study.runs >= LEAST_RUNS:
-        rivals = [s.name for s in study.stacks[1:]]
-        rules.append(
-            lambda blocks: all(
-                _decide(study, _of_visits(study, b, blocks)).verdict != "go on" for b in rivals
-            )
-        )
-    return (lambda blocks: any(rule(blocks) for rule in rules)) if rules else None
+    if not (study.slow or _sequential(study)):
+        return None
+
+    def ends(blocks: Sequence[Visits]) -> bool:
+        seen = _of_visits(study, blocks)
+        return _takes_long(study, seen) or _decided(study, seen)
+
+    return ends
 
 
-def _takes_long(study: Study, blocks: Sequence[Visits]) -> bool:
+def _sequential(study: Study) -> bool:
+    return study.stopping is not None and study.runs >= LEAST_RUNS
+
+
+def _takes_long(study: Study, seen: Seen) -> bool:
     """Judged by the first blocks only, so that more of them never change it."""
-    assert study.slow
-    first = [visits[s.name] for visits in blocks[: study.slow.runs] for s in study.stacks]
-    seen = [observe(visit, "plt_ms", study.client.timeout_s * 1000) for visit in first]
-    return _long(study.slow, [one.value_ms for one in seen if one])
-
-
-def _took_long(study: Study, seen: Observed) -> bool:
-    """The same of a cell of a table."""
     if not study.slow:
         return False
-    order = _by_index(seen)[: study.slow.runs]
-    found = [seen.of(s.name, "plt_ms").values[i] for s in study.stacks for i in order]
-    return _long(study.slow, [float(ms) for ms in found if not math.isnan(ms)])
+    loads_ms = [x.value_ms for loads in seen.values() for x in loads[: study.slow.runs] if x]
+    return bool(loads_ms) and statistics.median(loads_ms) >= study.slow.over_s * 1000
 
 
-def _long(slow: Slow, loads_ms: Sequence[float]) -> bool:
-    return bool(loads_ms) and statistics.median(loads_ms) >= slow.over_s * 1000
+def _decided(study: Study, seen: Seen) -> bool:
+    rivals = [s.name for s in study.stacks[1:]]
+    return _sequential(study) and all(_decide(study, seen, b).verdict != "go on" for b in rivals)
 
 
 def saving(study: Study, table: pl.LazyFrame) -> Saving | None:
     """None for a study whose cells cannot end early. `table` as for
     `dragstrip.results.observed.observed`."""
-    if len(study.looks()) < 2:
+    if not (study.slow or _sequential(study)):
         return None
     first, *others = (s.name for s in study.stacks)
     made, slow, decided = 0, 0, []
-    for seen in observed(study, table):
-        made += seen.begun
-        slow += seen.begun < study.runs and _took_long(study, seen)
-        for b in others if seen.begun and study.stopping else ():
-            decision = _decide(study, _of_cell(seen, first, b))
+    for cell in observed(study, table):
+        if not cell.begun:
+            continue
+        seen = _of_cell(cell)
+        made += cell.begun
+        slow += cell.begun < study.runs and _takes_long(study, seen)
+        for b in others if _sequential(study) else ():
+            decision = _decide(study, seen, b)
             decided.append(
                 Decided(
-                    page=seen.page,
-                    network=seen.network,
-                    connection=seen.connection,
+                    page=cell.page,
+                    network=cell.network,
+                    connection=cell.connection,
                     a=first,
                     b=b,
                     verdict=decision.verdict,
@@ -116,44 +116,32 @@ def saving(study: Study, table: pl.LazyFrame) -> Saving | None:
     return Saving(made=made, fixed=fixed, decided=tuple(decided), slow=slow)
 
 
-Pair = tuple[Observation | None, Observation | None]
-
-
-def _of_visits(study: Study, b: str, blocks: Sequence[Visits]) -> list[Pair]:
+def _of_visits(study: Study, blocks: Sequence[Visits]) -> Seen:
     limit_ms = study.client.timeout_s * 1000
-    first = study.stacks[0].name
-    return [
-        (observe(visits[first], "plt_ms", limit_ms), observe(visits[b], "plt_ms", limit_ms))
-        for visits in blocks
-    ]
+    return {
+        s.name: [observe(visits[s.name], "plt_ms", limit_ms) for visits in blocks]
+        for s in study.stacks
+    }
 
 
-def _of_cell(seen: Observed, first: str, b: str) -> list[Pair]:
-    """In the order in which the blocks are looked at, which is that of their index."""
-    order = _by_index(seen)
-
-    def of(stack: str) -> list[Observation | None]:
-        found = seen.of(stack, "plt_ms")
-        return [
-            None if math.isnan(ms) else Observation(ms, censored)
-            for ms, censored in zip(found.values.tolist(), found.censored.tolist(), strict=True)
-        ]
-
-    of_a, of_b = of(first), of(b)
-    return [(of_a[i], of_b[i]) for i in order]
+def _of_cell(cell: Observed) -> Seen:
+    """The blocks that count."""
+    return {stack: _by_index(cell, stack) for stack in cell.stacks}
 
 
-def _by_index(seen: Observed) -> list[int]:
-    """Places of the blocks that count, in the order of their index."""
-    blocks = next(iter(seen.stacks.values()))["block"]
-    return sorted(range(len(blocks)), key=lambda i: int(blocks[i].rpartition("|")[2]))
+def _by_index(cell: Observed, stack: str) -> list[Observation | None]:
+    found, blocks = cell.of(stack, "plt_ms"), cell.stacks[stack]["block"].to_list()
+    rows = zip(blocks, found.values.tolist(), found.censored.tolist(), strict=True)
+    ordered = sorted(rows, key=lambda row: int(row[0].rpartition("|")[2]))
+    return [None if math.isnan(ms) else Observation(ms, censored) for _, ms, censored in ordered]
 
 
-def _decide(study: Study, seen: Sequence[Pair]) -> Decision:
+def _decide(study: Study, seen: Seen, b: str) -> Decision:
     """A load that never ended stands at the limit: that much slower, at least. Such loads never
     show that two stacks are the same."""
     assert study.stopping
-    pairs = [(x, y) for x, y in seen if x and y]
+    both = zip(seen[study.stacks[0].name], seen[b], strict=True)
+    pairs = [(x, y) for x, y in both if x and y]
     censored = any(x.censored or y.censored for x, y in pairs)
     plan = Plan(
         looks=study.stopping.until(study.runs),

@@ -46,9 +46,7 @@ class Gap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         )
 
     def figures(self) -> str:
-        """The ratio, with its interval if it has one."""
-        interval = f" ({self.low:.3f} to {self.high:.3f})" if self.low and self.high else ""
-        return f"{self.ratio:.3f}{interval}"
+        return figures(self.ratio, self.low, self.high)
 
     def words(self) -> str:
         return (
@@ -56,6 +54,11 @@ class Gap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             f"({self.protocol} in {GENERATION[self.browser]}, {self.load}, {self.blocks} blocks, "
             f"{self.measured})"
         )
+
+
+def figures(ratio: float, low: float | None, high: float | None) -> str:
+    """The ratio, with its interval if it has one."""
+    return f"{ratio:.3f} ({low:.3f} to {high:.3f})" if low and high else f"{ratio:.3f}"
 
 
 @cache
