@@ -4,13 +4,13 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import cycle
 
 import pytest
 from msgspec import structs
 
 from conftest import CLIENT, NETWORK, lying
-from dragstrip.browsers.chromium import Chromium
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.synth import synth
@@ -76,7 +76,8 @@ def test_the_delay_is_off_by_about_a_millisecond(track, codes, delay_ms, said):
 
 
 def test_a_load_that_somebody_stops_is_aborted(track, codes):
-    meddled = Chromium(cdp=Stopping(track.browser("h2").cdp, after=6))
+    browser = track.browser("h2")
+    meddled = replace(browser, cdp=Stopping(browser.cdp, after=6))
     impatient = structs.replace(CLIENT, timeout_s=4)
     visit = track.visit("h2", track.page("60x20KB"), browser=meddled, client=impatient)
     assert visit.outcome == "timeout"

@@ -5,6 +5,7 @@ from msgspec import structs
 
 import made
 from dragstrip.browsers.exchanges import ABORTED
+from dragstrip.model.background import Background, BackgroundReport
 from dragstrip.model.chance import loss_interval
 from dragstrip.model.network import Direction, GilbertElliott, Network
 from dragstrip.model.thresholds import Thresholds
@@ -12,6 +13,7 @@ from dragstrip.model.trace import Trace
 from dragstrip.model.visit import LinkReport, Reason, Request, Visit
 from dragstrip.study.presets import find_stack
 from dragstrip.visit.block_checks import uneven_misses, with_block_reasons
+from dragstrip.visit.ideal import ideal_ms
 from dragstrip.visit.link_checks import burst_interval
 from dragstrip.visit.request_checks import unanswered
 from dragstrip.visit.verdict import judge
@@ -272,3 +274,32 @@ def test_a_trace_bounds_the_realised_rate_from_above():
 )
 def test_what_nobody_asked_for_is_drift(what):
     assert on(made.LTE.down, **{what: 1}) == {"link-drift"}
+
+
+@pytest.mark.parametrize(("idle_share", "said"), [(0.049, set()), (0.051, {"overloaded"})])
+def test_waiting_counts_where_the_load_could_have_been_shorter(idle_share, said):
+    starving = bound_by_its_link(idle_share)
+    assert codes(starving) == said
+
+
+def test_a_bottleneck_busy_with_others_excuses_nobody():
+    busy = bound_by_its_link(0.01)
+    beside = structs.replace(
+        busy, background=(BackgroundReport(load=Background(), seconds=1.0, sent_bytes=1),)
+    )
+    late, *rest = busy.requests
+    after = structs.replace(busy, requests=(structs.replace(late, end_ms=950.0), *rest))
+    assert "overloaded" in codes(beside)
+    assert "overloaded" in codes(after)
+
+
+def bound_by_its_link(idle_share: float) -> Visit:
+    """A thread waited for most of the load, and the bottleneck could have been busy for so much
+    more of it."""
+    visit = made.visit("h2", host=structs.replace(made.visit().host, browser_wait_ms=800.0))
+    ideal = ideal_ms(visit, made.LTE, made.STACKS["h2"])
+    assert ideal
+    carried = made.LTE.down.least_ms(sum(r.wire_bytes for r in visit.requests))
+    busy_ms = carried + visit.plt_ms * (1 - idle_share) - ideal
+    link = LinkReport(down=made.direction(busy_ms=busy_ms, busy_bytes=0), up=made.direction())
+    return structs.replace(visit, link=link)

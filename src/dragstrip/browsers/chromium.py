@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragstrip.browsers.cdp import Cdp, CdpError
+from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.generations import GENERATIONS, Generation
 from dragstrip.model.browsers import TODAY, Browser
 from dragstrip.model.stack import Protocol, Stack
@@ -91,16 +92,15 @@ class Chromium:
     """A running browser. Made by `chromium`."""
 
     cdp: Cdp
+    session: int
+    """Of all its processes (setsid(2))."""
     key_log: Path | None = None
     """Where it writes the TLS secrets of all its visits; None unless packets are kept."""
     generation: Generation = GENERATIONS[TODAY]
 
     def cpu_s(self) -> dict[int, float]:
-        """CPU time of each of the browser's processes, by process id; empty if it does not tell."""
-        if not self.generation.tells_cpu:
-            return {}
-        found = self.cdp.call("SystemInfo.getProcessInfo")["processInfo"]
-        return {process["id"]: process["cpuTime"] for process in found}
+        """CPU time of each of the browser's processes, by process id."""
+        return session_cpu_s(self.session)
 
     def forget_cache(self, session: str) -> None:
         """The next load of this tab fetches everything anew, with the tickets it has."""
@@ -239,7 +239,10 @@ def chromium_at(
     cdp = Cdp(from_browser[0], to_browser[1])
     try:
         yield Chromium(
-            cdp=cdp, generation=generation, key_log=home / _KEY_LOG if client.pcap else None
+            cdp=cdp,
+            session=process.pid,
+            generation=generation,
+            key_log=home / _KEY_LOG if client.pcap else None,
         )
     finally:
         with contextlib.suppress(CdpError):

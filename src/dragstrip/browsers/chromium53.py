@@ -19,6 +19,7 @@ from pathlib import Path
 from dragstrip.browsers import devtools_pipe
 from dragstrip.browsers.cdp import Cdp, CdpError
 from dragstrip.browsers.chromium import AS_NOBODY, Place, fresh_home, inside, living_in
+from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
@@ -27,7 +28,6 @@ from dragstrip.testbed.spdy_server import addresses_of
 from dragstrip.testbed.testbed import Testbed
 
 _FIRST_PORT = 9222
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PREPARED = """
 set -e
 for file in hosts nsswitch.conf; do mount --bind "$1/$file" /etc/$file; done
@@ -61,15 +61,8 @@ class Chromium53:
         return self._cdp
 
     def cpu_s(self) -> dict[int, float]:
-        """CPU time of each of the browser's processes, by process id: those of its session."""
-        found = {}
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with contextlib.suppress(OSError):
-                fields = stat.read_text().rpartition(")")[2].split()
-                if int(fields[3]) == self._session:
-                    ticks = int(fields[11]) + int(fields[12])
-                    found[int(stat.parent.name)] = ticks / _TICKS_PER_S
-        return found
+        """CPU time of each of the browser's processes, by process id."""
+        return session_cpu_s(self._session)
 
     def forget_cache(self, session: str) -> None:
         """The next load of this tab fetches everything anew, with the tickets it has.

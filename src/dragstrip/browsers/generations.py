@@ -27,7 +27,6 @@ class Generation:
     """The flags that let it speak one protocol and no other."""
     forget_cache: tuple[str, Mapping[str, Any]] = ("Network.clearBrowserCache", {})
     """The DevTools command that makes the next load fetch everything, and keeps tickets."""
-    tells_cpu: bool = True
 
 
 def find_chromium() -> Path:
@@ -70,7 +69,6 @@ GENERATIONS: Mapping[Browser, Generation] = {
         program=lambda: installed("chromium70"),
         protocols=_OLD,
         forget_cache=_BYPASS,
-        tells_cpu=False,
     ),
     "chromium78": Generation(
         program=lambda: installed("chromium78"), protocols=_OLD, forget_cache=_BYPASS

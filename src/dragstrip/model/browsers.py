@@ -38,13 +38,12 @@ KNOWS_TESTBEDS_ONLY: frozenset[Browser] = frozenset({"chromium53"})
 """Their names come from a file of the testbed's hosts and from nowhere else."""
 
 _NO_LCP = "largest contentful paint (Chromium measures it since version 77)"
-_NO_CPU = "the browser's CPU time (Chromium tells it since version 72)"
 CANNOT_TELL: Mapping[Browser, tuple[str, ...]] = {
     "chromium53": (
         "the browser's own word on SPDY and HTTP/2 (its DevTools call both spdy)",
         "first contentful paint (Chromium measures it since version 60)",
         _NO_LCP,
     ),
-    "chromium70": (_NO_LCP, _NO_CPU),
+    "chromium70": (_NO_LCP,),
 }
 """What a visit cannot know because its browser does not measure it, in words."""

@@ -42,7 +42,8 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A thread of browser or server may have waited this long for a CPU, or the next if that is
     more."""
     wait_share: Share = 0.5
-    """Share of the page load time, see the one before."""
+    """Share of the page load time, see the one before; or more, where the load took no longer than
+    its bytes and round trips need, up to `held_up_share`."""
     steal_share: Share = 0.02
     """Share of CPU time the hypervisor may take away; or more, up to `held_up_share`."""
     held_up_share: Share = 0.05

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from math import inf
 
 from dragstrip.model.network import Network
+from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import HostReport, Reason, Visit
+from dragstrip.visit.ideal import needed_ms
 
 
 def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
@@ -51,9 +53,15 @@ def crowded(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
         )
 
 
-def waited(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Time in which a thread of browser or server was ready to run and no CPU was free."""
+def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
+    """Time in which a thread of browser or server was ready to run and no CPU was free.
+
+    It cannot have cost more than what the load took beyond what its bytes and round trips need.
+    """
     if visit.host is None:
+        return
+    needed = needed_ms(visit, network, stack)
+    if visit.plt_ms and needed and 1 - needed / visit.plt_ms <= limits.held_up_share:
         return
     limit_ms = max(limits.wait_ms, limits.wait_share * _spent_ms(visit, visit.host))
     for who, wait_ms in (

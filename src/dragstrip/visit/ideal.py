@@ -30,6 +30,25 @@ def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
     return bound
 
 
+def needed_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
+    """Least time for what this load really sent, with the headers and the repetitions of its own
+    transport: `ideal_ms`, and what else the bottleneck was busy with. None if the page did not
+    load.
+
+    Where the bottleneck was busy with other things as well (background traffic, requests that went
+    on after the load) it is `ideal_ms`.
+    """
+    ideal = ideal_ms(visit, network, stack)
+    own = not visit.background and all(
+        r.end_ms is not None and visit.plt_ms is not None and r.end_ms <= visit.plt_ms
+        for r in visit.requests
+    )
+    if ideal is None or visit.link is None or not own:
+        return ideal
+    bytes_ms = network.down.least_ms(sum(r.wire_bytes for r in visit.requests))
+    return ideal + max(0.0, visit.link.down.busy_ms - bytes_ms)
+
+
 def earliest_rtts(requests: Iterable[Request], connect: int) -> list[int]:
     """Round trips until the first byte of each answer can be there, in the order of `requests`.
 
