@@ -5,9 +5,12 @@
 Writes NAME.md and NAME.svg. Loads that failed or timed out are outcomes and stand at the limit.
 """
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 from dragstrip.model.visit import Visit
@@ -38,11 +41,11 @@ def main() -> None:
 def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
     study, start = capsule.manifest.study, capsule.manifest.starts[-1]
     table = scan(capsule, "visits")
-    wall_s = (max(v.started_us for v in visits) - min(v.started_us for v in visits)) / 1e6
     invalid = Counter(r.code for v in visits for r in v.reasons)
     reasons = ", ".join(f"{code} {n}" for code, n in invalid.most_common()) or "none"
     return [
-        f"{len(visits)} visits in {wall_s / 60:.0f} minutes, {start.browser_version}; invalid: "
+        f"{len(visits)} visits in {took_s(capsule, visits) / 60:.0f} minutes, "
+        f"{start.browser_version}; invalid: "
         f"{sum(not v.valid for v in visits)} ({reasons}), kept, not counted and made again up to "
         f"{study.reruns} times.",
         "",
@@ -50,6 +53,16 @@ def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
         "",
         *(f"- {said}" for said in judgement(controls(study, table), saving(study, table))),
     ]
+
+
+def took_s(capsule: Capsule, visits: Sequence[Visit]) -> float:
+    """From each start of the study to its last visit: the time between starts does not count."""
+    starts = [datetime.fromisoformat(s.started).timestamp() for s in capsule.manifest.starts]
+    made = [v.started_us / 1e6 for v in visits]
+    spans = []
+    for begun, until in pairwise((*starts, math.inf)):
+        spans.append(max((at - begun for at in made if begun <= at < until), default=0.0))
+    return sum(spans)
 
 
 def command(argv: Sequence[str]) -> str:

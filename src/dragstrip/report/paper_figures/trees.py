@@ -14,6 +14,22 @@ from dragstrip.stats import decision_tree
 
 _WIDTH, _ROW = 900, 24
 _KNOWN = {"QUIC": PROTOCOL["h3"], "SPDY": PROTOCOL["h2"], "HTTP": PROTOCOL["h1"]}
+_NAMED_ONE_BY_ONE = 3
+
+
+class _Told(Struct, frozen=True):
+    name: str
+    per: float = 1
+    unit: str = ""
+
+
+_FACTORS = {
+    "rate_mbps": _Told("rate", unit=" Mbit/s"),
+    "rtt_ms": _Told("round trip", unit=" ms"),
+    "loss": _Told("loss", 0.01, " %"),
+    "objects": _Told("objects"),
+    "object_bytes": _Told("object size", 1000, " KB"),
+}
 
 
 class Node(Struct, frozen=True):
@@ -66,7 +82,7 @@ def own(claimed: Tree, evidence: Evidence) -> Figure | None:
         "The decision tree of our loads",
         f"A classification tree over {len(rows)} scenarios of ours, each with its winner by the "
         "70 % / 10 % rule; in brackets how many scenarios of a leaf had which winner.",
-        _drawn(_node(grown)),
+        _drawn(_node(grown, {f: sorted({s[f] for s in scenarios}) for f in factors})),
         rows,
     )
 
@@ -94,15 +110,22 @@ def _grow(
     return Node(factor.replace("_", " ").replace("n objects", "objects"), edge, below)
 
 
-def _node(tree: decision_tree.Tree, edge: str = "") -> Node:
+def _node(tree: decision_tree.Tree, values: Mapping[str, Sequence[float]], edge: str = "") -> Node:
+    """`values` of each factor that scenarios can have here, from the least."""
     if isinstance(tree, decision_tree.Leaf):
         return Node("", edge, (), tree.winner, f"({_tally(tree.counts)})")
-    text = tree.factor.removesuffix("_ms").removesuffix("_mbps").replace("_", " ")
-    return Node(
-        text,
-        edge,
-        (_node(tree.low, f"≤ {tree.threshold:.3g}"), _node(tree.high, f"> {tree.threshold:.3g}")),
-    )
+    below = []
+    for side, low in ((tree.low, True), (tree.high, False)):
+        own = [v for v in values[tree.factor] if (v <= tree.threshold) == low]
+        below.append(_node(side, {**values, tree.factor: own}, _among(tree.factor, own)))
+    return Node(_FACTORS[tree.factor].name, edge, tuple(below))
+
+
+def _among(factor: str, values: Sequence[float]) -> str:
+    told = _FACTORS[factor]
+    numbers = [f"{v / told.per:.3g}" for v in values]
+    many = len(numbers) > _NAMED_ONE_BY_ONE
+    return (f"{numbers[0]} to {numbers[-1]}" if many else ", ".join(numbers)) + told.unit
 
 
 def _tally(found: Mapping[str, int]) -> str:
@@ -159,7 +182,7 @@ def _drawn(root: Node) -> alt.LayerChart:
         .mark_text(align="left", dx=3, dy=-5, fontSize=10, color=SOFT)
         .encode(x=x, y=y, text="text:N"),
         at.transform_filter("datum.text != ''")
-        .mark_text(align="right", dx=2, dy=-9, fontSize=11, fontWeight=600, color=INK)
+        .mark_text(align="right", dx=2, dy=11, fontSize=11, fontWeight=600, color=INK)
         .encode(text="text:N"),
         at.transform_filter("datum.winner != ''")
         .mark_text(align="left", dx=2, fontSize=11, fontWeight=600)
