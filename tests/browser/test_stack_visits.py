@@ -1,12 +1,15 @@
 """Real stacks are what they claim to be, in every connection mode; each real lie is caught."""
 
 from dataclasses import replace
+from itertools import accumulate
 
 import pytest
 from msgspec import structs
 
 from conftest import NETWORK, Track, plan_of, told
 from dragstrip.browsers.chromium import stack_flags
+from dragstrip.model.network import Network
+from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Visit
@@ -15,17 +18,22 @@ from dragstrip.visit.drive import visit
 from dragstrip.visit.verdict import judge
 
 
+FAR = Network.parse("100mbit/100mbit/25ms/0%/200ms")
+
+
 def make(
     track: Track,
     stack: Stack,
     connection: ConnectionMode = "first",
     *,
     really: Stack | None = None,
+    page: Page | None = None,
+    network: Network = NETWORK,
 ) -> Visit:
     """A visit that claims `stack` while origin and kernel are told `really`."""
-    page = track.page("3x20KB")
+    page = page or track.page("3x20KB")
     track.bed.origin.serve(page)
-    plan = plan_of(page, stack, connection=connection)
+    plan = plan_of(page, stack, connection=connection, network=network)
     bed = track.bed
     if really:
         bed = replace(bed, origin=Lying(bed.origin, really), kernel=Lying(bed.kernel, really))
@@ -83,6 +91,20 @@ def test_quic_is_discovered_by_alt_svc(track):
     assert told(first) == told(repeat) == []
     assert first.protocol_share["h2"] > 0
     assert repeat.protocol_share.get("h3", 0) > 0
+
+
+@pytest.mark.parametrize("name", ["TCP+", "QUIC", "caddy-h3"])
+def test_images_below_scripts_are_asked_for_at_once(track, name):
+    """Chromium asks a host for six at a time if it knows of no priorities there."""
+    made = make(track, find_stack(name), page=track.page("90x3KB:mix"), network=FAR)
+    assert most_awaited(made.requests) > 20
+
+
+def most_awaited(requests):
+    """Requests that awaited an answer at once, at most."""
+    sent = [(r.send_start_ms, 1) for r in requests]
+    answered = [(r.response_start_ms, -1) for r in requests]
+    return max(accumulate(change for _, change in sorted(sent + answered)))
 
 
 LIES = [

@@ -214,7 +214,9 @@ impl Shared {
         if connection.answered.first() {
             answer.think += Duration::from_secs_f64(tuned.hold_ms / 1000.0);
         }
-        if tuned.alt_svc && protocol != Protocol::H3 && connection.secure {
+        // As servers do over QUIC itself. A browser that was made to speak QUIC and is told of it by
+        // nobody takes the host for one without priorities, and has it answer six images at a time.
+        if (tuned.alt_svc || protocol == Protocol::H3) && connection.secure {
             let here = HeaderValue::from_static("h3=\":443\"; ma=86400");
             answer.headers.insert(header::ALT_SVC, here);
         }

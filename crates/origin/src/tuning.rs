@@ -92,7 +92,8 @@ pub enum TlsVersion {
 pub struct Http {
     /// Obey the client's priorities (RFC 9218).
     pub priorities: bool,
-    /// Tell clients of h1 and h2 that h3 is to be had on the same port (RFC 7838).
+    /// Tell clients of h1 and h2 that h3 is to be had on the same port (RFC 7838). Those of h3 are
+    /// always told.
     pub alt_svc: bool,
     /// Hold each connection's first answer for so long: an effect of known size.
     pub hold_ms: f64,
