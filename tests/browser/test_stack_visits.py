@@ -17,7 +17,6 @@ from dragstrip.study.presets import find_stack
 from dragstrip.visit.drive import visit
 from dragstrip.visit.verdict import judge
 
-
 FAR = Network.parse("100mbit/100mbit/25ms/0%/200ms")
 
 
