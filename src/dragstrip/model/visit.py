@@ -244,9 +244,10 @@ class HostReport(Struct, frozen=True, kw_only=True):
     steal_share: float
     others_share: float | None = None
     """Share of all cores' time that neither browser nor server used: links, what drives the visit,
-    other testbeds, and whatever else runs on the machine; None if the browser did not tell."""
+    other testbeds, and whatever else runs on the machine; None if the browser's CPU time is not
+    known."""
     browser_cpu_s: float | None = None
-    """CPU time of all the browser's processes; None if it did not tell."""
+    """CPU time of all the browser's processes; None if it is not known."""
     origin_cpu_s: float | None = None
     browser_wait_ms: float | None = None
     """How long that thread of the browser waited for a CPU, ready to run, which waited longest;

@@ -60,20 +60,25 @@ def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
     """
     if visit.host is None:
         return
-    needed = needed_ms(visit, network, stack)
-    if visit.plt_ms and needed and 1 - needed / visit.plt_ms <= limits.held_up_share:
-        return
     limit_ms = max(limits.wait_ms, limits.wait_share * _spent_ms(visit, visit.host))
     for who, wait_ms in (
         ("browser", visit.host.browser_wait_ms),
         ("server", visit.host.server_wait_ms),
     ):
-        if wait_ms is not None and wait_ms > limit_ms:
+        if wait_ms is None or wait_ms <= limit_ms:
+            continue
+        if _beyond_need(visit, network, stack) > limits.held_up_share:
             yield Reason(
                 "overloaded",
                 f"a thread of the {who} waited {wait_ms:.1f} ms for a CPU (limit {limit_ms:.1f} "
                 "ms)",
             )
+
+
+def _beyond_need(visit: Visit, network: Network, stack: Stack) -> float:
+    """Share of the load that its bytes and round trips do not explain."""
+    needed = needed_ms(visit, network, stack)
+    return 1 - needed / visit.plt_ms if visit.plt_ms and needed else inf
 
 
 def _held_up(visit: Visit, host: HostReport, share: float) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Request, Visit
-from dragstrip.visit.physics import connect_rtts
+from dragstrip.visit.physics import connect_rtts, ended
 
 
 def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
@@ -18,8 +18,7 @@ def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
     """
     if visit.plt_ms is None:
         return None
-    load_ms = visit.plt_ms
-    done = [r for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms]
+    done = ended(visit)
     connect = connect_rtts(visit, stack)
     bound, size = 0.0, 0
     for rtts, request in sorted(
@@ -39,10 +38,7 @@ def needed_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
     on after the load) it is `ideal_ms`.
     """
     ideal = ideal_ms(visit, network, stack)
-    own = not visit.background and all(
-        r.end_ms is not None and visit.plt_ms is not None and r.end_ms <= visit.plt_ms
-        for r in visit.requests
-    )
+    own = not visit.background and len(ended(visit)) == len(visit.requests)
     if ideal is None or visit.link is None or not own:
         return ideal
     bytes_ms = network.down.least_ms(sum(r.wire_bytes for r in visit.requests))

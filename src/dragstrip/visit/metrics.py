@@ -15,6 +15,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Request, Visit
 from dragstrip.visit.ideal import ideal_ms
+from dragstrip.visit.physics import ended
 
 Measure = Callable[[Visit, Network, Stack], float | None]
 
@@ -87,8 +88,7 @@ def _answered(visit: Visit) -> list[Request]:
 
 
 def _loaded_bytes(visit: Visit) -> int:
-    load_ms = visit.plt_ms or 0.0
-    return sum(r.wire_bytes for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms)
+    return sum(r.wire_bytes for r in ended(visit))
 
 
 def _goodput(visit: Visit, network: Network, stack: Stack) -> float | None:

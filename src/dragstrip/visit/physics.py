@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Reason, Visit
+from dragstrip.model.visit import Reason, Request, Visit
 
 
 def connect_rtts(visit: Visit, stack: Stack) -> int:
@@ -26,6 +26,12 @@ def connect_rtts(visit: Visit, stack: Stack) -> int:
     return (0 if quic else 1) + (0 if early else 1)
 
 
+def ended(visit: Visit) -> list[Request]:
+    """The requests that ended before the load event; none without one."""
+    load_ms = visit.plt_ms or 0
+    return [r for r in visit.requests if r.end_ms is not None and r.end_ms <= load_ms]
+
+
 def floor_ms(visit: Visit, network: Network, stack: Stack) -> float:
     """Least possible page load time: first answer's round trips, then all bytes at full rate.
 
@@ -33,10 +39,7 @@ def floor_ms(visit: Visit, network: Network, stack: Stack) -> float:
     without transport overhead, so it is a true lower bound.
     """
     rtts = (connect_rtts(visit, stack) + 1) * network.least_rtt_ms
-    load_ms = visit.plt_ms or 0
-    crossed = [r for r in visit.requests if not r.from_cache]
-    done = [r for r in crossed if r.end_ms is not None and r.end_ms <= load_ms]
-    wire_bytes = sum(r.wire_bytes for r in done)
+    wire_bytes = sum(r.wire_bytes for r in ended(visit) if not r.from_cache)
     return rtts + network.down.least_ms(wire_bytes)
 
 
