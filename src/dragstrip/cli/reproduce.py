@@ -165,7 +165,7 @@ def _answer(
 def _announce(console: Console, paper: "Published", parts: Sequence["Part"]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("study", style="bold")
-    for column in ("cells", "of", "runs", "visits", "hours, about"):
+    for column in ("cells", "of", "runs", "visits", "hours with 1 job, about"):
         table.add_column(column, justify="right")
     for part in parts:
         hours = part.seconds / 3600

@@ -31,9 +31,7 @@ def space(outlines: Iterable[Outline], parts: Mapping[str, str] | None = None) -
             "network": network.name,
             "connection": connection,
             "stacks": [parts.get(s.name, s.name) for s in outline.stacks],
-            "block_s": visit_s(*weighed, network)
-            * len(outline.visited)
-            * (1 if connection == "first" else 2),
+            "block_s": visit_s(*weighed, network, connection) * len(outline.visited),
             **of_known(known.get(page), *weighed),
             **of_network(network),
         }

@@ -3,15 +3,15 @@
 A visit is expected to take `OVERHEAD_S`, the page's bytes at the rate that the slowest of these
 allows: the line, or random loss, sqrt(3/2) segments per round trip and sqrt(loss) for each
 connection (Mathis et al., CCR 27(3), 1997); and `ROUNDS` round trips, plus those in which windows
-double from 10 segments on. A repeat visit loads the page before at the same round trip. Invalid
-blocks, which are run again, are not in it.
+double from 10 segments on. A repeat visit loads the page before, at the same round trip and no
+rate. Invalid blocks, which are run again, are not in it.
 """
 
 from collections.abc import Iterable
 from math import inf, log2, sqrt
 
 from dragstrip.model.network import Network
-from dragstrip.model.study import CellKey, Study
+from dragstrip.model.study import CellKey, ConnectionMode, Study
 from dragstrip.model.visit import Visit
 
 OVERHEAD_S = 2.0
@@ -23,10 +23,11 @@ CPU_S = 0.5
 CPU_S_PER_MB = 1.0
 
 
-def visit_s(size: int, hosts: int, network: Network) -> float:
-    """Expected seconds of a first visit of a page of so many bytes on so many hosts."""
+def visit_s(size: int, hosts: int, network: Network, connection: ConnectionMode = "first") -> float:
+    """Expected seconds of a visit of a page of so many bytes on so many hosts."""
     carry_s = max(network.down.least_ms(size), size * 0.008 / lossy_mbps(hosts, network)) / 1000
-    return OVERHEAD_S + carry_s + _rounds(size, hosts) * network.rtt_ms / 1000
+    rounds_s = _rounds(size, hosts) * network.rtt_ms / 1000
+    return OVERHEAD_S + carry_s + rounds_s * (1 if connection == "first" else 2)
 
 
 def lossy_mbps(hosts: int, network: Network) -> float:
@@ -87,9 +88,7 @@ class Pace:
 
     def _expect(self, cell: CellKey) -> float:
         page, network = self._study.page(cell[0]), self._study.network(cell[1])
-        size, hosts = page.body_bytes, len(page.hosts)
-        before = _rounds(size, hosts) * network.rtt_ms / 1000 if cell[2] != "first" else 0
-        return visit_s(size, hosts, network) + before
+        return visit_s(page.body_bytes, len(page.hosts), network, cell[2])
 
 
 class _Mean:
