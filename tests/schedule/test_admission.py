@@ -42,6 +42,11 @@ def running(admission: Admission, study: Study) -> list[str]:
     return [block.network for block in started]
 
 
+def at_most(admission: Admission) -> int:
+    """How many blocks like made's on 0.5 Mbit/s may run at once."""
+    return len(running(admission, on(0.5)))
+
+
 def test_as_many_slow_blocks_as_jobs_and_a_fast_one_alone():
     light = [visit("0.5", cpu_s=0.2, wall_s=10)]
     assert running(Admission(on(0.5), 4, light, cores=2), on(0.5)) == ["0.5"] * 4
@@ -82,6 +87,24 @@ def test_the_processor_time_of_visits_bounds_the_number():
     assert admission.at_once(("made", "0.5", "first")) == pytest.approx(2.5)
 
 
+def test_a_short_load_has_one_other_beside_it_at_most():
+    study = on(0.5, 0.6)
+    seen = [visit("0.5", cpu_s=0.1, wall_s=10), visit("0.6", cpu_s=0.1, wall_s=2.9)]
+    admission = Admission(study, 4, seen, cores=2)
+    long, short = (next(b for b in study.blocks() if b.network == name) for name in ("0.5", "0.6"))
+    assert admission.admits(long, [long, long])
+    assert admission.admits(long, [short])
+    assert admission.admits(short, [long])
+    assert not admission.admits(long, [long, short])
+    assert not admission.admits(short, [long, long])
+    assert admission.at_once(short.cell) == 2
+    late = visit("0.6", 0.1, 2.9, beside=1, reasons=(Reason("overloaded", "made up"),))
+    for _ in range(3):  # says nothing about how many long ones fit
+        admission.learn(late)
+    assert not admission.admits(short, [long])
+    assert admission.admits(long, [long, long])
+
+
 def test_rates_add_up():
     admission = Admission(on(2.0), 8, [visit("2.0", cpu_s=0.1, wall_s=20)], cores=1)
     assert running(admission, on(2.0)) == ["2.0"] * 2
@@ -95,7 +118,7 @@ def test_overloaded_visits_lower_the_number_and_calmer_ones_raise_it_again():
     def learn(*, beside: int, reasons: tuple[Reason, ...] = (), block: str = "") -> int:
         block = block or f"made|0.5|{next(numbers)}"
         admission.learn(visit("0.5", 0.1, 10, beside=beside, reasons=reasons, block=block))
-        return admission.allowed
+        return at_most(admission)
 
     assert [learn(beside=0, reasons=late) for _ in range(9)] == [4] * 9  # alone: nobody's fault
     assert [learn(beside=3, reasons=late) for _ in range(3)] == [4, 4, 3]
@@ -113,7 +136,7 @@ def test_few_overloaded_visits_among_many_are_only_made_again():
         reasons = late if number % 15 == 0 else ()
         seen = visit("0.5", 0.1, 10, beside=3, reasons=reasons, block=f"made|0.5|{number}")
         admission.learn(seen)
-    assert admission.allowed == 4
+    assert at_most(admission) == 4
 
 
 def test_time_left_is_as_measured_and_shared_by_what_runs_at_once():
@@ -147,7 +170,7 @@ def test_time_that_was_stolen_says_nothing_about_how_many_fit():
     for number in range(8):
         host = structs.replace(stolen.host, steal_share=0.1)
         admission.learn(structs.replace(stolen, host=host, block=f"made|0.5|{number}"))
-    assert admission.allowed == 4
+    assert at_most(admission) == 4
 
 
 def test_who_works_beside_others_is_there_and_knows_the_pages_before_the_first_visit():

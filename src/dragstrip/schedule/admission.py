@@ -24,6 +24,9 @@ RATE_MBPS_PER_CORE = 4.0
 """The same of all blocks that run at once, together."""
 CPU_SHARE = 0.2
 """Of all cores, for browsers and origins together; links and ourselves take a few percent more."""
+SHORT_S = 2.0
+"""Of a load: what is shorter is mostly work, and disturbed by more than one other."""
+SHORT_JOBS = 2
 STAGGER_S = 1.5
 """Between the starts of two blocks: testbeds that start together stay in phase."""
 RECENT_VISITS = 30
@@ -69,20 +72,18 @@ class Admission:
     ) -> None:
         self.jobs = jobs
         self.stagger_s = stagger_s
-        self.allowed = jobs
+        self._long, self._short = _Limit(jobs), _Limit(min(jobs, SHORT_JOBS))
         self.pace = Pace(study, visits)
         self._study = study
         self._cores = cores or os.cpu_count() or 1
         self._minds_loss = all(stack.congestion != "bbr" for stack in study.visited)
-        self._recent: list[bool] = []
-        """Of visits in company, since the number last changed: overloaded or not."""
 
     def admits(self, block: Block, running: Sequence[Block]) -> bool:
         if not running:
             return True
         cells = [b.cell for b in (*running, block)]
         return (
-            len(cells) <= self.allowed
+            len(cells) <= min(self._limit(cell).allowed for cell in cells)
             and all(self._rate_mbps(cell) <= SLOW_MBPS for cell in cells)
             and sum(map(self._rate_mbps, cells)) <= RATE_MBPS_PER_CORE * self._cores
             and sum(map(self._cpu_share, cells)) <= CPU_SHARE
@@ -93,14 +94,8 @@ class Admission:
         self.pace.learn(visit)
         if visit.host and visit.host.steal_share > self._study.thresholds.steal_share:
             return  # somebody else's doing, whatever runs here
-        if not visit.beside and self.allowed > 1:
-            return
-        overloaded = visit.beside > 0 and any(r.code == "overloaded" for r in visit.reasons)
-        self._recent.append(overloaded)
-        if overloaded and sum(self._recent) > TOLERATED:
-            self._recent, self.allowed = [], min(self.allowed, visit.beside)
-        elif len(self._recent) == RECENT_VISITS:
-            self._recent, self.allowed = [], min(self.jobs, self.allowed + 1)
+        overloaded = any(r.code == "overloaded" for r in visit.reasons)
+        self._limit((visit.page, visit.network, visit.connection)).learn(visit.beside, overloaded)
 
     def company(self, left: Mapping[CellKey, int]) -> Company:
         """For so many visits that are left on each cell."""
@@ -116,11 +111,14 @@ class Admission:
         if rate > SLOW_MBPS:
             return 1.0
         by_rate = RATE_MBPS_PER_CORE * self._cores / rate
-        return max(1.0, min(self.jobs, by_rate, CPU_SHARE / self._cpu_share(cell)))
+        return max(1.0, min(self._limit(cell).most, by_rate, CPU_SHARE / self._cpu_share(cell)))
 
     def seconds(self, visits: Mapping[CellKey, int]) -> float:
         """How long so many visits on each cell are going to take."""
         return sum(n * self.pace.visit_s(c) / self.at_once(c) for c, n in visits.items() if n)
+
+    def _limit(self, cell: CellKey) -> "_Limit":
+        return self._short if self.pace.load_s(cell) < SHORT_S else self._long
 
     def _rate_mbps(self, cell: CellKey) -> float:
         network = self._study.network(cell[1])
@@ -132,3 +130,21 @@ class Admission:
 
     def _cpu_share(self, cell: CellKey) -> float:
         return self.pace.cpu_s(cell[0]) / self.pace.visit_s(cell) / self._cores
+
+
+class _Limit:
+    """How many blocks of one kind may run at once, by what became of their visits."""
+
+    def __init__(self, most: int) -> None:
+        self.most = self.allowed = most
+        self._recent: list[bool] = []
+        """Of visits in company, since the number last changed: overloaded or not."""
+
+    def learn(self, beside: int, overloaded: bool) -> None:
+        if not beside and self.allowed > 1:
+            return
+        self._recent.append(overloaded and beside > 0)
+        if overloaded and beside and sum(self._recent) > TOLERATED:
+            self._recent, self.allowed = [], min(self.allowed, beside)
+        elif len(self._recent) == RECENT_VISITS:
+            self._recent, self.allowed = [], min(self.most, self.allowed + 1)

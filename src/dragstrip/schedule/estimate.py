@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from math import inf, log2, sqrt
 
 from dragstrip.model.network import Network
-from dragstrip.model.study import CellKey, ConnectionMode, Study
+from dragstrip.model.stack import ConnectionMode
+from dragstrip.model.study import CellKey, Study
 from dragstrip.model.visit import Visit
 
 OVERHEAD_S = 2.0
@@ -25,9 +26,14 @@ CPU_S_PER_MB = 1.0
 
 def visit_s(size: int, hosts: int, network: Network, connection: ConnectionMode = "first") -> float:
     """Expected seconds of a visit of a page of so many bytes on so many hosts."""
+    before_s = _rounds_s(size, hosts, network) if connection != "first" else 0
+    return OVERHEAD_S + before_s + load_s(size, hosts, network)
+
+
+def load_s(size: int, hosts: int, network: Network) -> float:
+    """Expected seconds from its navigation on."""
     carry_s = max(network.down.least_ms(size), size * 0.008 / lossy_mbps(hosts, network)) / 1000
-    rounds_s = _rounds(size, hosts) * network.rtt_ms / 1000
-    return OVERHEAD_S + carry_s + rounds_s * (1 if connection == "first" else 2)
+    return carry_s + _rounds_s(size, hosts, network)
 
 
 def lossy_mbps(hosts: int, network: Network) -> float:
@@ -39,8 +45,9 @@ def lossy_mbps(hosts: int, network: Network) -> float:
     return segments * SEGMENT_BYTES * hosts * 8e-6
 
 
-def _rounds(size: int, hosts: int) -> float:
-    return ROUNDS + log2(1 + size / hosts / (10 * SEGMENT_BYTES))
+def _rounds_s(size: int, hosts: int, network: Network) -> float:
+    rounds = ROUNDS + log2(1 + size / hosts / (10 * SEGMENT_BYTES))
+    return rounds * network.rtt_ms / 1000
 
 
 class Pace:
@@ -51,6 +58,7 @@ class Pace:
         self._study = study
         self._expected = {cell: self._expect(cell) for cell in study.cells()}
         self._took: dict[CellKey, _Mean] = {}
+        self._loaded: dict[CellKey, _Mean] = {}
         self._cpu: dict[str, _Mean] = {}
         self._took_s = self._expected_s = 0.0
         for visit in visits:
@@ -62,6 +70,7 @@ class Pace:
         cell = visit.page, visit.network, visit.connection
         took = (visit.overhead.prepare_ms + visit.host.wall_ms + visit.overhead.collect_ms) / 1000
         self._took.setdefault(cell, _Mean()).add(took)
+        self._loaded.setdefault(cell, _Mean()).add(visit.host.wall_ms / 1000)
         self._took_s += took
         self._expected_s += self._expected.get(cell, took)
         if visit.host.browser_cpu_s is not None:
@@ -80,6 +89,12 @@ class Pace:
         known = self._took_s / self._expected_s if self._expected_s else 1.0
         return known * self._expected[cell]
 
+    def load_s(self, cell: CellKey) -> float:
+        """Seconds from its navigation to its end."""
+        if cell in self._loaded:
+            return self._loaded[cell].value
+        return load_s(*self._weight(cell), self._study.network(cell[1]))
+
     def cpu_s(self, page: str) -> float:
         """Processor seconds that browser and origin spend on a visit."""
         if page in self._cpu:
@@ -87,8 +102,11 @@ class Pace:
         return CPU_S + CPU_S_PER_MB * self._study.page(page).body_bytes / 1e6
 
     def _expect(self, cell: CellKey) -> float:
-        page, network = self._study.page(cell[0]), self._study.network(cell[1])
-        return visit_s(page.body_bytes, len(page.hosts), network, cell[2])
+        return visit_s(*self._weight(cell), self._study.network(cell[1]), cell[2])
+
+    def _weight(self, cell: CellKey) -> tuple[int, int]:
+        page = self._study.page(cell[0])
+        return page.body_bytes, len(page.hosts)
 
 
 class _Mean:
