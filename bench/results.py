@@ -2,7 +2,8 @@
 
     uv run python bench/results.py CAPSULE docs/results/NAME
 
-Writes NAME.md and NAME.svg. Loads that failed or timed out are outcomes and stand at the limit.
+Writes NAME.md and NAME.svg; of a study of one run only the table, for a load is no distribution.
+Loads that failed or timed out are outcomes and stand at the limit.
 """
 
 import math
@@ -13,8 +14,12 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
+import polars as pl
+
+from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.papers.evidence import loads
+from dragstrip.papers.space import CELL
 from dragstrip.report.controls import judgement
 from dragstrip.report.paper_figures.boxes import boxes
 from dragstrip.results.capsule import Capsule
@@ -28,8 +33,12 @@ def main() -> None:
     capsule, target = Capsule.open(Path(sys.argv[1])), Path(sys.argv[2])
     study = capsule.manifest.study
     visits = list(capsule.visits())
-    drawn = boxes(loads(study, visits), study.stacks, target.name, study.name, "")
+    counted = loads(study, visits)
     lines = [f"# {study.name}", "", *about(capsule, visits), ""]
+    if study.runs == 1:
+        target.with_suffix(".md").write_text("\n".join([*lines, *singles(study, counted), ""]))
+        return
+    drawn = boxes(counted, study.stacks, target.name, study.name, "")
     if drawn:
         target.with_suffix(".svg").write_text(drawn._repr_svg_())
         lines += [f"![{drawn.caption}]({target.name}.svg)", "", drawn.caption, ""]
@@ -69,6 +78,23 @@ def command(argv: Sequence[str]) -> str:
     """As somebody else would give it: folders of this machine are left out."""
     ours = (Path(a).name if a.startswith(("/", "..", "docs/")) else a for a in argv[1:])
     return " ".join(["dragstrip", *ours])
+
+
+def singles(study: Study, counted: pl.DataFrame) -> list[str]:
+    """A row a cell: the one load of each stack, and what share the others are of the first's."""
+    first, *others = (stack.name for stack in study.stacks)
+    order = ["page_bytes", "objects", "rate_mbps", "rtt_ms", "loss"]
+    cells = counted.sort(order).pivot("stack", index=[*CELL, *order], values="plt_ms")
+    heads = [f"{first}, s", *(f"{name}, s | {name} / {first}" for name in others)]
+    lines = [f"| page | network | {' | '.join(heads)} |", "|---" * (3 + 2 * len(others)) + "|"]
+    for cell in cells.iter_rows(named=True):
+        shown = [f"{cell[first] / 1000:.3f}"]
+        for name in others:
+            shown += [f"{cell[name] / 1000:.3f}", f"{cell[name] / cell[first]:.3f}"]
+        lines.append(f"| {cell['page']} | {cell['network']} | {' | '.join(shown)} |")
+    run = set(cells.select(CELL).iter_rows())
+    missing = [f"{page}, {network}" for page, network, _ in set(study.cells()) - run]
+    return [*lines, "", f"Not run: {'; '.join(sorted(missing)) or 'none'}."]
 
 
 def medians(rows: list[dict[str, object]]) -> list[str]:
