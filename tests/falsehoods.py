@@ -179,8 +179,9 @@ def unread(scene: Scene, beyond: bool) -> Scene:
 def rate(factor: int) -> Callable[[Scene, bool], Scene]:
     def off(scene: Scene, beyond: bool) -> Scene:
         error = scene.limits.rate_error + _either(EPSILON / 100, beyond)
-        mbps = scene.network.down.rate_mbps * (1 + factor * error)
-        return scene.down(busy_bytes=1_000_000, busy_ms=8000 / mbps)
+        least_ms = 8000 / scene.network.down.rate_mbps
+        busy_ms = least_ms * (1 - factor * error) - factor  # a packet was late by a millisecond
+        return scene.down(busy_bytes=1_000_000, busy_ms=busy_ms, lateness_max_us=1000.0)
 
     return off
 

@@ -185,6 +185,14 @@ def test_the_realised_rate_is_judged(mbps, said):
     assert codes(with_link("down", **busy)) == said
 
 
+@pytest.mark.parametrize(("late_us", "said"), [(30_000.0, set()), (4000.0, {"link-drift"})])
+def test_one_late_packet_does_not_change_the_rate(late_us, said):
+    # 67 packets that queued of 9000, and 6 ms in which the link did not get to send.
+    busy_ms = made.LTE.down.least_ms(101_438) + 6
+    hiccup = with_link("down", busy_bytes=101_438, busy_ms=busy_ms, lateness_max_us=late_us)
+    assert codes(hiccup) == said
+
+
 @pytest.mark.parametrize(
     ("transit_ms", "said"), [(36.5, {"link-drift"}), (37.0, set()), (45.0, {"link-drift"})]
 )
@@ -277,13 +285,21 @@ def test_what_nobody_asked_for_is_drift(what):
 
 
 @pytest.mark.parametrize(("idle_share", "said"), [(0.049, set()), (0.051, {"overloaded"})])
-def test_waiting_counts_where_the_load_could_have_been_shorter(idle_share, said):
-    starving = bound_by_its_link(idle_share)
-    assert codes(starving) == said
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"browser_wait_ms": 800.0},
+        {"others_share": 0.8, "browser_cpu_s": 0.5},
+        {"steal_share": 0.3, "busy_share": 0.6, "browser_cpu_s": 0.5},
+    ],
+    ids=lambda kept: next(iter(kept)),
+)
+def test_a_busy_host_counts_where_the_load_could_have_been_shorter(kept, idle_share, said):
+    assert codes(bound_by_its_link(idle_share, **kept)) == said
 
 
 def test_a_bottleneck_busy_with_others_excuses_nobody():
-    busy = bound_by_its_link(0.01)
+    busy = bound_by_its_link(0.01, browser_wait_ms=800.0)
     beside = structs.replace(
         busy, background=(BackgroundReport(load=Background(), seconds=1.0, sent_bytes=1),)
     )
@@ -293,10 +309,10 @@ def test_a_bottleneck_busy_with_others_excuses_nobody():
     assert "overloaded" in codes(after)
 
 
-def bound_by_its_link(idle_share: float) -> Visit:
-    """A thread waited for most of the load, and the bottleneck could have been busy for so much
-    more of it."""
-    visit = made.visit("h2", host=structs.replace(made.visit().host, browser_wait_ms=800.0))
+def bound_by_its_link(idle_share: float, **kept: float) -> Visit:
+    """`kept` says what kept the host busy, and the bottleneck could have been busy for so much more
+    of the load."""
+    visit = made.visit("h2", host=structs.replace(made.visit().host, **kept))
     ideal = ideal_ms(visit, made.LTE, made.STACKS["h2"])
     assert ideal
     carried = made.LTE.down.least_ms(sum(r.wire_bytes for r in visit.requests))

@@ -24,7 +24,7 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A realised loss less probable than this, on either side, is not the loss asked for: in a
     visit, and over all visits of a network."""
     rate_error: Share = 0.02
-    """Relative error of the realised rate."""
+    """Relative error of the realised rate, beyond what its latest packet explains."""
     rate_packets: Annotated[int, Meta(ge=1)] = 60
     """The rate is judged once the bottleneck sent this many full packets back to back."""
     delay_error_ms: Limit = 1.0
@@ -49,7 +49,7 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     held_up_share: Share = 0.05
     """Share of the page load time for which others or the hypervisor may have held up browser and
     server: these two's CPU time, times the share of others, or times the time that was taken for
-    each second of computing."""
+    each second of computing; but no more than what bytes and round trips leave unexplained."""
     picture_share: Share = 0.1
     """Share of the final picture that may differ from the page's reference."""
     blind_ms: Limit = 50.0

@@ -25,13 +25,13 @@ def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reas
             )
 
 
-def stolen(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
+def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
     """Time the hypervisor gave to somebody else, in proportion to what was computed here."""
-    if visit.host is None:
+    if visit.host is None or visit.host.steal_share <= limits.steal_share:
         return
     taken = visit.host.steal_share
-    held_up = _held_up(visit, visit.host, taken / max(visit.host.busy_share - taken, 1e-9))
-    if taken > limits.steal_share and held_up > limits.held_up_share:
+    held_up = _held_up(visit, network, stack, taken / max(visit.host.busy_share - taken, 1e-9))
+    if held_up > limits.held_up_share:
         yield Reason(
             "overloaded",
             f"the hypervisor took {taken:.1%} of the CPU time (limit {limits.steal_share:.0%}), "
@@ -39,13 +39,13 @@ def stolen(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
         )
 
 
-def crowded(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
+def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
     """Time that others took of the CPUs."""
     share = visit.host.others_share if visit.host else None
-    if visit.host is None or share is None:
+    if share is None or share <= limits.others_share:
         return
-    held_up = _held_up(visit, visit.host, share)
-    if share > limits.others_share and held_up > limits.held_up_share:
+    held_up = _held_up(visit, network, stack, share)
+    if held_up > limits.held_up_share:
         yield Reason(
             "overloaded",
             f"others than browser and server used {share:.0%} of the CPU time (limit "
@@ -54,10 +54,7 @@ def crowded(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Time in which a thread of browser or server was ready to run and no CPU was free.
-
-    It cannot have cost more than what the load took beyond what its bytes and round trips need.
-    """
+    """Time in which a thread of browser or server was ready to run and no CPU was free."""
     if visit.host is None:
         return
     limit_ms = max(limits.wait_ms, limits.wait_share * _spent_ms(visit, visit.host))
@@ -76,20 +73,22 @@ def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def _beyond_need(visit: Visit, network: Network, stack: Stack) -> float:
-    """Share of the load that its bytes and round trips do not explain."""
+    """Share of the load that its bytes and round trips do not explain: no more of it can have been
+    spent waiting for a CPU."""
     needed = needed_ms(visit, network, stack)
     return 1 - needed / visit.plt_ms if visit.plt_ms and needed else inf
 
 
-def _held_up(visit: Visit, host: HostReport, share: float) -> float:
+def _held_up(visit: Visit, network: Network, stack: Stack, share: float) -> float:
     """Share of the load for which browser and server were held up if each second that they computed
     took so much longer. A page that waits for a slow link computes little, and only while it
-    computes can anybody be in its way.
+    computes can anybody be in its way; nor for longer than bytes and round trips leave unexplained.
     """
-    if host.browser_cpu_s is None:
-        return inf
-    needed_s = host.browser_cpu_s + (host.origin_cpu_s or 0.0)
-    return share * needed_s * 1000 / _spent_ms(visit, host)
+    host, longer = visit.host, inf
+    if host and host.browser_cpu_s is not None:
+        computed_ms = (host.browser_cpu_s + (host.origin_cpu_s or 0.0)) * 1000
+        longer = share * computed_ms / _spent_ms(visit, host)
+    return min(longer, _beyond_need(visit, network, stack))
 
 
 def _of_the_load(held_up: float, limits: Thresholds) -> str:

@@ -58,5 +58,5 @@ def _reasons(
     yield from clock_checks.agreed(visit, network, limits)
     yield from host_checks.on_time(visit, network, limits)
     yield from host_checks.waited(visit, network, stack, limits)
-    yield from host_checks.crowded(visit, limits)
-    yield from host_checks.stolen(visit, limits)
+    yield from host_checks.crowded(visit, network, stack, limits)
+    yield from host_checks.stolen(visit, network, stack, limits)
