@@ -36,14 +36,13 @@ def main() -> None:
     counted = loads(study, visits)
     lines = [f"# {study.name}", "", *about(capsule, visits), ""]
     if study.runs == 1:
-        target.with_suffix(".md").write_text("\n".join([*lines, *singles(study, counted), ""]))
-        return
-    drawn = boxes(counted, study.stacks, target.name, study.name, "")
-    if drawn:
-        target.with_suffix(".svg").write_text(drawn._repr_svg_())
-        lines += [f"![{drawn.caption}]({target.name}.svg)", "", drawn.caption, ""]
-        lines += medians(drawn.rows)
-    lines += ["", *ratios(capsule)]
+        lines += singles(study, counted)
+    else:
+        if drawn := boxes(counted, study.stacks, target.name, study.name, ""):
+            target.with_suffix(".svg").write_text(drawn._repr_svg_())
+            lines += [f"![{drawn.caption}]({target.name}.svg)", "", drawn.caption, ""]
+            lines += medians(drawn.rows)
+        lines += ["", *ratios(capsule)]
     target.with_suffix(".md").write_text("\n".join([*lines, ""]))
 
 

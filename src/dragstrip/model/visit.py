@@ -368,6 +368,11 @@ class Visit(Struct, frozen=True, kw_only=True):
         return not self.reasons
 
     @property
+    def cell(self) -> tuple[str, str, ConnectionMode]:
+        """As `dragstrip.model.study.Block.cell`."""
+        return self.page, self.network, self.connection
+
+    @property
     def verdict(self) -> str:
         """``valid``, or the codes of the reasons joined by commas."""
         return ",".join(dict.fromkeys(r.code for r in self.reasons)) or "valid"

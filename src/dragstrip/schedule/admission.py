@@ -95,7 +95,7 @@ class Admission:
         if visit.host and visit.host.steal_share > self._study.thresholds.steal_share:
             return  # somebody else's doing, whatever runs here
         overloaded = any(r.code == "overloaded" for r in visit.reasons)
-        self._limit((visit.page, visit.network, visit.connection)).learn(visit.beside, overloaded)
+        self._limit(visit.cell).learn(visit.beside, overloaded)
 
     def company(self, left: Mapping[CellKey, int]) -> Company:
         """For so many visits that are left on each cell."""

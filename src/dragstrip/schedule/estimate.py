@@ -67,12 +67,11 @@ class Pace:
     def learn(self, visit: Visit) -> None:
         if not (visit.host and visit.overhead):
             return
-        cell = visit.page, visit.network, visit.connection
         took = (visit.overhead.prepare_ms + visit.host.wall_ms + visit.overhead.collect_ms) / 1000
-        self._took.setdefault(cell, _Mean()).add(took)
-        self._loaded.setdefault(cell, _Mean()).add(visit.host.wall_ms / 1000)
+        self._took.setdefault(visit.cell, _Mean()).add(took)
+        self._loaded.setdefault(visit.cell, _Mean()).add(visit.host.wall_ms / 1000)
         self._took_s += took
-        self._expected_s += self._expected.get(cell, took)
+        self._expected_s += self._expected.get(visit.cell, took)
         if visit.host.browser_cpu_s is not None:
             spent = visit.host.browser_cpu_s + (visit.host.origin_cpu_s or 0)
             self._cpu.setdefault(visit.page, _Mean()).add(spent)

@@ -139,7 +139,7 @@ def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterato
     if not asked.rate_mbps:
         return
     # A single late packet, early or late in a busy stretch, shortens or lengthens it by so much.
-    least_ms = got.busy_bytes * 0.008 / asked.rate_mbps
+    least_ms = asked.least_ms(got.busy_bytes)
     slack_ms = limits.rate_error * least_ms + (got.lateness_max_us or 0) / 1000
     if abs(got.busy_ms - least_ms) > slack_ms:
         yield f"the realised rate is {realised:.3f} Mbit/s, asked were {asked.rate_mbps:g}"
