@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from dragstrip.papers.answer import Band, Estimate, incomplete, settle
+from dragstrip.papers.base import ask
 from dragstrip.papers.evidence import Evidence, nothing
 from dragstrip.papers.predicates import KINDS, AnyPredicate
 from made_loads import cell, evidence, pages
@@ -164,6 +165,25 @@ def test_an_interval_settles_only_what_it_leaves_no_doubt_about():
 def test_one_block_decides_nothing():
     asked = predicate("ratio", {"a": "a", "b": "b", "at_most": 1, "loads": 1})
     assert asked.answer(evidence(cell(FAST, blocks=1))).verdict == "not decided at this scale"
+
+
+def test_too_few_loads_say_something_and_settle_nothing():
+    asked = predicate("faster_share", {"a": "b", "than": ["a"], "at_least": 0.7, "loads": 5})
+    few = ask(asked, evidence(cell(FAST, blocks=1)))
+    assert few.ours.startswith("1 of 1 cells")
+    assert few.verdict == "not decided at this scale"
+    assert "fewer than the 5 complete blocks" in few.why
+    none = ask(asked, Evidence(nothing()))
+    assert (none.ours, "no cell of it" in none.why) == ("", True)
+    assert ask(asked, evidence(cell(FAST, blocks=5))).verdict == "reproduced"
+
+
+def test_an_order_of_shares_on_some_cells_does_not_settle_all():
+    sides = {"more": {"network": "there"}, "less": {"network": "here"}, "cells": 2}
+    asked = predicate("share_order", {"a": "b", "than": ["a"]} | sides)
+    one = asked.answer(step(SLOW, FAST))
+    assert one.verdict == "not decided at this scale"
+    assert one.why == "reproduced on 1 of its 2 cells"
 
 
 def test_cells_that_are_not_run_may_fall_either_way():

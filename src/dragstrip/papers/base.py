@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.papers.answer import UNDECIDED, Answer, Band
 from dragstrip.papers.cells import Cell, Statistic, Where, cells, select
@@ -40,6 +40,18 @@ class Predicate(
     def found(self, evidence: Evidence, *stacks: str, metric: str = "") -> list[Cell]:
         rows = select(evidence.loads, self.where, self.unless)
         return cells(rows, stacks, metric or self.metric, self.loads)
+
+
+def ask(predicate: Predicate, evidence: Evidence) -> Answer:
+    """Its answer; where no cell has the loads it asks for, what fewer say, which settles nothing."""
+    answer = predicate.answer(evidence)
+    if answer.ours or answer.verdict != UNDECIDED or predicate.loads == 1:
+        return answer
+    fewer = structs.replace(predicate, loads=1).answer(evidence)
+    if not fewer.ours:
+        return answer
+    why = f"from fewer than the {predicate.loads} complete blocks a cell that it asks for"
+    return Answer(verdict=UNDECIDED, ours=fewer.ours, why=why)
 
 
 def not_run(stacks: tuple[str, ...] | list[str], loads: int) -> Answer:

@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 from dragstrip.model.errors import InputError
 from dragstrip.model.stack import Stack
 from dragstrip.papers.answer import UNTESTABLE, Answer
+from dragstrip.papers.base import ask
 from dragstrip.papers.evidence import Evidence
 from dragstrip.papers.predicates import AnyPredicate, stacks_of
 from dragstrip.study.file import Outline, read_outline
@@ -66,7 +67,7 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def answer(self, evidence: Evidence) -> Answer:
         if self.predicate is None:
             return Answer(verdict=UNTESTABLE, why=self.untestable)
-        return self.predicate.answer(evidence)
+        return ask(self.predicate, evidence)
 
 
 class Published(Struct, frozen=True, kw_only=True):

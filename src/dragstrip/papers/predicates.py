@@ -10,7 +10,7 @@ import msgspec
 from msgspec import structs
 
 from dragstrip.papers.answer import Answer, together
-from dragstrip.papers.base import Predicate
+from dragstrip.papers.base import Predicate, ask
 from dragstrip.papers.compare import (
     Correlation,
     Equal,
@@ -94,7 +94,7 @@ def _answers(parts: Sequence[Simple], evidence: Evidence) -> list[Answer]:
     """Of every part, its number named by the stacks it compares where these differ."""
     names = [_compared(part) for part in parts]
     named = len(set(names)) > 1
-    found = [part.answer(evidence) for part in parts]
+    found = [ask(part, evidence) for part in parts]
     return [
         structs.replace(a, ours=f"{name}: {a.ours}") if named and name and a.ours else a
         for name, a in zip(names, found, strict=True)

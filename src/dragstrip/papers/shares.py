@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 
-from dragstrip.papers.answer import Answer, Band, Estimate, Replicates, estimate, settle
+from dragstrip.papers.answer import Answer, Band, Estimate, Replicates, estimate, incomplete, settle
 from dragstrip.papers.base import Predicate, not_run
 from dragstrip.papers.cells import Cell, Where, cells, select
 from dragstrip.papers.evidence import Evidence
@@ -54,13 +54,15 @@ class ShareOrder(Predicate, kw_only=True, frozen=True):
             cells(select(rows, side), (self.a, *self.than), self.metric, self.loads)
             for side in (self.more, self.less)
         ]
-        if min(map(len, sides)) < self.cells:
+        have = min(map(len, sides))
+        if not have:
             return not_run([self.a, *self.than], self.loads)
         more, less = [_wins(side, self.a, self.than, self) for side in sides]
         found = estimate(more - less, min(cell.blocks for side in sides for cell in side))
         answer = settle(found, Band(-self.slack, 1))
         words = f"{more[0]:.0%} against {less[0]:.0%} of the cells, difference {answer.ours}"
-        return Answer(verdict=answer.verdict, ours=words, why=answer.why)
+        answer = Answer(verdict=answer.verdict, ours=words, why=answer.why)
+        return incomplete(answer, have, self.cells)
 
 
 class Extreme(Predicate, kw_only=True, frozen=True):
