@@ -43,7 +43,7 @@ class Predicate(
 
 
 def ask(predicate: Predicate, evidence: Evidence) -> Answer:
-    """Its answer; where no cell has the loads it asks for, what fewer say, which settles nothing."""
+    """Its answer; where no cell has the loads it asks for, what fewer say and do not settle."""
     answer = predicate.answer(evidence)
     if answer.ours or answer.verdict != UNDECIDED or predicate.loads == 1:
         return answer

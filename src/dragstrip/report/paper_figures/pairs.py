@@ -1,7 +1,7 @@
 """Two stacks cell by cell: the ratio with its interval, and whether it shows a difference."""
 
 from collections.abc import Sequence
-from math import inf, log2
+from math import inf, isinf, log2
 from typing import Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from dragstrip.model.stack import Stack
 from dragstrip.papers.answer import Estimate, estimate
 from dragstrip.papers.cells import Cell, Statistic, cells, pooled
 
-Standing = Literal["a", "b", "same", "open"]
+Standing = Literal["a", "b", "same", "open", "few a", "few b"]
 MARGIN = 0.05
 
 
@@ -23,7 +23,12 @@ class Pair(Struct, frozen=True, kw_only=True):
 
     @property
     def standing(self) -> Standing:
-        """Which is faster; ``same`` is shown to lie within 5 %, ``open`` is neither."""
+        """Which is faster; ``same`` is shown to lie within 5 %, ``open`` is neither.
+
+        Too ``few`` loads have no interval, and only a stack that is ahead.
+        """
+        if isinf(self.ratio.low) and isinf(self.ratio.high):
+            return "few b" if self.ratio.value < 1 else "few a"
         if self.ratio.high < 1:
             return "b"
         if self.ratio.low > 1:

@@ -7,6 +7,7 @@ import altair as alt
 import polars as pl
 
 from dragstrip.model.stack import Stack
+from dragstrip.papers.answer import LEAST_UNITS
 from dragstrip.report.paper_figures.pairs import Pair, conditions, pairs, place, short
 from dragstrip.report.paper_figures.style import (
     INK,
@@ -15,6 +16,7 @@ from dragstrip.report.paper_figures.style import (
     Row,
     data,
     figure,
+    pale,
     panels,
     size,
     two,
@@ -26,6 +28,8 @@ SAID = {
     "b": "{b} faster",
     "same": "the same within 5 %",
     "open": "no difference shown",
+    "few a": "{a} ahead in too few loads",
+    "few b": "{b} ahead in too few loads",
 }
 
 
@@ -40,6 +44,7 @@ def bars(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
     ends = [1 / max(furthest, 1.5), max(furthest, 1.5)]
     ticks = [t for t in (0.1, 0.2, 0.25, 0.5, 0.8, 1, 1.25, 2, 4, 5, 10) if ends[0] < t < ends[1]]
     ratio = alt.Scale(type="log", domain=ends, nice=False)
+    standings = _standings(rows, a, b)
 
     def panel(mine: list[Row]) -> alt.LayerChart | alt.FacetChart:
         base = alt.Chart(data(mine)).encode(
@@ -59,7 +64,7 @@ def bars(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
                 axis=alt.Axis(values=ticks, format="~g"),
             ),
             y2=alt.Y2Datum(1),
-            color=alt.Color("standing:N", title=None, scale=_standings(a, b)),
+            color=alt.Color("standing:N", title=None, scale=standings),
             tooltip=[
                 "page:N",
                 "place:N",
@@ -68,8 +73,10 @@ def bars(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
                 "blocks:Q",
             ],
         )
-        spread = base.mark_rule(color=INK, strokeWidth=0.8, clip=True).encode(
-            y=alt.Y("low:Q", scale=ratio), y2="high:Q"
+        spread = (
+            base.transform_filter("isValid(datum.low)")
+            .mark_rule(color=INK, strokeWidth=0.8, clip=True)
+            .encode(y=alt.Y("low:Q", scale=ratio), y2="high:Q")
         )
         line = alt.Chart(data([{}])).mark_rule(color=INK, strokeWidth=0.8)
         one = line.encode(y=alt.YDatum(1, scale=ratio))
@@ -120,7 +127,7 @@ def ratio_map(
         ],
     )
     tiles = base.mark_rect(stroke="white", strokeWidth=1.5).encode(
-        color=alt.Color("standing:N", title=None, scale=_standings(a, b)),
+        color=alt.Color("standing:N", title=None, scale=_standings(rows, a, b)),
         opacity=alt.Opacity("strength:Q", scale=None),
     )
     text = base.mark_text(fontSize=10).encode(
@@ -134,16 +141,23 @@ def ratio_map(
         title,
         f"Each cell: {b.name} / {a.name}, {metric}, medians of the first {LOADS} loads. Coloured "
         "where the 95 % interval of that cell alone excludes 1, stronger the further from it; “=” "
-        "is shown to be the same within 5 %, “?” shows no difference. Empty cells were not run.",
+        "is shown to be the same within 5 %, “?” shows no difference. Pale: fewer than "
+        f"{LEAST_UNITS} loads, which have no interval. Empty cells were not run.",
         (tiles + text).properties(width=alt.Step(46), height=alt.Step(22)),
         rows,
     )
 
 
-def _standings(a: Stack, b: Stack) -> alt.Scale:
+def _standings(rows: list[Row], a: Stack, b: Stack) -> alt.Scale:
+    """Colours of what the rows say; the pale ones of too few loads only where there are some."""
     slow, fast = two(a, b)
-    names = [text.format(a=a.name, b=b.name) for text in SAID.values()]
-    return alt.Scale(domain=names, range=[slow, fast, "#c3c7ce", NONE])
+    colours = (slow, fast, "#c3c7ce", NONE, pale(slow), pale(fast))
+    said = {r["standing"] for r in rows}
+    named = zip(
+        SAID, [text.format(a=a.name, b=b.name) for text in SAID.values()], colours, strict=True
+    )
+    kept = [(name, tone) for key, name, tone in named if not key.startswith("few") or name in said]
+    return alt.Scale(domain=[name for name, _ in kept], range=[tone for _, tone in kept])
 
 
 def _rows(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> list[Row]:
@@ -153,7 +167,7 @@ def _rows(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> list[Row]:
 
 def _row(pair: Pair, a: Stack, b: Stack) -> Row:
     cell, ratio = pair.cell, pair.ratio
-    shown = pair.standing in ("a", "b")
+    shown, few = pair.standing in ("a", "b"), pair.standing in ("few a", "few b")
     return {
         "page": short(cell.page),
         "network": cell.network,
@@ -163,8 +177,8 @@ def _row(pair: Pair, a: Stack, b: Stack) -> Row:
         "page_bytes": cell.factors.get("page_bytes", 0.0),
         "site": "x" not in short(cell.page),
         "ratio": ratio.value,
-        "low": max(ratio.low, 0.01),
-        "high": min(ratio.high, 100.0),
+        "low": None if few else max(ratio.low, 0.01),
+        "high": None if few else min(ratio.high, 100.0),
         "interval": ratio.words(),
         "standing": SAID[pair.standing].format(a=a.name, b=b.name),
         "shown": shown,

@@ -111,6 +111,12 @@ def two(a: Stack, b: Stack) -> tuple[str, str]:
     return (first, second) if first != second else (first, OTHER)
 
 
+def pale(tone: str) -> str:
+    """A ``#rrggbb`` three quarters of the way to white."""
+    parts = (int(tone[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{255 - (255 - part) // 4:02x}" for part in parts)
+
+
 def size(count: float) -> str:
     """Decimal, short: ``100 B``, ``10 kB``, ``2.4 MB``."""
     if count >= 1e6:
