@@ -1,7 +1,7 @@
 """`dragstrip reproduce KEY`: run what fits of a paper's studies, then answer its claims."""
 
-import time
 from collections.abc import Sequence
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -82,21 +82,33 @@ def reproduce(
     dry_run: DryRun = False,
 ) -> int:
     """Run a paper's studies, as far as time allows, and say what becomes of its claims."""
-    from dragstrip.papers.campaign import campaign, capsules_of, chosen, of_ones_own  # loads slowly
+    from dragstrip.papers.campaign import (  # loads slowly
+        campaign,
+        capsules_of,
+        chosen,
+        of_ones_own,
+        unseen,
+    )
     from dragstrip.papers.claims import published
+    from dragstrip.papers.fill import fill
 
     at_most = parse_jobs(jobs)
     slow = Slow(runs=slow_runs) if slow_runs else None
     paper = published(key).native() if native else published(key)
     outlines = of_ones_own(paper.outlines(), page or ())
-    parts = campaign(paper, chosen(outlines, study or ()), scale, minutes * 60, slow)
+    plan = partial(campaign, paper, chosen(outlines, study or ()), scale, slow=slow)
+    parts = plan(minutes * 60)
     folder = out or Path("capsules") / (f"{key}-native" if native else key)
     console = Console(stderr=not dry_run)
     _announce(console, paper, parts)
     if dry_run:
         return exits.DONE
-    until = time.monotonic() + minutes * 60 if scale == "smoke" else inf
-    finished = _run(parts, folder, until, calibrate, at_most)
+    run = partial(_run, folder=folder, calibrate=calibrate, jobs=at_most)
+    if scale == "smoke":
+        tell = partial(console.print, highlight=False)
+        finished = fill(plan, run, partial(unseen, folder=folder), minutes * 60, tell=tell)
+    else:
+        finished = run(parts, inf)
     if not finished:
         console.print(
             "the time is up before everything was visited; the same command goes on from here",
@@ -110,7 +122,7 @@ def reproduce(
 
 
 def _run(
-    parts: Sequence["Part"], folder: Path, until: float, calibrate: bool | None, jobs: int
+    parts: Sequence["Part"], until: float, *, folder: Path, calibrate: bool | None, jobs: int
 ) -> bool:
     """Make the visits that are left; False if time was up before that."""
     from dragstrip.papers.campaign import study_of

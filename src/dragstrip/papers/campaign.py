@@ -16,7 +16,7 @@ from dragstrip.model.study import CellKey, Slow, Study
 from dragstrip.pages.resolve import expand, named
 from dragstrip.papers.choose import choose, cost_s
 from dragstrip.papers.claims import Published
-from dragstrip.papers.space import space
+from dragstrip.papers.space import CELL, space
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.schedule.scale import share_of
 from dragstrip.study.file import Outline, make_study
@@ -89,6 +89,17 @@ def campaign(
     ]
 
 
+def unseen(parts: Sequence[Part], folder: Path) -> list[Part]:
+    """The parts with those cells alone that no capsule in `folder` has."""
+    return [structs.replace(part, cells=_unseen(part, folder)) for part in parts]
+
+
+def _unseen(part: Part, folder: Path) -> pl.DataFrame:
+    there = set(_cells_of(folder / part.outline.name))
+    keys = part.cells.select(CELL).iter_rows()
+    return part.cells.filter(pl.Series([key not in there for key in keys], dtype=pl.Boolean))
+
+
 def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
     """The studies of a paper with `pages` instead of theirs, if there are any."""
     if not pages:
@@ -110,7 +121,7 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
     """The study a part runs, with the cells its capsule in `folder` already has."""
     outline = part.outline
     there = _cells_of(folder / outline.name)
-    wanted = {*there, *part.cells.select("page", "network", "connection").iter_rows()}
+    wanted = {*there, *part.cells.select(CELL).iter_rows()}
     pages = {page for page, _, _ in wanted}
     networks = {network for _, network, _ in wanted}
     asked = {name: getattr(outline, name) for name in outline.__struct_fields__}
