@@ -59,8 +59,14 @@ def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
         "",
         f"    {command(start.command)}",
         "",
-        *(f"- {said}" for said in judgement(controls(study, table), saving(study, table))),
+        *map(item, judgement(controls(study, table), saving(study, table))),
     ]
+
+
+def item(said: str) -> str:
+    """A line of a list; one that is indented belongs to the line before."""
+    text = said.lstrip()
+    return f"{said[: len(said) - len(text)]}- {text}"
 
 
 def took_s(capsule: Capsule, visits: Sequence[Visit]) -> float:
