@@ -60,6 +60,7 @@ def request(url: str, protocol: Protocol, start_ms: float, *, connects: bool = F
         host="a.test",
         protocol=protocol,
         status=200,
+        resource_type="Document" if connects else "Image",
         connection=1,
         wire_bytes=20_000,
         start_ms=start_ms,

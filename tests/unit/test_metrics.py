@@ -113,7 +113,7 @@ def test_bytes_losses_and_rates_come_from_the_link():
     assert found["utilisation"] == pytest.approx(63_000 * 8 / (8e6 * 1.0))
     assert found["goodput_mbps"] == pytest.approx(60_000 * 8 / 1e6)
     assert (found["fvc_ms"], found["vc85_ms"], found["lvc_ms"]) == (5.0, 9.0, None)
-    assert found["handshake_ms"] == 160
+    assert (found["handshake_ms"], found["connect_to_request_ms"]) == (160, 160)
     assert found["connections_per_host"] == 1
 
 

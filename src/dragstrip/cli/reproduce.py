@@ -19,7 +19,7 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.schedule.admission import parse_jobs
 
 if TYPE_CHECKING:
-    from dragstrip.papers.campaign import Part
+    from dragstrip.papers.campaign import Cells, Part
     from dragstrip.papers.claims import Published
     from dragstrip.papers.findings import Findings
     from dragstrip.study.file import Outline
@@ -87,7 +87,7 @@ def reproduce(
         capsules_of,
         chosen,
         of_ones_own,
-        unseen,
+        present,
     )
     from dragstrip.papers.claims import published
     from dragstrip.papers.fill import fill
@@ -96,9 +96,14 @@ def reproduce(
     slow = Slow(runs=slow_runs) if slow_runs else None
     paper = published(key).native() if native else published(key)
     outlines = of_ones_own(paper.outlines(), page or ())
-    plan = partial(campaign, paper, chosen(outlines, study or ()), scale, slow=slow)
-    parts = plan(minutes * 60)
     folder = out or Path("capsules") / (f"{key}-native" if native else key)
+    wanted = chosen(outlines, study or ())
+
+    def plan(budget_s: float, there: "Cells") -> list["Part"]:
+        return campaign(paper, wanted, scale, budget_s, slow, there)
+
+    there = partial(present, folder, wanted)
+    parts = plan(minutes * 60, there())
     console = Console(stderr=not dry_run)
     _announce(console, paper, parts)
     if dry_run:
@@ -106,7 +111,7 @@ def reproduce(
     run = partial(_run, folder=folder, calibrate=calibrate, jobs=at_most)
     if scale == "smoke":
         tell = partial(console.print, highlight=False)
-        finished = fill(plan, run, partial(unseen, folder=folder), minutes * 60, tell=tell)
+        finished = fill(plan, run, there, minutes * 60, tell=tell)
     else:
         finished = run(parts, inf)
     if not finished:

@@ -4,7 +4,7 @@ A paper's folder holds a capsule for each of its studies, named like it. A large
 the same capsules: cells and runs are only ever added.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
 from pathlib import Path
 
@@ -26,6 +26,10 @@ SMOKE_RUNS = 5
 SMOKE_RERUNS = 1
 SMOKE_SHARE = 0.8
 """Of the time, to plan with: a cell that reruns cut short by a block decides nothing."""
+
+
+Cells = frozenset[tuple[str, ...]]
+"""Study, page, network and connection of cells."""
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -63,8 +67,9 @@ def campaign(
     scale: str,
     budget_s: float,
     slow: Slow | None = None,
+    there: Cells = frozenset(),
 ) -> list[Part]:
-    """At scale `smoke` what fits the budget, at `paper` or a share of 1 every cell.
+    """At scale `smoke` what is there and fits the budget, at `paper` or a share of 1 every cell.
 
     A share scales the runs; cells that take long have those of `slow`. Raises `InputError` for any
     other scale.
@@ -72,7 +77,8 @@ def campaign(
     cells = space(outlines, paper.parts)
     if scale == "smoke":
         predicates = [claim.predicate for claim in paper.claims]
-        kept = cells[choose(cells, predicates, SMOKE_RUNS, SMOKE_SHARE * budget_s)]
+        have = [i for i, key in enumerate(_keys(cells)) if key in there]
+        kept = cells[choose(cells, predicates, SMOKE_RUNS, SMOKE_SHARE * budget_s, have)]
     else:
         kept = cells
     share = share_of(scale)
@@ -89,15 +95,21 @@ def campaign(
     ]
 
 
-def unseen(parts: Sequence[Part], folder: Path) -> list[Part]:
-    """The parts with those cells alone that no capsule in `folder` has."""
-    return [structs.replace(part, cells=_unseen(part, folder)) for part in parts]
+def present(folder: Path, outlines: Sequence[Outline]) -> Cells:
+    """Those that the capsules of a paper's folder have."""
+    return frozenset((o.name, *cell) for o in outlines for cell in _cells_of(folder / o.name))
 
 
-def _unseen(part: Part, folder: Path) -> pl.DataFrame:
-    there = set(_cells_of(folder / part.outline.name))
-    keys = part.cells.select(CELL).iter_rows()
-    return part.cells.filter(pl.Series([key not in there for key in keys], dtype=pl.Boolean))
+def beyond(parts: Sequence[Part], there: Cells) -> list[Part]:
+    """The parts with those cells alone that are not there."""
+    return [
+        structs.replace(part, cells=part.cells.filter([k not in there for k in _keys(part.cells)]))
+        for part in parts
+    ]
+
+
+def _keys(cells: pl.DataFrame) -> Iterator[tuple[str, ...]]:
+    return cells.select("study", *CELL).iter_rows()
 
 
 def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:

@@ -20,14 +20,22 @@ PAGE_S = 3.0
 
 
 def choose(
-    cells: pl.DataFrame, predicates: Iterable[AnyPredicate | None], runs: int, budget_s: float
+    cells: pl.DataFrame,
+    predicates: Iterable[AnyPredicate | None],
+    runs: int,
+    budget_s: float,
+    have: Iterable[int] = (),
 ) -> list[int]:
-    """Rows of `cells` (`dragstrip.papers.space`) whose `runs` blocks fit the budget together."""
+    """Rows of `cells` (`dragstrip.papers.space`) whose `runs` blocks fit the budget together.
+
+    Those of `have` are among them and cost nothing.
+    """
     rows = cells.with_row_index()
     groups = [frozenset(reach(p, rows)["index"].to_list()) for p in predicates if p is not None]
     singles = [frozenset([i]) for i in range(len(cells))]
     price = _Price(cells, runs)
-    chosen: frozenset[int] = frozenset()
+    chosen = frozenset(have)
+    budget_s += price(chosen)
     for open_ in (groups, singles):
         while fitting := [
             (cost, sorted(group))

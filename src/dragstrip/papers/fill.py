@@ -3,39 +3,42 @@
 import time
 from collections.abc import Callable, Sequence
 
-from dragstrip.papers.campaign import Part
+from dragstrip.papers.campaign import Cells, Part, beyond
 
 LEAST_LEFT_S = 60.0
 """What starts and calibration leave no room for a cell in."""
 
 
 def fill(
-    plan: Callable[[float], Sequence[Part]],
+    plan: Callable[[float, Cells], Sequence[Part]],
     run: Callable[[Sequence[Part], float], bool],
-    unseen: Callable[[Sequence[Part]], Sequence[Part]],
+    present: Callable[[], Cells],
     budget_s: float,
     *,
     tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Run what `plan` finds for the budget, and for what is left of it at the pace so far.
+    """Run what `plan` finds for the time that is left, at the pace so far, until nothing is new.
 
-    `run` makes the visits of parts until a time of the clock and says whether it made them all, as
-    this does. `unseen` leaves of parts the cells that were never run.
+    `plan` is given seconds and the cells that are `present`. `run` makes the visits of parts until
+    a time of the clock, and says whether it made them all, as this does.
     """
-    until, planned_s = clock() + budget_s, budget_s
-    parts = plan(planned_s)
+    until, pace = clock() + budget_s, 1.0
+    left_s, begun = budget_s, False
     while True:
-        new_s = sum(part.seconds for part in unseen(parts))
-        began = clock()
+        there = present()
+        parts = plan(left_s * pace, there)
+        new = beyond(parts, there)
+        if begun:
+            if not (more := sum(len(part.cells) for part in new)):
+                return True
+            tell(f"{left_s / 60:.0f} min are left, for {more} more cells")
+        began, begun = clock(), True
         if not run(parts, until):
             return False
         now = clock()
         left_s = until - now
+        new_s = sum(part.seconds for part in new)
         if not new_s or left_s < LEAST_LEFT_S:
             return True
-        planned_s += left_s * new_s / (now - began)
-        parts = plan(planned_s)
-        if not (more := sum(len(part.cells) for part in unseen(parts))):
-            return True
-        tell(f"{left_s / 60:.0f} min are left, for {more} more cells")
+        pace = new_s / (now - began)

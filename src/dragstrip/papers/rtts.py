@@ -13,22 +13,23 @@ from dragstrip.stats.one_rtt import one_rtt_corrected
 
 
 class HandshakeRtts(Predicate, kw_only=True, frozen=True):
-    """Round trips before the document's request leaves: (connect to response) / RTT - 1.
+    """Round trips before the document's request leaves.
 
-    Median over blocks and mean over cells. Cells without delay cannot say and are left out.
+    Not by the answer's first byte: a TLS record larger than the first flight delays that by another
+    round trip. Median over blocks and mean over cells; cells without delay are left out.
     """
 
     stack: str
     at_least: float
     at_most: float
-    metric: str = "connect_to_response_ms"
+    metric: str = "connect_to_request_ms"
 
     def answer(self, evidence: Evidence) -> Answer:
         found = [c for c in self.found(evidence, self.stack) if c.factors.get("rtt_ms", 0) > 0]
         if not found:
             return not_run([self.stack], self.loads)
         in_rtts = [_in_rtts(cell, self.stack) for cell in found]
-        values, units = pooled(in_rtts, lambda c: c[self.stack] - 1, self.statistic, "blocks")
+        values, units = pooled(in_rtts, lambda c: c[self.stack], self.statistic, "blocks")
         band = Band(self.at_least, self.at_most)
         answer = settle(estimate(values, units), band, unit="RTT")
         return incomplete(answer, len(found), self.cells)

@@ -121,6 +121,14 @@ def _handshakes(visit: Visit) -> list[float]:
     ]
 
 
+def connect_to_request_ms(visit: Visit) -> float | None:
+    """From the document's connectStart until its request leaves. None on a reused connection."""
+    for r in visit.requests:
+        if r.resource_type == "Document" and r.connect_start_ms is not None:
+            return None if r.send_start_ms is None else r.send_start_ms - r.connect_start_ms
+    return None
+
+
 def _per_host(visit: Visit, network: Network, stack: Stack) -> float | None:
     hosts = Counter(c.host for c in visit.connections if not c.error)
     return max(hosts.values(), default=None)
@@ -214,6 +222,14 @@ METRICS: tuple[Metric, ...] = (
         "median wait for a new connection, TLS included",
         "HAR 1.2, connect",
         _middle(_handshakes),
+    ),
+    Metric(
+        "connect_to_request_ms",
+        "ms",
+        "lower",
+        "first packet of the document's connection until its request leaves",
+        "HAR 1.2, connect",
+        lambda visit, network, stack: connect_to_request_ms(visit),
     ),
     Metric(
         "requests",
