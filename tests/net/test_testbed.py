@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,18 @@ def test_the_next_start_removes_stale_folders_but_never_somebody_elses(tmp_path,
         assert sweep() == []
     assert list(tmp_path.iterdir()) == []
     assert scratch_root() != tmp_path
+
+
+def test_folders_that_are_made_at_once_are_not_swept_by_each_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(workspace_module, "scratch_root", lambda: tmp_path)
+
+    def make(_: int) -> bool:
+        with workspace() as folder:
+            return folder.is_dir()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(make, range(400)))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failing_command_is_named():

@@ -2,7 +2,8 @@
 
 The owner holds an exclusive lock on the folder's lock file. The kernel drops the lock when the
 owner dies, however it dies, so a folder whose lock can be had is stale and anyone may remove it,
-while a running owner's folder never is.
+while a running owner's folder never is. Folders are made and swept in turn, by a lock on their
+root: else another's sweep could come between a folder and its lock.
 """
 
 import contextlib
@@ -24,10 +25,12 @@ def workspace() -> Iterator[Path]:
     """A fresh folder, readable by the unprivileged browser, removed on exit."""
     root = scratch_root()
     root.mkdir(mode=0o711, exist_ok=True)
-    sweep()
-    folder = Path(tempfile.mkdtemp(prefix="testbed-", dir=root))
-    with _lock_file(folder).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as kept:
+        with _in_turn(root):
+            _sweep(root)
+            folder = Path(tempfile.mkdtemp(prefix="testbed-", dir=root))
+            lock = kept.enter_context(_lock_file(folder).open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
         folder.chmod(0o711)
         try:
             yield folder
@@ -37,8 +40,26 @@ def workspace() -> Iterator[Path]:
 
 def sweep() -> list[Path]:
     """Remove the folders whose owners are gone; returns what was removed."""
+    root = scratch_root()
+    if not root.is_dir():
+        return []
+    with _in_turn(root):
+        return _sweep(root)
+
+
+@contextlib.contextmanager
+def _in_turn(root: Path) -> Iterator[None]:
+    turn = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(turn)
+
+
+def _sweep(root: Path) -> list[Path]:
     removed = []
-    for folder in scratch_root().glob("testbed-*/"):
+    for folder in root.glob("testbed-*/"):
         try:
             lock = _lock_file(folder).open("a")
         except FileNotFoundError:
