@@ -9,8 +9,8 @@ A light page, and the same page with scripts that keep the browser busy, are eac
 and with `auto`, half of the runs in turn, so that a drift of the machine meets both alike. For each
 page, stack and metric the two are compared, block by block, for a block has the same losses either
 way: the ratio auto / one with its 95 % interval, and two one-sided tests for equivalence within
-`MARGIN` at 5 %. Visits per hour are told with the starts of testbeds, of which this has two for each
-page and way, and without, as a long campaign has them.
+`MARGIN` at 5 %. Visits per hour are told with the starts of testbeds, of which this has two for
+each page and way, and without, as a long campaign has them.
 """
 
 import argparse
@@ -89,8 +89,8 @@ def bench(path: Path, asked: argparse.Namespace, cache: Path) -> None:
         for i in range(2)
     )
     print(
-        f"auto makes {whole:.2f} times the visits per hour, {visiting:.2f} times without the starts "
-        "of testbeds"
+        f"auto makes {whole:.2f} times the visits per hour, {visiting:.2f} times without the "
+        "starts of testbeds"
     )
     for row in compare(study, made):
         verdict = "equivalent" if row.p < 0.05 else "not shown"
@@ -148,8 +148,8 @@ def summary(name: str, visits: Iterable[Visit], took_s: tuple[float, float]) -> 
     busy = [v.host.busy_share for v in every if v.host]
     late = [v.link.down.lateness_p99_us or 0 for v in every if v.link]
     return (
-        f"{name}: {len(every)} visits in {took_s[0]:.0f} s, of these {took_s[0] - took_s[1]:.0f} s for "
-        f"starts; {len(every) / took_s[0] * 3600:.0f} an hour; "
+        f"{name}: {len(every)} visits in {took_s[0]:.0f} s, of these "
+        f"{took_s[0] - took_s[1]:.0f} s for starts; {len(every) / took_s[0] * 3600:.0f} an hour; "
         f"{beside:.1f} others beside each on average; processor busy {sum(busy) / len(busy):.0%}; "
         f"1 % of a visit's packets down left later than {statistics.median(late):.0f} us (median), "
         f"{max(late):.0f} us (worst); "
