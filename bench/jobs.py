@@ -1,6 +1,7 @@
 """Are visits the same when blocks run at once, and how many more fit into an hour?
 
-uv run python bench/jobs.py [--network 0.468mbit/0.468mbit/131ms/0%/2000ms] [--runs 20] [--out DIR]
+uv run python bench/jobs.py [--network 0.468mbit/0.468mbit/131ms/0%/2000ms] [--runs 20]
+    [--page light] [--stack h2] [--out DIR]
 
 The network is a slow one whose queue holds what comes (a short one drops other packets whenever a
 thread wakes later, and load times differ by 10 % by themselves); or, as
@@ -62,8 +63,8 @@ def main() -> None:
     asked = arguments()
     with tempfile.TemporaryDirectory() as cache:
         print(f"{asked.network}, {asked.runs} runs")
-        for name, busy_ms in BUSY_MS.items():
-            bench(page(name, busy_ms, Path(cache)), asked, Path(cache))
+        for name in asked.page or BUSY_MS:
+            bench(page(name, BUSY_MS[name], Path(cache)), asked, Path(cache))
 
 
 def bench(path: Path, asked: argparse.Namespace, cache: Path) -> None:
@@ -105,6 +106,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--network", default="0.468mbit/0.468mbit/131ms/0%/2000ms")
     parser.add_argument("--stack", action="append")
+    parser.add_argument("--page", action="append", choices=BUSY_MS)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--out", type=Path, help="keep the visits, a file of JSON lines each")
     return parser.parse_args()
