@@ -22,7 +22,7 @@ SLOW_MBPS = 2.0
 """What comes down in a second, up to which a block may have others beside it."""
 RATE_MBPS_PER_CORE = 4.0
 """The same of all blocks that run at once, together."""
-CPU_SHARE = 0.2
+CPU_SHARE = 0.27
 """Of all cores, for browsers and origins together; links and ourselves take a few percent more."""
 SHORT_S = 2.0
 """Of a load: what is shorter is mostly work, and disturbed by more than one other."""
