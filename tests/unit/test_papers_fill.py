@@ -12,11 +12,12 @@ class Machine:
     """Takes `speed` of the planned time for cells, and remembers which it ran."""
 
     def __init__(self, speed: float) -> None:
-        self.speed, self.now, self.rounds = speed, 0.0, 0
+        self.speed, self.now, self.rounds, self.asked = speed, 0.0, 0, 0
         self.seen: Cells = frozenset()
 
     def run(self, parts: list[Part], until: float) -> bool:
         self.rounds += 1
+        self.asked = sum(len(part.cells) for part in parts)
         self.now += self.speed * sum(part.seconds for part in beyond(parts, self.seen))
         self.seen |= {
             key for part in parts for key in part.cells.select("study", *CELL).iter_rows()
@@ -24,13 +25,13 @@ class Machine:
         return self.now <= until
 
 
-def filled(machine: Machine) -> bool:
+def filled(machine: Machine, budget_s: float = BUDGET_S) -> bool:
     paper = published("megyesi2016")
 
     def plan(budget_s: float, there: Cells) -> list[Part]:
         return campaign(paper, paper.outlines(), "smoke", budget_s, there=there)
 
-    return fill(plan, machine.run, lambda: machine.seen, BUDGET_S, clock=lambda: machine.now)
+    return fill(plan, machine.run, lambda: machine.seen, budget_s, clock=lambda: machine.now)
 
 
 def test_time_that_is_left_goes_to_more_cells():
@@ -55,3 +56,11 @@ def test_the_same_again_goes_on_with_more_cells_until_none_fits():
         assert machine.now - before <= BUDGET_S
         sizes.append(len(machine.seen))
     assert 40 < sizes[-1] < 48  # a cell of the slowest takes longer than all of the time
+
+
+def test_without_any_time_not_even_what_was_begun_is_finished():
+    machine = Machine(1.0)
+    assert filled(machine)
+    assert machine.asked
+    assert filled(machine, budget_s=0)
+    assert machine.asked == 0

@@ -71,13 +71,13 @@ def campaign(
 ) -> list[Part]:
     """At scale `smoke` what is there and fits the budget, at `paper` or a share of 1 every cell.
 
-    A share scales the runs; cells that take long have those of `slow`. Raises `InputError` for any
-    other scale.
+    Without any time nothing, not even what is there. A share scales the runs; cells that take long
+    have those of `slow`. Raises `InputError` for any other scale.
     """
     cells = space(outlines, paper.parts)
     if scale == "smoke":
         predicates = [claim.predicate for claim in paper.claims]
-        have = [i for i, key in enumerate(_keys(cells)) if key in there]
+        have = [i for i, key in enumerate(_keys(cells)) if budget_s and key in there]
         kept = cells[choose(cells, predicates, SMOKE_RUNS, SMOKE_SHARE * budget_s, have)]
     else:
         kept = cells
