@@ -81,10 +81,10 @@ def test_fast_and_slow_blocks_never_run_together():
 
 
 def test_the_processor_time_of_visits_bounds_the_number():
-    # 1.6 s of processor in 10 s on two cores are 8 %: two fit into 20 %, and two is what is said.
-    admission = Admission(on(0.5), 4, [visit("0.5", cpu_s=1.6, wall_s=10)], cores=2)
+    # 2 s of processor in 10 s on two cores are 10 %: two fit into 27 %, on average 2.7.
+    admission = Admission(on(0.5), 4, [visit("0.5", cpu_s=2.0, wall_s=10)], cores=2)
     assert running(admission, on(0.5)) == ["0.5"] * 2
-    assert admission.at_once(("made", "0.5", "first")) == pytest.approx(2.5)
+    assert admission.at_once(("made", "0.5", "first")) == pytest.approx(2.7)
 
 
 def test_a_short_load_has_one_other_beside_it_at_most():
