@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -44,6 +45,13 @@ JOBS = {"one": 1, "auto": parse_jobs("auto")}
 METRICS = ("plt_ms", "fcp_ms", "lcp_ms", "fvc_ms", "lvc_ms", "vc85_ms", "speed_index_ms")
 BUSY_MS = {"light": 0.0, "scripts": 200.0}
 """How long each of the page's seven scripts computes."""
+
+
+class Took(NamedTuple):
+    """Seconds, with the starts of testbeds and without."""
+
+    whole: float = 0.0
+    visiting: float = 0.0
 
 
 class Row(Struct, frozen=True):
@@ -85,9 +93,9 @@ def bench(path: Path, asked: argparse.Namespace, cache: Path) -> None:
             lines = (msgspec.json.encode(v) + b"\n" for v in visits)
             (asked.out / f"{study.pages[0].name}-{name}.jsonl").write_bytes(b"".join(lines))
         print(summary(name, visits, took_s[name]))
+    more = len(made["auto"]) / len(made["one"])
     whole, visiting = (
-        len(made["auto"]) * took_s["one"][i] / (len(made["one"]) * took_s["auto"][i])
-        for i in range(2)
+        more * one / auto for one, auto in zip(took_s["one"], took_s["auto"], strict=True)
     )
     print(
         f"auto makes {whole:.2f} times the visits per hour, {visiting:.2f} times without the "
@@ -121,10 +129,10 @@ def page(name: str, busy_ms: float, folder: Path) -> Path:
     return write_page(folder / f"{name}.har.zip", structs.replace(recording, name=name)).path
 
 
-def in_turn(study: Study) -> tuple[dict[str, list[Visit]], dict[str, tuple[float, float]]]:
-    """The visits of each way and the seconds they took, with the starts of testbeds and without."""
+def in_turn(study: Study) -> tuple[dict[str, list[Visit]], dict[str, Took]]:
+    """The visits of each way and the seconds they took."""
     made: dict[str, list[Visit]] = {name: [] for name in JOBS}
-    took_s = dict.fromkeys(JOBS, (0.0, 0.0))
+    took_s = dict.fromkeys(JOBS, Took())
     ends = [round(study.runs * part / PARTS) for part in range(PARTS + 1)]
     for begin, end in pairwise(ends):
         # Blocks of an earlier part count as made, so that a part visits only its own.
@@ -138,11 +146,11 @@ def in_turn(study: Study) -> tuple[dict[str, list[Visit]], dict[str, tuple[float
             run(schedule, lambda v, _, made=made[name]: made.append(v), admission=admission)
             ended, first_us = time.time(), min(v.started_us for v in made[name][before:])
             whole, visiting = took_s[name]
-            took_s[name] = (whole + ended - began, visiting + ended - first_us / 1e6)
+            took_s[name] = Took(whole + ended - began, visiting + ended - first_us / 1e6)
     return made, took_s
 
 
-def summary(name: str, visits: Iterable[Visit], took_s: tuple[float, float]) -> str:
+def summary(name: str, visits: Iterable[Visit], took_s: Took) -> str:
     every = list(visits)
     bad = [v for v in every if not v.valid]
     reasons = ", ".join(sorted({v.verdict for v in bad}))
@@ -150,8 +158,9 @@ def summary(name: str, visits: Iterable[Visit], took_s: tuple[float, float]) -> 
     busy = [v.host.busy_share for v in every if v.host]
     late = [v.link.down.lateness_p99_us or 0 for v in every if v.link]
     return (
-        f"{name}: {len(every)} visits in {took_s[0]:.0f} s, of these "
-        f"{took_s[0] - took_s[1]:.0f} s for starts; {len(every) / took_s[0] * 3600:.0f} an hour; "
+        f"{name}: {len(every)} visits in {took_s.whole:.0f} s, of these "
+        f"{took_s.whole - took_s.visiting:.0f} s for starts; "
+        f"{len(every) / took_s.whole * 3600:.0f} an hour; "
         f"{beside:.1f} others beside each on average; processor busy {sum(busy) / len(busy):.0%}; "
         f"1 % of a visit's packets down left later than {statistics.median(late):.0f} us (median), "
         f"{max(late):.0f} us (worst); "

@@ -31,7 +31,9 @@ def filled(machine: Machine, budget_s: float = BUDGET_S) -> bool:
     def plan(budget_s: float, there: Cells) -> list[Part]:
         return campaign(paper, paper.outlines(), "smoke", budget_s, there=there)
 
-    return fill(plan, machine.run, lambda: machine.seen, budget_s, clock=lambda: machine.now)
+    parts = plan(budget_s, machine.seen)
+    seen, clock = (lambda: machine.seen), (lambda: machine.now)
+    return fill(parts, plan, machine.run, seen, budget_s, clock=clock)
 
 
 def test_time_that_is_left_goes_to_more_cells():

@@ -111,7 +111,7 @@ def reproduce(
     run = partial(_run, folder=folder, calibrate=calibrate, jobs=at_most)
     if scale == "smoke":
         tell = partial(console.print, highlight=False)
-        finished = fill(plan, run, there, minutes * 60, tell=tell)
+        finished = fill(parts, plan, run, there, minutes * 60, tell=tell)
     else:
         finished = run(parts, inf)
     if not finished:

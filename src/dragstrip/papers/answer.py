@@ -40,6 +40,11 @@ class Estimate(Struct, frozen=True):
     """Minus infinity where there are too few values for an interval."""
     high: float
 
+    @property
+    def unbounded(self) -> bool:
+        """There is no interval."""
+        return math.isinf(self.low) and math.isinf(self.high)
+
     def within(self, low: float, high: float) -> bool:
         return low <= self.low and self.high <= high
 
@@ -48,7 +53,7 @@ class Estimate(Struct, frozen=True):
 
     def words(self, unit: str = "") -> str:
         unit = f" {unit}" if unit else ""
-        if math.isinf(self.low) and math.isinf(self.high):
+        if self.unbounded:
             return f"{self.value:.4g}{unit}, too few blocks for an interval"
         return f"{self.value:.4g}{unit} [{self.low:.4g}, {self.high:.4g}]"
 
@@ -78,7 +83,7 @@ def settle(
         verdict = "equivalent"
     elif found.outside(band.low, band.high):
         verdict = "contradicted"
-    elif not why and math.isinf(found.low) and math.isinf(found.high):
+    elif not why and found.unbounded:
         why = f"fewer than {LEAST_UNITS} blocks or pages have no interval"
     elif not why:
         why = "the interval reaches over the edge of what the claim allows"

@@ -10,6 +10,7 @@ LEAST_LEFT_S = 60.0
 
 
 def fill(
+    parts: Sequence[Part],
     plan: Callable[[float, Cells], Sequence[Part]],
     run: Callable[[Sequence[Part], float], bool],
     present: Callable[[], Cells],
@@ -18,27 +19,25 @@ def fill(
     tell: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Run what `plan` finds for the time that is left, at the pace so far, until nothing is new.
+    """Run the parts, then what `plan` finds for the time that is left, at the pace so far, until
+    nothing is new.
 
     `plan` is given seconds and the cells that are `present`. `run` makes the visits of parts until
     a time of the clock, and says whether it made them all, as this does.
     """
-    until, pace = clock() + budget_s, 1.0
-    left_s, begun = budget_s, False
+    until = clock() + budget_s
+    new = beyond(parts, present())
     while True:
-        there = present()
-        parts = plan(left_s * pace, there)
-        new = beyond(parts, there)
-        if begun:
-            if not (more := sum(len(part.cells) for part in new)):
-                return True
-            tell(f"{left_s / 60:.0f} min are left, for {more} more cells")
-        began, begun = clock(), True
+        began = clock()
         if not run(parts, until):
             return False
         now = clock()
-        left_s = until - now
-        new_s = sum(part.seconds for part in new)
+        left_s, new_s = until - now, sum(part.seconds for part in new)
         if not new_s or left_s < LEAST_LEFT_S:
             return True
-        pace = new_s / (now - began)
+        there = present()
+        parts = plan(left_s * new_s / (now - began), there)
+        new = beyond(parts, there)
+        if not (more := sum(len(part.cells) for part in new)):
+            return True
+        tell(f"{left_s / 60:.0f} min are left, for {more} more cells")

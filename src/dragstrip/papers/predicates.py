@@ -70,6 +70,8 @@ class All(Predicate, kw_only=True, frozen=True):
     """Every part holds."""
 
     parts: list[Simple]
+    loads: int = 1
+    """Its parts have their own, and are asked by them."""
 
     def answer(self, evidence: Evidence) -> Answer:
         return together(_answers(self.parts, evidence))
@@ -79,6 +81,8 @@ class Either(Predicate, kw_only=True, frozen=True):
     """One reading holds, where the paper leaves open which it means; all are told."""
 
     parts: list[Simple]
+    loads: int = 1
+    """Its parts have their own, and are asked by them."""
 
     def answer(self, evidence: Evidence) -> Answer:
         answers = _answers(self.parts, evidence)

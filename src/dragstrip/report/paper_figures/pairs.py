@@ -1,7 +1,7 @@
 """Two stacks cell by cell: the ratio with its interval, and whether it shows a difference."""
 
 from collections.abc import Sequence
-from math import inf, isinf, log2
+from math import inf, log2
 from typing import Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ class Pair(Struct, frozen=True, kw_only=True):
 
         Too ``few`` loads have no interval, and only a stack that is ahead.
         """
-        if isinf(self.ratio.low) and isinf(self.ratio.high):
+        if self.ratio.unbounded:
             return "few b" if self.ratio.value < 1 else "few a"
         if self.ratio.high < 1:
             return "b"

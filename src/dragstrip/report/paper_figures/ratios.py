@@ -151,13 +151,16 @@ def ratio_map(
 def _standings(rows: list[Row], a: Stack, b: Stack) -> alt.Scale:
     """Colours of what the rows say; the pale ones of too few loads only where there are some."""
     slow, fast = two(a, b)
-    colours = (slow, fast, "#c3c7ce", NONE, pale(slow), pale(fast))
-    said = {r["standing"] for r in rows}
-    named = zip(
-        SAID, [text.format(a=a.name, b=b.name) for text in SAID.values()], colours, strict=True
-    )
-    kept = [(name, tone) for key, name, tone in named if not key.startswith("few") or name in said]
-    return alt.Scale(domain=[name for name, _ in kept], range=[tone for _, tone in kept])
+    always = {"a": slow, "b": fast, "same": "#c3c7ce", "open": NONE}
+    pales = {"few a": pale(slow), "few b": pale(fast)}
+    met = {r["standing"] for r in rows}
+    tones = {_said(key, a, b): tone for key, tone in always.items()}
+    tones |= {said: tone for key, tone in pales.items() if (said := _said(key, a, b)) in met}
+    return alt.Scale(domain=list(tones), range=list(tones.values()))
+
+
+def _said(standing: str, a: Stack, b: Stack) -> str:
+    return SAID[standing].format(a=a.name, b=b.name)
 
 
 def _rows(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> list[Row]:
@@ -167,7 +170,7 @@ def _rows(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> list[Row]:
 
 def _row(pair: Pair, a: Stack, b: Stack) -> Row:
     cell, ratio = pair.cell, pair.ratio
-    shown, few = pair.standing in ("a", "b"), pair.standing in ("few a", "few b")
+    shown, few = pair.standing in ("a", "b"), ratio.unbounded
     return {
         "page": short(cell.page),
         "network": cell.network,
@@ -180,7 +183,7 @@ def _row(pair: Pair, a: Stack, b: Stack) -> Row:
         "low": None if few else max(ratio.low, 0.01),
         "high": None if few else min(ratio.high, 100.0),
         "interval": ratio.words(),
-        "standing": SAID[pair.standing].format(a=a.name, b=b.name),
+        "standing": _said(pair.standing, a, b),
         "shown": shown,
         "strength": min(1.0, 0.3 + 1.2 * abs(pair.log2)) if shown else 1.0,
         "label": {"same": "=", "open": "?"}.get(pair.standing, f"{ratio.value:.2f}"),
