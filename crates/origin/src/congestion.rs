@@ -55,6 +55,8 @@ struct State {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
     pub congestion: Congestion,
+    /// UDP payload of a full packet.
+    pub packet_bytes: u64,
     pub initial_window: u64,
     pub window: u64,
     /// None if packets leave as fast as the window allows.
@@ -100,15 +102,19 @@ pub(crate) struct Steering {
 }
 
 impl Steering {
+    /// `initial_window` counts packets of `packet_bytes`.
     pub fn new(
         congestion: Congestion,
         initial_window: u64,
+        packet_bytes: u64,
         initial_rtt: Duration,
         pacing: bool,
     ) -> Self {
         let now = Instant::now();
+        let initial_window = initial_window * packet_bytes;
         let view = View {
             congestion,
+            packet_bytes,
             initial_window,
             window: initial_window,
             rate: None,
@@ -220,6 +226,7 @@ impl Steered {
     fn publish(&self) {
         let view = View {
             congestion: self.congestion(),
+            packet_bytes: self.mtu,
             initial_window: self.initial_window(),
             window: self.real_window(),
             rate: self.pacing.then(|| self.rate()),
@@ -298,7 +305,8 @@ impl Controller for Steered {
 
     fn window(&self) -> u64 {
         let window = self.real_window();
-        if self.in_flight + self.mtu < window {
+        // RFC 9002 section 7: a window may be filled to its last byte. quinn leaves one free.
+        if self.in_flight + self.mtu <= window {
             UNPACED
         } else {
             window

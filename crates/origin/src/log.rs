@@ -2,9 +2,8 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
@@ -65,17 +64,17 @@ pub struct Connection {
     #[serde(skip)]
     pub(crate) gauge: Gauge,
     #[serde(skip)]
-    pub(crate) answered: Answered,
+    pub(crate) asked: Asked,
 }
 
-/// Whether a connection has been answered at all; all its requests share it.
+/// When a connection was first asked for something; all its requests share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Answered(Arc<AtomicBool>);
+pub(crate) struct Asked(Arc<OnceLock<Instant>>);
 
-impl Answered {
-    /// True for the first request, and for no other.
-    pub fn first(&self) -> bool {
-        !self.0.swap(true, Ordering::Relaxed)
+impl Asked {
+    /// How long ago that was; the first request asks it of itself.
+    pub fn age(&self) -> Duration {
+        self.0.get_or_init(Instant::now).elapsed()
     }
 }
 
@@ -93,7 +92,7 @@ impl Connection {
             error: None,
             transport: None,
             gauge: Gauge::default(),
-            answered: Answered::default(),
+            asked: Asked::default(),
         }
     }
 }

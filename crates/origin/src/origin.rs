@@ -211,9 +211,8 @@ impl Shared {
         let host = host_of(authority);
         let mut answer = unpoisoned(&self.replay).answer(connection.secure, &host, request);
         let tuned = self.tuning().http;
-        if connection.answered.first() {
-            answer.think += Duration::from_secs_f64(tuned.hold_ms / 1000.0);
-        }
+        let hold = Duration::from_secs_f64(tuned.hold_ms / 1000.0);
+        answer.think += hold.saturating_sub(connection.asked.age());
         // As servers do over QUIC itself. A browser that was made to speak QUIC and is told of it by
         // nobody takes the host for one without priorities, and has it answer six images at a time.
         if (tuned.alt_svc || protocol == Protocol::H3) && connection.secure {

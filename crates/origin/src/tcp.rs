@@ -18,18 +18,17 @@ use rustls::{HandshakeKind, ServerConnection};
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
 use crate::body::{Body, FRAME_BYTES};
 use crate::connections::Generation;
-use crate::early::{Early, EarlyStream};
 use crate::log::{Connection, Protocol};
 use crate::origin::{MAX_STREAMS, Shared};
 use crate::priority::{Priority, Turn, Turns};
 use crate::qlog;
+use crate::records::Meter;
 use crate::telemetry::{self, Ending};
 use crate::tls;
+use crate::tls_stream::{Early, TlsStream};
 use crate::tuning::Tuning;
 
 const BACKLOG: i32 = 1024;
@@ -112,12 +111,13 @@ async fn serve(
         return;
     };
     let mut connection = Connection::accepted(shared.next_connection(), client.port());
-    let _ending = watch(&twin, &connection);
+    let meter = Arc::<Meter>::default();
+    let _ending = watch(&twin, &connection, meter.clone());
     let folder = shared.qlog();
     let accepted = connection.clone();
     tokio::select! {
         () = qlog::windows(folder.as_deref(), &accepted, &twin) => {}
-        () = talk(socket, &mut connection, tls, shared, generation.clone()) => {}
+        () = talk(socket, &mut connection, tls, meter, shared, generation.clone()) => {}
         () = generation.ended.cancelled() => {
             // Close with a reset: it goes out at once and discards what is unsent or unacknowledged,
             // so nothing of this connection is retransmitted into the next visit.
@@ -127,10 +127,10 @@ async fn serve(
 }
 
 /// The connection's transport can be read from now on, until what this returns is dropped.
-fn watch(socket: &Socket, connection: &Connection) -> Ending {
+fn watch(socket: &Socket, connection: &Connection, meter: Arc<Meter>) -> Ending {
     let window = telemetry::window_packets(socket).unwrap_or_default();
     if let Ok(socket) = socket.try_clone() {
-        let read = move || telemetry::of_tcp(&socket, window);
+        let read = move || telemetry::of_tcp(&socket, window, meter.sent());
         connection.gauge.watch(read);
     }
     Ending(connection.gauge.clone())
@@ -140,11 +140,12 @@ async fn talk(
     socket: TcpStream,
     connection: &mut Connection,
     tls: Option<tls::Server>,
+    meter: Arc<Meter>,
     shared: Arc<Shared>,
     generation: Generation,
 ) {
     let opened = match &tls {
-        Some(tls) => handshake(socket, tls, &shared, connection).await,
+        Some(tls) => handshake(socket, tls, meter, &shared, connection).await,
         None => cleartext(socket, &shared, connection),
     };
     if let Err(error) = &opened {
@@ -157,21 +158,16 @@ async fn talk(
         Ok(Opened::Cleartext(stream)) => {
             http(stream, Early::default(), connection, shared, generation).await
         }
-        Ok(Opened::Plain(stream)) => {
-            http(*stream, Early::default(), connection, shared, generation).await
-        }
-        Ok(Opened::Early(stream, early)) => {
+        Ok(Opened::Secure(stream, early)) => {
             http(*stream, early, connection, shared, generation).await
         }
         Err(_) => return,
     };
 }
 
-/// No handshake, one that brought no early data, and one that may have.
 enum Opened {
     Cleartext(TcpStream),
-    Plain(Box<TlsStream<TcpStream>>),
-    Early(Box<EarlyStream>, Early),
+    Secure(Box<TlsStream>, Early),
 }
 
 fn tune(socket: &TcpStream, shared: &Shared) -> Result<Tuning> {
@@ -193,27 +189,19 @@ fn cleartext(socket: TcpStream, shared: &Shared, connection: &mut Connection) ->
 async fn handshake(
     socket: TcpStream,
     tls: &tls::Server,
+    meter: Arc<Meter>,
     shared: &Shared,
     connection: &mut Connection,
 ) -> Result<Opened> {
     let tuning = tune(&socket, shared)?;
-    let config = Arc::new(tls.tuned(tuning.tls));
-    let limit = |tls: &mut ServerConnection| tls.set_buffer_limit(Some(FRAME_BYTES));
-    if tuning.tls.early_data {
-        let mut tls = ServerConnection::new(config)?;
-        limit(&mut tls);
-        let early = Early::default();
-        let opening = EarlyStream::accept(socket, tls, early.clone());
-        let stream = opening.await.context("TLS handshake")?;
-        note(&stream.tls, connection);
-        return Ok(Opened::Early(Box::new(stream), early));
-    }
-    let stream = TlsAcceptor::from(config)
-        .accept_with(socket, limit)
+    let mut tls = ServerConnection::new(Arc::new(tls.tuned(tuning.tls)))?;
+    tls.set_buffer_limit(Some(FRAME_BYTES));
+    let early = Early::default();
+    let stream = TlsStream::accept(socket, tls, early.clone(), tuning.tls.records, meter)
         .await
         .context("TLS handshake")?;
-    note(stream.get_ref().1, connection);
-    Ok(Opened::Plain(Box::new(stream)))
+    note(&stream.tls, connection);
+    Ok(Opened::Secure(Box::new(stream), early))
 }
 
 fn note(tls: &ServerConnection, connection: &mut Connection) {

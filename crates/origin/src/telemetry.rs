@@ -10,7 +10,7 @@ use socket2::Socket;
 
 use crate::congestion::Flow;
 use crate::log::unpoisoned;
-use crate::tuning::PACKET_BYTES;
+use crate::records::Sent;
 
 /// Evidence about a connection's sending side, as it stood when it ended or was asked about.
 /// None where the transport does not tell.
@@ -18,7 +18,7 @@ use crate::tuning::PACKET_BYTES;
 pub struct Transport {
     /// The congestion control that really ran.
     pub congestion: String,
-    /// Congestion window before anything was acknowledged, in packets (of 1448 bytes for QUIC).
+    /// Congestion window before anything was acknowledged, in full packets.
     pub initial_window_packets: u64,
     pub paced: bool,
     /// Pacing rate at the end.
@@ -36,6 +36,8 @@ pub struct Transport {
     pub packet_bytes: u64,
     /// Frames that asked the client to acknowledge less often.
     pub ack_frequency_frames: Option<u64>,
+    /// TLS records in which answers left; QUIC and http:// have none.
+    pub tls_records: Option<Sent>,
 }
 
 /// A connection's transport, to be read while it lives and after.
@@ -85,8 +87,9 @@ impl Drop for Ending {
     }
 }
 
-/// Reads `socket`, whose congestion window was `initial_window` when it was accepted.
-pub(crate) fn of_tcp(socket: &Socket, initial_window: u64) -> Option<Transport> {
+/// Reads `socket`, whose congestion window was `initial_window` when it was accepted, and which sent
+/// these TLS records.
+pub(crate) fn of_tcp(socket: &Socket, initial_window: u64, records: Sent) -> Option<Transport> {
     let info = tcp_info(socket).ok()?;
     let name = socket.tcp_congestion().ok()?;
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -112,17 +115,19 @@ pub(crate) fn of_tcp(socket: &Socket, initial_window: u64) -> Option<Transport> 
         congestion_events: None,
         packet_bytes: info.tcpi_snd_mss.into(),
         ack_frequency_frames: None,
+        tls_records: (records.count > 0).then_some(records),
     })
 }
 
 pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow) -> Transport {
     let (stats, view) = (quinn.stats(), flow.view());
+    let packet_bytes = u64::from(view.packet_bytes);
     Transport {
         congestion: view.congestion.kernel_name().to_owned(),
-        initial_window_packets: view.initial_window / PACKET_BYTES,
+        initial_window_packets: view.initial_window / packet_bytes,
         paced: view.rate.is_some(),
         pacing_mbps: view.rate.map(|rate| rate * 8e-6),
-        window_packets: view.window / PACKET_BYTES,
+        window_packets: view.window / packet_bytes,
         rtt_ms: Some(stats.path.rtt.as_secs_f64() * 1000.0),
         min_rtt_ms: Some(stats.path.min_rtt.as_secs_f64() * 1000.0),
         sent_bytes: stats.udp_tx.bytes,
@@ -133,6 +138,7 @@ pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow) -> Transport {
         congestion_events: Some(stats.path.congestion_events),
         packet_bytes: stats.path.current_mtu.into(),
         ack_frequency_frames: Some(stats.frame_tx.ack_frequency),
+        tls_records: None,
     }
 }
 

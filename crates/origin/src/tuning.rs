@@ -8,10 +8,8 @@ use serde::{Deserialize, Serialize};
 use socket2::{Domain, Socket, Type};
 
 use crate::congestion::Steering;
+use crate::records::Records;
 use crate::telemetry;
-
-/// Full-sized packets that windows are counted in, as for TCP (1500 - 40 - 12 of timestamps).
-pub const PACKET_BYTES: u64 = 1448;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -54,7 +52,7 @@ pub struct Tcp {
 #[serde(default, deny_unknown_fields)]
 pub struct Quic {
     pub congestion: Congestion,
-    /// Initial congestion window in packets of 1448 bytes.
+    /// Initial congestion window in full packets of `udp_payload_bytes` (RFC 9002 section 7.2).
     pub initial_window_packets: u64,
     pub pacing: bool,
     /// Round trip assumed until the first one is measured. RFC 9002 section 6.2.2 recommends 333 ms,
@@ -77,6 +75,8 @@ pub struct Tls {
     pub resumption: bool,
     /// Take TLS 1.3 early data over TCP, 0-RTT over QUIC, on resumed connections.
     pub early_data: bool,
+    /// Sizes of the records in which answers leave over TCP. QUIC has none.
+    pub records: Records,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,7 +95,8 @@ pub struct Http {
     /// Tell clients of h1 and h2 that h3 is to be had on the same port (RFC 7838). Those of h3 are
     /// always told.
     pub alt_svc: bool,
-    /// Hold each connection's first answer for so long: an effect of known size.
+    /// Answer nothing on a connection until this long after its first request, as if its handshake
+    /// took that much longer: an effect of known size.
     pub hold_ms: f64,
 }
 
@@ -129,6 +130,7 @@ impl Default for Tls {
             version: TlsVersion::V1_3,
             resumption: true,
             early_data: false,
+            records: Records::default(),
         }
     }
 }
@@ -154,6 +156,7 @@ impl Tuning {
             !self.tls.early_data || (self.tls.resumption && self.tls.version == TlsVersion::V1_3),
             "tune.tls.early_data: needs version \"1.3\" and resumption"
         );
+        self.tls.records.check()?;
         ensure!(
             (0.0..=60_000.0).contains(&self.http.hold_ms),
             "tune.http.hold_ms: {} is not between 0 and 60000",
@@ -196,7 +199,8 @@ impl Quic {
         );
         Ok(Steering::new(
             self.congestion,
-            self.initial_window_packets * PACKET_BYTES,
+            self.initial_window_packets,
+            self.udp_payload_bytes.into(),
             known_rtt.unwrap_or(Duration::from_secs_f64(self.initial_rtt_ms / 1000.0)),
             self.pacing,
         ))

@@ -1,15 +1,15 @@
-//! The positive control: each connection's first answer is held, and no other.
+//! The positive control: a connection answers nothing until a while after its first request.
 
 mod support;
 
-use dragstrip_origin::{Http, Tuning};
+use dragstrip_origin::{Http, Origin, Protocol, Tuning};
 use support::{Client, PROTOCOLS, entry, serve};
+use tempfile::TempDir;
 
 const HOLD_MS: f64 = 700.0;
 
-#[tokio::test]
-async fn only_the_first_answer_of_each_connection_is_held() {
-    let (origin, _dir) = serve(
+fn held() -> (Origin, TempDir) {
+    let (origin, dir) = serve(
         &[entry("GET", "https://a.test/", 200, &[], Some("x"))],
         &[("x", b"12345")],
     );
@@ -23,6 +23,12 @@ async fn only_the_first_answer_of_each_connection_is_held() {
             ..Tuning::default()
         })
         .unwrap();
+    (origin, dir)
+}
+
+#[tokio::test]
+async fn only_the_first_answer_of_each_connection_is_held() {
+    let (origin, _dir) = held();
     for protocol in PROTOCOLS {
         let client = Client::new(protocol, &origin);
         for _ in 0..2 {
@@ -35,6 +41,25 @@ async fn only_the_first_answer_of_each_connection_is_held() {
             assert!(took_ms(0) as f64 >= HOLD_MS, "{protocol:?}: {log:?}");
             assert!(took_ms(1) < took_ms(0), "{protocol:?}: {log:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn requests_that_come_meanwhile_wait_for_the_same_moment() {
+    let (origin, _dir) = held();
+    let client = Client::new(Protocol::H2, &origin);
+    let mut connection = client.connect("a.test").await.unwrap();
+    let mut second = connection.twin().unwrap();
+    let (first, second) = tokio::join!(
+        connection.get("https://a.test/"),
+        second.get("https://a.test/")
+    );
+    first.unwrap();
+    second.unwrap();
+    let log = origin.log();
+    for request in &log.requests {
+        let took_ms = (request.end_us - log.requests[0].t_us) as f64 / 1000.0;
+        assert!(took_ms >= HOLD_MS, "{log:?}");
     }
 }
 

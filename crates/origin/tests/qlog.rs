@@ -56,7 +56,7 @@ async fn a_connection_writes_its_packets_and_windows_while_it_is_asked_for() {
     assert!(named("transport:packet_received").count() > 2);
     let mut windows = named("recovery:metrics_updated")
         .filter_map(|event| event["data"]["congestion_window"].as_u64());
-    assert_eq!(windows.next(), Some(32 * 1448)); // ours, not what quinn's pacer is told
+    assert_eq!(windows.next(), Some(32 * 1452)); // ours, not what quinn's pacer is told
     let times: Vec<f64> = events
         .iter()
         .map(|event| event["time"].as_f64().unwrap())

@@ -367,6 +367,7 @@ async fn early_data_and_resumption_stay_off_unless_asked_for() {
             version,
             resumption,
             early_data: false,
+            ..Tls::default()
         };
         let tuning = Tuning {
             tls,

@@ -223,6 +223,14 @@ impl Connection {
         }
     }
 
+    /// Another handle to an h2 connection, for requests at the same time.
+    pub fn twin(&self) -> Option<Self> {
+        match self {
+            Self::H2(send) => Some(Self::H2(send.clone())),
+            Self::H1(_) | Self::H3 { .. } => None,
+        }
+    }
+
     pub fn is_closed(&self) -> bool {
         match self {
             Self::H1(send) => send.is_closed(),

@@ -1,17 +1,19 @@
-//! TLS over TCP that serves early data: requests that came with the ClientHello of a resumed
-//! connection are answered before the handshake is through (RFC 8446 section 2.3).
-//!
-//! tokio-rustls has no such path on the server's side.
+//! TLS over TCP, for what tokio-rustls has no path on the server's side: requests that came with the
+//! ClientHello of a resumed connection are answered before the handshake is through (RFC 8446
+//! section 2.3), and the size of every record is ours to say.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
-use rustls::ServerConnection;
+use rustls::{ProtocolVersion, ServerConnection};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+
+use crate::records::{Meter, Records, Sizer};
 
 /// Whether what was read last came as early data.
 #[derive(Clone, Default)]
@@ -23,20 +25,30 @@ impl Early {
     }
 }
 
-pub(crate) struct EarlyStream {
+pub(crate) struct TlsStream {
     socket: TcpStream,
     pub tls: ServerConnection,
     early: Early,
+    sizer: Sizer,
+    meter: Arc<Meter>,
 }
 
-impl EarlyStream {
+impl TlsStream {
     /// Returns when requests may be read: after the handshake, or before it if early data came.
     pub async fn accept(
         socket: TcpStream,
         tls: ServerConnection,
         early: Early,
+        records: Records,
+        meter: Arc<Meter>,
     ) -> io::Result<Self> {
-        let mut stream = Self { socket, tls, early };
+        let mut stream = Self {
+            socket,
+            tls,
+            early,
+            sizer: Sizer::new(records),
+            meter,
+        };
         std::future::poll_fn(|cx| stream.poll_open(cx)).await?;
         Ok(stream)
     }
@@ -53,7 +65,7 @@ impl EarlyStream {
     /// Takes in more of the client's bytes; false at their end.
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         loop {
-            match self.tls.read_tls(&mut Now(&self.socket)) {
+            match self.tls.read_tls(&mut Now(&self.socket, &self.meter)) {
                 Ok(0) => return Poll::Ready(Ok(false)),
                 Ok(_) => break,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -75,7 +87,7 @@ impl EarlyStream {
     /// Gives the socket all that TLS has ready.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.tls.wants_write() {
-            match self.tls.write_tls(&mut Now(&self.socket)) {
+            match self.tls.write_tls(&mut Now(&self.socket, &self.meter)) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     ready!(self.socket.poll_write_ready(cx))?;
@@ -104,9 +116,42 @@ impl EarlyStream {
             Err(error) => Err(error),
         }
     }
+
+    /// Makes records of as much as TLS's buffer takes, each as large as the sizer says.
+    fn encrypt(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let tls13 = self.tls.protocol_version() == Some(ProtocolVersion::TLSv1_3);
+        self.meter.answers_begin(tls13);
+        let whole = slices.iter().map(|slice| slice.len()).sum();
+        let (now, mut written) = (Instant::now(), 0);
+        while written < whole {
+            let record = part(slices, written, self.sizer.next(now));
+            let asked: usize = record.iter().map(|slice| slice.len()).sum();
+            let taken = self.tls.writer().write_vectored(&record)?;
+            written += taken;
+            if taken < asked {
+                break;
+            }
+        }
+        Ok(written)
+    }
 }
 
-impl AsyncRead for EarlyStream {
+/// At most `length` bytes of the slices, from `start` on.
+fn part<'a>(slices: &'a [IoSlice<'_>], mut start: usize, mut length: usize) -> Vec<IoSlice<'a>> {
+    let mut found = Vec::with_capacity(slices.len());
+    for slice in slices {
+        let from = start.min(slice.len());
+        let bytes = &slice[from..slice.len().min(from.saturating_add(length))];
+        start -= from;
+        length -= bytes.len();
+        if !bytes.is_empty() {
+            found.push(IoSlice::new(bytes));
+        }
+    }
+    found
+}
+
+impl AsyncRead for TlsStream {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -125,20 +170,32 @@ impl AsyncRead for EarlyStream {
     }
 }
 
-impl AsyncWrite for EarlyStream {
+impl AsyncWrite for TlsStream {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         // TLS's buffer is limited: what it does not take waits until the socket has taken some.
         ready!(this.poll_send(cx))?;
-        let written = this.tls.writer().write(bytes)?;
+        let written = this.encrypt(slices)?;
         if let Poll::Ready(Err(error)) = this.poll_send(cx) {
             return Poll::Ready(Err(error));
         }
         Poll::Ready(Ok(written))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -153,8 +210,8 @@ impl AsyncWrite for EarlyStream {
     }
 }
 
-/// The socket as blocking code sees one that would block.
-struct Now<'a>(&'a TcpStream);
+/// The socket as blocking code sees one that would block, with the meter of what goes out.
+struct Now<'a>(&'a TcpStream, &'a Meter);
 
 impl Read for Now<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -164,7 +221,17 @@ impl Read for Now<'_> {
 
 impl Write for Now<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.try_write(bytes)
+        let written = self.0.try_write(bytes)?;
+        self.1.saw(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let written = self.0.try_write_vectored(slices)?;
+        for slice in part(slices, 0, written) {
+            self.1.saw(&slice);
+        }
+        Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
