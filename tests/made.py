@@ -121,8 +121,20 @@ def transport(stack: Stack, **changes: object) -> Transport:
         initial_window_packets=stack.initial_window_packets,
         paced=stack.paced,
         packet_bytes=stack.udp_payload_bytes if stack.protocol == "h3" else 1448,
+        **_records(stack),
     )
     return structs.replace(told, **changes)
+
+
+def _records(stack: Stack) -> dict[str, int]:
+    if stack.record is None:
+        return {}
+    largest = 16384 if stack.record == "dynamic" else stack.record
+    return {
+        "tls_records": 50,
+        "tls_first_record_bytes": min(1369, largest),
+        "tls_largest_record_bytes": largest,
+    }
 
 
 def visit(protocol: Protocol = "h2", **changes: object) -> Visit:

@@ -46,7 +46,9 @@ def test_a_shown_difference_names_stack_size_interval_and_blocks() -> None:
     said = answered((1000, 900), (1010, 905), (990, 895), (1000, 898), (1005, 902))
     assert said.standing == "shown"
     assert said.sentence == (
-        "h2 loads demo over LTE 10.1 % faster than h1 (9.7 to 10.5 %); 95 % intervals, 5 blocks."
+        "h2 loads demo over LTE 10.1 % faster than h1 (9.7 to 10.5 %); 95 % intervals, 5 blocks. "
+        "h2 and h1 also differ in: connections (h1 opens up to six per host, each with its own "
+        "initial window)."
     )
     assert said.believe == "It rests on 10 visits, each of which passed every check of the testbed."
 

@@ -7,7 +7,7 @@ from dragstrip.browsers.chromium import stack_flags
 from dragstrip.browsers.generations import GENERATIONS
 from dragstrip.model.browsers import GENERATION, TODAY
 from dragstrip.model.stack import differences
-from dragstrip.report.browsers import beside, browsers
+from dragstrip.report.beside import browsers, surroundings
 from dragstrip.study.gaps import Gap, gaps, servers
 from dragstrip.study.presets import find_stack, stacks
 
@@ -23,11 +23,11 @@ def test_every_stack_runs_in_a_browser_that_can_be_driven():
 
 def test_stacks_of_todays_browser_keep_their_fingerprints():
     """Capsules made before stacks named their browser are continued and compared by these."""
-    found = {name: find_stack(name).fingerprint for name in ("h2", "TCP+", "h3", "caddy-h3")}
+    found = {name: find_stack(name).fingerprint for name in ("h2", "TCP+", "QUIC", "caddy-h3")}
     assert found == {
         "h2": "561fd00c59bd",
         "TCP+": "80f69cbd4eaa",
-        "h3": "aa0f1b7980e0",
+        "QUIC": "aa0f1b7980e0",
         "caddy-h3": "17a55e0b122a",
     }
 
@@ -127,7 +127,7 @@ def test_what_is_not_measured_says_so():
     said = servers([SPDY, NETTY, GQUIC], [GAP])
     assert "the gap between netty and node-spdy is not measured" in said
     assert "the gap between gquic-origin and node-spdy is not measured" in said
-    assert "SPDY-netty: netty" in beside([SPDY, NETTY])[1]
+    assert "SPDY-netty: netty" in surroundings([SPDY, NETTY])[1]
 
 
 def test_gaps_are_between_two_servers_and_each_is_told_once():

@@ -131,7 +131,9 @@ def test_cached_answers_belong_to_one_mode_only():
         ("TCP+early", 2, 1),
         ("QUIC-1RTT", 1, 1),
         ("QUIC", 1, 0),
-        ("h3-altsvc", 2, 0),
+        ("QUIC-altsvc", 2, 0),
+        ("h3-altsvc", 2, 1),
+        ("h3", 1, 1),
     ],
 )
 def test_the_round_trips_no_connection_can_beat(name, first, repeat):

@@ -25,7 +25,7 @@ connections = ["first", "repeat"]
 
 
 def test_aliases_are_the_same_stack():
-    for one, other in (("h2", "TCP"), ("h3", "QUIC")):
+    for one, other in (("h2", "TCP"), ("h3+early", "QUIC"), ("h3+", "QUIC-1RTT")):
         assert find_stack(one).fingerprint == find_stack(other).fingerprint
         assert differences(find_stack(one), find_stack(other)) == []
 
@@ -33,7 +33,7 @@ def test_aliases_are_the_same_stack():
 def test_every_stack_says_where_it_comes_from_and_only_aliases_are_equal():
     known = stacks().values()
     assert all(stack.source for stack in known)
-    assert len({stack.fingerprint for stack in known}) == len(known) - 2
+    assert len({stack.fingerprint for stack in known}) == len(known) - 3
 
 
 def test_the_papers_stacks_differ_in_what_the_paper_says():
@@ -64,6 +64,7 @@ def test_no_difference_goes_unsaid(field):
         "slow_start_after_idle": False,
         "buffer_bytes": 1,
         "receive_window_packets": 1,
+        "tls_record": "dynamic",
         "udp_payload_bytes": 1300,
         "flow_window_bytes": 1,
         "ack_every_packets": 4,
@@ -96,6 +97,9 @@ def test_no_difference_goes_unsaid(field):
         {"protocol": "h2", "early_data": True, "resumption": False},
         {"protocol": "h2", "initial_window_packets": 0},
         {"protocol": "h3", "udp_payload_bytes": 9000},
+        {"protocol": "h3", "tls_record": 4096},
+        {"protocol": "h2", "tls_record": 255},
+        {"protocol": "h2", "tls_record": 16385},
     ],
 )
 def test_what_no_transport_offers_is_refused(wrong):

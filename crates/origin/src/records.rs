@@ -113,14 +113,17 @@ impl Sizer {
     }
 }
 
-/// What a connection sent, read off the bytes that went to the socket.
+/// The records in which a connection's answers left, read off the bytes that went to the socket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Sent {
-    /// Records of answers.
+    /// How many.
+    #[serde(rename = "tls_records")]
     pub count: u64,
     /// Plaintext bytes of the first.
+    #[serde(rename = "tls_first_record_bytes")]
     pub first: u64,
     /// Plaintext bytes of the largest.
+    #[serde(rename = "tls_largest_record_bytes")]
     pub largest: u64,
 }
 

@@ -36,7 +36,8 @@ pub struct Transport {
     pub packet_bytes: u64,
     /// Frames that asked the client to acknowledge less often.
     pub ack_frequency_frames: Option<u64>,
-    /// TLS records in which answers left; QUIC and http:// have none.
+    /// QUIC and http:// have none.
+    #[serde(flatten)]
     pub tls_records: Option<Sent>,
 }
 

@@ -18,7 +18,7 @@ from dragstrip.cli.calibration import before_visits
 from dragstrip.cli.progress import progress
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
-from dragstrip.report.browsers import beside
+from dragstrip.report.beside import beside, surroundings
 from dragstrip.results.artefacts import frames_file
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.frames_cost import known
@@ -104,7 +104,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
     from dragstrip.report.belief import belief
     from dragstrip.report.cells import cells
     from dragstrip.report.controls import judgement
-    from dragstrip.report.terminal import METRICS, render
+    from dragstrip.report.terminal import METRICS, SPELLED_OUT, render
     from dragstrip.report.verdicts import unchecked
     from dragstrip.results.compare import compare_all
     from dragstrip.results.controls import controls
@@ -130,7 +130,8 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
         console.print(sentence, highlight=False, markup=False)
     if gaps := unchecked(table):
         console.print(f"the verdict could not check {'; '.join(gaps)}", highlight=False)
-    for said in beside(study.stacks):
+    in_words = len(found) <= SPELLED_OUT  # the answers say what the stacks differ in
+    for said in (surroundings if in_words else beside)(study.stacks):
         console.print(said, highlight=False)
     console.print(f"report: {report}", highlight=False)
     if races := list(report.parent.glob("race-*.webp")):

@@ -20,6 +20,21 @@ from typing import Literal
 
 Server = Literal["dragstrip-origin", "caddy", "gquic-origin", "node-spdy", "netty"]
 
+Records = int | Literal["dynamic"]
+"""Plaintext bytes of a TLS record at most, or sizes that grow from one packet to 16384 bytes."""
+
+RECORDS: Mapping[Server, Records] = {
+    "dragstrip-origin": 16384,
+    "caddy": "dynamic",
+    "gquic-origin": "dynamic",
+    "node-spdy": 16384,
+    "netty": 16384,
+}
+"""What each server sends unless a stack says otherwise. Ours does as nginx (`ssl_buffer_size` 16k)
+and OpenSSL do. Go grows from one packet, a packet more with each record, up to 128 kB of a
+connection (crypto/tls, `maxPayloadSizeForWrite`); OpenSSL (Node) and the JDK (Netty) fill records
+up to 16384 bytes."""
+
 MAKE: Mapping[Server, Mapping[str, str]] = {
     "dragstrip-origin": {"server's TLS": "rustls", "order of streams": "RFC 9218, where obeyed"},
     "caddy": {"server's TLS": "Go's", "order of streams": "RFC 7540 (h2)"},

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.model.browsers import NEWEST_TLS, SPEAKS, TODAY, Browser
-from dragstrip.model.servers import FIXED, MAKE, UNTOLD, Server
+from dragstrip.model.servers import FIXED, MAKE, RECORDS, UNTOLD, Records, Server
 
 Protocol = Literal["h1", "h2", "h3", "gquic", "spdy"]
 """The protocol a request really used, as both browser and origin name it in our records."""
@@ -32,7 +32,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     congestion: Congestion = "cubic"
     """Congestion control of the origin's sending side (kernel TCP or the QUIC library)."""
     initial_window_packets: int = 10
-    """Initial congestion window in full-sized packets of 1448 bytes (RFC 6928 for TCP)."""
+    """Initial congestion window in full packets: TCP segments of 1448 bytes (RFC 6928), QUIC
+    datagrams of `udp_payload_bytes` (RFC 9002 section 7.2)."""
     pacing: bool = False
     """Spread a window's packets over the round trip. BBR does so in any case."""
     slow_start_after_idle: bool = True
@@ -41,6 +42,9 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """TCP: largest socket buffer at both ends; None leaves the kernel's."""
     receive_window_packets: int | None = None
     """TCP: initial receive window of the client in packets; None leaves the kernel's."""
+    tls_record: Records | None = None
+    """TCP: plaintext bytes of a TLS record at most, 256 to 16384, or ``dynamic``, growing from one
+    packet to 16384; None leaves the server's own, see `dragstrip.model.servers.RECORDS`."""
     udp_payload_bytes: int = 1452
     """QUIC: size of a full UDP payload; nothing is probed."""
     flow_window_bytes: int = 15 * 2**20
@@ -77,6 +81,10 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
                 raise ValueError(f"server {self.server} has {name} = {only!r} and no other")
         if not 1 <= self.initial_window_packets <= 1000:
             raise ValueError("initial_window_packets must be between 1 and 1000")
+        if isinstance(self.tls_record, int) and not 256 <= self.tls_record <= 16384:
+            raise ValueError("tls_record must be between 256 and 16384 bytes, or dynamic")
+        if self.tls_record is not None and self.server != "dragstrip-origin":
+            raise ValueError(f"server {self.server} has record sizes of its own: no tls_record")
         if not 1200 <= self.udp_payload_bytes <= 1472:
             raise ValueError("udp_payload_bytes must be between 1200 and 1472")
         if self.protocol == "h3" and self.tls != "1.3":
@@ -99,6 +107,11 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return "quic" if self.protocol in ("h3", "gquic") else "tcp"
 
     @property
+    def record(self) -> Records | None:
+        """The record size that is in effect; None over QUIC."""
+        return None if self.transport == "quic" else self.tls_record or RECORDS[self.server]
+
+    @property
     def untold(self) -> Mapping[str, str]:
         """What the server's log does not say, see `dragstrip.model.servers`."""
         return UNTOLD.get((self.server, self.transport), {})
@@ -117,6 +130,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         left_out = {"name", "source"}
         left_out |= {"hold_rtts"} if not self.hold_rtts else set()
         left_out |= {"browser"} if self.browser == TODAY else set()
+        left_out |= {"tls_record"} if self.tls_record is None else set()
         fields = {k: v for k, v in msgspec.to_builtins(self).items() if k not in left_out}
         return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()[:12]
 
@@ -124,7 +138,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Each property that means something for this protocol, in words."""
         foreign = _TCP_ONLY if self.transport == "quic" else _QUIC_ONLY
         return {
-            what: say(getattr(self, name))
+            what: say(self.record if name == "tls_record" else getattr(self, name))
             for name, (what, say) in _WORDS.items()
             if name not in foreign
         }
@@ -137,7 +151,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return ", ".join(said)
 
 
-_TCP_ONLY = ("slow_start_after_idle", "buffer_bytes", "receive_window_packets")
+_TCP_ONLY = ("slow_start_after_idle", "buffer_bytes", "receive_window_packets", "tls_record")
 _QUIC_ONLY = ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
 
 
@@ -171,6 +185,14 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "receive_window_packets": (
         "initial receive window",
         lambda n: f"initial receive window {n} packets" if n else "the kernel's receive window",
+    ),
+    "tls_record": (
+        "TLS records",
+        lambda n: (
+            "TLS records that grow from one packet to 16384 bytes"
+            if n == "dynamic"
+            else f"TLS records up to {n} bytes"
+        ),
     ),
     "udp_payload_bytes": ("packet size", "UDP payload {} bytes".format),
     "flow_window_bytes": ("flow control", "flow-control window {} bytes".format),

@@ -109,7 +109,7 @@ class Served(Struct, frozen=True, kw_only=True):
 class Transport(Struct, frozen=True, kw_only=True):
     """The origin's sending side of a connection when it ended: TCP_INFO, or quinn's statistics.
 
-    Packets of QUIC's windows have 1448 bytes. None where the transport does not tell.
+    Windows count full packets. None where the transport does not tell.
     """
 
     congestion: str
@@ -133,6 +133,12 @@ class Transport(Struct, frozen=True, kw_only=True):
     """UDP payload of a full packet, or TCP's segment size."""
     ack_frequency_frames: int | None = None
     """How often the client was asked to acknowledge less."""
+    tls_records: int | None = None
+    """TLS records in which answers left; None over QUIC and http://, like the next two."""
+    tls_first_record_bytes: int | None = None
+    """Plaintext of the first of them."""
+    tls_largest_record_bytes: int | None = None
+    """Plaintext of the largest of them."""
 
 
 class Connection(Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from dragstrip.model.inequality import inequalities, sentence
 from dragstrip.report.cells import Cell
 from dragstrip.report.leaders import ENOUGH_BLOCKS, lead
 from dragstrip.report.words import counted, listed, percent
@@ -20,6 +21,7 @@ class Answer(Struct, frozen=True):
 
     standing: Standing
     sentence: str
+    """It also says what the stacks differ in besides the protocol."""
     believe: str
     """What the answer rests on and what speaks against it."""
 
@@ -32,11 +34,11 @@ def answer(cell: Cell, limit_s: float) -> Answer:
         return Answer("none", f"No answer for {where}: {_why_none(cell)}.", believe)
     if len(cell.results) == 1:
         return Answer("none", f"Only one stack was visited on {where}: no comparison.", believe)
-    shown, sentence = _verdict(cell)
+    shown, said = _verdict(cell)
     if cell.counted < ENOUGH_BLOCKS:
         few = f"{counted(cell.counted, 'block')}, at least {ENOUGH_BLOCKS} are wanted"
-        return Answer("too few", f"Too few blocks to say ({few}). So far: {sentence}", believe)
-    return Answer("shown" if shown else "not shown", sentence, believe)
+        return Answer("too few", f"Too few blocks to say ({few}). So far: {said}", believe)
+    return Answer("shown" if shown else "not shown", said, believe)
 
 
 def _verdict(cell: Cell) -> tuple[bool, str]:
@@ -52,16 +54,29 @@ def _verdict(cell: Cell) -> tuple[bool, str]:
     if not shown:
         names = listed([r.stack.name for r in cell.results])
         spans = listed([f"{_span(c)} {c.a}'s" for c in rest])
-        return False, (
+        said = (
             f"On {where} no difference between {names} could be shown: "
             f"{best}'s page load time is {spans} ({n})."
         )
+        return False, said + _also(cell, best)
     parts = listed([f"{percent(1 - c.ratio)} faster than {c.a} ({_interval(c)})" for c in shown])
-    sentence = f"{best} loads {where} {parts}; 95 % intervals, {n}."
+    said = f"{best} loads {where} {parts}; 95 % intervals, {n}."
     if rest:
         spans = listed([f"{_span(c)} {c.a}'s" for c in rest])
-        sentence += f" Against {listed([c.a for c in rest])} no difference could be shown: {spans}."
-    return True, sentence
+        said += f" Against {listed([c.a for c in rest])} no difference could be shown: {spans}."
+    return True, said + _also(cell, best)
+
+
+def _also(cell: Cell, best: str) -> str:
+    """What the best stack differs in from the others besides its protocol."""
+    stacks = {r.stack.name: r.stack for r in cell.results}
+    said = [one for s in stacks.values() if (one := sentence(s, stacks[best]))]
+    tuned = any(
+        i.field != "connections" for s in stacks.values() for i in inequalities(s, stacks[best])
+    )
+    if tuned:
+        said.append("`dragstrip why` says how much each contributes.")
+    return "".join(f" {one}" for one in said)
 
 
 def _interval(c: Comparison) -> str:

@@ -29,8 +29,8 @@ from dragstrip.model.study import CellKey
 from dragstrip.report import leaders, matrix, palette, words
 from dragstrip.report.answer import answer
 from dragstrip.report.belief import belief, rates, where
+from dragstrip.report.beside import beside
 from dragstrip.report.block_rows import block_rows
-from dragstrip.report.browsers import beside
 from dragstrip.report.cells import Cell, cells, page_file
 from dragstrip.report.controls import by_metric, judgement
 from dragstrip.report.evidence import evidence

@@ -5,7 +5,9 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
+from msgspec import structs
 
+from dragstrip.model.inequality import inequalities
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.observed import BY_NAME, Observed, observed
@@ -30,13 +32,17 @@ def compare_all(
     In each pair `a` comes before `b` in the study's order of stacks, so the pairs against the
     first stack, the baseline, come first. Pairs that cannot be compared are left out.
     """
-    found = (
-        compare_stacks(cell, a.name, b.name, metric)
+    pairs = [
+        (a.name, b.name, tuple(one.words for one in inequalities(a, b)))
+        for a, b in combinations(study.stacks, 2)
+    ]
+    return [
+        structs.replace(comparison, also_differ=also)
         for cell in observed(study, table)
         for metric in metrics
-        for a, b in combinations(study.stacks, 2)
-    )
-    return [comparison for comparison in found if comparison is not None]
+        for a, b, also in pairs
+        if (comparison := compare_stacks(cell, a, b, metric)) is not None
+    ]
 
 
 def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | None:

@@ -9,6 +9,7 @@ import polars as pl
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.columns import describe
 from dragstrip.results.export_har import write_hars
+from dragstrip.results.stack_table import stack_table
 from dragstrip.results.tables import frames
 
 Format = Literal["csv", "parquet", "har"]
@@ -17,13 +18,15 @@ Format = Literal["csv", "parquet", "har"]
 def export(capsule: Capsule, folder: Path, to: Format) -> list[Path]:
     """Writes a capsule's visits into `folder` and returns the files, oldest visit first for HARs.
 
-    The tables of `dragstrip.results.tables`, and ``columns.csv``, which says what every column is.
+    The tables of `dragstrip.results.tables`; ``stacks``, which says what each stack is and how it
+    differs from the first; and ``columns.csv``, which says what every column is.
     Files of the same name are replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if to == "har":
         return write_hars(capsule, folder)
-    tables = frames(capsule.visits(), capsule.manifest.study)
+    study = capsule.manifest.study
+    tables = frames(capsule.visits(), study) | {"stacks": stack_table(study)}
     written = [
         _write(table, folder / f"{name}.{to}", _WRITERS[to]) for name, table in tables.items()
     ]

@@ -30,6 +30,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
     censored: int
     """Blocks of `n` in which a load of `a` or `b` failed or timed out and took the limit."""
     connection: ConnectionMode = "first"
+    also_differ: tuple[str, ...] = ()
+    """In what `b` differs from `a` besides the protocol, such as ``initial window 32 against 10``;
+    `dragstrip why` says how much of the ratio each explains."""
 
 
 class VisitLine(Struct, frozen=True, kw_only=True):

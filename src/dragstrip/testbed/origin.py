@@ -81,6 +81,7 @@ class Origin:
                 "version": stack.tls,
                 "resumption": stack.resumption,
                 "early_data": stack.early_data,
+                **({"records": stack.record} if stack.record else {}),
             },
             http={
                 "priorities": stack.priorities,

@@ -10,6 +10,12 @@ from dragstrip.visit.request_checks import some
 
 _LEAST_PAYLOAD = 1200
 """Of QUIC: RFC 9000 section 14."""
+_SMALL_RECORD = 1369
+"""Bytes of the first records of a connection whose records grow (crates/origin/src/records.rs)."""
+_FRAME = 16384
+"""The grain in which the origin hands answers to TLS: a longer answer fills a record."""
+_GROWN = 16 * _FRAME
+"""An answer as long as this is sent in larger records than those at the start."""
 
 
 def handshakes(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
@@ -82,7 +88,19 @@ def transport(visit: Visit, stack: Stack) -> Iterator[Reason]:
     silent = sum(c.transport is None for c in told)
     if silent:
         yield Reason("stack-drift", f"{silent} of {len(told)} connections tell no transport state")
-    lies = Counter(lie for c in told if c.transport for lie in _lies(c, c.transport, stack))
+    longest: dict[int, int] = {}
+    for served in visit.served:
+        if served.end_us:
+            longest[served.connection] = max(longest.get(served.connection, 0), served.body_bytes)
+    lies = Counter(
+        lie
+        for c in told
+        if c.transport
+        for lie in (
+            *_lies(c, c.transport, stack),
+            *_record_lies(c.transport, stack, longest.get(c.id, 0)),
+        )
+    )
     for lie, times in lies.items():
         yield Reason("stack-drift", f"{lie} ({times} of {len(told)} connections)")
 
@@ -112,3 +130,20 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
         )
     if stack.ack_every_packets and not got.ack_frequency_frames:
         yield "the browser does not take requests to acknowledge less often"
+
+
+def _record_lies(got: Transport, stack: Stack, longest: int) -> Iterator[str]:
+    """`longest` is the largest body the connection sent in full, in bytes. Short answers leave in
+    records of their own, so only a long one shows how large records get."""
+    first, largest = got.tls_first_record_bytes, got.tls_largest_record_bytes
+    if first is None or largest is None or stack.record is None:
+        return
+    if stack.record == "dynamic":
+        if first > _SMALL_RECORD:
+            yield (
+                f"the first TLS record has {first} bytes, {_SMALL_RECORD} at most were asked for"
+            )
+        if longest >= _GROWN and largest <= _SMALL_RECORD:
+            yield f"TLS records do not grow: the largest has {largest} bytes"
+    elif largest > stack.record or (longest >= 2 * _FRAME and largest < stack.record):
+        yield f"the largest TLS record has {largest} bytes, {stack.record} were asked for"

@@ -11,7 +11,7 @@ from dragstrip.model.visit import Visit
 from dragstrip.papers.claims import Published
 from dragstrip.papers.evidence import Evidence
 from dragstrip.papers.scenarios import Tree
-from dragstrip.report.browsers import beside
+from dragstrip.report.beside import beside
 from dragstrip.report.paper_figures import boxes, cdfs, counts, maps, objects, ratios, trees
 from dragstrip.report.paper_figures.style import Figure
 from dragstrip.results.capsule import Capsule

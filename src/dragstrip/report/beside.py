@@ -1,15 +1,22 @@
-"""What a reader must know of a figure's stacks: in which browsers they ran, where one is not
-today's, and what their servers differ by, where there are several."""
+"""What a reader must know of a figure's stacks: what they differ in beyond the protocol, in which
+browsers they ran, where one is not today's, and what their servers differ by, where there are
+several."""
 
 from collections.abc import Sequence
 
 from dragstrip.model.browsers import GENERATION, SWITCHED_ON, TODAY
+from dragstrip.model.inequality import sentences
 from dragstrip.model.stack import Stack
 from dragstrip.study.gaps import servers
 
 
 def beside(stacks: Sequence[Stack]) -> list[str]:
     """The sentences to stand beside a figure of these stacks; none if there is nothing to know."""
+    return [*sentences(stacks), *surroundings(stacks)]
+
+
+def surroundings(stacks: Sequence[Stack]) -> list[str]:
+    """The same without what the stacks themselves differ in."""
     return [said for said in (browsers(stacks), servers(stacks)) if said]
 
 

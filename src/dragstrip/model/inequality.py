@@ -1,0 +1,102 @@
+"""In what two stacks differ beyond the protocol: what a comparison must say, or it misleads.
+
+What exists over one transport only is part of the protocol, with two exceptions. Over TCP, socket
+buffers, the receive window, slow start after idleness and TLS records only bring TCP nearer to what
+QUIC has by design, so they never count against QUIC. Over QUIC, everything that is not as stock
+QUIC has it counts.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct, structs
+
+from dragstrip.model.browsers import GENERATION
+from dragstrip.model.stack import Stack
+
+SIX_CONNECTIONS = "connections (h1 opens up to six per host, each with its own initial window)"
+"""What HTTP/1.1 has in every browser (RFC 9112 section 9.4 sets no number)."""
+
+
+class Inequality(Struct, frozen=True):
+    """One property that differs. `field` is that of `Stack`, ``connections`` for h1's."""
+
+    field: str
+    words: str
+    """``initial window 32 against 10``: of the second stack, then of the first."""
+
+
+def inequalities(a: Stack, b: Stack) -> list[Inequality]:
+    """What `b` differs in from `a` besides its protocol, in the order of the stack's fields."""
+    found = []
+    if a.protocol != b.protocol and "h1" in (a.protocol, b.protocol):
+        found.append(Inequality("connections", SIX_CONNECTIONS))
+    for name, say in _SAY.items():
+        of_a, of_b = _value(a, name, b), _value(b, name, a)
+        if of_a != of_b:
+            found.append(Inequality(name, say(of_b, of_a)))
+    return found
+
+
+def sentence(a: Stack, b: Stack) -> str:
+    """``h3+ and h2 also differ in: initial window 32 against 10, pacing.`` or nothing."""
+    found = inequalities(a, b)
+    if not found:
+        return ""
+    also = "also " if a.protocol != b.protocol else ""
+    return f"{b.name} and {a.name} {also}differ in: {', '.join(one.words for one in found)}."
+
+
+def sentences(stacks: Sequence[Stack]) -> list[str]:
+    """Of every stack and the first."""
+    first, *others = stacks
+    return [said for other in others if (said := sentence(first, other))]
+
+
+def _value(stack: Stack, name: str, other: Stack) -> object:
+    """What counts as the stack's value beside `other`: without a counterpart, the stock one."""
+    if stack.transport != other.transport:
+        if name in _TCP_ONLY:
+            return None
+        if name in _QUIC_ONLY and stack.transport == "tcp":
+            return _STOCK[name]
+        if name == "tls" and "gquic" in (stack.protocol, other.protocol):
+            return None
+    return getattr(stack, name)
+
+
+def _against(label: str, unit: str = "") -> Callable[[object, object], str]:
+    return lambda b, a: f"{label} {b or 'stock'} against {a or 'stock'}{unit}"
+
+
+def _plain(label: str) -> Callable[[object, object], str]:
+    return lambda b, a: label
+
+
+def _browsers(b: object, a: object) -> str:
+    return f"browser ({GENERATION[b]} against {GENERATION[a]})"  # type: ignore[index]
+
+
+_TCP_ONLY = ("slow_start_after_idle", "buffer_bytes", "receive_window_packets", "record")
+_QUIC_ONLY = ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
+_STOCK = {f.name: f.default for f in structs.fields(Stack)}
+
+_SAY: dict[str, Callable[[object, object], str]] = {
+    "congestion": _against("congestion control"),
+    "initial_window_packets": _against("initial window"),
+    "paced": _plain("pacing"),
+    "slow_start_after_idle": _plain("slow start after idleness"),
+    "buffer_bytes": _against("socket buffers", " bytes"),
+    "receive_window_packets": _against("initial receive window", " packets"),
+    "record": _against("TLS records", " bytes"),
+    "udp_payload_bytes": _against("UDP payloads", " bytes"),
+    "flow_window_bytes": _against("flow-control window", " bytes"),
+    "ack_every_packets": _against("packets per acknowledgement"),
+    "tls": _against("TLS"),
+    "resumption": _plain("session resumption"),
+    "early_data": _plain("early data on repeat visits"),
+    "priorities": _plain("priorities"),
+    "discovery": _plain("discovery by Alt-Svc"),
+    "server": _against("server"),
+    "hold_rtts": _against("round trips that first responses are held"),
+    "browser": _browsers,
+}

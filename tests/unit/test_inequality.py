@@ -1,0 +1,83 @@
+"""A comparison of stacks says in what they differ beyond the protocol, and nothing else."""
+
+import pytest
+from msgspec import structs
+
+from dragstrip.model.inequality import inequalities, sentence, sentences
+from dragstrip.model.stack import Stack
+from dragstrip.study.presets import find_stack
+
+
+def fields(a: str, b: str) -> set[str]:
+    return {one.field for one in inequalities(find_stack(a), find_stack(b))}
+
+
+def test_a_tuned_stack_beside_a_stock_one_is_said_in_one_sentence():
+    said = sentence(find_stack("h2"), find_stack("h3+"))
+    assert said == "h3+ and h2 also differ in: initial window 32 against 10, pacing."
+
+
+def test_stock_stacks_differ_in_what_their_rfcs_ask_for():
+    assert fields("h2", "h3") == {"paced"}
+    assert fields("h1", "h2") == {"connections"}
+
+
+@pytest.mark.parametrize(("a", "b"), [("h2+", "h3+"), ("h2+early", "h3+early"), ("h2", "TCP")])
+def test_stacks_at_eye_level_need_no_word(a, b):
+    assert sentence(find_stack(a), find_stack(b)) == ""
+
+
+def test_the_same_protocol_tuned_otherwise_differs_in_nothing_else():
+    said = sentence(find_stack("TCP"), find_stack("TCP+"))
+    assert said.startswith("TCP+ and TCP differ in: initial window 32 against 10, pacing, slow")
+    assert fields("h2+", "TCP+") == {"record"}
+
+
+def test_servers_and_browsers_are_named():
+    assert "server caddy against dragstrip-origin" in sentence(
+        find_stack("h2"), find_stack("caddy-h2")
+    )
+    assert "browser (Chromium 70 of August 2018 against today's Chromium)" in sentence(
+        find_stack("h2"), find_stack("gQUIC")
+    )
+
+
+def test_what_is_not_stock_over_quic_counts_against_tcp_too():
+    small = structs.replace(find_stack("h3"), name="small", udp_payload_bytes=1252)
+    assert "UDP payloads 1252 against 1452 bytes" in sentence(find_stack("h2"), small)
+    assert "discovery" in fields("h2", "h3-altsvc")
+
+
+def test_every_stack_is_told_against_the_first():
+    stacks = [find_stack(name) for name in ("TCP", "TCP+", "QUIC")]
+    assert [said.split(" and ")[0] for said in sentences(stacks)] == ["TCP+", "QUIC"]
+
+
+@pytest.mark.parametrize("field", [f.name for f in structs.fields(Stack)])
+def test_no_field_is_forgotten(field):
+    """Two stacks over one transport that differ in a field differ in a word, too."""
+    changed = {
+        "congestion": "reno",
+        "initial_window_packets": 11,
+        "pacing": True,
+        "slow_start_after_idle": False,
+        "buffer_bytes": 1,
+        "receive_window_packets": 1,
+        "tls_record": 4096,
+        "udp_payload_bytes": 1300,
+        "flow_window_bytes": 1,
+        "ack_every_packets": 4,
+        "tls": "1.2",
+        "resumption": False,
+        "early_data": True,
+        "priorities": False,
+        "discovery": "alt-svc",
+        "hold_rtts": 1,
+        "browser": "chromium70",
+    }
+    if field in ("name", "source", "protocol", "server"):
+        return
+    quic = field in ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
+    plain = Stack(name="plain", protocol="h3" if quic else "h2")
+    other = structs.replace(plain, name="other", **{field: changed[field]})
+    assert len(inequalities(plain, other)) == 1
