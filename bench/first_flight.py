@@ -26,7 +26,7 @@ from dragstrip.schedule.run import Schedule, run
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
 
-STACKS = "h1 h2 TCP+ TCP+BBR h3 QUIC+BBR caddy-h2 caddy-h3".split()
+STACKS = "h1 h2 TCP+ h2+ TCP+BBR h3 h3+ QUIC+BBR caddy-h2 caddy-h3".split()
 PAGE, HOST = "synth:2x100KB@2", "s2.synth.test"
 """The second object comes from a host of its own, so over a connection of its own."""
 NETWORK = Network.parse("100mbit/100mbit/50ms/0%/1000ms")

@@ -3,9 +3,13 @@
 import pytest
 from msgspec import structs
 
-from dragstrip.model.inequality import inequalities, sentence, sentences
+from dragstrip.model.inequality import inequalities, sentences
 from dragstrip.model.stack import Stack
 from dragstrip.study.presets import find_stack
+
+
+def sentence(a: Stack, b: Stack) -> str:
+    return " ".join(sentences(b, [a]))
 
 
 def fields(a: str, b: str) -> set[str]:
@@ -48,9 +52,13 @@ def test_what_is_not_stock_over_quic_counts_against_tcp_too():
     assert "discovery" in fields("h2", "h3-altsvc")
 
 
-def test_every_stack_is_told_against_the_first():
-    stacks = [find_stack(name) for name in ("TCP", "TCP+", "QUIC")]
-    assert [said.split(" and ")[0] for said in sentences(stacks)] == ["TCP+", "QUIC"]
+def test_stacks_that_differ_in_the_same_share_a_sentence():
+    others = [find_stack(name) for name in ("h2", "h2+", "TCP-TLS1.2", "TCP", "h3+")]
+    assert sentences(find_stack("h3+"), others) == [
+        "h3+ and each of h2 and TCP also differ in: initial window 32 against 10, pacing.",
+        "h3+ and TCP-TLS1.2 also differ in: initial window 32 against 10, pacing, "
+        "TLS 1.3 against 1.2.",
+    ]
 
 
 @pytest.mark.parametrize("field", [f.name for f in structs.fields(Stack)])

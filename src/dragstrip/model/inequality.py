@@ -37,19 +37,24 @@ def inequalities(a: Stack, b: Stack) -> list[Inequality]:
     return found
 
 
-def sentence(a: Stack, b: Stack) -> str:
-    """``h3+ and h2 also differ in: initial window 32 against 10, pacing.`` or nothing."""
-    found = inequalities(a, b)
-    if not found:
-        return ""
-    also = "also " if a.protocol != b.protocol else ""
-    return f"{b.name} and {a.name} {also}differ in: {', '.join(one.words for one in found)}."
+def sentences(b: Stack, others: Sequence[Stack]) -> list[str]:
+    """``h3+ and h2 also differ in: initial window 32 against 10, pacing.`` for each of the others
+    that differs in something; those that differ in the same share a sentence."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for a in others:
+        if found := inequalities(a, b):
+            also = "also " if a.protocol != b.protocol else ""
+            words = ", ".join(one.words for one in found)
+            alike.setdefault((also, words), []).append(a.name)
+    return [
+        f"{b.name} and {_each(names)} {also}differ in: {words}."
+        for (also, words), names in alike.items()
+    ]
 
 
-def sentences(stacks: Sequence[Stack]) -> list[str]:
-    """Of every stack and the first."""
-    first, *others = stacks
-    return [said for other in others if (said := sentence(first, other))]
+def _each(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"each of {', '.join(most)} and {last}" if most else last
 
 
 def _value(stack: Stack, name: str, other: Stack) -> object:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from dragstrip.model.inequality import inequalities, sentence
+from dragstrip.model.inequality import inequalities, sentences
 from dragstrip.report.cells import Cell
 from dragstrip.report.leaders import ENOUGH_BLOCKS, lead
 from dragstrip.report.words import counted, listed, percent
@@ -70,7 +70,7 @@ def _verdict(cell: Cell) -> tuple[bool, str]:
 def _also(cell: Cell, best: str) -> str:
     """What the best stack differs in from the others besides its protocol."""
     stacks = {r.stack.name: r.stack for r in cell.results}
-    said = [one for s in stacks.values() if (one := sentence(s, stacks[best]))]
+    said = sentences(stacks[best], list(stacks.values()))
     tuned = any(
         i.field != "connections" for s in stacks.values() for i in inequalities(s, stacks[best])
     )

@@ -12,7 +12,9 @@ from dragstrip.study.gaps import servers
 
 def beside(stacks: Sequence[Stack]) -> list[str]:
     """The sentences to stand beside a figure of these stacks; none if there is nothing to know."""
-    return [*sentences(stacks), *surroundings(stacks)]
+    first, *others = stacks
+    differ = [said for other in others for said in sentences(other, [first])]
+    return [*differ, *surroundings(stacks)]
 
 
 def surroundings(stacks: Sequence[Stack]) -> list[str]:
