@@ -21,6 +21,7 @@ from dragstrip.cli import (
     reproduce,
     run,
     stacks,
+    why,
 )
 from dragstrip.model.errors import InputError
 from dragstrip.testbed.errors import TestbedError
@@ -35,6 +36,7 @@ app = typer.Typer(
 app.command()(race.race)
 app.command()(run.run)
 app.command()(reproduce.reproduce)
+app.command()(why.why)
 app.command()(report.report)
 app.command()(audit.audit)
 app.command(context_settings={"allow_interspersed_args": False})(link.link)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from dragstrip.model.browsers import GENERATION
-from dragstrip.model.stack import Stack
+from dragstrip.model.stack import QUIC_ONLY, TCP_ONLY, Stack
 
 SIX_CONNECTIONS = "connections (h1 opens up to six per host, each with its own initial window)"
 """What HTTP/1.1 has in every browser (RFC 9112 section 9.4 sets no number)."""
@@ -60,9 +60,9 @@ def _each(names: Sequence[str]) -> str:
 def _value(stack: Stack, name: str, other: Stack) -> object:
     """What counts as the stack's value beside `other`: without a counterpart, the stock one."""
     if stack.transport != other.transport:
-        if name in _TCP_ONLY:
+        if name in TCP_ONLY or name == "record":
             return None
-        if name in _QUIC_ONLY and stack.transport == "tcp":
+        if name in QUIC_ONLY and stack.transport == "tcp":
             return _STOCK[name]
         if name == "tls" and "gquic" in (stack.protocol, other.protocol):
             return None
@@ -81,8 +81,6 @@ def _browsers(b: object, a: object) -> str:
     return f"browser ({GENERATION[b]} against {GENERATION[a]})"  # type: ignore[index]
 
 
-_TCP_ONLY = ("slow_start_after_idle", "buffer_bytes", "receive_window_packets", "record")
-_QUIC_ONLY = ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
 _STOCK = {f.name: f.default for f in structs.fields(Stack)}
 
 _SAY: dict[str, Callable[[object, object], str]] = {

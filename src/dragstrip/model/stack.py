@@ -71,7 +71,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.protocol not in SPEAKS[self.browser]:
             raise ValueError(f"browser {self.browser} does not speak {self.protocol}")
-        foreign = _TCP_ONLY if self.transport == "quic" else _QUIC_ONLY
+        foreign = TCP_ONLY if self.transport == "quic" else QUIC_ONLY
         defaults = {f.name: f.default for f in structs.fields(type(self))}
         for name in foreign:
             if getattr(self, name) != defaults[name]:
@@ -116,6 +116,18 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """What the server's log does not say, see `dragstrip.model.servers`."""
         return UNTOLD.get((self.server, self.transport), {})
 
+    def connect_rtts(self, *, repeat: bool) -> int:
+        """Least round trips until a first request may be sent over https.
+
+        TCP's handshake, then TLS 1.3 (RFC 8446 section 2) or TLS 1.2 with False Start (RFC 7918),
+        which takes no longer; or QUIC's combined handshake (RFC 9000 section 7; QUIC Crypto's as
+        well). Early data goes along with TLS's or QUIC's first message. Alt-Svc begins with TCP,
+        and with QUIC on a repeat visit.
+        """
+        early = self.early_data and repeat
+        quic = self.transport == "quic" and (self.discovery == "direct" or repeat)
+        return (0 if quic else 1) + (0 if early else 1)
+
     @property
     def paced(self) -> bool:
         return self.pacing or self.congestion == "bbr"
@@ -136,7 +148,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def words(self) -> Mapping[str, str]:
         """Each property that means something for this protocol, in words."""
-        foreign = _TCP_ONLY if self.transport == "quic" else _QUIC_ONLY
+        foreign = TCP_ONLY if self.transport == "quic" else QUIC_ONLY
         return {
             what: say(self.record if name == "tls_record" else getattr(self, name))
             for name, (what, say) in _WORDS.items()
@@ -151,8 +163,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return ", ".join(said)
 
 
-_TCP_ONLY = ("slow_start_after_idle", "buffer_bytes", "receive_window_packets", "tls_record")
-_QUIC_ONLY = ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
+TCP_ONLY = ("slow_start_after_idle", "buffer_bytes", "receive_window_packets", "tls_record")
+QUIC_ONLY = ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
 
 
 def _protocol(protocol: str) -> str:

@@ -2,13 +2,17 @@
 
 import random
 from collections.abc import Iterator
+from typing import Literal
 
 from msgspec import Struct
 
+from dragstrip.model.bridge import Bridge
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.thresholds import Thresholds
+
+Spending = Literal["O'Brien-Fleming", "Pocock"]
 
 
 class Client(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -78,6 +82,8 @@ class Stopping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Shared by all looks, and by all stacks that are compared with the first."""
     margin: float | None = 0.05
     """Equivalence margin (0.05 is 5 %); None never stops for equivalence."""
+    spending: Spending = "O'Brien-Fleming"
+    """How alpha is spent: hardly any of it at early looks, or about as much at each (Pocock)."""
 
     def __post_init__(self) -> None:
         if list(self.looks) != sorted(set(self.looks)) or min(self.looks, default=2) < 2:
@@ -136,6 +142,8 @@ class Study(Struct, frozen=True, kw_only=True):
     """None makes as many runs on cells that take long as on others."""
     thresholds: Thresholds = Thresholds()
     """From where on its visits are no longer believed."""
+    bridge: Bridge | None = None
+    """What the stacks stand between, if they were made to attribute a difference."""
 
     def cells(self) -> list[CellKey]:
         every = [

@@ -26,7 +26,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from dragstrip.model.study import CellKey
-from dragstrip.report import leaders, matrix, palette, words
+from dragstrip.report import leaders, matrix, palette, why_drawing, why_words, words
 from dragstrip.report.answer import answer
 from dragstrip.report.belief import belief, rates, where
 from dragstrip.report.beside import beside
@@ -50,6 +50,7 @@ from dragstrip.results.lookup import Lookup
 from dragstrip.results.observed import BY_NAME
 from dragstrip.results.stopping import saving
 from dragstrip.results.tables import TABLES, refresh, scan
+from dragstrip.results.why import why
 
 FOLDER = "report"
 DRAWN_REQUESTS = 20_000
@@ -103,6 +104,7 @@ class _Site:
             "overall": study_pictures(self._study, self._loads),
         }
         rows = matrix.rows(self._study, entries)
+        attributed = why(self._study, visits) if self._study.bridge else None
         metrics = matrix.known(entries)
         for metric in metrics:
             first = metric.name == "plt_ms"
@@ -116,6 +118,7 @@ class _Site:
                 metrics=metrics,
                 shares=shares,
                 rows=rows,
+                why=attributed,
                 single=self._single if len(entries) == 1 and first else None,
             )
         told = verdicts(self._study, visits, self._visit_files)
@@ -224,6 +227,15 @@ class _Site:
         made = environment()
         names = ("duration", "percent", "size", "ratio", "listed", "counted", "amount", "led", "ms")
         made.globals.update({name: getattr(words, name) for name in names})
+        made.globals.update(
+            why_drawing=why_drawing.drawing,
+            why_sentence=why_words.sentence,
+            why_parts=why_words.by_size,
+            why_place=why_words.place,
+            why_basis=why_words.basis,
+            why_span=why_words.span,
+            why_notes=why_words.notes,
+        )
         made.globals.update(
             palette=palette, metrics_by_name=BY_NAME, mark=leaders.mark, rates=rates, where=where
         )

@@ -5,14 +5,17 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.model.bridge import Lattice
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Study
 from dragstrip.results.blocks import Observation, observe
 from dragstrip.results.observed import Observed, observed
 from dragstrip.schedule.schedule import StopRule, Visits
+from dragstrip.stats.attribution import Measured, block_values
 from dragstrip.stats.sequential import Decision, Plan, Verdict, decide
 
 LEAST_RUNS = 2
@@ -57,12 +60,41 @@ Seen = Mapping[str, Sequence[Observation | None]]
 def stop_rule(study: Study) -> StopRule | None:
     """A cell ends when it takes long, or when each stack is decided: faster or slower than the
     first, or equivalent."""
+    if study.bridge and _sequential(study):
+        return _settled(study, Lattice(study.bridge))
     if not (study.slow or _sequential(study)):
         return None
 
     def ends(blocks: Sequence[Visits]) -> bool:
         seen = _of_visits(study, blocks)
         return _takes_long(study, seen) or _decided(study, seen)
+
+    return ends
+
+
+def _settled(study: Study, lattice: Lattice) -> StopRule:
+    """A cell of a bridge ends when every factor's share is decided, on this network by itself."""
+    assert study.stopping
+    nodes = tuple(lattice.stacks)
+    names = [stack.name for stack in lattice.stacks.values()]
+    plan = Plan(
+        looks=study.stopping.until(study.runs),
+        alpha=study.stopping.alpha / len(lattice.players),
+        margin=study.stopping.margin,
+        spending=study.stopping.spending,
+    )
+
+    def ends(blocks: Sequence[Visits]) -> bool:
+        limit_ms = study.client.timeout_s * 1000
+        rows = [[observe(visits[n], "plt_ms", limit_ms) for n in names] for visits in blocks]
+        known = [[x.value_ms for x in row if x] for row in rows if all(row)]
+        if not known:
+            return False
+        measured = Measured(nodes, np.log(np.array(known)))
+        return all(
+            decide(block_values(f.name, lattice.orders.orders, measured), plan).verdict != "go on"
+            for f in lattice.players
+        )
 
     return ends
 
@@ -97,7 +129,7 @@ def saving(study: Study, table: pl.LazyFrame) -> Saving | None:
         seen = _of_cell(cell)
         made += cell.begun
         slow += cell.begun < study.runs and _takes_long(study, seen)
-        for b in others if _sequential(study) else ():
+        for b in others if _sequential(study) and not study.bridge else ():
             decision = _decide(study, seen, b)
             decided.append(
                 Decided(
@@ -147,5 +179,6 @@ def _decide(study: Study, seen: Seen, b: str) -> Decision:
         looks=study.stopping.until(study.runs),
         alpha=study.stopping.alpha / (len(study.stacks) - 1),
         margin=None if censored else study.stopping.margin,
+        spending=study.stopping.spending,
     )
     return decide([math.log(y.value_ms / x.value_ms) for x, y in pairs], plan)

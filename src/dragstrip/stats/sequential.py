@@ -20,9 +20,9 @@ import numpy as np
 from msgspec import Struct
 from scipy.special import ndtr, ndtri
 
+from dragstrip.model.study import Spending
 from dragstrip.stats.log_ratio import LogRatio
 
-Spending = Literal["O'Brien-Fleming", "Pocock"]
 Verdict = Literal["go on", "faster", "slower", "equivalent", "not decided"]
 """Of `b` against `a`; ``not decided`` means that the cap was reached."""
 

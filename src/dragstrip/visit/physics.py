@@ -9,21 +9,13 @@ from dragstrip.model.visit import Reason, Request, Visit
 
 
 def connect_rtts(visit: Visit, stack: Stack) -> int:
-    """Least round trips until a first request may be sent.
-
-    TCP's handshake, then TLS 1.3 (RFC 8446 section 2) or TLS 1.2 with False Start (RFC 7918), which
-    takes no longer; or QUIC's combined handshake (RFC 9000 section 7; QUIC Crypto's as well). Early
-    data goes along with TLS's or QUIC's first message. Alt-Svc begins with TCP, and with QUIC on a
-    repeat visit. http:// has TCP's handshake alone.
-    """
+    """Least round trips until a first request may be sent, see `Stack.connect_rtts`. http:// has
+    TCP's handshake alone."""
     if visit.connection == "repeat-cached":
         return -1  # the document may come from the cache, without any round trip
     if visit.requests and visit.requests[0].url.startswith("http:"):
         return 1
-    again = visit.connection != "first"
-    early = stack.early_data and again
-    quic = stack.transport == "quic" and (stack.discovery == "direct" or again)
-    return (0 if quic else 1) + (0 if early else 1)
+    return stack.connect_rtts(repeat=visit.connection != "first")
 
 
 def ended(visit: Visit) -> list[Request]:

@@ -1,0 +1,224 @@
+"""The stacks between two stacks: one property changed at a time, in every order that can be built.
+
+A property that two stacks differ in is a factor. A stack between A and B has some factors as B has
+them and the others as A has them. Not every such stack exists: QUIC has no TLS records, and a held
+response can make a short handshake longer but not a long one shorter. What cannot be changed by
+itself, the protocol above all, changes in one step with the rest; the effect of that step is what
+the other factors do not explain.
+
+What only TCP has gets its nearest equivalent at QUIC's side: records of one packet, as QUIC
+decrypts packet by packet; no slow start after idleness; wide buffers.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+from msgspec import Struct, structs
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.orders import Node, find_orders
+from dragstrip.model.servers import RECORDS
+from dragstrip.model.stack import QUIC_ONLY, TCP_ONLY, Stack
+
+
+class Factor(Struct, frozen=True):
+    name: str
+    words: str
+    fields: tuple[str, ...] = ()
+    """Of `Stack`; none for what is not the stack's."""
+
+
+REST = Factor("rest", "protocol and implementation", ("protocol",))
+LOSS = Factor("loss", "loss recovery")
+"""The network's random loss, on and off."""
+HANDSHAKE = Factor("handshake", "handshake round trips", ("hold_rtts",))
+_TCP = Factor(
+    "tcp",
+    "TCP's idle restart and buffers",
+    ("slow_start_after_idle", "buffer_bytes", "receive_window_packets"),
+)
+FACTORS = (
+    Factor("window", "initial window", ("initial_window_packets",)),
+    Factor("pacing", "pacing", ("pacing",)),
+    Factor("congestion", "congestion control", ("congestion",)),
+    Factor("records", "TLS records", ("tls_record",)),
+    _TCP,
+    Factor("tls", "TLS version", ("tls",)),
+    HANDSHAKE,
+    Factor("resumption", "session resumption", ("resumption",)),
+    Factor("early-data", "early data", ("early_data",)),
+    Factor("datagram", "datagram size", ("udp_payload_bytes",)),
+    Factor("acks", "acknowledgements asked for", ("ack_every_packets",)),
+    Factor("flow-control", "flow-control window", ("flow_window_bytes",)),
+    Factor("priorities", "priorities", ("priorities",)),
+    Factor("discovery", "discovery", ("discovery",)),
+    Factor("server", "server", ("server",)),
+    Factor("browser", "browser", ("browser",)),
+)
+KNOWN: Mapping[str, Factor] = {f.name: f for f in (*FACTORS, LOSS, REST)}
+_REPEAT_ONLY = ("resumption", "early-data")
+"""Without effect on a first visit."""
+_STOCK: Mapping[str, Any] = {f.name: f.default for f in structs.fields(Stack)}
+_LIKE_QUIC: Mapping[str, Any] = {
+    "tls_record": 1369,
+    "slow_start_after_idle": False,
+    "buffer_bytes": 15 * 2**20,
+    "receive_window_packets": 64,
+}
+
+
+class Bridge(Struct, frozen=True, kw_only=True):
+    """What a study's stacks stand between; `Lattice` makes the stacks of it, always the same."""
+
+    a: Stack
+    b: Stack
+    factors: tuple[str, ...] = ()
+    """Those to tell apart, by name; what else differs changes with the rest. Empty means all."""
+    repeat: bool = False
+    """Whether any visit is a repeat visit."""
+    most: int = 32
+    """Up to so many stacks, all of them are raced; beyond, orders are drawn."""
+    seed: int = 0
+    """Of the orders that are drawn."""
+    twins: Mapping[str, str] = {}
+    """By name of a network that loses packets at random, the same without."""
+
+    @property
+    def tells_loss(self) -> bool:
+        return not self.factors or LOSS.name in self.factors
+
+
+class Lattice:
+    """The stacks between A and B that can be built, and the orders that lead from A to B.
+
+    `stacks` go by the factors that are as B has them, from A to B. `players` are the factors that
+    are told apart, with `REST` at the end if anything is left to it.
+
+    Raises `InputError` for a factor that is unknown or does not differ, and for stacks of which
+    nothing can be told apart.
+    """
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.a, self.b, self._repeat = bridge.a, bridge.b, bridge.repeat
+        self.stacks: Mapping[Node, Stack] = {}
+        self.players: tuple[Factor, ...] = ()
+        self._source = f"between {self.a.name} and {self.b.name}"
+        differing = [f for f in FACTORS if self._differ(f)]
+        _check(bridge, differing)
+        asked = [f for f in differing if not bridge.factors or f.name in bridge.factors]
+        for merged in _subsets(asked):
+            self._play([f for f in asked if f not in merged])
+            self.orders = find_orders(self.stacks, self.whole, bridge.most, bridge.seed)
+            if self.orders.total:
+                break
+        used = self.orders.nodes()
+        self.stacks = {node: stack for node, stack in self.stacks.items() if node in used}
+        self.bundled = tuple(f for f in differing if f not in self.players)
+        """What changes with the rest."""
+        if differing and self.players in ((), (REST,)):
+            words = ", ".join(f.words for f in differing)
+            raise InputError(
+                f"{self.a.name} and {self.b.name} cannot be bridged: {words} can only be changed "
+                "together"
+            )
+
+    def _play(self, players: list[Factor]) -> None:
+        self.players = tuple(players)
+        whole = self._build(frozenset(f.name for f in players))
+        if not players or whole is None or whole.fingerprint != self.b.fingerprint:
+            self.players = (*players, REST)
+        self.whole: Node = frozenset(f.name for f in self.players)
+        built = {node: self._build(node) for node in _nodes(self.whole)}
+        self.stacks = {
+            node: structs.replace(s, name=self.name(node)) for node, s in built.items() if s
+        }
+
+    def name(self, node: Node) -> str:
+        """``h2``, ``h2 +window +pacing``, ``h3 -handshake``, ``h3``."""
+        if not node or node == self.whole:
+            return (self.b if node else self.a).name
+        own = [f.name for f in self.players if f is not REST]
+        if REST.name in node:
+            return " ".join([self.b.name, *(f"-{name}" for name in own if name not in node)])
+        return " ".join([self.a.name, *(f"+{name}" for name in own if name in node)])
+
+    def _differ(self, factor: Factor) -> bool:
+        if factor is HANDSHAKE:
+            return _rounds(self.a) != _rounds(self.b)
+        if factor.name in _REPEAT_ONLY and not self._repeat:
+            return False
+        return any(self._value(f, as_b=False) != self._value(f, as_b=True) for f in factor.fields)
+
+    def _value(self, field: str, *, as_b: bool) -> Any:
+        """As A or B has it, or what is nearest to it over that one's transport."""
+        own = self.b if as_b else self.a
+        if field in (QUIC_ONLY if own.transport == "tcp" else TCP_ONLY):
+            return _STOCK[field] if own.transport == "tcp" else _LIKE_QUIC[field]
+        return own.record if field == "tls_record" else getattr(own, field)
+
+    def _build(self, node: Node) -> Stack | None:
+        """The stack with these factors as B has them; None if there can be none."""
+        with_rest = REST.name in node
+        side = self.b if with_rest else self.a
+        foreign = QUIC_ONLY if side.transport == "tcp" else TCP_ONLY
+        values: dict[str, Any] = {"protocol": side.protocol}
+        for factor in (f for f in FACTORS if f is not HANDSHAKE):
+            as_b = self._as_b(factor, node)
+            for field in factor.fields:
+                if field not in foreign:
+                    values[field] = self._value(field, as_b=as_b)
+                elif self.a.transport != self.b.transport and as_b != with_rest:
+                    return None
+        if values.get("tls_record") == RECORDS[values["server"]]:
+            values["tls_record"] = None
+        rounds = _rounds(self.b if self._as_b(HANDSHAKE, node) else self.a)
+        for free in self._free(node):
+            try:
+                stack = Stack(name="", source=self._source, **(values | free))
+                return structs.replace(stack, hold_rtts=rounds - _rounds(stack))
+            except ValueError:
+                continue
+        return None
+
+    def _free(self, node: Node) -> Iterator[dict[str, Any]]:
+        """What has no effect is as A has it or as B has it, whichever the server allows."""
+        if self._repeat:
+            yield {}
+            return
+        for stack in (self.b, self.a) if node else (self.a,):
+            yield {"early_data": stack.early_data, "resumption": stack.resumption}
+
+    def _as_b(self, factor: Factor, node: Node) -> bool:
+        return (factor if factor in self.players else REST).name in node
+
+
+def _check(bridge: Bridge, differing: list[Factor]) -> None:
+    for name in bridge.factors:
+        if name not in KNOWN or name == REST.name:
+            known = ", ".join(f.name for f in (*FACTORS, LOSS))
+            raise InputError(f"there is no factor {name!r}; known are {known}")
+        if KNOWN[name] not in (*differing, LOSS):
+            do = ", ".join(f.name for f in differing) or "none"
+            raise InputError(
+                f"{bridge.a.name} and {bridge.b.name} do not differ in {name}; they do in: {do}"
+            )
+
+
+def _rounds(stack: Stack) -> int:
+    """Round trips before a connection's first answer can begin, early data aside."""
+    return stack.connect_rtts(repeat=False) + stack.hold_rtts
+
+
+def _nodes(names: Iterable[str]) -> Iterator[Node]:
+    """Every subset, small ones first."""
+    ordered = sorted(names)
+    for size in range(len(ordered) + 1):
+        yield from map(frozenset, combinations(ordered, size))
+
+
+def _subsets(factors: list[Factor]) -> Iterator[tuple[Factor, ...]]:
+    """Small ones first, and of one size those that hold what tends to need company."""
+    ordered = sorted(factors, key=lambda f: FACTORS.index(f), reverse=True)
+    for size in range(len(ordered) + 1):
+        yield from combinations(ordered, size)

@@ -1,0 +1,92 @@
+"""The orders in which factors can be changed one by one, where not every combination exists."""
+
+import random
+from collections.abc import Collection, Iterator
+
+from msgspec import Struct
+
+Node = frozenset[str]
+"""The factors, by name, that have been changed."""
+Order = tuple[str, ...]
+
+
+class Orders(Struct, frozen=True):
+    """All of them, or as many as were drawn at random."""
+
+    orders: tuple[Order, ...]
+    total: int
+    """How many there are; 0 if the last node cannot be reached."""
+
+    @property
+    def drawn(self) -> bool:
+        return len(self.orders) < self.total
+
+    def nodes(self) -> frozenset[Node]:
+        """Every node that an order passes, both ends included."""
+        return frozenset(node for order in self.orders for node in passed(order))
+
+
+def passed(order: Order) -> Iterator[Node]:
+    """The nodes of an order, both ends included."""
+    return (frozenset(order[:n]) for n in range(len(order) + 1))
+
+
+def find_orders(nodes: Collection[Node], whole: Node, most: int, seed: int) -> Orders:
+    """Orders from the empty node to `whole` that pass `nodes` only.
+
+    All of them if they pass `most` nodes or fewer. Else orders are drawn, each with equal
+    probability, until the next would pass more than `most`; `seed` decides which.
+    """
+    onward = _onward(nodes, whole)
+    total = onward.get(frozenset(), 0)
+    if not total:
+        return Orders((), 0)
+    live = {node for node, count in onward.items() if count}
+    reached = {node for node in live if _from_start(node, live)}
+    if len(reached) <= most:
+        return Orders(tuple(_every((), whole, onward)), total)
+    draw = random.Random(f"orders:{seed}")
+    found: dict[Order, None] = {}
+    seen: set[Node] = set()
+    while len(seen | set(passed(order := _one(draw, whole, onward)))) <= most or not found:
+        found[order] = None
+        seen.update(passed(order))
+        if len(found) == total:
+            break
+    return Orders(tuple(found), total)
+
+
+def _onward(nodes: Collection[Node], whole: Node) -> dict[Node, int]:
+    """How many orders lead from each node to `whole`."""
+    counts: dict[Node, int] = {}
+    for node in sorted(nodes, key=len, reverse=True):
+        counts[node] = 1 if node == whole else sum(counts.get(n, 0) for n in _next(node, whole))
+    return counts
+
+
+def _from_start(node: Node, live: set[Node]) -> bool:
+    return not node or any(
+        before in live and _from_start(before, live) for before in (node - {n} for n in node)
+    )
+
+
+def _next(node: Node, whole: Node) -> Iterator[Node]:
+    return (node | {name} for name in sorted(whole - node))
+
+
+def _every(order: Order, whole: Node, onward: dict[Node, int]) -> Iterator[Order]:
+    node = frozenset(order)
+    if node == whole:
+        yield order
+        return
+    for name in sorted(whole - node):
+        if onward.get(node | {name}):
+            yield from _every((*order, name), whole, onward)
+
+
+def _one(draw: random.Random, whole: Node, onward: dict[Node, int]) -> Order:
+    order: Order = ()
+    while (node := frozenset(order)) != whole:
+        names = sorted(whole - node)
+        order = (*order, *draw.choices(names, [onward.get(node | {n}, 0) for n in names]))
+    return order

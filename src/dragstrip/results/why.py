@@ -1,0 +1,267 @@
+"""Where a difference between two stacks comes from: the answer of `dragstrip why`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from msgspec import Struct
+
+from dragstrip.model.bridge import KNOWN, LOSS, REST, Lattice
+from dragstrip.model.stack import ConnectionMode
+from dragstrip.model.study import CellKey, Study
+from dragstrip.results.observed import Observed, observed
+from dragstrip.stats import attribution
+from dragstrip.stats.attribution import Measured, Tables
+from dragstrip.stats.holm import holm
+from dragstrip.stats.log_ratio import LogRatio
+
+ALPHA = 0.05
+_PAGES = 3
+"""With fewer pages their spread says nothing about other pages."""
+MATTERS = 0.01
+"""An interaction is named if it is shown to be more than this share."""
+
+
+class Span(Struct, frozen=True, kw_only=True):
+    """A ratio of times with its 95 % interval, None with too few blocks for one."""
+
+    ratio: float
+    low: float | None
+    high: float | None
+
+
+class Part(Span, frozen=True, kw_only=True):
+    """What changing one factor does to the time, in the mean over all orders of changing."""
+
+    factor: str
+    """A name of `dragstrip.model.bridge.KNOWN`."""
+    words: str
+    shown: bool = False
+    """Whether the ratio is shown not to be 1, by Holm's correction over the parts of a cell."""
+
+
+class Interaction(Span, frozen=True, kw_only=True):
+    """How much more two factors do together than one by one: 1 is nothing."""
+
+    factors: tuple[str, str]
+
+
+class WhyCell(Span, frozen=True, kw_only=True):
+    """B / A on one cell; the parts and what is unexplained multiply to its ratio."""
+
+    page: str
+    network: str
+    connection: ConnectionMode
+    parts: tuple[Part, ...]
+    unexplained: Span
+    """Protocol and implementation, with whatever cannot be changed by itself."""
+    interactions: tuple[Interaction, ...] = ()
+    value_a: float
+    """The metric of A and of B in its unit: geometric means over blocks."""
+    value_b: float
+    n: int
+    """Blocks that count."""
+    n_without_loss: int | None = None
+    censored: int = 0
+    """Loads of them that failed or timed out and took the client's limit."""
+
+
+class Pooled(Span, frozen=True, kw_only=True):
+    """The geometric mean over cells, each counted once."""
+
+    network: str | None
+    """None for all networks."""
+    connection: ConnectionMode
+    parts: tuple[Part, ...]
+    unexplained: Span
+    cells: int
+    over: str
+    """``pages``: intervals are over pages and hold for others like them; ``blocks``: they are over
+    blocks and hold for these cells only."""
+
+
+class Why(Struct, frozen=True, kw_only=True):
+    """The object that ``--json`` prints. Its field names are a contract; fields are only added."""
+
+    a: str
+    b: str
+    metric: str
+    cells: tuple[WhyCell, ...]
+    pooled: tuple[Pooled, ...]
+    with_rest: tuple[str, ...]
+    """What could not be changed by itself and is part of what is unexplained, in words."""
+    stacks: int
+    orders: int
+    orders_possible: int
+
+
+def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
+    """`study` has a bridge; `table` as for `dragstrip.results.observed.observed`."""
+    assert study.bridge
+    lattice = Lattice(study.bridge)
+    found = {(c.page, c.network, c.connection): c for c in observed(study, table)}
+    twins = study.bridge.twins
+    cells: dict[CellKey, tuple[WhyCell, dict[str, LogRatio]]] = {}
+    for key, seen in found.items():
+        if key[1] in twins.values():
+            continue
+        twin = found.get((key[0], twins[key[1]], key[2])) if key[1] in twins else None
+        if shares := _shares(lattice, seen, twin, metric):
+            cells[key] = _cell(seen, twin, lattice, shares, metric), shares
+    return Why(
+        a=lattice.a.name,
+        b=lattice.b.name,
+        metric=metric,
+        cells=tuple(cell for cell, _ in cells.values()),
+        pooled=tuple(_pools(study, {k: s for k, (_, s) in cells.items()})),
+        with_rest=tuple(f.words for f in lattice.bundled),
+        stacks=len(lattice.stacks),
+        orders=len(lattice.orders.orders),
+        orders_possible=lattice.orders.total,
+    )
+
+
+def measured(lattice: Lattice, seen: Observed, metric: str) -> Measured | None:
+    """The blocks that count in which every stack has a time; None without any."""
+    columns = [seen.of(stack.name, metric).values for stack in lattice.stacks.values()]
+    values = np.column_stack(columns)
+    values = values[(values > 0).all(axis=1)]
+    return Measured(tuple(lattice.stacks), np.log(values)) if len(values) else None
+
+
+def _shares(
+    lattice: Lattice, seen: Observed, twin: Observed | None, metric: str
+) -> dict[str, LogRatio] | None:
+    """By factor; the whole difference under an empty name. None without blocks."""
+    tables = _tables(lattice, seen, twin, metric)
+    if not tables:
+        return None
+    orders: Sequence[Sequence[str]] = lattice.orders.orders
+    total = lattice.orders.total
+    names = [f.name for f in lattice.players]
+    if False in tables:
+        orders = attribution.with_loss(orders)
+        total *= len(names) + 1
+        names.append(LOSS.name)
+    whole = attribution.difference(orders, tables)
+    return {"": whole} | {n: attribution.share(n, orders, total, tables) for n in names}
+
+
+def _tables(lattice: Lattice, seen: Observed, twin: Observed | None, metric: str) -> Tables | None:
+    with_loss = measured(lattice, seen, metric)
+    if with_loss is None:
+        return None
+    without = measured(lattice, twin, metric) if twin else None
+    return {True: with_loss} | ({False: without} if without else {})
+
+
+def _cell(
+    seen: Observed,
+    twin: Observed | None,
+    lattice: Lattice,
+    shares: Mapping[str, LogRatio],
+    metric: str,
+) -> WhyCell:
+    tables = _tables(lattice, seen, twin, metric)
+    assert tables
+    return WhyCell(
+        page=seen.page,
+        network=seen.network,
+        connection=seen.connection,
+        **_span(shares[""]),
+        parts=_parts(shares),
+        unexplained=_unexplained(shares),
+        interactions=tuple(_interactions(lattice, tables)),
+        value_a=_typical(tables[True], frozenset()),
+        value_b=_typical(tables[True], lattice.whole),
+        n=len(tables[True].logs),
+        n_without_loss=len(tables[False].logs) if False in tables else None,
+        censored=sum(
+            int(seen.of(stack.name, metric).censored.sum()) for stack in lattice.stacks.values()
+        ),
+    )
+
+
+def _typical(table: Measured, node: frozenset[str]) -> float:
+    return float(np.exp(table.logs[:, list(table.nodes).index(node)].mean()))
+
+
+def _parts(shares: Mapping[str, LogRatio]) -> tuple[Part, ...]:
+    names = [name for name in KNOWN if name in shares and name != REST.name]
+    adjusted = holm([shares[name].p() for name in names])
+    return tuple(
+        Part(factor=n, words=KNOWN[n].words, **_span(shares[n]), shown=p <= ALPHA)
+        for n, p in zip(names, adjusted, strict=True)
+    )
+
+
+def _unexplained(shares: Mapping[str, LogRatio]) -> Span:
+    """Nothing is left where every difference has a factor: the last stack is B itself."""
+    rest = shares.get(REST.name)
+    return Span(**_span(rest)) if rest else Span(ratio=1.0, low=1.0, high=1.0)
+
+
+def _interactions(lattice: Lattice, tables: Tables) -> Iterator[Interaction]:
+    found = attribution.interactions(lattice.stacks, tables)
+    adjusted = holm([one.p() for one in found.values()])
+    for (pair, one), p in zip(found.items(), adjusted, strict=True):
+        if p <= ALPHA and abs(one.mean) > MATTERS:
+            yield Interaction(factors=pair, **_span(one))
+
+
+def _pools(study: Study, shares: Mapping[CellKey, Mapping[str, LogRatio]]) -> Iterator[Pooled]:
+    """Each network over its pages, then everything, where there are several cells."""
+    networks = dict.fromkeys(key[1] for key in shares)
+    wanted: list[str | None] = [*networks, *([None] if len(networks) > 1 else [])]
+    for connection in study.connections:
+        for network in wanted:
+            cells = [
+                found
+                for (_, over, mode), found in shares.items()
+                if mode == connection and network in (over, None)
+            ]
+            if len(cells) > 1:
+                yield _pool(network, connection, cells)
+
+
+def _pool(
+    network: str | None,
+    connection: ConnectionMode,
+    cells: Sequence[Mapping[str, LogRatio]],
+) -> Pooled:
+    """A factor that a cell does not have (loss, where there is none) does nothing there."""
+    over_pages = network is not None and len(cells) >= _PAGES
+    names = list(dict.fromkeys(name for cell in cells for name in cell))
+    nothing = LogRatio(0.0, 0.0, 1, 0)
+    shares = {
+        name: _together([cell.get(name, nothing) for cell in cells], over_pages) for name in names
+    }
+    return Pooled(
+        network=network,
+        connection=connection,
+        **_span(shares[""]),
+        parts=_parts(shares),
+        unexplained=_unexplained(shares),
+        cells=len(cells),
+        over="pages" if over_pages else "blocks",
+    )
+
+
+def _together(found: Sequence[LogRatio], over_pages: bool) -> LogRatio:
+    means = np.array([one.mean for one in found])
+    k = len(found)
+    if over_pages:
+        return LogRatio(float(means.mean()), float(means.std(ddof=1)) / k**0.5, k - 1, k)
+    if any(one.error is None for one in found):
+        return LogRatio(float(means.mean()), None, 0, k)
+    squares = np.array([one.error or 0.0 for one in found]) ** 2 / k**2
+    freedoms = np.array([max(one.freedom, 1) for one in found])
+    total = float(squares.sum())
+    freedom = total**2 / float((squares**2 / freedoms).sum()) if total else 1
+    return LogRatio(float(means.mean()), total**0.5, freedom, k)
+
+
+def _span(found: LogRatio) -> dict[str, Any]:
+    low, high = found.interval() or (None, None)
+    return {"ratio": found.value, "low": low, "high": high}

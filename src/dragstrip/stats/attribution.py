@@ -1,0 +1,163 @@
+"""How much of a difference each of several factors explains.
+
+The loads of all stacks between A and B are measured. Changing a factor has an effect that depends
+on which others were changed before; its share is the mean effect over all orders that can be built:
+the Shapley value, for orders under restrictions. Shares of the logs add up to ln(B / A), so their
+ratios multiply to B / A. A share is a linear function of a block's log times, so every block gives
+one value of it, and its interval is Student's over blocks.
+
+The network's random loss is a factor of another kind: it is not the stacks' but what both meet. Its
+share is a difference of differences: how much further apart the stacks are with loss than without.
+
+Sources: Shapley, "A value for n-person games", Contributions to the Theory of Games II (1953);
+Faigle and Kern, "The Shapley value for cooperative games under precedence constraints",
+International Journal of Game Theory 21 (1992), 249-266; Castro, Gomez and Tejada, "Polynomial
+calculation of the Shapley value based on sampling", Computers & OR 36 (2009), 1726-1730 (drawn
+orders); Welch, Biometrika 34 (1947), 28-35 (degrees of freedom).
+"""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragstrip.stats.log_ratio import LogRatio
+
+Node = frozenset[str]
+"""A stack, by the factors that are as B has them."""
+Order = Sequence[str]
+Point = tuple[Node, bool]
+"""A stack on the network with its loss (True) or without."""
+Weights = Mapping[Point, float]
+"""An effect as a linear function of log times."""
+LOSS = "loss"
+"""As a factor of an order."""
+
+
+class Measured(NamedTuple):
+    """What was measured on one network: a row a block, a column a stack."""
+
+    nodes: Sequence[Node]
+    logs: NDArray[np.float64]
+    """Natural logs of a metric."""
+
+
+Tables = Mapping[bool, Measured]
+"""With loss (or on a network that has none anyway) under True, and without under False."""
+
+
+def with_loss(orders: Collection[Order]) -> list[Order]:
+    """Each order with the loss at each of its places."""
+    return [(*o[:n], LOSS, *o[n:]) for o in orders for n in range(len(o) + 1)]
+
+
+def effects(order: Order) -> dict[str, Weights]:
+    """Each factor's effect in this order."""
+    return dict(_steps(order))
+
+
+def _steps(order: Order) -> Iterator[tuple[str, Weights]]:
+    start: Node = frozenset()
+    for n, name in enumerate(order):
+        node = frozenset(order[:n]) - {LOSS}
+        lossy = LOSS not in order or LOSS in order[:n]
+        if name != LOSS:
+            yield name, _sum({(node | {name}, lossy): 1.0}, {(node, lossy): -1.0})
+        else:
+            apart_with = _sum({(node, True): 1.0}, {(start, True): -1.0})
+            apart_without = _sum({(node, False): -1.0}, {(start, False): 1.0})
+            yield name, _sum(apart_with, apart_without)
+
+
+def share(name: str, orders: Collection[Order], total: int, tables: Tables) -> LogRatio:
+    """The factor's mean effect over the orders.
+
+    If these were drawn from a larger `total`, how much effects differ between orders widens the
+    interval (without replacement: by the share of orders not drawn).
+    """
+    weights = [effects(order)[name] for order in orders]
+    found = _estimate(_mean(weights), tables)
+    if len(weights) == total or found.error is None:
+        return found
+    apart = np.array([_estimate(w, tables).mean for w in weights])
+    if len(apart) < 2:
+        return LogRatio(found.mean, None, 0, found.n)
+    square = float(apart.var(ddof=1)) / len(apart) * (1 - len(apart) / total)
+    return _pooled(
+        [(found.mean, found.error**2, found.freedom), (0.0, square, len(apart) - 1)], found.n
+    )
+
+
+def difference(orders: Collection[Order], tables: Tables) -> LogRatio:
+    """ln(B / A) with loss: what all shares add up to."""
+    whole = frozenset(next(iter(orders))) - {LOSS}
+    return _estimate({(whole, True): 1.0, (frozenset(), True): -1.0} if whole else {}, tables)
+
+
+def block_values(name: str, orders: Collection[Order], measured: Measured) -> list[float]:
+    """The factor's share in each block of one network, without a factor for loss."""
+    weights = _mean([effects(order)[name] for order in orders])
+    return [float(value) for value in _values(weights, True, measured)]
+
+
+def interactions(nodes: Collection[Node], tables: Tables) -> dict[tuple[str, str], LogRatio]:
+    """By how much the effects of two factors together exceed the sum of both, mean over all stacks
+    to which both can be added in either order. Positive: together they are slower."""
+    names = sorted(frozenset().union(*nodes))
+    known, found = set(nodes), {}
+    for a, b in combinations(names, 2):
+        corners = [n for n in known if not n & {a, b} and {n | {a}, n | {b}, n | {a, b}} <= known]
+        weights = [
+            {(n, True): 1.0, (n | {a}, True): -1.0, (n | {b}, True): -1.0, (n | {a, b}, True): 1.0}
+            for n in corners
+        ]
+        if weights:
+            found[a, b] = _estimate(_mean(weights), tables)
+    return found
+
+
+def _estimate(weights: Weights, tables: Tables) -> LogRatio:
+    """Networks were measured in blocks of their own, so their errors are independent."""
+    parts, n = [], min(len(table.logs) for table in tables.values())
+    for lossy, table in tables.items():
+        values = _values(weights, lossy, table)
+        square = float(values.var(ddof=1)) / len(values) if len(values) > 1 else None
+        parts.append((float(values.mean()), square, len(values) - 1))
+    return _pooled(parts, n)
+
+
+def _values(weights: Weights, lossy: bool, table: Measured) -> NDArray[np.float64]:
+    """The weighted sum in each block."""
+    row = np.array([weights.get((node, lossy), 0.0) for node in table.nodes])
+    values: NDArray[np.float64] = table.logs @ row
+    return values
+
+
+def _pooled(parts: Sequence[tuple[float, float | None, float]], n: int) -> LogRatio:
+    """The sum of independent estimates: means, squared errors, degrees of freedom."""
+    mean = sum(m for m, _, _ in parts)
+    squares = [(square, freedom) for _, square, freedom in parts if square != 0]
+    if any(square is None for square, _ in squares):
+        return LogRatio(mean, None, 0, n)
+    known = [(square, freedom) for square, freedom in squares if square]
+    total = sum(square for square, _ in known)
+    if not known:
+        return LogRatio(mean, 0.0, n - 1, n)
+    freedom = total**2 / sum(square**2 / freedom for square, freedom in known)
+    return LogRatio(mean, math.sqrt(total), freedom, n)
+
+
+def _mean(weights: Sequence[Weights]) -> Weights:
+    every = _sum(*weights)
+    return {point: weight / len(weights) for point, weight in every.items()}
+
+
+def _sum(*weights: Weights) -> Weights:
+    found: dict[Point, float] = {}
+    for one in weights:
+        for point, weight in one.items():
+            found[point] = found.get(point, 0.0) + weight
+    return found

@@ -1,0 +1,96 @@
+"""A study of the stacks between two stacks, to say where a difference comes from."""
+
+from collections.abc import Collection, Sequence
+
+from msgspec import structs
+
+from dragstrip.model.bridge import REST, Bridge, Lattice
+from dragstrip.model.errors import InputError
+from dragstrip.model.network import Direction, Network
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import CellKey, Stopping, Study
+from dragstrip.study.controls import controls_of
+
+RUNS = 31
+"""The cap; most cells are settled earlier."""
+STOPPING = Stopping(looks=(5, 8, 12, 17, 23), margin=0.02, spending="Pocock")
+"""A cell ends when every factor's share is shown to be more or less than nothing, or within 2 %."""
+
+
+def bridge_study(
+    study: Study,
+    a: Stack,
+    b: Stack,
+    *,
+    factors: Sequence[str] = (),
+    runs: int = RUNS,
+    cells: Collection[CellKey] = (),
+    controls: bool = True,
+) -> Study:
+    """The pages, networks, connections and client of `study`, or only these cells of it, with the
+    stacks between `a` and `b`.
+
+    Networks that lose packets at random are visited without loss, too. Raises `InputError` if there
+    is nothing between the two.
+    """
+    if a.name == b.name:
+        raise InputError(f"stack {a.name!r} is given twice: a difference needs two stacks")
+    bridge = Bridge(
+        a=a,
+        b=b,
+        factors=tuple(factors),
+        repeat=any(connection != "first" for connection in study.connections),
+        seed=study.seed,
+    )
+    wanted = tuple(cells) or tuple(study.cells())
+    networks = [n for n in study.networks if any(cell[1] == n.name for cell in wanted)]
+    twins = {n.name: without_loss(n) for n in networks if bridge.tells_loss and _loses(n)}
+    lattice = Lattice(bridge)
+    _check_worth(lattice, twins)
+    return structs.replace(
+        study,
+        name=f"why-{a.name}-{b.name}",
+        pages=tuple(p for p in study.pages if any(cell[0] == p.name for cell in wanted)),
+        networks=(*networks, *twins.values()),
+        stacks=tuple(lattice.stacks.values()),
+        controls=controls_of((a,)) if controls else (),
+        only=tuple(
+            (page, network, connection)
+            for page, asked, connection in wanted
+            for network in (asked, *([twins[asked].name] if asked in twins else []))
+        ),
+        runs=runs,
+        stopping=STOPPING,
+        slow=None,
+        bridge=structs.replace(bridge, twins={n: twin.name for n, twin in twins.items()}),
+    )
+
+
+def without_loss(network: Network) -> Network:
+    """The same network without random loss of its own; single hosts' ways lose nothing either."""
+
+    def only(direction: Direction) -> Direction:
+        hosts = tuple(structs.replace(host, loss=0.0) for host in direction.hosts)
+        return structs.replace(direction, loss=0.0, gilbert_elliott=None, hosts=hosts)
+
+    return structs.replace(
+        network,
+        name=f"{network.name} without loss",
+        down=only(network.down),
+        up=only(network.up),
+        source=f"{network.name} without its random loss",
+    )
+
+
+def _loses(network: Network) -> bool:
+    sides = (network.down, network.up)
+    return any(side.mean_loss or any(host.loss for host in side.hosts) for side in sides)
+
+
+def _check_worth(lattice: Lattice, twins: Collection[str]) -> None:
+    a, b = lattice.a, lattice.b
+    if lattice.players == (REST,) and a.fingerprint != b.fingerprint and not twins:
+        raise InputError(
+            f"{a.name} and {b.name} differ in nothing but the protocol, which cannot be taken "
+            "apart: compare them with `dragstrip race`"
+        )

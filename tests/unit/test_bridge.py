@@ -1,0 +1,125 @@
+"""The stacks between two stacks: which there are, which cannot be, and what changes together."""
+
+from itertools import pairwise
+
+import pytest
+from msgspec import structs
+
+from dragstrip.model.bridge import FACTORS, KNOWN, REST, Bridge, Lattice
+from dragstrip.model.errors import InputError
+from dragstrip.model.orders import passed
+from dragstrip.model.stack import Stack
+from dragstrip.study.presets import find_stack, stacks
+
+NAMES = [s.name for s in stacks().values() if s.browser == "chromium-headless-shell"]
+
+
+def between(a: str | Stack, b: str | Stack, *factors: str, **changes: object) -> Lattice:
+    a, b = (find_stack(s) if isinstance(s, str) else s for s in (a, b))
+    return Lattice(Bridge(a=a, b=b, factors=factors, **changes))
+
+
+def names(found: Lattice) -> list[str]:
+    return [f.name for f in found.players]
+
+
+def test_every_field_of_a_stack_belongs_to_a_factor():
+    told = {field for factor in (*FACTORS, REST) for field in factor.fields}
+    assert told == {f.name for f in structs.fields(Stack)} - {"name", "source"}
+
+
+def test_stock_h2_and_the_papers_quic():
+    found = between("h2", "QUIC")
+    assert names(found) == ["window", "pacing", "records", "tcp", "handshake", "rest"]
+    assert len(found.stacks) == 24
+    assert found.orders.total == 60
+    for stack in found.stacks.values():
+        quic = stack.protocol == "h3"
+        assert (stack.tls_record is None) or not quic
+        assert stack.hold_rtts == (1 if quic and "-handshake" in stack.name else 0)
+
+
+@pytest.mark.parametrize("a", NAMES)
+@pytest.mark.parametrize("b", ["h2", "h3", "QUIC+BBR", "TCP+early", "caddy-h2", "caddy-h3"])
+def test_ends_are_the_stacks_themselves_and_orders_change_one_factor_at_a_time(a, b):
+    if a == b:
+        return
+    found = between(a, b, repeat=True)
+    first, last = found.stacks[frozenset()], found.stacks[found.whole]
+    assert (first.name, last.name) == (a, b)
+    assert first.fingerprint == find_stack(a).fingerprint
+    assert last.fingerprint == find_stack(b).fingerprint
+    assert len({s.name for s in found.stacks.values()}) == len(found.stacks) <= 33
+    for order in found.orders.orders:
+        path = list(passed(order))
+        assert path[-1] == found.whole
+        assert all(node in found.stacks for node in path)
+        assert all(len(after - before) == 1 for before, after in pairwise(path))
+
+
+def test_two_stacks_one_factor_apart_have_nothing_between():
+    found = between("TCP+", "TCP+BBR")
+    assert names(found) == ["congestion"]
+    assert [s.name for s in found.stacks.values()] == ["TCP+", "TCP+BBR"]
+
+
+def test_a_held_round_trip_is_a_handshake():
+    held = structs.replace(find_stack("h2"), name="held", hold_rtts=1)
+    assert names(between("h2", held)) == ["handshake"]
+    assert "handshake" not in names(between(held, structs.replace(find_stack("h3"), hold_rtts=2)))
+
+
+def test_one_stack_under_two_names_differs_in_nothing():
+    found = between("h2", "TCP")
+    assert names(found) == ["rest"]
+    assert [s.name for s in found.stacks.values()] == ["h2", "TCP"]
+
+
+def test_what_a_server_cannot_change_is_changed_before_or_with_it():
+    found = between("h2", "caddy-h2")
+    assert names(found) == ["records", "priorities", "server"]
+    assert all(order[-1] == "server" for order in found.orders.orders)
+    foreign = between("caddy-h2", "caddy-h3")
+    assert "handshake" in [f.name for f in foreign.bundled]
+
+
+def test_early_data_counts_on_repeat_visits_only():
+    assert "early-data" not in names(between("h3+", "h3+early", repeat=False))
+    assert names(between("h3+", "h3+early", repeat=True)) == ["early-data"]
+
+
+def test_only_the_factors_asked_for_are_told_apart():
+    found = between("h2", "QUIC", "window", "handshake")
+    assert names(found) == ["window", "handshake", "rest"]
+    assert {f.name for f in found.bundled} == {"pacing", "records", "tcp"}
+
+
+def test_more_than_32_stacks_are_drawn_from():
+    found = between("h2", "QUIC", repeat=True)
+    assert found.orders.drawn
+    assert len(found.stacks) <= 32
+    assert set(found.stacks) == found.orders.nodes()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "factors", "said"),
+    [
+        ("h2", "h3", ("colour",), "there is no factor 'colour'; known are window, pacing"),
+        ("h2", "h3", ("rest",), "there is no factor 'rest'"),
+        ("h2", "h3", ("tls",), "h2 and h3 do not differ in tls; they do in: pacing, records"),
+    ],
+)
+def test_factors_that_do_not_fit_are_refused(a, b, factors, said):
+    with pytest.raises(InputError, match=said):
+        between(a, b, *factors)
+
+
+def test_stacks_that_only_change_as_a_whole_cannot_be_bridged():
+    a = structs.replace(find_stack("h2"), early_data=True)
+    spdy = find_stack("SPDY")
+    with pytest.raises(InputError, match="cannot be bridged"):
+        between(spdy, a, "server")
+
+
+def test_every_name_is_known():
+    assert set(KNOWN) == {f.name for f in FACTORS} | {"loss", "rest"}
