@@ -149,6 +149,46 @@ def test_faster_is_measured_as_the_report_does(tmp_path):
     assert {g.verdict for g in gate([parse("faster > 15%")], rows)} == {"passed"}
 
 
+def with_tail(slow: float, n: int = 120) -> list[float]:
+    """Loads of about a second, of which every eighth is `slow` times as long."""
+    return [1000.0 * (1 + 0.01 * ((i * 7) % 5 - 2)) * (slow if i % 8 == 0 else 1) for i in range(n)]
+
+
+def test_a_wider_tail_fails_a_gate_of_the_95th_percentile_only(tmp_path):
+    a = capsule(tmp_path / "a", both(with_tail(1.1)))
+    b = capsule(tmp_path / "b", both(with_tail(1.5)))
+    rows = compare_capsules(a, b, spread_of=["plt_ms"]).rows
+    assert {g.verdict for g in gate([parse("slower > 15%")], rows)} == {"passed"}
+    assert {g.verdict for g in gate([parse("p95 slower > 15%")], rows)} == {"failed"}
+    assert {g.verdict for g in gate([parse("p95 slower > 60%")], rows)} == {"passed"}
+
+
+def test_spread_of_few_loads_decides_nothing(tmp_path):
+    a, b = capsule(tmp_path / "a", both(STEADY)), capsule(tmp_path / "b", both(slowed(2)))
+    rows = compare_capsules(a, b, spread_of=["plt_ms"]).rows
+    for text in ("p95 slower > 10%", "iqr higher > 10%"):
+        assert {g.verdict for g in gate([parse(text)], rows)} == {"not decided"}
+
+
+def test_spread_is_compared_only_where_it_is_asked_for(tmp_path):
+    a = capsule(tmp_path / "a", both(STEADY))
+    with pytest.raises(InputError, match="p95"):
+        gate([parse("p95 slower > 10%")], compare_capsules(a, a).rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "statistic", "metric"),
+    [
+        ("p95 slower > 10%", "p95", "plt_ms"),
+        ("iqr ttfb higher > 20 %", "iqr", "ttfb_ms"),
+        ("ttfb slower > 5%", "mean", "ttfb_ms"),
+    ],
+)
+def test_conditions_on_spread(text, statistic, metric):
+    found = parse(text)
+    assert (found.statistic, found.metric) == (statistic, metric)
+
+
 @pytest.mark.parametrize(
     ("text", "metric", "ratio"),
     [

@@ -1,7 +1,7 @@
 """`dragstrip compare`: two capsules against each other, and a gate for builds."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,7 +27,10 @@ def compare(
     b: Annotated[Path, typer.Argument(help="Capsule that is judged.", metavar="B")],
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(help="Such as 'slower > 5%' or 'ttfb slower > 10%'; may be repeated."),
+        typer.Option(
+            help="Such as 'slower > 5%', 'ttfb slower > 10%' or 'p95 slower > 10%'; may be "
+            "repeated."
+        ),
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -42,14 +45,22 @@ def compare(
 
     metrics = [metric_name(name) for name in metric or ["plt"]]
     conditions = [parse(text, metrics[0]) for text in fail_if or []]
-    found = compare_capsules(Capsule.open(a), Capsule.open(b))
+    shown = {*metrics, *(c.metric for c in conditions)}
+    found = compare_capsules(Capsule.open(a), Capsule.open(b), spread_of=shown)
     gated = gate(conditions, found.rows)
     if as_json:
         sys.stdout.buffer.write(_json(a, b, found, gated))
-    shown = {*metrics, *(c.metric for c in conditions)}
-    rows = [row for row in found.rows if row.difference.metric in shown]
+    asked = {(c.metric, c.statistic) for c in conditions}
+    rows = [row for row in found.rows if row.difference.metric in shown and _told(row, asked)]
     Console(stderr=True).print(_text(found.notes, rows, gated), highlight=False)
     return exits.FAILED_CONDITION if any(g.verdict == "failed" for g in gated) else exits.DONE
+
+
+def _told(row: "Compared", asked: Collection[tuple[str, str]]) -> bool:
+    """Spread is shown where there are enough loads for it, or a condition asks for it."""
+    found = row.difference
+    known = found.low is not None or (found.metric, found.statistic) in asked
+    return found.statistic == "mean" or known
 
 
 class _Output(Struct, frozen=True, kw_only=True):
@@ -93,22 +104,29 @@ def _table(rows: "Sequence[Compared]") -> Table:
     for row in rows:
         found = row.difference
         metric = found.metric.removesuffix("_ms")
+        if found.statistic != "mean":
+            metric = f"{metric} {found.statistic}"
         table.add_row(Text(found.cell), Text(found.stack), metric, _ratio(found), _loads(found))
     return table
 
 
 def _loads(found: "Difference") -> str:
     loads = f"{found.n_a} pairs" if found.pairing == "paired" else f"{found.n_a} and {found.n_b}"
-    if found.estimator == "log-ratio":
+    if found.estimator != "ranks":
         return loads
     return f"{loads}, by rank: {found.censored_a} and {found.censored_b} did not end"
 
 
 def _ratio(found: "Difference") -> str:
+    from dragstrip.stats.spread import LEAST
+
     if found.ratio is None:
         return "no block counts"
     if found.low is None or found.high is None:
-        return f"{found.ratio:.3f} (no interval)"
+        why = "no interval"
+        if found.statistic != "mean":
+            why += f": needs {LEAST[found.statistic]} loads"
+        return f"{found.ratio:.3f} ({why})"
     return f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 

@@ -106,7 +106,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
     from dragstrip.report.controls import judgement
     from dragstrip.report.terminal import METRICS, SPELLED_OUT, render
     from dragstrip.report.verdicts import unchecked
-    from dragstrip.results.compare import compare_all
+    from dragstrip.results.compare import compare_all, spreads
     from dragstrip.results.controls import controls
     from dragstrip.results.stopping import saving
     from dragstrip.results.summary import summarise
@@ -121,7 +121,14 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
     control, saved = controls(study, table), saving(study, table)
     if as_json:
         comparisons = compare_all(study, table)
-        summary = summarise(study.name, list(capsule.visits()), comparisons, control, saved)
+        summary = summarise(
+            study.name,
+            list(capsule.visits()),
+            comparisons,
+            control,
+            saved,
+            spreads(study, table),
+        )
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
     found = list(cells(study, table, METRICS))
     console = Console(stderr=True)

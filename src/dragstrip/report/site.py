@@ -41,6 +41,7 @@ from dragstrip.report.matrix import Entry
 from dragstrip.report.pictures import Picture, pictures, study_pictures
 from dragstrip.report.shown import shown
 from dragstrip.report.spread import Loads
+from dragstrip.report.spread_rows import spread_rows
 from dragstrip.report.templating import environment
 from dragstrip.report.verdicts import SHOWN_VISITS, verdicts
 from dragstrip.report.visit_page import Drawn, draw, judged
@@ -186,6 +187,7 @@ class _Site:
             "pictures": found or (),
             "pictured": found is not None,
             "curves": curves(cell),
+            "spread": list(spread_rows(cell)),
             "blocks": block_rows(cell, [s.name for s in self._study.visited], files),
             "forests": {
                 r.stack.name: Markup(

@@ -11,9 +11,10 @@ from dragstrip.model.inequality import inequalities
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.observed import BY_NAME, Observed, observed
-from dragstrip.results.summary import Comparison
+from dragstrip.results.summary import Comparison, Spread
 from dragstrip.results.tables import frames
 from dragstrip.stats.paired import ratio
+from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
 
 
 def compare(
@@ -70,4 +71,42 @@ def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | 
         network=cell.network,
         connection=cell.connection,
         censored=int((of_a.censored | of_b.censored)[both].sum()),
+    )
+
+
+def spreads(study: Study, table: pl.LazyFrame) -> list[Spread]:
+    """How page load times spread, of every two stacks; pairs as in `compare_all`."""
+    found = (
+        spread(cell, a.name, b.name, statistic)
+        for cell in observed(study, table)
+        for statistic in STATISTICS
+        for a, b in combinations(study.stacks, 2)
+    )
+    return [one for one in found if one is not None]
+
+
+def spread(
+    cell: Observed, a: str, b: str, statistic: Statistic, metric: str = "plt_ms"
+) -> Spread | None:
+    """b / a over the blocks that count; loads that failed or timed out stand at the time limit.
+    None without such a block, and where a stack does not spread at all."""
+    of_a, of_b = cell.of(a, metric).values, cell.of(b, metric).values
+    both = ~(np.isnan(of_a) | np.isnan(of_b))
+    values_a, values_b = of_a[both].tolist(), of_b[both].tolist()
+    result = quantile_ratio(values_a, values_b, statistic, paired=True)
+    if result is None:
+        return None
+    low, high = result.interval() or (None, None)
+    return Spread(
+        a=a,
+        b=b,
+        metric=metric,
+        statistic=statistic,
+        ratio=result.value,
+        low=low,
+        high=high,
+        n=result.n,
+        page=cell.page,
+        network=cell.network,
+        connection=cell.connection,
     )

@@ -5,7 +5,7 @@ A cell is a page on a network; cells and stacks are matched by name, because wha
 names agree and what they stand for does not, and what weakens the comparison.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from dragstrip.results.observed import BY_NAME, Observed, observed
 from dragstrip.results.tables import frames
 from dragstrip.stats.paired import paired
 from dragstrip.stats.ranked import FAILED, paired_ranks, unpaired_ranks
+from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
 from dragstrip.stats.unpaired import unpaired
 
 
@@ -46,8 +47,11 @@ class Difference(Struct, frozen=True, kw_only=True):
     """95 % confidence interval of `ratio`."""
     pairing: Literal["paired", "unpaired"]
     """By block, or as two independent samples."""
-    estimator: Literal["log-ratio", "ranks"]
-    """`ranks` as soon as one load failed or timed out."""
+    estimator: Literal["log-ratio", "ranks", "quantiles"]
+    """`ranks` as soon as one load failed or timed out; `quantiles` of spread."""
+    statistic: Literal["mean", "p95", "iqr"] = "mean"
+    """What of the loads is compared: their geometric mean, or their spread, see
+    `dragstrip.stats.spread`."""
     n_a: int
     n_b: int
     """Loads that entered; pairs have as many of each."""
@@ -72,17 +76,25 @@ class _Load(Struct, frozen=True):
     censored: bool
 
 
-def compare_capsules(a: Capsule, b: Capsule) -> Comparison:
-    """Raises `InputError` if the capsules share no stack on any cell."""
+def compare_capsules(a: Capsule, b: Capsule, spread_of: Collection[str] = ()) -> Comparison:
+    """Every metric, and the spread of those in `spread_of`. Raises `InputError` if the capsules
+    share no stack on any cell."""
     visits_a, visits_b = list(a.visits()), list(b.visits())
     of_a, of_b = _cells(a, visits_a), _cells(b, visits_b)
     rows = [
-        _compare(of_a[cell], of_b[cell], stack, metric)
+        row
         for cell in of_a
         if cell in of_b
         for stack in _stacks(a)
         if stack in _stacks(b)
         for metric in BY_NAME
+        for row in (
+            _compare(of_a[cell], of_b[cell], stack, metric),
+            *(
+                _spread(of_a[cell], of_b[cell], stack, metric, statistic)
+                for statistic in (STATISTICS if metric in spread_of else ())
+            ),
+        )
     ]
     if not rows:
         raise InputError(
@@ -105,13 +117,47 @@ def _cells(capsule: Capsule, visits: Sequence[Visit]) -> dict[str, Observed]:
     return {cell.name: cell for cell in observed(study, table) if cell.begun}
 
 
-def _compare(in_a: Observed, in_b: Observed, stack: str, metric: str) -> Compared:
+def _loads(
+    in_a: Observed, in_b: Observed, stack: str, metric: str
+) -> tuple[list[_Load], list[_Load], bool]:
+    """Of A and of B, and whether they are pairs."""
     seen_a, seen_b = _by_seed(in_a, stack, metric), _by_seed(in_b, stack, metric)
     shared = [seed for seed in seen_a if seed in seen_b]
-    if pairs := len(shared) > 1:
-        a, b = [seen_a[s] for s in shared], [seen_b[s] for s in shared]
-    else:
-        a, b = list(seen_a.values()), list(seen_b.values())
+    if len(shared) > 1:
+        return [seen_a[s] for s in shared], [seen_b[s] for s in shared], True
+    return list(seen_a.values()), list(seen_b.values()), False
+
+
+def _spread(
+    in_a: Observed, in_b: Observed, stack: str, metric: str, statistic: Statistic
+) -> Compared:
+    """Loads that failed or timed out enter at the time limit."""
+    a, b, pairs = _loads(in_a, in_b, stack, metric)
+    times_a, times_b = [o.value for o in a], [o.value for o in b]
+    estimate = quantile_ratio(times_a, times_b, statistic, paired=pairs)
+    low, high = (estimate.interval() if estimate else None) or (None, None)
+    return Compared(
+        Difference(
+            cell=in_a.name,
+            stack=stack,
+            metric=metric,
+            ratio=estimate.value if estimate else None,
+            low=low,
+            high=high,
+            pairing="paired" if pairs else "unpaired",
+            estimator="quantiles",
+            statistic=statistic,
+            n_a=len(a),
+            n_b=len(b),
+            censored_a=sum(o.censored for o in a),
+            censored_b=sum(o.censored for o in b),
+        ),
+        estimate,
+    )
+
+
+def _compare(in_a: Observed, in_b: Observed, stack: str, metric: str) -> Compared:
+    a, b, pairs = _loads(in_a, in_b, stack, metric)
     censored = any(o.censored for o in (*a, *b))
     estimate = _estimate(a, b, pairs=pairs, censored=censored) if a and b else None
     low, high = (estimate.interval() if estimate else None) or (None, None)

@@ -1,6 +1,6 @@
 """Gates: a condition on a comparison of two capsules that a build can fail by.
 
-    [METRIC] slower | faster | higher | lower > NUMBER %
+    [p95 | iqr] [METRIC] slower | faster | higher | lower > NUMBER %
 
 `slower > 5%` fails if B's page load time is shown to be more than 5 % above A's. METRIC is a name
 of `dragstrip.visit.metrics`, with or without its `_ms`; slower is higher, faster is lower. The
@@ -8,6 +8,8 @@ interval must support it: each cell and stack is tested one-sided at 2.5 %, so t
 exactly if its 95 % interval lies beyond the threshold, and Holm's correction over all of them keeps
 a build with many cells from failing by chance. A cell passes if its interval lies on the good side
 of the threshold; anything else is not decided, and fails nothing.
+
+With p95 or iqr it is the spread that is judged: the 95th percentile, or the interquartile range.
 """
 
 import re
@@ -24,7 +26,7 @@ from dragstrip.visit.metrics import METRICS
 ALPHA = 0.025
 
 _CONDITION = re.compile(
-    r"\s*(?:(\w+)\s+)?(slower|faster|higher|lower)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*"
+    r"\s*(?:(p95|iqr)\s+)?(?:(\w+)\s+)?(slower|faster|higher|lower)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*"
 )
 
 
@@ -34,6 +36,7 @@ class Condition(Struct, frozen=True):
     way: Literal["above", "below"]
     ratio: float
     """B / A at the threshold."""
+    statistic: Literal["mean", "p95", "iqr"] = "mean"
 
 
 class Gated(Struct, frozen=True, kw_only=True):
@@ -64,22 +67,28 @@ def parse(text: str, metric: str = "plt_ms") -> Condition:
     found = _CONDITION.fullmatch(text)
     if not found:
         raise InputError(
-            f"--fail-if {text!r} is not a condition; write it like 'slower > 5%' or "
-            "'ttfb slower > 10%'"
+            f"--fail-if {text!r} is not a condition; write it like 'slower > 5%', "
+            "'ttfb slower > 10%' or 'p95 slower > 10%'"
         )
-    if found[1]:
-        metric = metric_name(found[1])
-    share = float(found[3]) / 100
-    if found[2] in ("slower", "higher"):
-        return Condition(text, metric, "above", 1 + share)
+    if found[2]:
+        metric = metric_name(found[2])
+    share = float(found[4]) / 100
+    statistic: Literal["mean", "p95", "iqr"] = found[1] or "mean"  # type: ignore[assignment]
+    if found[3] in ("slower", "higher"):
+        return Condition(text, metric, "above", 1 + share, statistic)
     if share >= 1:
         raise InputError(f"--fail-if {text!r}: nothing is 100 % below; give a smaller percentage")
-    return Condition(text, metric, "below", 1 - share)
+    return Condition(text, metric, "below", 1 - share, statistic)
 
 
 def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gated]:
     """Every condition on every row of its metric. Raises `InputError` if one applies to none."""
-    asked = [(c, row) for c in conditions for row in rows if row.difference.metric == c.metric]
+    asked = [
+        (c, row)
+        for c in conditions
+        for row in rows
+        if (row.difference.metric, row.difference.statistic) == (c.metric, c.statistic)
+    ]
     for condition in conditions:
         if not any(c is condition for c, _ in asked):
             raise InputError(

@@ -9,6 +9,7 @@ from dragstrip.model.visit import Outcome, Reason, Visit
 from dragstrip.results.bias import Bias, bias
 from dragstrip.results.controls import Control
 from dragstrip.results.stopping import Saving
+from dragstrip.stats.spread import Statistic
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -33,6 +34,24 @@ class Comparison(Struct, frozen=True, kw_only=True):
     also_differ: tuple[str, ...] = ()
     """In what `b` differs from `a` besides the protocol, such as ``initial window 32 against 10``;
     `dragstrip why` says how much of the ratio each explains."""
+
+
+class Spread(Struct, frozen=True, kw_only=True):
+    """Stack `b` against stack `a` in how its page load times spread, on one page and network."""
+
+    a: str
+    b: str
+    metric: str
+    statistic: Statistic
+    """95th percentile, or interquartile range."""
+    ratio: float
+    low: float | None
+    high: float | None
+    """95 % confidence interval of `ratio`; None with too few loads (`dragstrip.stats.spread`)."""
+    n: int
+    page: str
+    network: str
+    connection: ConnectionMode = "first"
 
 
 class VisitLine(Struct, frozen=True, kw_only=True):
@@ -64,6 +83,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     visits: tuple[VisitLine, ...]
     """Every visit, those of invalid attempts included."""
     comparisons: tuple[Comparison, ...]
+    spreads: tuple[Spread, ...] = ()
+    """Of page load time."""
     controls: tuple[Control, ...] | UnsetType = UNSET
     """Only of a study that has controls."""
     stopping: Saving | UnsetType = UNSET
@@ -78,6 +99,7 @@ def summarise(
     comparisons: Iterable[Comparison],
     controls: Sequence[Control] = (),
     stopping: Saving | None = None,
+    spreads: Iterable[Spread] = (),
 ) -> Summary:
     """`comparisons`, `controls` and `stopping` come from the files of `results` of that name."""
     return Summary(
@@ -85,6 +107,7 @@ def summarise(
         blocks=len({v.block for v in visits}),
         visits=tuple(_line(v) for v in visits),
         comparisons=tuple(comparisons),
+        spreads=tuple(spreads),
         controls=tuple(controls) or UNSET,
         stopping=stopping or UNSET,
         invalid_rates=tuple(bias(visits, list(dict.fromkeys(v.stack for v in visits)))),
