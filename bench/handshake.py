@@ -38,8 +38,8 @@ ROUND_TRIPS: dict[tuple[str, ConnectionMode], int] = {
     ("TCP+early", "first"): 3,
     ("TCP+early", "repeat"): 2,
     ("QUIC-1RTT", "repeat"): 2,
-    ("h3", "first"): 2,
-    ("h3", "repeat"): 1,
+    ("QUIC", "first"): 2,
+    ("QUIC", "repeat"): 1,
 }
 OLD: dict[tuple[str, ConnectionMode], int] = {
     ("h1-chromium53", "first"): 3,

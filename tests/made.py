@@ -132,7 +132,7 @@ def _records(stack: Stack) -> dict[str, int]:
     largest = 16384 if stack.record == "dynamic" else stack.record
     return {
         "tls_records": 50,
-        "tls_first_record_bytes": min(1369, largest),
+        "tls_early_record_bytes": min(1369, largest),
         "tls_largest_record_bytes": largest,
     }
 

@@ -85,7 +85,7 @@ def test_tls_1_2_resumes_too(track):
 
 
 def test_quic_is_discovered_by_alt_svc(track):
-    stack = find_stack("h3-altsvc")
+    stack = find_stack("QUIC-altsvc")
     first, repeat = (make(track, stack, mode) for mode in ("first", "repeat"))
     assert told(first) == told(repeat) == []
     assert first.protocol_share["h2"] > 0
@@ -118,6 +118,37 @@ LIES = [
     ("QUIC", {"early_data": False}, "repeat", "asked for after the handshake"),
     ("TCP", {"resumption": False}, "repeat", "resumed no TLS session"),
 ]
+
+
+def test_a_document_larger_than_the_first_flight_begins_a_round_trip_later_in_full_records(track):
+    """As google.de's does: a record of 16 KB does not fit into ten packets."""
+    page = track.page("400x1KB")
+    stock = find_stack("h2")
+    ttfb_ms = {
+        record: make(
+            track, structs.replace(stock, tls_record=record), page=page, network=FAR
+        ).ttfb_ms
+        for record in (None, "dynamic", 1369)
+    }
+    assert ttfb_ms[None] - ttfb_ms["dynamic"] > 0.6 * FAR.rtt_ms
+    assert abs(ttfb_ms["dynamic"] - ttfb_ms[1369]) < 0.4 * FAR.rtt_ms
+
+
+@pytest.mark.parametrize(
+    ("claimed", "really", "said"),
+    [
+        (None, 4096, "4096 bytes, 16384 were asked for"),
+        (4096, None, "16384 bytes, 4096 were asked for"),
+        ("dynamic", None, "16384 bytes, 1369 were asked for"),
+        ("dynamic", 1369, "do not grow"),
+    ],
+)
+def test_records_of_other_sizes_are_caught(track, claimed, really, said):
+    page = track.page("1x400KB")
+    stack = structs.replace(find_stack("h2"), tls_record=claimed)
+    assert told(make(track, stack, page=page)) == []
+    lies = told(make(track, stack, page=page, really=structs.replace(stack, tls_record=really)))
+    assert said in " ".join(lies)
 
 
 @pytest.mark.parametrize(("name", "change", "connection", "said"), LIES)

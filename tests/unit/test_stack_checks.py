@@ -56,6 +56,35 @@ def test_each_lie_about_the_transport_is_drift(stack, lie, said):
     assert said in reason.detail
 
 
+@pytest.mark.parametrize(
+    ("record", "lie", "said"),
+    [
+        (None, {"tls_largest_record_bytes": 16385}, "16385 bytes, 16384 were asked for"),
+        (None, {"tls_largest_record_bytes": 4096}, "4096 bytes, 16384 were asked for"),
+        (4096, {"tls_largest_record_bytes": 16384}, "16384 bytes, 4096 were asked for"),
+        ("dynamic", {"tls_early_record_bytes": 16384}, "16384 bytes, 1369 were asked for"),
+        ("dynamic", {"tls_largest_record_bytes": 1369}, "do not grow"),
+    ],
+)
+def test_each_lie_about_tls_records_is_drift(record, lie, said):
+    stack = structs.replace(find_stack("h2"), tls_record=record)
+    honest = visit(stack)
+    (connection,) = honest.connections
+    long = structs.replace(honest.served[0], body_bytes=300_000, connection=connection.id)
+    bent = structs.replace(connection, transport=made.transport(stack, **lie))
+    seen = structs.replace(honest, connections=(bent,), served=(long,))
+    (reason,) = transport(seen, stack)
+    assert reason.code == "stack-drift"
+    assert said in reason.detail
+    honest = structs.replace(seen, connections=(connection,))
+    told = structs.replace(connection, transport=made.transport(stack))
+    assert tuple(transport(structs.replace(honest, connections=(told,)), stack)) == ()
+
+
+def test_short_answers_say_nothing_about_large_records():
+    assert told(find_stack("h2"), tls_largest_record_bytes=900, tls_early_record_bytes=900) == ()
+
+
 def test_a_connection_that_tells_nothing_is_drift():
     stack = find_stack("TCP")
     silent = structs.replace(visit(stack).connections[0], transport=None)

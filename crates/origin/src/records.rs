@@ -119,10 +119,10 @@ pub struct Sent {
     /// How many.
     #[serde(rename = "tls_records")]
     pub count: u64,
-    /// Plaintext bytes of the first.
-    #[serde(rename = "tls_first_record_bytes")]
-    pub first: u64,
-    /// Plaintext bytes of the largest.
+    /// Plaintext bytes of the largest of the first 40.
+    #[serde(rename = "tls_early_record_bytes")]
+    pub early: u64,
+    /// Plaintext bytes of the largest of all.
     #[serde(rename = "tls_largest_record_bytes")]
     pub largest: u64,
 }
@@ -188,10 +188,10 @@ impl State {
             return;
         };
         let plaintext = u64::from(length).saturating_sub(overhead);
-        if self.sent.count == 0 {
-            self.sent.first = plaintext;
-        }
         self.sent.count += 1;
+        if self.sent.count <= EACH.into() {
+            self.sent.early = self.sent.early.max(plaintext);
+        }
         self.sent.largest = self.sent.largest.max(plaintext);
     }
 }
@@ -228,7 +228,7 @@ mod tests {
             answers.chunks(cut).for_each(|part| meter.saw(part));
             let sent = Sent {
                 count: 2,
-                first: 1369,
+                early: 16384,
                 largest: 16384,
             };
             assert_eq!(meter.sent(), sent, "cut into {cut}");

@@ -135,10 +135,10 @@ class Transport(Struct, frozen=True, kw_only=True):
     """How often the client was asked to acknowledge less."""
     tls_records: int | None = None
     """TLS records in which answers left; None over QUIC and http://, like the next two."""
-    tls_first_record_bytes: int | None = None
-    """Plaintext of the first of them."""
+    tls_early_record_bytes: int | None = None
+    """Plaintext of the largest of the first 40 of them."""
     tls_largest_record_bytes: int | None = None
-    """Plaintext of the largest of them."""
+    """Plaintext of the largest of all."""
 
 
 class Connection(Struct, frozen=True, kw_only=True):

@@ -135,14 +135,12 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
 def _record_lies(got: Transport, stack: Stack, longest: int) -> Iterator[str]:
     """`longest` is the largest body the connection sent in full, in bytes. Short answers leave in
     records of their own, so only a long one shows how large records get."""
-    first, largest = got.tls_first_record_bytes, got.tls_largest_record_bytes
-    if first is None or largest is None or stack.record is None:
+    early, largest = got.tls_early_record_bytes, got.tls_largest_record_bytes
+    if early is None or largest is None or stack.record is None:
         return
     if stack.record == "dynamic":
-        if first > _SMALL_RECORD:
-            yield (
-                f"the first TLS record has {first} bytes, {_SMALL_RECORD} at most were asked for"
-            )
+        if early > _SMALL_RECORD:
+            yield f"the first TLS records have {early} bytes, {_SMALL_RECORD} were asked for"
         if longest >= _GROWN and largest <= _SMALL_RECORD:
             yield f"TLS records do not grow: the largest has {largest} bytes"
     elif largest > stack.record or (longest >= 2 * _FRAME and largest < stack.record):
