@@ -20,6 +20,7 @@ from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.papers.evidence import loads
 from dragstrip.papers.space import CELL
+from dragstrip.report.beside import beside
 from dragstrip.report.controls import judgement
 from dragstrip.report.paper_figures.boxes import boxes
 from dragstrip.results.capsule import Capsule
@@ -60,6 +61,7 @@ def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
         f"    {command(start.command)}",
         "",
         *map(item, judgement(controls(study, table), saving(study, table))),
+        *map(item, beside(study.stacks)),
     ]
 
 
