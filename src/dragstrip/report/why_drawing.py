@@ -10,7 +10,7 @@ from dragstrip.results.why import Pooled, Span, Why, WhyCell
 
 WIDTH, ROW, LEFT, RIGHT, TOP, FOOT = 1100, 30, 310, 300, 34, 34
 _STYLE = (
-    "svg.why{width:100%;height:auto;display:block;font-size:13px;font-family:inherit}"
+    "svg.why{width:100%;height:auto;display:block;font-size:13px;font-family:system-ui,sans-serif}"
     "svg.why text{fill:#1d2129}svg.why .soft{fill:#5c626e}svg.why .grid{stroke:#e6e8ec}"
     "svg.why .right{text-anchor:end}svg.why .middle{text-anchor:middle;fill:#5c626e}"
 )
