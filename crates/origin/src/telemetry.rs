@@ -56,7 +56,7 @@ enum Reading {
     #[default]
     Nothing,
     Live(Box<dyn Fn() -> Option<Transport> + Send>),
-    Ended(Option<Transport>),
+    Ended(Box<Option<Transport>>),
 }
 
 impl Gauge {
@@ -68,14 +68,14 @@ impl Gauge {
         match &*unpoisoned(&self.0) {
             Reading::Nothing => None,
             Reading::Live(read) => read(),
-            Reading::Ended(last) => last.clone(),
+            Reading::Ended(last) => last.as_ref().clone(),
         }
     }
 
     /// Reads for the last time and lets go of the connection.
     pub fn end(&self) {
         let last = self.read();
-        *unpoisoned(&self.0) = Reading::Ended(last);
+        *unpoisoned(&self.0) = Reading::Ended(Box::new(last));
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn of_tcp(socket: &Socket, initial_window: u64, records: Sent) -> Opt
 
 pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow) -> Transport {
     let (stats, view) = (quinn.stats(), flow.view());
-    let packet_bytes = u64::from(view.packet_bytes);
+    let packet_bytes = view.packet_bytes;
     Transport {
         congestion: view.congestion.kernel_name().to_owned(),
         initial_window_packets: view.initial_window / packet_bytes,
