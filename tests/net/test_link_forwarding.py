@@ -5,6 +5,7 @@ import ctypes
 import hashlib
 import os
 import random
+import re
 import signal
 import socket
 import struct
@@ -167,6 +168,52 @@ def test_a_seed_loses_the_same_packets_whatever_and_whenever_is_sent(bed: Bed) -
     first = lost(bed, seed=7, size=10, gap_s=1e-3)
     assert first == lost(bed, seed=7, size=1200, gap_s=5e-3)
     assert first != lost(bed, seed=8, size=10, gap_s=1e-3)
+
+
+def test_the_fate_of_each_packet_is_told_by_index(bed: Bed) -> None:
+    missing = lost(bed, seed=7, size=10, gap_s=0)
+    fates = "".join(
+        fate * int(count or 1)
+        for count, fate in re.findall(r"(\d*)([+.-])", bed.stats("up")["loss_fates"])
+    )
+    assert {index for index, fate in enumerate(fates) if fate == "-"} == missing
+    assert set(fates) == {"+", "-"}
+    assert bed.stats("down")["loss_fates"] == ""
+
+
+def test_each_far_end_is_told_with_what_passed(bed: Bed) -> None:
+    bed.configure(up={"delay_ms": 5, "loss": 0.5}, down={"delay_ms": 2})
+    began_us = time.time_ns() // 1000
+    client, origin = bed.udp()
+    with client, origin:
+        for _ in range(40):
+            client.send(bytes(100))
+        origin.send(bytes(300))
+        up, down = settled(bed, "up"), settled(bed, "down")
+    (to,), (came,) = up["far_ends"], down["far_ends"]
+    place = {"address": ORIGIN_IP, "port": PORT, "transport": "udp"}
+    assert place.items() <= to.items()
+    assert place.items() <= came.items()
+    assert to["packets"] + to["dropped"] == 40
+    assert to["bytes"] == to["packets"] * (100 + UDP_HEADERS)
+    assert began_us <= to["first_drop_us"] <= time.time_ns() // 1000
+    assert to["transit_min_ms"] >= 5
+    assert (came["packets"], came["bytes"], came["dropped"]) == (1, 300 + UDP_HEADERS, 0)
+    assert came["first_drop_us"] is None
+    assert came["transit_min_ms"] >= 2
+
+
+def test_the_lines_rate_is_told_by_packets_that_wait_for_nobody(bed: Bed) -> None:
+    bed.configure(up={"rate_mbps": 2})
+    client, origin = bed.udp()
+    with client, origin:
+        for _ in range(5):
+            client.send(bytes(472))
+            time.sleep(0.01)
+        report = settled(bed, "up")
+    assert report["line_bytes"] == 5 * 500
+    assert report["line_ms"] == pytest.approx(5 * 2)
+    assert bed.stats("down")["line_bytes"] == 0
 
 
 def test_the_queue_drops_at_its_tail(bed: Bed) -> None:

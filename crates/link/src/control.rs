@@ -72,8 +72,8 @@ impl Link {
         let client = Interface::find(client)?;
         let origin = Interface::find(origin)?;
         let mut link = Self {
-            up: Remote::start("up", &client, &origin, mtu)?,
-            down: Remote::start("down", &origin, &client, mtu)?,
+            up: Remote::start("up", false, &client, &origin, mtu)?,
+            down: Remote::start("down", true, &origin, &client, mtu)?,
             record: None,
             since_us: 0,
         };

@@ -13,6 +13,7 @@ use std::thread;
 use anyhow::{Context, Result, ensure};
 
 use crate::clock::{Arrivals, both_ns, monotonic_ns};
+use crate::far::FarEnd;
 use crate::header::{Header, mark};
 use crate::meter::{Meter, Report};
 use crate::model::{Packet, Pipeline};
@@ -40,6 +41,8 @@ type Task = Box<dyn FnOnce(&mut Forwarder) + Send>;
 
 /// Forwards one direction. Lives in its own thread and is reached through a [`Remote`].
 pub struct Forwarder {
+    /// What it forwards comes from the origin.
+    origin_sends: bool,
     ring: Ring,
     outlet: Outlet,
     mailbox: Arc<Mailbox>,
@@ -70,8 +73,14 @@ struct Mailbox {
 }
 
 impl Remote {
-    /// Starts forwarding from one interface to the other.
-    pub fn start(name: &str, from: &Interface, to: &Interface, mtu: usize) -> Result<Self> {
+    /// Starts forwarding from one interface to the other; `from` is the client's or the origin's.
+    pub fn start(
+        name: &str,
+        origin_sends: bool,
+        from: &Interface,
+        to: &Interface,
+        mtu: usize,
+    ) -> Result<Self> {
         // SAFETY: a plain system call; a good result is a descriptor nobody else owns.
         let event = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         ensure!(
@@ -85,6 +94,7 @@ impl Remote {
         });
         let (tasks, receiver) = mpsc::channel();
         let mut forwarder = Forwarder {
+            origin_sends,
             ring: Ring::open(from, mtu)?,
             outlet: Outlet::open(to)?,
             mailbox: mailbox.clone(),
@@ -154,7 +164,10 @@ impl Forwarder {
 
     pub fn report(&mut self) -> Report {
         self.ring_drops += self.ring.drops();
-        self.meter.report(self.ring_drops, self.pipeline.counts())
+        let (now_ns, realtime_ns) = both_ns();
+        let counts = self.pipeline.counts();
+        self.meter
+            .report(self.ring_drops, counts, realtime_ns - now_ns)
     }
 
     fn run(&mut self) -> Result<()> {
@@ -207,9 +220,11 @@ impl Forwarder {
             let bytes = (length - ETHERNET_HEADER) as u32;
             let index = self.meter.arrived(length, bytes);
             let slot = self.pool.keep(frame.bytes);
-            let header = Header::of(&frame.bytes[ETHERTYPE + 2..]);
+            let ip = &frame.bytes[ETHERTYPE + 2..];
+            let far = FarEnd::of(ip, self.origin_sends);
             Some(Packet {
-                header,
+                header: Header::of(ip),
+                far: far.and_then(|end| self.meter.place(end)),
                 ..Packet::new(index, bytes, arrival_ns, slot)
             })
         });

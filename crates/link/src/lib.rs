@@ -8,6 +8,7 @@
 
 pub mod config;
 pub mod control;
+pub mod far;
 pub mod header;
 pub mod meter;
 pub mod model;

@@ -4,6 +4,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::busy::Busy;
+use crate::far::{FarCount, FarEnd, FarEnds};
 use crate::model::{Counts, DropCause, HostCount, Packet};
 
 /// One direction of the answer to `stats`, as `dragstrip.model.visit.DirectionReport`.
@@ -20,6 +21,8 @@ pub struct Report {
     pub dropped_host: u64,
     /// Packets that reached the loss stage.
     pub loss_trials: u64,
+    /// What became of each of them, by index: `model::Fates`.
+    pub loss_fates: String,
     pub host_loss: Vec<HostCount>,
     pub marked: u64,
     pub duplicated: u64,
@@ -35,10 +38,15 @@ pub struct Report {
     pub queue_max_ms: f64,
     pub busy_ms: f64,
     pub busy_bytes: u64,
+    /// Time the bottleneck took for all it carried, `line_bytes`, by the model's clock.
+    pub line_ms: f64,
+    pub line_bytes: u64,
     pub transit_min_ms: Option<f64>,
     pub lateness_p50_us: Option<f64>,
     pub lateness_p99_us: Option<f64>,
     pub lateness_max_us: Option<f64>,
+    /// What passed of each far end.
+    pub far_ends: Vec<FarCount>,
 }
 
 /// Counts packets as they come and go.
@@ -62,7 +70,10 @@ pub struct Meter {
     wait_max_ns: u64,
     transit_min_ns: u64,
     busy: Busy,
+    line_ns: u64,
+    line_bytes: u64,
     lateness_ns: Histogram<u64>,
+    far_ends: FarEnds,
 }
 
 impl Default for Meter {
@@ -86,7 +97,10 @@ impl Default for Meter {
             wait_max_ns: 0,
             transit_min_ns: u64::MAX,
             busy: Busy::default(),
+            line_ns: 0,
+            line_bytes: 0,
             lateness_ns: times(),
+            far_ends: FarEnds::default(),
         }
     }
 }
@@ -107,12 +121,18 @@ impl Meter {
         index
     }
 
+    /// Where a far end's packets are counted, see [`Packet::far`].
+    pub fn place(&mut self, end: FarEnd) -> Option<u32> {
+        self.far_ends.place(end)
+    }
+
     /// A packet was sent at `actual_ns`.
     pub fn sent(&mut self, packet: &Packet, actual_ns: u64) {
         self.packets_out += 1;
         self.bytes_out += u64::from(packet.bytes);
         let transit_ns = actual_ns.saturating_sub(packet.arrival_ns);
         self.transit_min_ns = self.transit_min_ns.min(transit_ns);
+        self.far_ends.sent(packet, transit_ns);
         let lateness_ns = actual_ns.saturating_sub(packet.at_ns);
         self.lateness_ns.saturating_record(lateness_ns);
         self.marked += u64::from(packet.marked);
@@ -130,6 +150,7 @@ impl Meter {
             DropCause::Aqm => self.dropped_aqm += 1,
             DropCause::Mtu => self.dropped_mtu += 1,
         }
+        self.far_ends.dropped(packet);
         self.passed_bottleneck(packet, None);
     }
 
@@ -139,8 +160,9 @@ impl Meter {
         self.passed_bottleneck(packet, None);
     }
 
-    /// `counts` are those of the pipeline the packets went through.
-    pub fn report(&self, ring_drops: u64, counts: Counts) -> Report {
+    /// `counts` are those of the pipeline the packets went through; `ahead_ns` is how far
+    /// CLOCK_REALTIME is ahead of the clock of the packets' times.
+    pub fn report(&self, ring_drops: u64, counts: Counts, ahead_ns: u64) -> Report {
         let any_out = self.packets_out > 0;
         let lateness_us = |ns: u64| any_out.then_some(ns as f64 / 1e3);
         let any_waits = !self.waits_ns.is_empty();
@@ -161,6 +183,7 @@ impl Meter {
             dropped_mtu: self.dropped_mtu,
             dropped_host: self.dropped_host,
             loss_trials: counts.loss_trials,
+            loss_fates: counts.loss_fates,
             host_loss: counts.host_loss,
             marked: self.marked,
             duplicated: counts.duplicated,
@@ -174,10 +197,13 @@ impl Meter {
             queue_max_ms: self.wait_max_ns as f64 / 1e6,
             busy_ms: busy_ns as f64 / 1e6,
             busy_bytes,
+            line_ms: self.line_ns as f64 / 1e6,
+            line_bytes: self.line_bytes,
             transit_min_ms: any_out.then_some(self.transit_min_ns as f64 / 1e6),
             lateness_p50_us: lateness_us(self.lateness_ns.value_at_quantile(0.5)),
             lateness_p99_us: lateness_us(self.lateness_ns.value_at_quantile(0.99)),
             lateness_max_us: lateness_us(self.lateness_ns.max()),
+            far_ends: self.far_ends.report(ahead_ns),
         }
     }
 
@@ -191,6 +217,10 @@ impl Meter {
             self.waits_ns.saturating_record(waited_ns);
             self.wait_max_ns = self.wait_max_ns.max(waited_ns);
             self.busy.packet(packet.line_bytes, waited_ns > 0, sent_ns);
+            if !packet.copy {
+                self.line_ns += packet.line_ns;
+                self.line_bytes += u64::from(packet.line_bytes);
+            }
         }
     }
 }
@@ -219,7 +249,7 @@ mod tests {
     }
 
     fn realised_mbps(meter: &Meter) -> f64 {
-        let report = meter.report(0, Counts::default());
+        let report = meter.report(0, Counts::default(), 0);
         report.busy_bytes as f64 * 8.0 / report.busy_ms / 1e3
     }
 
@@ -242,7 +272,7 @@ mod tests {
                 sent(&mut meter, &packet(at_ns, i), at_ns + 10_000);
             }
         }
-        let report = meter.report(0, Counts::default());
+        let report = meter.report(0, Counts::default(), 0);
         assert!((report.busy_ms - 3.0 * 49.0).abs() < 1e-9);
         assert!((realised_mbps(&meter) - 12.0).abs() < 1e-9);
     }
@@ -267,7 +297,7 @@ mod tests {
             sent(&mut meter, &packet(i * 1_000_000, i), i * 1_000_000);
             lost(&mut meter, &Packet::new(0, 1500, 0, 0));
         }
-        assert_eq!(meter.report(0, Counts::default()).busy_ms, 99.0);
+        assert_eq!(meter.report(0, Counts::default(), 0).busy_ms, 99.0);
     }
 
     #[test]
@@ -276,12 +306,12 @@ mod tests {
         for i in 0..1000 {
             sent(&mut meter, &packet(i * 1_000_000, i % 4), i * 1_000_000);
         }
-        assert_eq!(meter.report(0, Counts::default()).busy_ms, 0.0);
+        assert_eq!(meter.report(0, Counts::default(), 0).busy_ms, 0.0);
     }
 
     #[test]
     fn a_report_of_nothing_has_no_times() {
-        let report = Meter::default().report(0, Counts::default());
+        let report = Meter::default().report(0, Counts::default(), 0);
         assert_eq!(report.transit_min_ms, None);
         assert_eq!(report.lateness_p99_us, None);
     }

@@ -84,6 +84,7 @@ impl Stage for Bottleneck {
         }
         packet.at_ns = self.line.carry(packet.at_ns, packet.line_bytes);
         packet.waited_ns = Some(wait_ns);
+        packet.line_ns = packet.at_ns - start_ns;
         self.waiting.push_back(packet);
         None
     }

@@ -142,6 +142,7 @@ fn drop_head(packet: Option<Packet>, now_ns: u64, gone: &mut VecDeque<Packet>) {
     gone.extend(packet.map(|packet| Packet {
         at_ns: now_ns,
         waited_ns: None,
+        line_ns: 0,
         dropped: Some(DropCause::Aqm),
         ..packet
     }));

@@ -1,7 +1,7 @@
 //! Loss in bursts: Gilbert, Bell System Technical Journal 39 (1960), and Elliott, 42 (1963).
 
 use super::draw::{Draws, Effect};
-use super::{Counts, DropCause, Packet, Stage};
+use super::{Counts, DropCause, Fates, Packet, Stage};
 
 /// A chain of two states, one step a packet, and a probability of loss in each.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,7 @@ pub struct GilbertElliott {
     /// Index and state of the packet asked for last, so that the next is one step away.
     known: Option<(u64, bool)>,
     trials: u64,
+    fates: Fates,
 }
 
 /// What one step does to whatever state came before it.
@@ -42,6 +43,7 @@ impl GilbertElliott {
             losses: Draws::new(seed, direction, Effect::ChainLoss),
             known: None,
             trials: 0,
+            fates: Fates::default(),
         }
     }
 
@@ -96,11 +98,14 @@ impl Stage for GilbertElliott {
             true => self.chain.loss_bad,
             false => self.chain.loss_good,
         };
-        packet.dropped = (self.losses.of(&packet) < share).then_some(DropCause::Loss);
+        let lost = self.losses.of(&packet) < share;
+        self.fates.note(&packet, lost);
+        packet.dropped = lost.then_some(DropCause::Loss);
         Some(packet)
     }
 
     fn count(&self, counts: &mut Counts) {
         counts.loss_trials += self.trials;
+        counts.loss_fates.push_str(&self.fates.runs());
     }
 }

@@ -1,7 +1,7 @@
 //! Bernoulli loss as a pure function of (seed, direction, packet index).
 
 use super::draw::{Draws, Effect};
-use super::{Counts, DropCause, Packet, Stage};
+use super::{Counts, DropCause, Fates, Packet, Stage};
 
 /// Loses each packet with the same probability, by its index alone: whatever a stack sends and
 /// whenever it sends it, the n-th packet of a direction meets the same fate under the same seed.
@@ -9,6 +9,7 @@ pub struct Loss {
     share: f64,
     draws: Draws,
     trials: u64,
+    fates: Fates,
 }
 
 impl Loss {
@@ -19,6 +20,7 @@ impl Loss {
             share,
             draws,
             trials: 0,
+            fates: Fates::default(),
         }
     }
 
@@ -31,11 +33,14 @@ impl Loss {
 impl Stage for Loss {
     fn take(&mut self, mut packet: Packet) -> Option<Packet> {
         self.trials += 1;
-        packet.dropped = (self.draws.of(&packet) < self.share).then_some(DropCause::Loss);
+        let lost = self.draws.of(&packet) < self.share;
+        self.fates.note(&packet, lost);
+        packet.dropped = lost.then_some(DropCause::Loss);
         Some(packet)
     }
 
     fn count(&self, counts: &mut Counts) {
         counts.loss_trials += self.trials;
+        counts.loss_fates.push_str(&self.fates.runs());
     }
 }

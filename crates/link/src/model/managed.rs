@@ -64,8 +64,10 @@ impl Managed {
         if let Some(mut packet) = picked {
             self.packets -= 1;
             self.bytes -= u64::from(packet.line_bytes);
-            packet.waited_ns = Some(self.line.start_ns(packet.at_ns) - packet.at_ns);
+            let start_ns = self.line.start_ns(packet.at_ns);
+            packet.waited_ns = Some(start_ns - packet.at_ns);
             packet.at_ns = self.line.carry(packet.at_ns, packet.line_bytes);
+            packet.line_ns = packet.at_ns - start_ns;
             self.last_ns = packet.at_ns;
             self.leaving.push_back(packet);
         }

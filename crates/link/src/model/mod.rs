@@ -8,6 +8,7 @@ mod codel;
 mod delay;
 mod draw;
 mod duplicate;
+mod fates;
 mod flying;
 mod fq_codel;
 mod gilbert;
@@ -31,6 +32,7 @@ pub use codel::{Codel, Parameters};
 pub use delay::{Delay, Jitter, Reorder, Spread};
 pub use draw::mix;
 pub use duplicate::Duplicate;
+pub use fates::Fates;
 pub use fq_codel::FqCodel;
 pub use gilbert::{Chain, GilbertElliott};
 pub use hosts::{HostPath, Hosts};
@@ -61,6 +63,8 @@ pub enum DropCause {
 pub struct Counts {
     /// Packets that reached the loss stage, whatever became of them.
     pub loss_trials: u64,
+    /// What became of each of them, see [`Fates::runs`].
+    pub loss_fates: String,
     /// Copies made.
     pub duplicated: u64,
     pub host_loss: Vec<HostCount>,
@@ -91,6 +95,8 @@ pub struct Packet {
     pub at_ns: u64,
     /// How long it waited for the bottleneck, once it has passed one.
     pub waited_ns: Option<u64>,
+    /// How long the bottleneck took to carry it.
+    pub line_ns: u64,
     pub dropped: Option<DropCause>,
     /// To be marked Congestion Experienced when it is sent.
     pub marked: bool,
@@ -99,6 +105,8 @@ pub struct Packet {
     /// The second of the two.
     pub copy: bool,
     pub header: Header,
+    /// Its far end's place in the owner's list.
+    pub far: Option<u32>,
 }
 
 impl Packet {
@@ -111,11 +119,13 @@ impl Packet {
             at_ns: arrival_ns,
             line_bytes: bytes,
             waited_ns: None,
+            line_ns: 0,
             dropped: None,
             marked: false,
             twin: false,
             copy: false,
             header: Header::default(),
+            far: None,
         }
     }
 }
