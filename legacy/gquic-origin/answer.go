@@ -33,7 +33,7 @@ func recorded(entry *Entry, match string, request *Request, at clock) Answer {
 	if bodiless || request.Method == http.MethodHead {
 		body = nil
 	}
-	return Answer{Status: status, Headers: headers, Body: body, Match: match, Think: entry.Think}
+	return Answer{Status: status, Headers: headers, Body: body, Match: match, Digest: entry.Digest, Think: entry.Think}
 }
 
 // ranged cuts out the part that is asked for (RFC 9110 section 14). A recorded part is all there is

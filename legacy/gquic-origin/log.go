@@ -25,6 +25,7 @@ type Served struct {
 	Status     int    `json:"status"`
 	BodyBytes  int    `json:"body_bytes"`
 	Match      string `json:"match"`
+	Digest     string `json:"digest"` // of the recorded body of which this is the answer, or a part
 }
 
 // A Connection as the log tells it (dragstrip.model.visit.Connection).

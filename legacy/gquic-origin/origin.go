@@ -112,6 +112,7 @@ func (o *Origin) Answer(
 	line.TUs = nowUs()
 	line.Host, line.Method = request.Host, request.Method
 	line.Status, line.BodyBytes, line.Match = answer.Status, len(answer.Body), answer.Match
+	line.Digest = answer.Digest
 	if wait(alive, answer.Think) && send(answer) == nil {
 		line.EndUs = nowUs()
 	}

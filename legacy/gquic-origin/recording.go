@@ -2,6 +2,8 @@ package main
 
 import (
 	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -40,6 +42,7 @@ type Entry struct {
 	Wire    []byte  // the body as it crosses the wire
 	Decoded []byte  // the body without content encoding, if Coded
 	Coded   bool
+	Digest  string        // of the body without content encoding: first 16 hex digits of its SHA-256
 	Think   time.Duration // how long the recorded server took
 }
 
@@ -163,6 +166,7 @@ func newEntry(recorded harEntry, member func(string) ([]byte, error)) (*Entry, e
 			entry.Headers = append(entry.Headers, Header{name, value})
 		}
 	}
+	entry.Digest = digestOf(entry.Wire)
 	if name := recorded.Response.Extra.WireFile; name != "" {
 		entry.Decoded, entry.Coded = entry.Wire, true
 		if entry.Wire, err = member(name); err != nil {
@@ -218,4 +222,9 @@ func hostOf(authority string) string {
 
 func cutPrefix(text, prefix string) (string, bool) {
 	return strings.TrimPrefix(text, prefix), strings.HasPrefix(text, prefix)
+}
+
+func digestOf(body []byte) string {
+	hash := sha256.Sum256(body)
+	return hex.EncodeToString(hash[:8])
 }

@@ -28,6 +28,7 @@ type Answer struct {
 	Headers Headers
 	Body    []byte
 	Match   string
+	Digest  string        // of the recorded body, whole; empty if nothing recorded answers
 	Think   time.Duration // how long to wait before answering
 }
 

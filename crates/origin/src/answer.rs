@@ -18,6 +18,8 @@ pub struct Answer {
     pub headers: HeaderMap,
     pub body: Bytes,
     pub matched: Match,
+    /// Of the recorded body without content encoding, whole; empty if nothing recorded answers.
+    pub digest: String,
     /// How long to wait before answering, as the recorded server did.
     pub think: Duration,
 }
@@ -69,6 +71,7 @@ pub(crate) fn recorded(
         headers,
         body,
         matched,
+        digest: entry.digest.clone(),
         think: entry.think,
     }
 }

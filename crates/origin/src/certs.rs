@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result};
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PublicKeyData,
 };
 use rustls::crypto::ring::sign::any_ecdsa_type;
 use rustls::pki_types::PrivateKeyDer;
@@ -19,6 +19,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::{CertifiedKey, SigningKey};
 use time::{Duration, OffsetDateTime};
 
+use crate::digest::digest_of;
 use crate::log::unpoisoned;
 
 const VALID_DAYS: i64 = 90;
@@ -26,6 +27,8 @@ const VALID_DAYS: i64 = 90;
 /// Issues a certificate per server name, once.
 pub struct Authority {
     root_pem: String,
+    /// Of the intermediate, and like no other's: a browser tells who vouched for a host by name.
+    name: String,
     intermediate: CertifiedIssuer<'static, KeyPair>,
     /// One key for all leaves: making one per host would buy nothing.
     leaf_key: KeyPair,
@@ -39,15 +42,17 @@ pub struct Authority {
 impl Authority {
     pub fn new() -> Result<Self> {
         let root = CertifiedIssuer::self_signed(authority("dragstrip root"), KeyPair::generate()?)?;
-        let intermediate = CertifiedIssuer::signed_by(
-            authority("dragstrip intermediate"),
-            KeyPair::generate()?,
-            &root,
-        )?;
+        let key = KeyPair::generate()?;
+        let name = format!(
+            "dragstrip CA {:.9}",
+            digest_of(&key.subject_public_key_info())
+        );
+        let intermediate = CertifiedIssuer::signed_by(authority(&name), key, &root)?;
         let leaf_key = KeyPair::generate()?;
         let der = PrivateKeyDer::try_from(leaf_key.serialize_der()).map_err(anyhow::Error::msg)?;
         Ok(Self {
             root_pem: root.pem(),
+            name,
             intermediate,
             leaf_key,
             signer: any_ecdsa_type(&der)?,
@@ -59,6 +64,11 @@ impl Authority {
     /// The certificate a client must trust.
     pub fn root_pem(&self) -> &str {
         &self.root_pem
+    }
+
+    /// Whom the certificates name as their issuer.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The chain for `host`, made at the first call. An error if `host` is no DNS name.

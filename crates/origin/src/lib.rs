@@ -11,6 +11,7 @@ mod congestion;
 mod connections;
 pub mod control;
 mod delivery;
+mod digest;
 mod h3_quinn;
 mod har;
 mod log;

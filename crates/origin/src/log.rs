@@ -39,6 +39,8 @@ pub struct Served {
     pub body_bytes: u64,
     #[serde(rename = "match")]
     pub matched: Match,
+    /// Of the recorded body of which this is the answer, or a part.
+    pub digest: String,
 }
 
 /// One connection, or an attempt at one.

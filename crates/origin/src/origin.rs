@@ -30,6 +30,8 @@ pub struct Summary {
     pub name: String,
     pub hosts: Vec<String>,
     pub objects: usize,
+    /// Issuer of the certificates it answers with.
+    pub authority: String,
 }
 
 /// What another server needs to speak for this origin's hosts, in PEM.
@@ -137,6 +139,7 @@ impl Origin {
             name: recording.name.clone(),
             hosts,
             objects: recording.entries.len(),
+            authority: self.shared.authority.name().to_owned(),
         };
         *unpoisoned(&self.shared.replay) = Replay::new(recording);
         Ok(summary)
@@ -238,6 +241,7 @@ impl Shared {
             status: answer.status.as_u16(),
             body_bytes: answer.body.len() as u64,
             matched: answer.matched,
+            digest: answer.digest.clone(),
         };
         (answer, InFlight::new(served, self.log.clone()))
     }

@@ -13,6 +13,7 @@ use http::{Method, StatusCode};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+use crate::digest::digest_of;
 use crate::har;
 
 /// No browser waits longer for an answer.
@@ -59,6 +60,8 @@ pub struct Entry {
     pub wire: Bytes,
     /// The body without content encoding, if `wire` has one.
     pub decoded: Option<Bytes>,
+    /// Of the body without content encoding, by its bytes and not by what the file calls it.
+    pub digest: String,
     /// How long the recorded server took to answer.
     pub think: Duration,
 }
@@ -156,6 +159,7 @@ impl Entry {
             target,
             status,
             headers,
+            digest: digest_of(decoded.as_ref().unwrap_or(&wire)),
             wire,
             decoded,
             think,

@@ -109,6 +109,7 @@ impl Replay {
                 (header::CONTENT_LENGTH, 0.into()),
             ]),
             body: Bytes::new(),
+            digest: String::new(),
             matched: Match::Miss,
             think: Duration::ZERO,
         })
@@ -250,6 +251,7 @@ fn preflight(request: &request::Parts) -> Option<Answer> {
         status: StatusCode::NO_CONTENT,
         headers,
         body: Bytes::new(),
+        digest: String::new(),
         matched: Match::Preflight,
         think: Duration::ZERO,
     })

@@ -28,6 +28,7 @@ fn entry(status: u16, pairs: &[(&str, &str)], body: &[u8]) -> Entry {
         headers: headers(pairs),
         wire: Bytes::copy_from_slice(body),
         decoded: None,
+        digest: String::new(),
         think: Duration::ZERO,
     }
 }

@@ -17,6 +17,7 @@ fn recorded((method, path, query): &(Method, String, String), index: usize) -> E
         headers: HeaderMap::new(),
         wire: Bytes::from(index.to_string()),
         decoded: None,
+        digest: String::new(),
         think: Duration::ZERO,
     }
 }
