@@ -83,14 +83,15 @@ def test_a_failure_keeps_its_reason_and_the_bytes_that_came():
         [
             sent("https://a.test/x", 100.0),
             event("responseReceived", response=response(), timestamp=100.1),
-            event("dataReceived", encodedDataLength=10, timestamp=100.2),
-            event("dataReceived", encodedDataLength=30, timestamp=100.2),
+            event("dataReceived", encodedDataLength=10, dataLength=20, timestamp=100.2),
+            event("dataReceived", encodedDataLength=30, dataLength=60, timestamp=100.2),
             event("loadingFailed", errorText="net::ERR_CONNECTION_RESET", timestamp=100.3),
         ],
         ORIGIN_S,
     )
     assert exchange.request.error == "net::ERR_CONNECTION_RESET"
     assert exchange.request.wire_bytes == 40
+    assert exchange.request.body_bytes == 80
 
 
 def test_an_answer_from_the_cache_is_known_as_such():

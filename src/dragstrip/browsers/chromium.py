@@ -16,6 +16,7 @@ from pathlib import Path
 
 from dragstrip.browsers.cdp import Cdp, CdpError
 from dragstrip.browsers.cpu import session_cpu_s
+from dragstrip.browsers.environment import NO_PROXIES, session_proxies
 from dragstrip.browsers.generations import GENERATIONS, Generation
 from dragstrip.model.browsers import TODAY, Browser
 from dragstrip.model.stack import Protocol, Stack
@@ -102,6 +103,10 @@ class Chromium:
         """CPU time of each of the browser's processes, by process id."""
         return session_cpu_s(self.session)
 
+    def proxies(self) -> tuple[str, ...]:
+        """Variables of its processes' environment that name a proxy."""
+        return session_proxies(self.session)
+
     def forget_cache(self, session: str) -> None:
         """The next load of this tab fetches everything anew, with the tickets it has."""
         method, params = self.generation.forget_cache
@@ -165,7 +170,8 @@ def chromium(
 
 
 def inside(bed: Testbed) -> Place:
-    """The client's end of a testbed."""
+    """The client's end of a testbed. The caller's proxies are not for it: headless-shell obeys them
+    even with --no-proxy-server."""
     if bed.names:
         # Real sites may be hostile, so the sandbox stays on.
         arrange = ["unshare", "--mount", "sh", "-c", _WITH_NAMES, "sh", str(bed.names)]
@@ -175,7 +181,11 @@ def inside(bed: Testbed) -> Place:
         arrange = []
         flags = ("--no-sandbox", _resolver_rules(bed.addresses))
     return Place(
-        command=lambda *argv: bed.spaces.command("client", *arrange, *argv),
+        command=lambda *argv: [
+            "env",
+            *NO_PROXIES,
+            *bed.spaces.command("client", *arrange, *argv),
+        ],
         workspace=bed.workspace,
         drop_root=not bed.spaces.rootless,
         ca=bed.origin.ca,

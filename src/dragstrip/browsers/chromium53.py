@@ -20,6 +20,7 @@ from dragstrip.browsers import devtools_pipe
 from dragstrip.browsers.cdp import Cdp, CdpError
 from dragstrip.browsers.chromium import AS_NOBODY, Place, fresh_home, inside, living_in
 from dragstrip.browsers.cpu import session_cpu_s
+from dragstrip.browsers.environment import session_proxies
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
@@ -63,6 +64,10 @@ class Chromium53:
     def cpu_s(self) -> dict[int, float]:
         """CPU time of each of the browser's processes, by process id."""
         return session_cpu_s(self._session)
+
+    def proxies(self) -> tuple[str, ...]:
+        """Variables of its processes' environment that name a proxy."""
+        return session_proxies(self._session)
 
     def forget_cache(self, session: str) -> None:
         """The next load of this tab fetches everything anew, with the tickets it has.

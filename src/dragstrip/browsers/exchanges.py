@@ -29,9 +29,13 @@ _PROTOCOLS: dict[str, Protocol] = {
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """A request with what only the HAR needs beside it."""
+    """A request with what only the HAR or DevTools needs beside it."""
 
     request: Request
+    id: str = ""
+    """What DevTools calls it; a redirect shares it with what follows."""
+    issuer: str = ""
+    """Of the certificate that vouched for the answer; empty if the browser did not say."""
     request_headers: Headers = ()
     response_headers: Headers = ()
     status_text: str = ""
@@ -43,6 +47,9 @@ class _Open(Struct):
 
     exchange: Exchange
     received: int = 0
+    """Encoded bytes so far."""
+    decoded: int = 0
+    """Body bytes so far."""
 
 
 def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, ...]:
@@ -81,6 +88,7 @@ def _opened(params: dict[str, Any], origin_s: float) -> _Open:
                 initiator=initiator.get("url") or _script_url(initiator),
                 start_ms=(params["timestamp"] - origin_s) * 1000,
             ),
+            id=params["requestId"],
             request_headers=_headers(request["headers"]),
         )
     )
@@ -119,6 +127,7 @@ def _answered(current: _Open, response: dict[str, Any], origin_s: float) -> None
         connection=int(response.get("connectionId", 0)),
         reused=bool(response.get("connectionReused")),
         remote_ip=response.get("remoteIPAddress", "").strip("[]"),
+        remote_port=int(response.get("remotePort", 0)),
         from_cache=cached or current.exchange.request.from_cache,
         **_phases(response.get("timing"), origin_s),
     )
@@ -127,6 +136,7 @@ def _answered(current: _Open, response: dict[str, Any], origin_s: float) -> None
         response_headers=_headers(response["headers"]),
         status_text=response.get("statusText", ""),
         http_version=response.get("protocol", ""),
+        issuer=(response.get("securityDetails") or {}).get("issuer", ""),
     )
 
 
@@ -157,6 +167,7 @@ def _on_cache(current: _Open, params: dict[str, Any], origin_s: float) -> None:
 
 def _on_data(current: _Open, params: dict[str, Any], origin_s: float) -> None:
     current.received += params["encodedDataLength"]
+    current.decoded += params["dataLength"]
 
 
 def _on_finished(current: _Open, params: dict[str, Any], origin_s: float) -> None:
@@ -185,8 +196,17 @@ def _ended(current: _Open, timestamp: float, sizes: dict[str, Any], origin_s: fl
         current,
         end_ms=(timestamp - origin_s) * 1000,
         wire_bytes=wire_bytes,
+        body_bytes=_body_bytes(current, wire_bytes),
         from_cache=request.from_cache or shared,
     )
+
+
+def _body_bytes(current: _Open, wire_bytes: int) -> int | None:
+    """None where the browser counted nothing at all, as of a CORS preflight, or a body crossed the
+    wire that nobody read, such as a prefetched one."""
+    length = _header(current.exchange.response_headers, "content-length")
+    unread = not wire_bytes or (length.isdecimal() and 0 < int(length) <= wire_bytes)
+    return None if unread and not current.decoded else current.decoded
 
 
 _HANDLERS = {
@@ -201,3 +221,7 @@ _HANDLERS = {
 def _headers(pairs: dict[str, str]) -> Headers:
     # CDP joins repeated headers by newlines.
     return tuple((k, v) for k, joined in pairs.items() for v in joined.split("\n"))
+
+
+def _header(headers: Headers, name: str) -> str:
+    return next((value for key, value in headers if key.lower() == name), "")

@@ -1,10 +1,18 @@
 """A page: a document and its resources, with the hosts they came from."""
 
+import hashlib
 import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+
+DIGEST_DIGITS = 16
+
+
+def digest_of(body: bytes) -> str:
+    """First 16 hex digits of the SHA-256 of a body without its content encoding."""
+    return hashlib.sha256(body).hexdigest()[:DIGEST_DIGITS]
 
 
 class Resource(Struct, frozen=True, kw_only=True):
@@ -17,6 +25,10 @@ class Resource(Struct, frozen=True, kw_only=True):
     """Media type without parameters; empty if the answer had none."""
     body_bytes: int
     """Length of the body as it crosses the wire (with its content encoding)."""
+    decoded_bytes: int | None = None
+    """Length of the body without its content encoding; None in manifests older than the field."""
+    digest: str = ""
+    """Of that body, see `digest_of`; empty in manifests older than the field."""
     initiator: str = ""
     """URL of the resource that caused the request, if the recording says."""
     inferred: bool = False

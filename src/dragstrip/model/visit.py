@@ -5,11 +5,13 @@ timeOrigin), so they can be drawn on one axis. `t_*_us` are microseconds of the 
 (CLOCK_REALTIME), shared by browser, link and origin.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct, field
 
 from dragstrip.model.background import BackgroundReport
+from dragstrip.model.network import Side
 from dragstrip.model.page import address
 from dragstrip.model.stack import ConnectionMode, Protocol
 
@@ -57,11 +59,17 @@ class Request(Struct, frozen=True, kw_only=True):
     """The browser's id of the connection, unique within a visit."""
     reused: bool = False
     remote_ip: str = ""
+    remote_port: int = 0
+    """0 if the browser did not say."""
     from_cache: bool = False
     error: str = ""
     """The browser's network error such as net::ERR_ABORTED; empty if the request ended well."""
     wire_bytes: int = 0
     """Encoded bytes received, header and body, as the browser counts them."""
+    body_bytes: int | None = None
+    """Body received, without content encoding; None if the browser did not count it."""
+    digest: str = ""
+    """Of that body, see `dragstrip.model.page.digest_of`; empty unless it was read: a sample is."""
     start_ms: float
     """The browser decided to fetch it."""
     dns_start_ms: float | None = None
@@ -100,6 +108,9 @@ class Served(Struct, frozen=True, kw_only=True):
     match: Literal["exact", "query", "preflight", "miss"]
     """How the recording answered: this URL, the nearest query string, a CORS preflight made up
     for it, or not at all (404)."""
+    digest: str = ""
+    """Of the recorded body that was sent, or a part of it (a range), without content encoding; see
+    `dragstrip.model.page.digest_of`. Empty if the server does not say."""
 
     @property
     def address(self) -> str:
@@ -159,6 +170,24 @@ class Connection(Struct, frozen=True, kw_only=True):
     """What its sending side did; None in capsules from before this was asked."""
 
 
+class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one direction carried to, or from, an address and port at the origin's end."""
+
+    address: str
+    port: int
+    """0 where packets have none."""
+    transport: Literal["tcp", "udp", "other"]
+    packets: int
+    """That left the link; so are `bytes`, layer 3."""
+    bytes: int
+    dropped: int = 0
+    """Packets that the link dropped, for any reason."""
+    first_drop_us: int | None = None
+    """When the first of those reached the link."""
+    transit_min_ms: float | None = None
+    """Least time a packet spent in the link; None if none left it."""
+
+
 class HostLoss(Struct, frozen=True, kw_only=True):
     """What the way of a single host lost."""
 
@@ -191,6 +220,9 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     """By single hosts' own loss."""
     loss_trials: int | None = None
     """Packets that reached the loss stage; None in capsules older than the field."""
+    loss_fates: str = ""
+    """What became of each of the first 16,384 packets at the loss stage, in runs by index: ``12+``
+    passed, ``2-`` lost, ``3.`` never came there. Empty without random loss."""
     host_loss: tuple[HostLoss, ...] = ()
     marked: int = 0
     """Packets sent on with Congestion Experienced set by the link."""
@@ -206,11 +238,18 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     """Time the bottleneck was sending back to back, by actual departures."""
     busy_bytes: int
     """Bytes, as the network's accounting counts them, that left during `busy_ms`."""
+    line_ms: float | None = None
+    """Time the bottleneck took to carry `line_bytes`, each packet by itself, by the link's own
+    schedule; None in capsules older than the field."""
+    line_bytes: int = 0
+    """All that the bottleneck carried, counted like `busy_bytes`."""
     transit_min_ms: float | None
     """Least time any packet really spent in the link; None if none passed."""
     lateness_p50_us: float | None
     lateness_p99_us: float | None
     lateness_max_us: float | None
+    far_ends: tuple[FarEnd, ...] | None = None
+    """What passed of each far end; None in capsules older than the field."""
 
     @property
     def realised_mbps(self) -> float | None:
@@ -240,6 +279,9 @@ class LinkReport(Struct, frozen=True, kw_only=True):
     record_missed: int = 0
     """Packets the record of the link had no room for."""
 
+    def direction(self, side: Side) -> DirectionReport:
+        return self.down if side == "down" else self.up
+
 
 class HostReport(Struct, frozen=True, kw_only=True):
     """What the machine did meanwhile."""
@@ -262,6 +304,14 @@ class HostReport(Struct, frozen=True, kw_only=True):
     """The same of the server's threads."""
     clock_jump_ms: float | None = None
     """By how much the clock (CLOCK_REALTIME) went further than time did (CLOCK_MONOTONIC_RAW)."""
+    cpu_mhz: float | None = None
+    """Frequency of the fastest CPU right after the visit; None if the machine does not tell, as
+    for the next two."""
+    cpu_limit_mhz: float | None = None
+    """Least frequency that any CPU was limited to, before or after the visit: a hot machine lowers
+    it."""
+    throttled: int | None = None
+    """How often a CPU was throttled for heat during the visit."""
 
 
 class Overhead(Struct, frozen=True, kw_only=True):
@@ -275,6 +325,8 @@ class Overhead(Struct, frozen=True, kw_only=True):
     """The stated quiet time after loadEventEnd."""
     collect_ms: float
     """Reading timings and logs, closing context and connections."""
+    content_ms: float | None = None
+    """Of that, reading bodies back from the browser."""
 
     @property
     def total_ms(self) -> float:
@@ -349,6 +401,20 @@ class Visit(Struct, frozen=True, kw_only=True):
     known_misses: tuple[str, ...] = ()
     """Addresses (URL without query) the page asked for in its rehearsal, a load without emulation
     before the first visit, though the recording lacks them."""
+    rehearsed: tuple[int, ...] | None = None
+    """Places in the page's `resources` of what its rehearsals fetched before the load event, each
+    of them; None if nobody looked."""
+    primed: tuple[str, ...] | None = None
+    """Hosts that answered in the load before a repeat visit; None if nobody looked."""
+    addresses: Mapping[str, str] = {}
+    """``IP:PORT`` at which the testbed answers for each host; empty where it does not answer."""
+    authority: str = ""
+    """Issuer of the certificates of the testbed's servers; empty where others answer."""
+    issuers: Mapping[str, str] = {}
+    """Each issuer of a certificate that the browser accepted, with the first URL it vouched for;
+    empty where the browser does not say."""
+    proxies: tuple[str, ...] = ()
+    """Variables of the browser's environment that name a proxy."""
     connections: tuple[Connection, ...] = ()
     link: LinkReport | None = None
     host: HostReport | None = None

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from dragstrip.model.page import Failure, Page, Resource
+from dragstrip.model.page import DIGEST_DIGITS, Failure, Page, Resource, digest_of
 from dragstrip.pages import har
 from dragstrip.pages.coding import CodingError
 from dragstrip.pages.recording import (
@@ -198,6 +198,8 @@ def _resource(
         status=response.status,
         mime=response.content.mime_type.partition(";")[0].strip().lower(),
         body_bytes=response.body_size,
+        decoded_bytes=response.content.size,
+        digest=decoded[:DIGEST_DIGITS] if decoded else digest_of(b""),
         initiator=entry.initiator.url,
         inferred=entry.initiator.inferred,
         start_ms=_ms(entry.started_date_time) - _ms(begun) if begun else 0.0,

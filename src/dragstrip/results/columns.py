@@ -18,6 +18,7 @@ _UNITS = (
     ("_us$", "microseconds"),
     ("_s$", "seconds"),
     ("_mbps$", "Mbit/s"),
+    ("_mhz$", "MHz"),
     ("(_|^)bytes(_|$)", "bytes"),
     ("(_|^)(packets|dropped|queued)(_|$)|ring_drops|send_failures", "packets"),
     ("_share(_|$)|realised_loss|^utilisation$|^down_overhead$", "share of 1"),

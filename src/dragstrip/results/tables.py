@@ -50,6 +50,8 @@ _KEYS = ("block", "attempt", "stack", "page", "network", "valid")
 _VISIT_KEYS: Schema = {"valid": pl.Boolean()}  # a property, so no field to read the type from
 _PROTOCOLS = ("h1", "h2", "h3", "gquic", "spdy")
 _SIDES = ("down", "up")
+_LONG = frozenset({"loss_fates"})
+"""A story packet by packet, which stays in the journal."""
 
 
 TABLES = ("visits", "requests", "served", "connections")
@@ -186,7 +188,8 @@ def _visit_schema() -> Schema:
 def _schema(kind: type[Struct], prefix: str = "") -> Schema:
     """Columns for the scalar fields of a record; fields that hold records have tables or
     prefixed columns of their own."""
-    found = {name: _column(hint) for name, hint in get_type_hints(kind).items()}
+    hints = get_type_hints(kind).items()
+    found = {name: _column(hint) for name, hint in hints if name not in _LONG}
     return {prefix + name: column for name, column in found.items() if column is not None}
 
 

@@ -15,12 +15,13 @@ from dragstrip.browsers.tabs import Driven, fresh_tab, load
 from dragstrip.model.browsers import Browser
 from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
-from dragstrip.model.stack import Protocol, Stack
+from dragstrip.model.stack import ConnectionMode, Protocol, Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.testbed.live import live_testbed
 from dragstrip.testbed.testbed import Testbed, testbed
-from dragstrip.visit.drive import Plan, visit
+from dragstrip.visit.drive import Plan, load_before, visit
+from dragstrip.visit.rehearsal import Rehearsal, rehearsal
 
 _Kind = tuple[Browser, Protocol, tuple[str, ...]]
 """Visits in the same browser with the same protocol and flags, or names of hosts, share it."""
@@ -49,14 +50,18 @@ class Lab:
         self._browsers: dict[_Kind, Driven] = {}
         self._quic_flags: dict[str, tuple[str, ...]] = {}
         self._serving: Page | None = None
-        self._rehearsed: dict[tuple[str, _Kind], frozenset[str]] = {}
+        self._rehearsed: dict[tuple[str, _Kind, ConnectionMode], Rehearsal] = {}
 
     def visit(self, plan: Plan) -> tuple[Visit, Load]:
         """Make one visit. Raises `TestbedError` or `CdpError` if the testbed breaks."""
-        browser = self.rehearse(plan.page, plan.stack)
-        known = self._known(plan.page)
-        plan = replace(plan, known_misses=known, artefacts=self._artefacts)
         block = plan.block
+        browser = self.rehearse(plan.page, plan.stack, block.connection)
+        plan = replace(
+            plan,
+            known_misses=self._known(plan.page),
+            rehearsed=self._fetched(plan.page, plan.stack, block.connection),
+            artefacts=self._artefacts,
+        )
         warm = block.page, block.network, block.connection, plan.stack.name
         if warm not in self._warm:
             self._warm.add(warm)
@@ -64,32 +69,46 @@ class Lab:
                 visit(self._bed, browser, plan)
         return visit(self._bed, browser, plan)
 
-    def rehearse(self, page: Page, stack: Stack) -> Driven:
+    def rehearse(self, page: Page, stack: Stack, connection: ConnectionMode = "first") -> Driven:
         """The browser that visits the page with this stack, in which it was loaded once without
         emulation, by now or before, and that load thrown away. Raises as `visit` does.
 
-        It warms up process and page, which a first load would pay for, and shows which addresses
-        the page asks for though its recording lacks them.
+        It warms up process and page, which a first load would pay for, and shows what the page
+        asks for: which objects, and which addresses that its recording lacks.
         """
         if page is not self._serving:
             self._bed.origin.serve(page, think=self._think)
             self._serving = page
         kind = self._kind(page, stack)
         browser = self._browser(kind)
-        if (page.digest, kind) not in self._rehearsed:
+        if (page.digest, kind, connection) not in self._rehearsed:
             self._bed.link.passthrough()
             self._bed.tune(stack)
             with fresh_tab(browser, self._client, page.recorded_ms) as session:
-                load(browser, session, page.url, self._client)
+                if connection != "first":
+                    load_before(self._bed, browser, session, page, self._client, connection)
+                self._bed.origin.log()
+                loaded = load(browser, session, page.url, self._client)
             self._bed.origin.close()
-            asked = self._bed.origin.log().requests
-            misses = frozenset(s.address for s in asked if s.match == "miss")
-            self._rehearsed[page.digest, kind] = misses
+            found = rehearsal(page, loaded, self._bed.origin.log().requests)
+            self._rehearsed[page.digest, kind, connection] = found
         return browser
 
     def _known(self, page: Page) -> tuple[str, ...]:
-        found = (misses for (digest, _), misses in self._rehearsed.items() if digest == page.digest)
+        found = (r.misses for (digest, *_), r in self._rehearsed.items() if digest == page.digest)
         return tuple(sorted(frozenset().union(*found)))
+
+    def _fetched(
+        self, page: Page, stack: Stack, connection: ConnectionMode
+    ) -> tuple[int, ...] | None:
+        """By all rehearsals in the stack's browser that loaded; None if none did."""
+        found = [
+            r.fetched
+            for (digest, kind, mode), r in self._rehearsed.items()
+            if (digest, kind[0], mode) == (page.digest, stack.browser, connection)
+            and r.fetched is not None
+        ]
+        return tuple(sorted(frozenset.intersection(*found))) if found else None
 
     def _kind(self, page: Page, stack: Stack) -> _Kind:
         if page.live and stack.protocol == "h3":

@@ -20,7 +20,8 @@ def in_testbed(
     with lab(study, artefacts) as place:
         for page in rehearsed:
             for stack in study.visited:
-                place.rehearse(study.page(page), stack)
+                for connection in study.connections:
+                    place.rehearse(study.page(page), stack, connection)
         patience = Patience()
 
         def visit(order: Order) -> Made:

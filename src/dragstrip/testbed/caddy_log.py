@@ -88,10 +88,12 @@ def read_lines(log: Path) -> list[Line]:
 def requests(lines: Sequence[Line], behind: Sequence[Served]) -> tuple[Served, ...]:
     """Each line as the origin would have logged it.
 
-    How the recording answered is the word of `behind`, what the origin saw of the same requests: it
-    depends on method and URL alone. What Caddy answered by itself the recording did not answer.
+    How the recording answered, and with which body, is the word of `behind`, what the origin saw of
+    the same requests: it depends on method and URL alone. What Caddy answered by itself the
+    recording did not answer.
     """
     matches: dict[tuple[str, str], Match] = {(s.method, s.url): s.match for s in behind}
+    digests = {(s.method, s.url): s.digest for s in behind}
     return tuple(
         Served(
             t_us=line.began_us,
@@ -107,6 +109,7 @@ def requests(lines: Sequence[Line], behind: Sequence[Served]) -> tuple[Served, .
             status=line.status,
             body_bytes=line.size,
             match=matches.get((line.request.method, line.url), "miss"),
+            digest=digests.get((line.request.method, line.url), ""),
         )
         for line in lines
     )

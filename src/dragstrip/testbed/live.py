@@ -22,6 +22,8 @@ from dragstrip.testbed.workspace import workspace
 class Outside:
     """Servers nobody here has a say in: asking them what one asks an `Origin` has no effect."""
 
+    authority = ""
+
     def __init__(self, ca: Path | None) -> None:
         self.ca = ca
         """Certificate of a further authority to trust, PEM."""

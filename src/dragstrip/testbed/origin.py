@@ -14,12 +14,18 @@ from dragstrip.testbed.namespaces import Namespaces
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
 
+PORT = 443
+
 
 class OriginLog(Struct, frozen=True, kw_only=True):
     requests: tuple[Served, ...]
     connections: tuple[Connection, ...]
     cpu_s: float | None
     """CPU time of the origin since it started; None if another server stands before it."""
+
+
+class _Serving(Struct, frozen=True, kw_only=True):
+    authority: str
 
 
 class _Connections(Struct, frozen=True, kw_only=True):
@@ -41,6 +47,10 @@ class Server(Protocol):
     ca: Path | None
     """Certificate of a further authority to trust, PEM."""
 
+    @property
+    def authority(self) -> str:
+        """Issuer of its certificates, known once it serves a page; empty if nobody here knows."""
+
     def serve(self, page: Page, *, think: bool = False) -> None: ...
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None: ...
     def qlog(self, folder: Path | None) -> None: ...
@@ -55,10 +65,12 @@ class Origin:
         self._process = process
         self.ca: Path | None = ca
         """Certificate of the throw-away CA, PEM."""
+        self.authority = ""
 
     def serve(self, page: Page, *, think: bool = False) -> None:
         """Replay this page from now on; with `think` as slowly as the recorded servers."""
-        self._process.ask("page", dict[str, Any], path=str(page.path.absolute()), think=think)
+        path = str(page.path.absolute())
+        self.authority = self._process.ask("page", _Serving, path=path, think=think).authority
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
         """Hold connections accepted from now on to the stack's transport tuning.

@@ -11,14 +11,22 @@ from dragstrip.model.servers import Server
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection
 from dragstrip.testbed import caddy_log
+from dragstrip.testbed.caddy import PORT as CADDY_PORT
 from dragstrip.testbed.caddy import Caddy, Front
 from dragstrip.testbed.namespaces import Namespaces
-from dragstrip.testbed.origin import Origin, OriginLog, origin
+from dragstrip.testbed.origin import PORT, Origin, OriginLog, origin
 from dragstrip.testbed.second_origin import PORTS, SecondOrigin
 from dragstrip.testbed.spdy_server import Front as SpdyFront
-from dragstrip.testbed.spdy_server import SpdyServer, is_spdy_server
+from dragstrip.testbed.spdy_server import SpdyServer, addresses_of, is_spdy_server
 
 PLAIN = "plain.sock"
+
+
+def places_of(server: Server, addresses: Mapping[str, str]) -> dict[str, str]:
+    """``IP:PORT`` at which `server` answers https for hosts whose addresses at the origin are
+    given."""
+    port = CADDY_PORT if server == "caddy" else PORTS.get(server, PORT)
+    return {host: f"{ip}:{port}" for host, ip in addresses_of(server, addresses).items()}
 
 
 class Servers:
@@ -40,6 +48,11 @@ class Servers:
         """Answers beside the origin."""
         self._serving: tuple[Page, bool] | None = None
         self.ca: Path | None = behind.ca
+
+    @property
+    def authority(self) -> str:
+        """Of all servers: their certificates are like the origin's."""
+        return self._origin.authority
 
     def serve(self, page: Page, *, think: bool = False) -> None:
         self._origin.serve(page, think=think)

@@ -152,15 +152,17 @@ class SpdyServer:
     def log(self, behind: OriginLog) -> OriginLog:
         """What was asked for and connected since the last call.
 
-        How the recording answered is the word of `behind`, what the origin saw of the same
-        requests: it depends on method and URL alone.
+        How the recording answered, and with which body, is the word of `behind`, what the origin
+        saw of the same requests: it depends on method and URL alone.
         """
         told = self._process.ask("log", OriginLog)
-        matches = {(s.method, s.url): s.match for s in behind.requests}
+        origins = {(s.method, s.url): s for s in behind.requests}
 
         def matched(served: Served) -> Served:
-            match = matches.get((served.method, served.url), "miss")
-            return structs.replace(served, match=match)
+            asked = origins.get((served.method, served.url))
+            if not asked:
+                return structs.replace(served, match="miss")
+            return structs.replace(served, match=asked.match, digest=asked.digest)
 
         return OriginLog(
             requests=tuple(matched(s) for s in told.requests),

@@ -10,7 +10,7 @@ from dragstrip.testbed.kernel import Kernel
 from dragstrip.testbed.link import Link, emulated_link
 from dragstrip.testbed.namespaces import Namespaces, namespaces
 from dragstrip.testbed.origin import Server
-from dragstrip.testbed.servers import servers
+from dragstrip.testbed.servers import places_of, servers
 from dragstrip.testbed.spdy_server import addresses_of
 from dragstrip.testbed.wires import host_addresses, wire_up
 from dragstrip.testbed.workspace import workspace
@@ -33,6 +33,10 @@ class Testbed:
     names: Path | None = None
     """`resolv.conf` of the client, where the far end is the caller's network; None where the client
     knows `addresses` and nothing else."""
+
+    def places(self, stack: Stack) -> dict[str, str]:
+        """``IP:PORT`` at which the stack's server answers https, by host."""
+        return places_of(stack.server, self.addresses)
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
         """Hold connections opened from now on to the stack, on a network of this round trip.

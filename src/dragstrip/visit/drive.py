@@ -1,20 +1,23 @@
 """One visit: set the link and the origin, load the page, gather all evidence, judge."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec import structs
 
+from dragstrip.browsers.bodies import with_digests
+from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.tabs import Driven, fresh_tab, load
 from dragstrip.model.browsers import CANNOT_TELL
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.page import Page
-from dragstrip.model.stack import Stack
+from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Block, Client
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Overhead, Visit
+from dragstrip.model.visit import LinkReport, Overhead, Request, Served, Visit
 from dragstrip.testbed.background import background
 from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.frames import visual
@@ -24,6 +27,9 @@ from dragstrip.visit.run_queue import RunQueue
 from dragstrip.visit.server_word import with_server_word
 from dragstrip.visit.verdict import judge, unchecked
 from dragstrip.visit.wire import Wire
+
+_CLOSINGS = 5
+_ASKS_AGAIN_S = 0.03
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +44,8 @@ class Plan:
     client: Client
     thresholds: Thresholds
     known_misses: tuple[str, ...] = ()
+    rehearsed: tuple[int, ...] | None = None
+    """See `dragstrip.model.visit.Visit`, as of the one before."""
     reference: bytes = b""
     """The page's reference picture, see `dragstrip.model.visit.Visual.final`."""
     artefacts: Path | None = None
@@ -52,9 +60,9 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
     begun = time.monotonic()
     bed.tune(plan.stack, plan.network.rtt_ms)
     with fresh_tab(browser, plan.client, plan.page.recorded_ms) as session:
-        if plan.block.connection != "first":
-            prime(bed, browser, session, plan)
-        before = bed.origin.log()  # drop what belongs to nobody
+        again = plan.block.connection != "first"
+        primed = prime(bed, browser, session, plan) if again else None
+        before = bed.origin.log()  # what belongs to no visit
         wire = Wire(bed, browser.key_log, plan.client, plan.artefacts)
         bed.link.configure(plan.network, plan.block.seed, wire.record)
         with background(bed.spaces, bed.link, plan.network.background) as others:
@@ -67,6 +75,11 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
             spent_s = _spent(browser_cpu_s, browser.cpu_s())
             bed.link.passthrough()  # what is still open closes fast, and outside the visit
             sent = others.stop()
+        reading = time.monotonic()
+        if loaded.outcome == "loaded":
+            read = with_digests(browser.cdp, session, loaded.exchanges, plan.block.seed)
+            loaded = structs.replace(loaded, exchanges=read)
+        content_ms = (time.monotonic() - reading) * 1000
     bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
     log = bed.origin.log()
     loaded = with_server_word(loaded, log.requests)
@@ -74,6 +87,7 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
     timing = loaded.navigation
     document = loaded.outcome == "loaded"
     quiet_ms = plan.client.quiet_ms if document else 0.0
+    requests = tuple(e.request for e in loaded.exchanges)
     result = Visit(
         block=plan.block.id,
         attempt=plan.attempt,
@@ -93,10 +107,16 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
         fcp_ms=loaded.fcp_ms,
         lcp_ms=loaded.lcp_ms,
         visual=visual(loaded.frames, loaded.blind_ms) if plan.client.frames else None,
-        requests=tuple(e.request for e in loaded.exchanges),
+        requests=requests,
         served=log.requests,
         background=sent,
         known_misses=plan.known_misses,
+        rehearsed=plan.rehearsed,
+        primed=primed,
+        addresses=places(bed, plan, (*requests, *log.requests), link),
+        authority=bed.origin.authority,
+        issuers=issuers(loaded.exchanges),
+        proxies=browser.proxies(),
         connections=log.connections,
         link=link,
         host=structs.replace(
@@ -112,11 +132,12 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
             before_navigation_ms=max(0.0, (loaded.time_origin_s - loaded.sent_s) * 1000),
             settle_ms=quiet_ms,
             collect_ms=(time.monotonic() - ended) * 1000,
+            content_ms=content_ms,
         ),
     )
     result = structs.replace(
         result,
-        unchecked=unchecked(plan.page, plan.stack),
+        unchecked=unchecked(result, plan.page, plan.stack),
         unmeasured=CANNOT_TELL.get(plan.stack.browser, ()),
     )
     reasons = (
@@ -129,19 +150,65 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
     return judged, loaded
 
 
-def prime(bed: Testbed, browser: Driven, session: str, plan: Plan) -> None:
-    """Load the page once, so that the tab's context holds tickets, and end every connection.
+def prime(bed: Testbed, browser: Driven, session: str, plan: Plan) -> tuple[str, ...]:
+    """Load the page once, so that the tab's context holds tickets, and end every connection and
+    return the hosts that answered.
 
     At the visit's delay, for what browser and origin remember of a round trip, but without rate or
     loss: nothing of the load itself must be left to luck.
     """
     bed.link.configure(_delay_only(plan.network), plan.block.seed)
-    load(browser, session, plan.page.url, plan.client)
+    return load_before(bed, browser, session, plan.page, plan.client, plan.block.connection)
+
+
+def load_before(
+    bed: Testbed,
+    browser: Driven,
+    session: str,
+    page: Page,
+    client: Client,
+    connection: ConnectionMode,
+) -> tuple[str, ...]:
+    """What a repeat visit repeats, to the end of its connections. Leaves the link without delay.
+    Returns the hosts that answered."""
+    load(browser, session, page.url, client)
     bed.link.passthrough()  # so that the ends of the connections arrive
+    load(browser, session, "about:blank", client)  # a page that goes on would connect anew
     bed.origin.close()
-    load(browser, session, "about:blank", plan.client)
-    if plan.block.connection == "repeat":
+    log = bed.origin.log()
+    answered = {s.host for s in log.requests if s.end_us}
+    for _ in range(_CLOSINGS):  # the browser asks again for what was cut off, after the page's end
+        time.sleep(_ASKS_AGAIN_S)
+        log = bed.origin.log()
+        if not (log.requests or log.connections):
+            break
+        bed.origin.close()
+    if connection == "repeat":
         browser.forget_cache(session)
+    return tuple(sorted(answered))
+
+
+def places(
+    bed: Testbed, plan: Plan, asked: Iterable[Request | Served], link: LinkReport
+) -> dict[str, str]:
+    """Where the stack's server answers for the hosts of the page, and for others of the testbed
+    that were asked or that packets went to."""
+    wanted = {*plan.page.hosts, *(a.host for a in asked)}
+    seen = {end.address for side in (link.up, link.down) for end in side.far_ends or ()}
+    return {
+        host: place
+        for host, place in bed.places(plan.stack).items()
+        if host in wanted or place.rpartition(":")[0] in seen
+    }
+
+
+def issuers(exchanges: Iterable[Exchange]) -> dict[str, str]:
+    """Each issuer of a certificate with the first URL it vouched for."""
+    found: dict[str, str] = {}
+    for exchange in exchanges:
+        if exchange.issuer:
+            found.setdefault(exchange.issuer, exchange.request.url)
+    return found
 
 
 def _delay_only(network: Network) -> Network:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import HostReport
+from dragstrip.visit.cpu_speed import CpuSpeed
 
 _SAMPLE_S = 1.0
 _CLOCK_READINGS = 5
@@ -19,6 +20,7 @@ class HostMeter:
         self._started = time.monotonic()
         self._before = _cpu_ticks()
         self._clock_ahead_ms = clock_ahead_ms()
+        self._speed = CpuSpeed()
 
     def report(self) -> HostReport:
         spent = [now - then for now, then in zip(_cpu_ticks(), self._before, strict=True)]
@@ -29,6 +31,7 @@ class HostMeter:
             busy_share=1 - (idle + iowait) / total,
             steal_share=steal / total,
             clock_jump_ms=clock_ahead_ms() - self._clock_ahead_ms,
+            **self._speed.report(),
         )
 
 

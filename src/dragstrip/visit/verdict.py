@@ -28,7 +28,7 @@ def judge(
     return tuple(_reasons(visit, page, network, stack, limits))
 
 
-def unchecked(page: Page, stack: Stack) -> tuple[str, ...]:
+def unchecked(visit: Visit, page: Page, stack: Stack) -> tuple[str, ...]:
     """What there is no evidence for, because it would have to come from the server's log."""
     if not page.live:
         return tuple(stack.untold.values())

@@ -1,0 +1,87 @@
+"""Bodies as the browser received them, read back after a load: the browser's own word on content.
+
+A body crosses DevTools in base64, which costs some 15 ms per megabyte, so a visit reads a sample.
+The block's seed draws it: all stacks of a block read the same objects, other blocks others.
+"""
+
+import base64
+import hashlib
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import structs
+
+from dragstrip.browsers.cdp import Cdp, CdpError
+from dragstrip.browsers.exchanges import Exchange
+from dragstrip.model.page import digest_of
+
+MOST_BODIES = 8
+MOST_BYTES = 100_000
+"""Of a visit; what it costs: docs/reference/verdicts.md."""
+_PATIENCE_S = 2.0
+
+
+def with_digests(
+    cdp: Cdp, session: str, exchanges: Iterable[Exchange], seed: int
+) -> tuple[Exchange, ...]:
+    """The exchanges, those of the sample with their body's digest.
+
+    What the browser does not hand over within two seconds stays without one. Raises `CdpError` if
+    the browser ended.
+    """
+    every = tuple(exchanges)
+    asked = {
+        e.id: cdp.send("Network.getResponseBody", session, requestId=e.id)
+        for e in sample(every, seed)
+    }
+    deadline = time.monotonic() + _PATIENCE_S
+    while not all(map(cdp.answered, asked.values())) and cdp.pump(deadline):
+        pass
+    found = {
+        request: _body(cdp, number) for request, number in asked.items() if cdp.answered(number)
+    }
+    return tuple(_with_digest(e, found.get(e.id)) for e in every)
+
+
+def sample(exchanges: Iterable[Exchange], seed: int) -> Iterator[Exchange]:
+    """Answers whose bodies are to be read, in the order that the seed draws, while there is room.
+
+    A redirect shares its id with what follows, so what is named twice is left out.
+    """
+    every = list(exchanges)
+    ids = [e.id for e in every]
+    left = MOST_BYTES
+    drawn = sorted(every, key=lambda e: hashlib.sha256(f"{seed} {e.request.url}".encode()).digest())
+    count = 0
+    for exchange in drawn:
+        request = exchange.request
+        size = request.body_bytes
+        ended_well = request.status == 200 and not (request.error or request.from_cache)
+        if not (ended_well and size and size <= left and ids.count(exchange.id) == 1):
+            continue
+        yield exchange
+        left -= size
+        count += 1
+        if count == MOST_BODIES:
+            return
+
+
+def _body(cdp: Cdp, number: int) -> bytes | None:
+    try:
+        answer: dict[str, Any] = cdp.result_of(number, "Network.getResponseBody")
+    except CdpError:  # the browser did not keep it
+        return None
+    if answer["base64Encoded"]:
+        return base64.b64decode(answer["body"])
+    text: str = answer["body"]
+    return text.encode(errors="surrogatepass")
+
+
+def _with_digest(exchange: Exchange, body: bytes | None) -> Exchange:
+    """DevTools give text as the browser understood it: what was not UTF-8, or began with a byte
+    order mark, has another length and says nothing."""
+    if body is None or len(body) != exchange.request.body_bytes:
+        return exchange
+    request = structs.replace(exchange.request, digest=digest_of(body))
+    return structs.replace(exchange, request=request)
