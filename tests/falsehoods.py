@@ -5,17 +5,17 @@ They are built upon any believable visit: a made-up one in tests/unit, real ones
 
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from msgspec import structs
 from PIL import Image
 
-from dragstrip.model.network import Network
+from dragstrip.model.network import Network, Side
 from dragstrip.model.page import Page
-from dragstrip.model.stack import Stack
+from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Reason, ReasonCode, Visit, Visual
+from dragstrip.model.visit import FarEnd, Reason, ReasonCode, Visit, Visual
 from dragstrip.visit.clock_checks import offset_ms
 from dragstrip.visit.frames import THUMBNAIL
 from dragstrip.visit.link_checks import loss_interval
@@ -52,9 +52,24 @@ class Scene:
     def host(self, **changes: object) -> "Scene":
         return self.but(host=structs.replace(self.visit.host, **changes))
 
+    def link(self, side: Side, **changes: object) -> "Scene":
+        changed = structs.replace(self.visit.link.direction(side), **changes)
+        return self.but(link=structs.replace(self.visit.link, **{side: changed}))
+
     def down(self, **changes: object) -> "Scene":
-        side = structs.replace(self.visit.link.down, **changes)
-        return self.but(link=structs.replace(self.visit.link, down=side))
+        return self.link("down", **changes)
+
+    def far(self, side: Side, *more: FarEnd, **changes: object) -> "Scene":
+        """Every far end of a direction changed, and others beside them."""
+        ends = self.visit.link.direction(side).far_ends
+        changed = tuple(structs.replace(end, **changes) for end in ends)
+        return self.link(side, far_ends=(*changed, *more))
+
+    def requests(self, **changes: object) -> "Scene":
+        return self.but(requests=tuple(structs.replace(r, **changes) for r in self.visit.requests))
+
+    def log(self, **changes: object) -> "Scene":
+        return self.but(served=tuple(structs.replace(s, **changes) for s in self.visit.served))
 
     def request(self, index: int, **changes: object) -> "Scene":
         changed = list(self.visit.requests)
@@ -78,6 +93,8 @@ class Falsehood:
     code: ReasonCode
     name: str
     told: Callable[[Scene, bool], Scene]
+    protocols: Sequence[Protocol] = ("h1", "h2", "h3")
+    """Of which it can be told."""
 
     def __str__(self) -> str:
         return f"{self.code}, {self.name}".replace(" ", "-")
@@ -149,7 +166,7 @@ def load_beyond_rate(scene: Scene, beyond: bool) -> Scene:
         i for i, r in enumerate(scene.visit.requests) if r.end_ms and r.end_ms < scene.visit.plt_ms
     )
     size = scene.visit.requests[done].wire_bytes + more
-    return scene.request(done, wire_bytes=size).down(bytes_out=10**9)
+    return scene.request(done, wire_bytes=size).down(bytes_out=10**9).far("down", bytes=10**9)
 
 
 def first_byte(scene: Scene, beyond: bool) -> Scene:
@@ -168,6 +185,22 @@ def bypassed(scene: Scene, beyond: bool) -> Scene:
     return scene.down(bytes_out=scene.visit.wire_bytes - beyond)
 
 
+def host_bypassed(scene: Scene, beyond: bool) -> Scene:
+    """One host's answers took another way."""
+    request = scene.visit.requests[-1]
+    mine = (r for r in scene.visit.requests if r.remote_ip == request.remote_ip)
+    received = sum(r.wire_bytes for r in mine)
+    ends = scene.visit.link.down.far_ends
+    others = tuple(e for e in ends if e.address != request.remote_ip)
+    left = next(e for e in ends if e.address == request.remote_ip)
+    return scene.down(far_ends=(*others, structs.replace(left, bytes=received - beyond)))
+
+
+def mute(scene: Scene, beyond: bool) -> Scene:
+    """Only one direction crosses the link."""
+    return scene.far("up", packets=1 - beyond, bytes=52 * (1 - beyond))
+
+
 def super_packet(scene: Scene, beyond: bool) -> Scene:
     return scene.down(largest_frame_bytes=1514 + beyond)
 
@@ -184,6 +217,23 @@ def rate(factor: int) -> Callable[[Scene, bool], Scene]:
         return scene.down(busy_bytes=1_000_000, busy_ms=busy_ms, lateness_max_us=1000.0)
 
     return off
+
+
+def line(side: Side, factor: int) -> Callable[[Scene, bool], Scene]:
+    """A few packets, none of them behind another."""
+
+    def off(scene: Scene, beyond: bool) -> Scene:
+        error = scene.limits.rate_error + _either(EPSILON / 100, beyond)
+        least_ms = scene.network.direction(side).least_ms(3000)
+        few = {"packets_in": 2, "busy_bytes": 0, "busy_ms": 0.0}
+        return scene.link(side, line_bytes=3000, line_ms=least_ms * (1 - factor * error), **few)
+
+    return off
+
+
+def no_bottleneck(scene: Scene, beyond: bool) -> Scene:
+    least_ms = scene.network.up.least_ms(40)
+    return scene.link("up", line_bytes=40 * (not beyond), line_ms=least_ms * (not beyond))
 
 
 def too_soon(scene: Scene, beyond: bool) -> Scene:
@@ -250,6 +300,10 @@ def robbed(scene: Scene, beyond: bool) -> Scene:
     return scene.host(steal_share=0.1, busy_share=0.3, browser_cpu_s=needed_s, origin_cpu_s=0.0)
 
 
+def heat(scene: Scene, beyond: bool) -> Scene:
+    return scene.host(throttled=scene.limits.throttles + beyond)
+
+
 def _needed_s(scene: Scene, share: float, beyond: bool) -> float:
     """CPU time that takes so much longer, and then is all or too much of what a load may lose."""
     held_up_s = scene.limits.held_up_share * scene.visit.plt_ms / 1000
@@ -309,12 +363,160 @@ def _png(pixels: list[tuple[int, int, int]]) -> bytes:
     return held.getvalue()
 
 
+def short(scene: Scene, beyond: bool) -> Scene:
+    """By the browser's word."""
+    return scene.request(-1, body_bytes=scene.visit.requests[-1].body_bytes - beyond)
+
+
+def short_by_the_log(scene: Scene, beyond: bool) -> Scene:
+    return scene.served(-1, body_bytes=scene.visit.served[-1].body_bytes - beyond)
+
+
+def one_byte(scene: Scene, beyond: bool) -> Scene:
+    """Every body; the page's last has one byte honestly."""
+    if beyond:
+        return scene.requests(body_bytes=1, digest="").log(body_bytes=1)
+    url = scene.visit.requests[-1].url
+    (place,) = (i for i, s in enumerate(scene.visit.served) if s.url == url)
+    tiny = scene.request(-1, body_bytes=1, digest="").served(place, body_bytes=1)
+    resources = [
+        structs.replace(r, body_bytes=1, decoded_bytes=1) if r.url == url else r
+        for r in scene.page.resources
+    ]
+    return replace(tiny, page=structs.replace(scene.page, resources=tuple(resources)))
+
+
+def server_errors(scene: Scene, beyond: bool) -> Scene:
+    status = 500 if beyond else 200
+    return scene.requests(status=status).log(status=status)
+
+
+def another_recording(scene: Scene, beyond: bool) -> Scene:
+    """With the same URLs and sizes."""
+    return scene.log(digest="0" * 16) if beyond else scene
+
+
+def another_body(scene: Scene, beyond: bool) -> Scene:
+    """By the browser's word on one of its sample, where the log is honest."""
+    url = scene.visit.requests[-1].url
+    honest = next(r.digest for r in scene.page.resources if r.url == url)
+    return scene.request(-1, digest="0" * 16 if beyond else honest)
+
+
+def document_alone(scene: Scene, beyond: bool) -> Scene:
+    """Within: the last object comes so late that what depends on it may be missing."""
+    first, *rest = scene.visit.requests
+    late = structs.replace(rest[-1], end_ms=scene.visit.plt_ms + EPSILON)
+    kept = (first,) if beyond else (first, late)
+    served = tuple(s for s in scene.visit.served if s.url in {r.url for r in kept})
+    return scene.but(requests=kept, served=served)
+
+
+def foreign_address(scene: Scene, beyond: bool) -> Scene:
+    return _answered_by(scene, remote_ip="10.99.0.1") if beyond else scene
+
+
+def foreign_port(scene: Scene, beyond: bool) -> Scene:
+    return _answered_by(scene, remote_port=4433) if beyond else scene
+
+
+def _answered_by(scene: Scene, **place: object) -> Scene:
+    """The last answer came from there, over the link."""
+    told = scene.request(-1, **place)
+    request = told.visit.requests[-1]
+    place = {"address": request.remote_ip, "port": request.remote_port, "bytes": 10**6}
+    ends = structs.replace(told.visit.link.down.far_ends[0], **place)
+    return told.far("down", ends).far("up", ends)
+
+
+def packet_elsewhere(scene: Scene, beyond: bool) -> Scene:
+    """Not even an answer; what is multicast goes nowhere."""
+    return _sent_to(scene, "10.99.0.1" if beyond else "224.0.0.251", 443)
+
+
+def foreign_names(scene: Scene, beyond: bool) -> Scene:
+    return _sent_to(scene, "10.64.0.2" if beyond else "224.0.0.251", 53)
+
+
+def _sent_to(scene: Scene, address: str, port: int) -> Scene:
+    end = FarEnd(address=address, port=port, transport="udp", packets=1, bytes=60)
+    return scene.far("up", end)
+
+
+def another_authority(scene: Scene, beyond: bool) -> Scene:
+    issuer = "a proxy that looks inside" if beyond else scene.visit.authority
+    return scene.but(issuers={issuer: scene.page.url})
+
+
+def proxied(scene: Scene, beyond: bool) -> Scene:
+    return scene.but(proxies=("https_proxy",) if beyond else ())
+
+
+def left_open(scene: Scene, beyond: bool) -> Scene:
+    opened = scene.visit.served[-1].connection
+    return scene.served(-1, connection=10**9 if beyond else opened)
+
+
+def _by_alt_svc(scene: Scene) -> Scene:
+    return replace(scene, stack=structs.replace(scene.stack, protocol="h3", discovery="alt-svc"))
+
+
+def _over_quic(scene: Scene, **changes: object) -> Scene:
+    """Packets to every host over UDP, beside those over TCP."""
+    tcp = scene.visit.link.up.far_ends
+    udp = (structs.replace(end, transport="udp", **changes) for end in tcp)
+    return scene.far("up", *udp)
+
+
+def untried(scene: Scene, beyond: bool) -> Scene:
+    """Within: a single packet, which the link lost."""
+    told = _by_alt_svc(scene)
+    return told if beyond else _over_quic(told, packets=0, bytes=0, dropped=1)
+
+
+def unheard(scene: Scene, beyond: bool) -> Scene:
+    return _over_quic(_by_alt_svc(scene), packets=3 + beyond, dropped=0)
+
+
+def unused(scene: Scene, beyond: bool) -> Scene:
+    """QUIC connections as late as the last request of each host allows, or just earlier."""
+    told = _over_quic(_by_alt_svc(scene), packets=9, dropped=0)
+    ready_ms = 3 * scene.network.rtt_ms + 5
+    hosts = {r.host for r in scene.visit.requests}
+    made = []
+    for number, host in enumerate(sorted(hosts), start=10**6):
+        last_ms = max(r.start_ms for r in scene.visit.requests if r.host == host)
+        at_ms = last_ms - ready_ms - _either(EPSILON, beyond)
+        like = next(c for c in scene.visit.connections if c.host == host)
+        at_us = scene.visit.started_us + round(at_ms * 1000)
+        quic = structs.replace(like.transport, packet_bytes=scene.stack.udp_payload_bytes)
+        new = {"id": number, "protocol": "h3", "t_us": at_us, "transport": quic}
+        made.append(structs.replace(like, **new))
+    return told.but(connections=(*scene.visit.connections, *made))
+
+
+def early_refused(scene: Scene, beyond: bool) -> Scene:
+    """A repeat visit whose document came late, after a packet up was lost: in time, or not."""
+    stack = structs.replace(scene.stack, early_data=True)
+    resumed = tuple(structs.replace(c, resumed=True) for c in scene.visit.connections)
+    document = next(s for s in scene.visit.served if s.url == scene.page.url)
+    served = tuple(
+        structs.replace(s, resumed=True, early=s is not document) for s in scene.visit.served
+    )
+    told = replace(scene, stack=stack).but(connection="repeat", connections=resumed, served=served)
+    lost_us = document.t_us - (not beyond)
+    return told.far("up", first_drop_us=lost_us, dropped=1).link("up", dropped_loss=0)
+
+
 def _either(amount: float, beyond: bool) -> float:
     return amount if beyond else -amount
 
 
 FALSEHOODS = [
     Falsehood("fallback", "every request", all_slipped),
+    Falsehood("fallback", "Alt-Svc without QUIC", untried, ("h2",)),
+    Falsehood("fallback", "Alt-Svc with QUIC unheard", unheard, ("h2",)),
+    Falsehood("fallback", "Alt-Svc with QUIC unused", unused, ("h2",)),
     Falsehood("mixed", "one request", one_slipped),
     Falsehood("mixed", "one request by the origin's log", one_slipped_by_the_log),
     Falsehood("stack-drift", "an answer nobody gave", stranger),
@@ -322,12 +524,34 @@ FALSEHOODS = [
     Falsehood("replay-miss", "requests nobody recorded", invented),
     Falsehood("replay-miss", "a recorded object", missing),
     Falsehood("replay-miss", "a request that was refused", refused),
+    Falsehood("stack-drift", "early data refused after a loss", early_refused),
+    Falsehood("stack-drift", "a foreign address", foreign_address),
+    Falsehood("stack-drift", "a foreign port", foreign_port),
+    Falsehood("stack-drift", "a packet elsewhere", packet_elsewhere),
+    Falsehood("stack-drift", "a name looked up outside", foreign_names),
+    Falsehood("stack-drift", "another authority", another_authority),
+    Falsehood("stack-drift", "a proxy", proxied),
+    Falsehood("content-mismatch", "a byte too few", short),
+    Falsehood("content-mismatch", "a byte too few by the origin's log", short_by_the_log),
+    Falsehood("content-mismatch", "bodies of one byte", one_byte),
+    Falsehood("content-mismatch", "status 500", server_errors),
+    Falsehood("content-mismatch", "another recording", another_recording),
+    Falsehood("content-mismatch", "another body", another_body),
+    Falsehood("content-mismatch", "the document alone", document_alone),
+    Falsehood("warm", "an open connection", left_open),
     Falsehood("warm", "a resumed session", resumed),
     Falsehood("warm", "a cached answer", cached),
     Falsehood("impossible", "bytes beyond the rate", load_beyond_rate),
     Falsehood("impossible", "first byte", first_byte),
     Falsehood("impossible", "an answer", answer),
     Falsehood("link-drift", "bytes past the link", bypassed),
+    Falsehood("link-drift", "a host past the link", host_bypassed),
+    Falsehood("link-drift", "one direction past the link", mute),
+    Falsehood("link-drift", "a few bytes too fast down", line("down", +1)),
+    Falsehood("link-drift", "a few bytes too slow down", line("down", -1)),
+    Falsehood("link-drift", "a few bytes too fast up", line("up", +1)),
+    Falsehood("link-drift", "a few bytes too slow up", line("up", -1)),
+    Falsehood("link-drift", "no bottleneck up", no_bottleneck),
     Falsehood("link-drift", "a super-packet", super_packet),
     Falsehood("link-drift", "an unread packet", unread),
     Falsehood("link-drift", "rate too high", rate(+1)),
@@ -343,6 +567,7 @@ FALSEHOODS = [
     Falsehood("overloaded", "a crowd in the way", hindered),
     Falsehood("overloaded", "much stolen time", robbed),
     Falsehood("overloaded", "stolen time", stolen),
+    Falsehood("overloaded", "heat", heat),
     Falsehood("overloaded", "frames that may be lost", blind),
     Falsehood("aborted", "requests", dropped),
     Falsehood("aborted", "the navigation", broken_off),
@@ -352,3 +577,5 @@ FALSEHOODS = [
     Falsehood("clock-jump", "a browser behind", browser_clock(ahead=False)),
     Falsehood("picture-mismatch", "another picture", another_picture),
 ]
+TOLD = [(falsehood, protocol) for falsehood in FALSEHOODS for protocol in falsehood.protocols]
+"""Each falsehood with each protocol of which it can be told."""

@@ -7,12 +7,13 @@ import polars as pl
 from msgspec import structs
 
 from dragstrip.model.network import Network
-from dragstrip.model.page import Page, Resource
+from dragstrip.model.page import Page, Resource, digest_of
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Study
 from dragstrip.model.visit import (
     Connection,
     DirectionReport,
+    FarEnd,
     HostReport,
     LinkReport,
     Request,
@@ -24,13 +25,24 @@ from dragstrip.results.tables import frames
 
 LTE = Network.parse("10.5mbit/2.8mbit/37ms/0%/200ms")
 STACKS = {p: Stack(name=p, protocol=p) for p in ("h1", "h2", "h3")}
+PLACE = "10.64.1.1:443"
+"""Where a.test answers."""
+AUTHORITY = "dragstrip CA 123456789"
 PAGE = Page(
     name="made",
     path=Path("made.har.zip"),
     url="https://a.test/",
     resources=tuple(
-        Resource(url=f"https://a.test/{name}", method="GET", status=200, mime="", body_bytes=20_000)
-        for name in ("", "1.js", "2.png")
+        Resource(
+            url=url,
+            method="GET",
+            status=200,
+            mime="",
+            body_bytes=20_000,
+            decoded_bytes=30_000,
+            digest=digest_of(url.encode()),
+        )
+        for url in ("https://a.test/", "https://a.test/1.js", "https://a.test/2.png")
     ),
     source="made up",
     digest="0" * 12,
@@ -62,7 +74,11 @@ def request(url: str, protocol: Protocol, start_ms: float, *, connects: bool = F
         status=200,
         resource_type="Document" if connects else "Image",
         connection=1,
+        remote_ip="10.64.1.1",
+        remote_port=443,
         wire_bytes=20_000,
+        body_bytes=30_000,
+        digest=digest_of(url.encode()),
         start_ms=start_ms,
         connect_start_ms=start_ms if connects else None,
         connect_end_ms=sent if connects else None,
@@ -88,8 +104,17 @@ def served(url: str, protocol: Protocol, **changes: object) -> Served:
         status=200,
         body_bytes=20_000,
         match="exact",
+        digest=digest_of(url.encode()),
     )
     return structs.replace(line, **changes)
+
+
+def far_end(**changes: object) -> FarEnd:
+    """The only host of the page."""
+    end = FarEnd(
+        address="10.64.1.1", port=443, transport="tcp", packets=1200, bytes=99_000_000, dropped=0
+    )
+    return structs.replace(end, **changes)
 
 
 def direction(**changes: object) -> DirectionReport:
@@ -110,6 +135,7 @@ def direction(**changes: object) -> DirectionReport:
         lateness_p50_us=10.0,
         lateness_p99_us=100.0,
         lateness_max_us=900.0,
+        far_ends=(far_end(),),
     )
     return structs.replace(report, **changes)
 
@@ -173,6 +199,10 @@ def visit(protocol: Protocol = "h2", **changes: object) -> Visit:
                 transport=transport(STACKS[protocol]),
             ),
         ),
+        rehearsed=(0, 1, 2),
+        addresses={"a.test": PLACE},
+        authority=AUTHORITY,
+        issuers={AUTHORITY: PAGE.url},
         link=LinkReport(down=direction(), up=direction()),
         host=HostReport(
             wall_ms=1000,

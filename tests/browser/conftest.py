@@ -44,13 +44,15 @@ def plan_of(
     client: Client = CLIENT,
     thresholds: Thresholds = STOLEN_FROM,
     artefacts: Path | None = None,
+    rehearsed: tuple[int, ...] | None = None,
+    seed: int = 7,
 ) -> Plan:
     """A visit in a block of its own."""
     block = Block(
         page=page.name,
         network=network.name,
         index=0,
-        seed=7,
+        seed=seed,
         order=(stack.name,),
         connection=connection,
     )
@@ -63,6 +65,7 @@ def plan_of(
         client=client,
         thresholds=thresholds,
         artefacts=artefacts,
+        rehearsed=rehearsed,
     )
 
 
@@ -107,6 +110,8 @@ class Track:
         client: Client = CLIENT,
         patient: bool = True,
         connection: ConnectionMode = "first",
+        rehearsed: tuple[int, ...] | None = None,
+        seed: int = 7,
     ) -> Visit:
         """A visit while the host kept up; skips if it never did, for no lie shows then.
 
@@ -121,6 +126,8 @@ class Track:
             connection=connection,
             client=client,
             thresholds=limits,
+            rehearsed=rehearsed,
+            seed=seed,
         )
         used = browser or self.browser(plan.stack.protocol)
         for _ in range(_ATTEMPTS):

@@ -18,7 +18,7 @@ from dragstrip.report.belief import limits
 from dragstrip.visit.clock_checks import agreed, offset_ms
 from dragstrip.visit.link_checks import loss_interval
 from dragstrip.visit.study_checks import cumulative_loss, together, with_study_reasons
-from falsehoods import FALSEHOODS, Scene
+from falsehoods import FALSEHOODS, TOLD, Scene
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -27,8 +27,7 @@ def scene(protocol: str) -> Scene:
     return Scene(made.visit(protocol), made.PAGE, made.LTE, made.STACKS[protocol])
 
 
-@pytest.mark.parametrize("protocol", ["h1", "h2", "h3"])
-@pytest.mark.parametrize("falsehood", FALSEHOODS, ids=str)
+@pytest.mark.parametrize(("falsehood", "protocol"), TOLD, ids=str)
 def test_a_lie_is_believed_up_to_its_limit_and_named_beyond(falsehood, protocol):
     honest = scene(protocol)
     assert honest.codes() == set()
@@ -58,6 +57,37 @@ def check(name: str, rows: list[tuple[str, ...]]) -> None:
     if os.environ.get("GOLDEN") == "write":
         file.write_text(wanted, encoding="utf-8")
     assert file.read_text(encoding="utf-8") == wanted
+
+
+@pytest.mark.parametrize(("wait_ms", "said"), [(200.0, set()), (299.0, {"overloaded"})])
+@pytest.mark.parametrize("who", ["browser", "server"])
+def test_a_client_that_starves_for_most_of_a_short_load_is_not_believed(who, wait_ms, said):
+    """A load of 400 ms may wait for half of it."""
+    quick = Network.parse("100mbit/100mbit/5ms/0%/200ms")
+    visit = made.visit(plt_ms=400.0)
+    host = structs.replace(visit.host, **{f"{who}_wait_ms": wait_ms})
+    side = made.direction(transit_min_ms=5.1)
+    starved = structs.replace(visit, host=host, link=LinkReport(down=side, up=side))
+    assert Scene(starved, made.PAGE, quick, made.STACKS["h2"]).codes() == said
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1, set()), (171, {"link-drift"})])
+def test_an_uplink_far_too_fast_shows_with_60_kb(factor, said):
+    """None of it behind another packet, so that the busy bottleneck says nothing."""
+    visit = made.visit()
+    line_ms = made.LTE.up.least_ms(60_000) / factor
+    up = made.direction(line_bytes=60_000, line_ms=line_ms, busy_bytes=0, busy_ms=0.0)
+    seen = structs.replace(visit, link=structs.replace(visit.link, up=up))
+    assert Scene(seen, made.PAGE, made.LTE, made.STACKS["h2"]).codes() == said
+
+
+def test_a_bottleneck_nobody_asked_for_is_drift():
+    free = Network(name="free", down=Direction(delay_ms=37), up=Direction(delay_ms=37))
+    for line_bytes, said in ((0, set()), (40, {"link-drift"})):
+        down = made.direction(line_bytes=line_bytes, line_ms=0.1 * line_bytes)
+        link = LinkReport(down=down, up=made.direction(line_ms=0.0))
+        seen = made.visit(link=link)
+        assert Scene(seen, made.PAGE, free, made.STACKS["h2"]).codes() == said
 
 
 @pytest.mark.parametrize(("invented", "said"), [(0.2, set()), (0.04, {"replay-miss"})])

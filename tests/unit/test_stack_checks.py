@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 import made
+from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Reason, Visit
 from dragstrip.study.presets import find_stack
@@ -28,7 +29,7 @@ def told(stack: Stack, **changes: object) -> tuple[Reason, ...]:
 
 
 def judged(seen: Visit, stack: Stack) -> set[str]:
-    return {r.code for r in handshakes(seen, made.PAGE, stack)}
+    return {r.code for r in handshakes(seen, made.PAGE, made.LTE, stack)}
 
 
 @pytest.mark.parametrize("name", ["h1", "TCP", "TCP+", "TCP+BBR", "QUIC", "QUIC+BBR"])
@@ -130,10 +131,80 @@ def test_a_repeat_visit_must_be_what_the_stack_promises(name, resumed, early, ve
     assert judged(seen, stack) == verdict
 
 
-def test_early_data_may_be_lost_with_its_packet():
+DOCUMENT_US = made.visit().served[0].t_us
+
+
+@pytest.mark.parametrize(
+    ("up", "said"),
+    [
+        ({"far_ends": (made.far_end(dropped=1, first_drop_us=DOCUMENT_US - 1),)}, set()),
+        ({"far_ends": (made.far_end(dropped=1, first_drop_us=DOCUMENT_US),)}, {"stack-drift"}),
+        (
+            {"far_ends": (made.far_end(address="10.64.1.2", first_drop_us=DOCUMENT_US - 1),)},
+            {"stack-drift"},
+        ),
+        ({"dropped_loss": 9}, {"stack-drift"}),
+        ({"reordered": 1}, set()),
+        ({"far_ends": None, "dropped_loss": 1}, set()),  # an old capsule
+        ({"far_ends": None}, {"stack-drift"}),
+    ],
+)
+@pytest.mark.parametrize("name", ["QUIC", "TCP+early"])
+def test_early_data_may_be_lost_with_its_own_packet_and_no_other(name, up, said):
+    stack = find_stack(name)
+    link = structs.replace(made.visit().link, up=made.direction(**up))
+    assert judged(visit(stack, resumed=True, connection="repeat", link=link), stack) == said
+
+
+def test_a_handshake_on_a_bare_link_may_be_over_before_the_request():
     stack = find_stack("QUIC")
-    link = structs.replace(made.visit().link, up=made.direction(dropped_loss=1))
-    assert judged(visit(stack, resumed=True, connection="repeat", link=link), stack) == set()
+    seen = visit(stack, resumed=True, connection="repeat")
+    for delay_ms, said in ((4.9, set()), (5.0, {"stack-drift"})):
+        network = Network.parse(f"10mbit/10mbit/{delay_ms}ms/0%/200ms")
+        found = handshakes(seen, made.PAGE, network, stack)
+        assert {r.code for r in found} == said
+
+
+@pytest.mark.parametrize(
+    ("name", "waited_rtts", "said"),
+    [
+        ("QUIC", 0.1, {"stack-drift"}),
+        ("QUIC", 1.0, set()),
+        ("TCP+early", 1.1, {"stack-drift"}),
+        ("TCP+early", 2.0, set()),
+    ],
+)
+def test_another_hosts_first_request_counts_if_it_did_not_wait(name, waited_rtts, said):
+    """A connection that was opened ahead of need takes no early data, since there is none."""
+    stack = find_stack(name)
+    seen = visit(stack, resumed=True, early=3, connection="repeat")
+    sent_ms = 300.0 + waited_rtts * made.LTE.least_rtt_ms
+    request = made.request("https://b.test/", stack.protocol, 300.0, connects=True)
+    request = structs.replace(request, host="b.test", send_start_ms=sent_ms)
+    line = made.served("https://b.test/", stack.protocol, host="b.test", connection=2)
+    second = structs.replace(seen.connections[0], id=2, host="b.test")
+    seen = structs.replace(
+        seen,
+        requests=(*seen.requests, request),
+        served=(*seen.served, line),
+        connections=(*seen.connections, second),
+    )
+    assert judged(seen, stack) == said
+
+
+def test_a_host_that_never_answered_before_cannot_be_resumed():
+    stack = find_stack("TCP")
+    seen = visit(stack, connection="repeat")
+    assert judged(seen, stack) == {"stack-drift"}
+    assert judged(structs.replace(seen, primed=("a.test",)), stack) == {"stack-drift"}
+    assert judged(structs.replace(seen, primed=()), stack) == set()
+
+
+def test_a_repeat_visit_over_an_open_connection_repeats_nothing():
+    stack = find_stack("TCP")
+    seen = visit(stack, resumed=True, connection="repeat")
+    elsewhere = tuple(structs.replace(s, connection=7) for s in seen.served)
+    assert judged(structs.replace(seen, served=elsewhere), stack) == {"stack-drift"}
 
 
 def test_a_stack_without_resumption_stays_cold_when_repeated():

@@ -17,19 +17,22 @@ class Meaning(Struct, frozen=True):
 
 REASONS: Mapping[ReasonCode, Meaning] = {
     "fallback": Meaning(
-        "no request used the protocol the stack asks for, by the browser's or the origin's word",
-        "the browser did not get, or did not obey, the flags that force the protocol",
+        "no request used the protocol the stack asks for, by the browser's or the origin's word; "
+        "or hosts told of HTTP/3 by Alt-Svc and were never tried, heard or used over QUIC",
+        "the browser did not get, or did not obey, the flags that force the protocol; or something "
+        "drops UDP",
     ),
     "mixed": Meaning(
         "some requests used another protocol; the first are named",
         "as for fallback, for the named hosts",
     ),
     "stack-drift": Meaning(
-        "browser and origin disagree, so an answer came from somewhere else; or the stack is not "
-        "what it claims: congestion control, initial window, pacing, packet size, a repeat visit "
-        "that resumed nothing, early data that was refused",
-        "look for a route out of the testbed or a cache; connections.parquet names what was in "
-        "effect",
+        "browser and origin disagree, or an answer came from a foreign address or port, under a "
+        "foreign certificate, or a name was looked up outside; or the stack is not what it claims: "
+        "congestion control, initial window, pacing, packet size, a repeat visit that resumed "
+        "nothing or used open connections, early data that was refused",
+        "look for a route out of the testbed, a proxy or a cache; connections.parquet names what "
+        "was in effect",
     ),
     "replay-miss": Meaning(
         "a recorded object was not served; or the request for one failed before the origin heard "
@@ -38,8 +41,16 @@ REASONS: Mapping[ReasonCode, Meaning] = {
         "differ between the stacks of a block",
         "`dragstrip page show`; record the page again",
     ),
+    "content-mismatch": Meaning(
+        "status, size or hash of an answer are not those of the recording, by the origin's or the "
+        "browser's word; or the page never asked for what it fetches in its rehearsals; or the "
+        "stacks of a block were sent different bodies, or fetched more than 5 % of the bytes alone",
+        "look for something that changes or cuts answers; a page that asks for other objects at "
+        "every visit needs a higher `missing_share` or `uneven_share`",
+    ),
     "warm": Meaning(
-        "a first visit resumed a TLS session, sent early data or found an answer in a cache",
+        "a first visit resumed a TLS session, used an open connection, sent early data or found an "
+        "answer in a cache",
         "state leaked from an earlier visit: report a bug",
     ),
     "impossible": Meaning(
@@ -49,8 +60,9 @@ REASONS: Mapping[ReasonCode, Meaning] = {
     ),
     "link-drift": Meaning(
         "loss, rate, delay or packet size are not what was asked, in a visit or, for loss, over "
-        "all visits of a network; or fewer bytes crossed the link than the browser received; or "
-        "packets reached the origin's side and it saw no connection",
+        "all visits of a network; or stacks of a block lost different packets; or fewer bytes "
+        "crossed the link than the browser received, from any host; or packets reached the "
+        "origin's side and it saw no connection",
         "`dragstrip doctor`; look for offloads and firewalls inside the testbed",
     ),
     "picture-mismatch": Meaning(
@@ -60,9 +72,9 @@ REASONS: Mapping[ReasonCode, Meaning] = {
         "`picture_share`",
     ),
     "overloaded": Meaning(
-        "the link was late, a thread of browser or server waited for a CPU, or the hypervisor took "
-        "CPU time away, each beyond its limit; or, where frames are looked at, some may have been "
-        "lost",
+        "the link was late, a thread of browser or server waited for a CPU, the hypervisor took "
+        "CPU time away, or CPUs were slowed down for heat, each beyond its limit; or, where frames "
+        "are looked at, some may have been lost",
         "a quieter machine, fewer visits at once; run as root, so that the link gets real-time "
         "priority",
     ),

@@ -20,6 +20,11 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Share of requests that the recording may lack, beyond those it lacked in the rehearsal."""
     abort_share: Share = 0.05
     """Share of requests that may be aborted before the load event, by the page's own scripts."""
+    missing_share: Share = 0.0
+    """Share of the objects a page fetched in its rehearsals that a visit may never ask for."""
+    uneven_share: Share = 0.05
+    """Share of the bytes before the load event that may belong to objects for which other stacks of
+    the block asked alone."""
     loss_tail: Annotated[float, Meta(gt=0, lt=0.5)] = 1e-6
     """A realised loss less probable than this, on either side, is not the loss asked for: in a
     visit, and over all visits of a network."""
@@ -38,12 +43,16 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     others_share: Share = 0.25
     """Share of all cores' time that others than browser and server may use: the link, what drives
     the visit, testbeds beside it, and whatever else runs; or more, up to `held_up_share`."""
-    wait_ms: Limit = 300.0
+    wait_ms: Limit = 120.0
     """A thread of browser or server may have waited this long for a CPU, or the next if that is
     more."""
     wait_share: Share = 0.5
     """Share of the page load time, see the one before; or more, where the load took no longer than
     its bytes and round trips need, up to `held_up_share`."""
+    throttles: Annotated[int, Meta(ge=0)] = 0
+    """A CPU may have been throttled for heat this often."""
+    frequency_share: Share = 0.05
+    """Share by which CPUs may be limited below the frequency of another visit of the block."""
     steal_share: Share = 0.02
     """Share of CPU time the hypervisor may take away; or more, up to `held_up_share`."""
     held_up_share: Share = 0.05

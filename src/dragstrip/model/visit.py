@@ -30,6 +30,7 @@ ReasonCode = Literal[
     "picture-mismatch",  # the final picture is not the page's reference
     "aborted",  # somebody broke the load off; neither stack nor network did
     "clock-jump",  # the clock was set during the visit, or the browser's is another
+    "content-mismatch",  # what was fetched is not what the page, or its block, consists of
 ]
 
 

@@ -84,7 +84,8 @@ class Capsule:
         """The same for a schedule, without the reasons that only all visits of a network together
         give: to make a block again would not mend them."""
         journal = self.path / JOURNAL
-        return with_block_reasons(read(journal)) if journal.exists() else []
+        limits = self.manifest.study.thresholds
+        return with_block_reasons(read(journal), limits) if journal.exists() else []
 
     def calibrated(self, found: Calibration) -> None:
         """Notes in the manifest what the link was measured to do before this start's visits."""

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from dragstrip.model.study import Block, CellKey, Study
 from dragstrip.model.visit import Visit
-from dragstrip.visit.block_checks import uneven_misses
+from dragstrip.visit.block_checks import against
 from dragstrip.visit.picture import recorded
 
 WINDOW = 64
@@ -144,7 +144,7 @@ class Schedule:
             if any(stack not in made for stack in block.order):
                 return attempt
             visits = list(made.values())
-            if all(v.valid for v in visits) and not uneven_misses(visits):
+            if all(v.valid for v in visits) and not against(visits, self.study.thresholds):
                 self._settle(block, {v.stack: _slim(v) for v in visits})
                 return None
         self._settle(block, {})

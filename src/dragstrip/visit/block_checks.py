@@ -1,15 +1,21 @@
 """What only shows when the visits of a block are laid side by side."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
+from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Served, Visit
+from dragstrip.visit.content_checks import asked_for, behind
+from dragstrip.visit.loss_checks import uneven_losses
 from dragstrip.visit.request_checks import some
 
+Against = Mapping[str, tuple[Reason, ...]]
+"""Reasons by stack."""
 
-def with_block_reasons(visits: Iterable[Visit]) -> list[Visit]:
+
+def with_block_reasons(visits: Iterable[Visit], limits: Thresholds) -> list[Visit]:
     """The visits in their order, each with the reasons its block gives against it.
 
     Derived, never stored: the journal keeps a visit before its block is complete.
@@ -18,13 +24,28 @@ def with_block_reasons(visits: Iterable[Visit]) -> list[Visit]:
     blocks: dict[tuple[str, int], list[Visit]] = {}
     for visit in every:
         blocks.setdefault((visit.block, visit.attempt), []).append(visit)
-    found = {block: uneven_misses(made) for block, made in blocks.items()}
-    return [
-        structs.replace(v, reasons=(*v.reasons, reason))
-        if (reason := found[v.block, v.attempt].get(v.stack)) and reason not in v.reasons
-        else v
-        for v in every
-    ]
+    found = {block: against(made, limits) for block, made in blocks.items()}
+    return [_with(v, found[v.block, v.attempt].get(v.stack, ())) for v in every]
+
+
+def _with(visit: Visit, reasons: Iterable[Reason]) -> Visit:
+    new = tuple(r for r in reasons if r not in visit.reasons)
+    return structs.replace(visit, reasons=(*visit.reasons, *new)) if new else visit
+
+
+def against(visits: Sequence[Visit], limits: Thresholds) -> Against:
+    """Every reason that the visits of one block give against each other."""
+    found: dict[str, list[Reason]] = {}
+    for check in (
+        uneven_misses(visits),
+        uneven_objects(visits, limits),
+        uneven_bodies(visits),
+        uneven_luck(visits),
+        uneven_frequency(visits, limits),
+    ):
+        for stack, reason in check.items():
+            found.setdefault(stack, []).append(reason)
+    return {stack: tuple(reasons) for stack, reasons in found.items()}
 
 
 def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
@@ -53,9 +74,85 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
     }
 
 
+def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Reason]:
+    """Recorded objects that other stacks fetched before their load event and this one never asked
+    for, by their share of all such bytes.
+
+    Scripts that measure or wait ask for a little more or less, just as the load went; and what
+    depends on something that came late may be missing honestly.
+    """
+    loaded = [v for v in visits if v.outcome == "loaded" and v.served]
+    sizes: dict[tuple[str, str], int] = {}
+    for visit in loaded:
+        for served in _before_load(visit):
+            if served.match == "exact":
+                sizes[served.method, served.url] = served.body_bytes
+    whole = sum(sizes.values())
+    found = {}
+    for visit in loaded:
+        lacking = sizes.keys() - asked_for(visit)
+        share = sum(sizes[one] for one in lacking) / whole if whole else 0.0
+        if share > limits.uneven_share and not behind(visit, sizes):
+            found[visit.stack] = Reason(
+                "content-mismatch",
+                f"other stacks of the block fetched {share:.1%} of the bytes before the load event "
+                f"alone (limit {limits.uneven_share:.0%}): {some(sorted(u for _, u in lacking))}",
+            )
+    return found
+
+
+def uneven_bodies(visits: Sequence[Visit]) -> dict[str, Reason]:
+    """A URL whose body is another for one stack than for another; which is wrong nobody knows."""
+    bodies: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for visit in visits:
+        for served in visit.served:
+            if served.match == "exact" and served.digest:
+                of_url = bodies.setdefault((served.method, served.url), {})
+                of_url.setdefault(visit.stack, set()).add(served.digest)
+    uneven = {
+        key: of_url
+        for key, of_url in bodies.items()
+        if len(of_url) > 1 and not set.intersection(*of_url.values())
+    }
+    return {
+        visit.stack: Reason(
+            "content-mismatch",
+            f"the stacks of the block were sent different bodies for {some(urls)}",
+        )
+        for visit in visits
+        if (urls := [url for (_, url), of_url in uneven.items() if visit.stack in of_url])
+    }
+
+
+def uneven_luck(visits: Sequence[Visit]) -> dict[str, Reason]:
+    """Random loss that differs, as a reason against all: which is wrong nobody knows."""
+    details = list(uneven_losses(visits))
+    reason = Reason("link-drift", "; ".join(details))
+    return {visit.stack: reason for visit in visits} if details else {}
+
+
+def uneven_frequency(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Reason]:
+    """CPUs whose frequency was limited more than in another visit of the block."""
+    allowed = {v.stack: v.host.cpu_limit_mhz for v in visits if v.host and v.host.cpu_limit_mhz}
+    most = max(allowed.values(), default=0.0)
+    return {
+        stack: Reason(
+            "overloaded",
+            f"a CPU was limited to {mhz:.0f} MHz, in another visit of the block to {most:.0f} MHz "
+            f"(limit {limits.frequency_share:.0%} less)",
+        )
+        for stack, mhz in allowed.items()
+        if mhz < most * (1 - limits.frequency_share)
+    }
+
+
 def _missed_before_load(visit: Visit) -> Iterator[Served]:
+    for served in _before_load(visit):
+        if served.match == "miss" and served.address not in visit.known_misses:
+            yield served
+
+
+def _before_load(visit: Visit) -> Iterator[Served]:
     for served in visit.served:
-        since_start_ms = (served.t_us - visit.started_us) / 1000
-        own = served.address in visit.known_misses
-        if served.match == "miss" and not own and since_start_ms < (visit.plt_ms or 0):
+        if (served.t_us - visit.started_us) / 1000 < (visit.plt_ms or 0):
             yield served

@@ -53,6 +53,16 @@ def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) ->
         )
 
 
+def heated(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
+    """A CPU that became too hot was slowed down."""
+    times = visit.host.throttled if visit.host else None
+    if times is not None and times > limits.throttles:
+        yield Reason(
+            "overloaded",
+            f"CPUs were throttled for heat {times} times (limit {limits.throttles})",
+        )
+
+
 def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
     """Time in which a thread of browser or server was ready to run and no CPU was free."""
     if visit.host is None:

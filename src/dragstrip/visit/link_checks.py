@@ -8,21 +8,28 @@ from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import DirectionReport, Reason, Visit
 
 _FRAME_BYTES = ETHERNET_MTU + 14
+_ROUNDING_MS = 1e-6
+"""The link counts whole nanoseconds."""
 _SMALL = 100
 """Every visit has packets of at most this many bytes each way: SYN, ACK, QUIC's ACK frames."""
 
 
-def delivered(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
-    """Bytes, rate, delay, loss and packet size, from what the link really did."""
+def delivered(
+    visit: Visit, network: Network, limits: Thresholds, *, heard: bool = True
+) -> Iterator[Reason]:
+    """Bytes, rate, delay, loss and packet size, from what the link really did.
+
+    `heard` says that the servers log every connection.
+    """
     if visit.link is None:
         yield Reason("link-drift", "the link gave no report")
         return
-    yield from _in_path(visit)
+    yield from _in_path(visit, heard=heard)
     yield from _drift("down", network.down, visit.link.down, limits)
     yield from _drift("up", network.up, visit.link.up, limits)
 
 
-def _in_path(visit: Visit) -> Iterator[Reason]:
+def _in_path(visit: Visit, *, heard: bool) -> Iterator[Reason]:
     assert visit.link
     up, down = visit.link.up, visit.link.down
     received = visit.wire_bytes
@@ -31,7 +38,7 @@ def _in_path(visit: Visit) -> Iterator[Reason]:
             "link-drift",
             f"the browser received {received} bytes, but only {down.bytes_out} crossed the link",
         )
-    if visit.outcome == "loaded" or visit.connections or visit.served or visit.unchecked:
+    if visit.outcome == "loaded" or visit.connections or visit.served or not heard:
         return
     if not up.packets_in:
         yield Reason("link-drift", "no packet of the browser reached the link")
@@ -48,6 +55,7 @@ def _drift(
     for detail in (
         *_packets(got),
         *_rate(asked, got, limits),
+        *_line(asked, got, limits),
         *_delay(asked, got, limits),
         *unlikely_loss(asked, got.dropped_loss, trials(side, got), limits),
         *_host_loss(asked, got, limits),
@@ -143,6 +151,27 @@ def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterato
     slack_ms = limits.rate_error * least_ms + (got.lateness_max_us or 0) / 1000
     if abs(got.busy_ms - least_ms) > slack_ms:
         yield f"the realised rate is {realised:.3f} Mbit/s, asked were {asked.rate_mbps:g}"
+
+
+def _line(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
+    """The same by each packet's own time on the bottleneck's line, however few there were. How late
+    they really left is lateness."""
+    if got.line_ms is None:
+        return
+    shaped = bool(asked.rate_mbps or asked.trace)
+    if shaped != bool(got.line_bytes) and got.packets_out:
+        crossed = "no packet crossed a bottleneck" if shaped else "packets crossed a bottleneck"
+        yield f"{crossed}, and {'one was' if shaped else 'none was'} asked for"
+    if not (asked.rate_mbps and got.line_bytes):
+        return
+    least_ms = asked.least_ms(got.line_bytes)
+    slack_ms = limits.rate_error * least_ms + got.packets_in * _ROUNDING_MS
+    if abs(got.line_ms - least_ms) > slack_ms:
+        realised = got.line_bytes * 8 / got.line_ms / 1000 if got.line_ms else float("inf")
+        yield (
+            f"the line carried {got.line_bytes} bytes at {realised:.3f} Mbit/s, asked were "
+            f"{asked.rate_mbps:g}"
+        )
 
 
 def _delay(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:

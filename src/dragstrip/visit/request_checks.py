@@ -12,7 +12,7 @@ from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, ReasonCode, Request, Visit
 
 _NAMED = 3
-_BY_THE_NETWORK = frozenset(
+BY_THE_NETWORK = frozenset(
     f"net::ERR_{name}"
     for name in (
         "TIMED_OUT",
@@ -114,7 +114,7 @@ def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
         if request.error == ABORTED:
             return stack.browser in REFUSES_SILENTLY and request.host not in heard_of
         return request.error.startswith("net::") and not (
-            request.error in _BY_THE_NETWORK or request.error.startswith(_BY_THE_PAGE)
+            request.error in BY_THE_NETWORK or request.error.startswith(_BY_THE_PAGE)
         )
 
     failed = [

@@ -1,13 +1,16 @@
 """Was the stack in the state it claims? Handshakes as asked for, and a transport as tuned."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
-from dragstrip.model.visit import Connection, Reason, Served, Transport, Visit
+from dragstrip.model.visit import Connection, Reason, Request, Served, Transport, Visit
 from dragstrip.visit.request_checks import some
 
+_EARLY_RTT_MS = 10.0
+"""A browser takes some milliseconds to send a request; below, a handshake may be over by then."""
 _LEAST_PAYLOAD = 1200
 """Of QUIC: RFC 9000 section 14."""
 _SMALL_RECORD = 1369
@@ -18,7 +21,7 @@ _GROWN = 16 * _FRAME
 """An answer as long as this is sent in larger records than those at the start."""
 
 
-def handshakes(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
+def handshakes(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator[Reason]:
     """Cold is proven cold, a repeat visit resumed, early data early: by the origin's log.
 
     What counts is a host's first connection: later ones of a first visit may resume its session,
@@ -28,6 +31,7 @@ def handshakes(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
         yield from _cached(visit)
     if "handshakes" in stack.untold:
         return
+    yield from _left_open(visit)
     first_of_host: dict[str | None, Connection] = {}
     for connection in sorted(visit.connections, key=lambda c: c.t_us):
         if not connection.error and connection.secure:
@@ -40,10 +44,11 @@ def handshakes(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
         if _before_resuming(early, first_of_host.values()):
             yield Reason("warm", "a first visit sent early data: " + some(s.url for s in early))
     elif stack.resumption:
-        cold = [str(host) for host, c in first_of_host.items() if not c.resumed]
+        known = first_of_host if visit.primed is None else visit.primed
+        cold = [str(host) for host, c in first_of_host.items() if host in known and not c.resumed]
         if cold:
             yield Reason("stack-drift", "a repeat visit resumed no TLS session with " + some(cold))
-        yield from _early(visit, page, stack)
+        yield from _early(visit, page, network, stack, first_of_host)
     elif resumed:
         yield Reason("stack-drift", "the stack resumes nothing, but did with " + some(resumed))
     if not stack.early_data and early:
@@ -58,17 +63,68 @@ def _before_resuming(early: Iterable[Served], first: Iterable[Connection]) -> bo
     return any(s.connection in first_ids for s in early)
 
 
-def _early(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
-    """The document goes with the handshake's first message, unless that message was lost."""
-    up = visit.link.up if visit.link else None
-    if not stack.early_data or not up or up.dropped_loss or up.dropped_queue:
+def _left_open(visit: Visit) -> Iterator[Reason]:
+    """Every request came over a connection that was opened during the visit."""
+    opened = {c.id for c in visit.connections}
+    before = [s.url for s in visit.served if s.connection not in opened]
+    if before:
+        yield Reason(
+            "warm" if visit.connection == "first" else "stack-drift",
+            f"{len(before)} requests came over connections from before the visit: {some(before)}",
+        )
+
+
+def _early(
+    visit: Visit,
+    page: Page,
+    network: Network,
+    stack: Stack,
+    first_of_host: Mapping[str | None, Connection],
+) -> Iterator[Reason]:
+    """A resumed connection's first request goes with the handshake's first message, unless a packet
+    of it was lost on the way.
+
+    The document waits for its connection. Another host's may have been opened before there was
+    anything to ask; there it counts if the browser says that it did not wait for the handshake.
+    """
+    if not stack.early_data or network.least_rtt_ms < _EARLY_RTT_MS:
         return
-    documents = [s for s in visit.served if s.url == page.url and s.protocol == stack.protocol]
-    if documents and not documents[0].early:
+    asked = {r.url: r for r in visit.requests}
+    late = []
+    for connection in first_of_host.values():
+        of_it = (s for s in visit.served if s.connection == connection.id)
+        first = min(of_it, key=lambda s: s.t_us, default=None)
+        if first is None or first.early or not connection.resumed:
+            continue
+        hurried = first.url == page.url or _hurried(asked.get(first.url), network, stack)
+        if first.protocol == stack.protocol and hurried and not _lost_before(visit, first):
+            late.append(first.url)
+    if late:
         yield Reason(
             "stack-drift",
-            f"early data was asked for, but {page.url} was asked for after the handshake",
+            f"early data was asked for, and {len(late)} resumed connections took none: "
+            + some(late),
         )
+
+
+def _hurried(request: Request | None, network: Network, stack: Stack) -> bool:
+    """The browser sent it before a handshake without early data could be through."""
+    if request is None or request.connect_start_ms is None or request.send_start_ms is None:
+        return False
+    rtts = 0.5 if stack.transport == "quic" else 1.5
+    return request.send_start_ms - request.connect_start_ms < rtts * network.least_rtt_ms
+
+
+def _lost_before(visit: Visit, served: Served) -> bool:
+    """A packet to the server was lost, or overtaken, before this request was complete there."""
+    up = visit.link.up if visit.link else None
+    if up is None or up.reordered:
+        return True
+    if up.far_ends is None:  # an old capsule does not know whose packets were lost
+        return bool(up.dropped_loss or up.dropped_queue)
+    address = visit.addresses.get(served.host, "").rpartition(":")[0]
+    lost = (e.first_drop_us for e in up.far_ends if e.address == address)
+    return any(at_us is not None and at_us < served.t_us for at_us in lost)
 
 
 def _cached(visit: Visit) -> Iterator[Reason]:

@@ -13,8 +13,11 @@ from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
 from dragstrip.visit import (
     clock_checks,
+    content_checks,
+    discovery_checks,
     host_checks,
     link_checks,
+    path_checks,
     physics,
     request_checks,
     stack_checks,
@@ -29,15 +32,26 @@ def judge(
 
 
 def unchecked(visit: Visit, page: Page, stack: Stack) -> tuple[str, ...]:
-    """What there is no evidence for, because it would have to come from the server's log."""
+    """What there is no evidence for, in words: the server's log or the browser does not say."""
     if not page.live:
-        return tuple(stack.untold.values())
+        return (*stack.untold.values(), *_untold_by_browser(visit))
     return (
         "the server's word on protocols",
         "that every stack was served the same bytes",
         "resumed sessions",
         "the server's transport tuning, which is the site's own",
     )
+
+
+def _untold_by_browser(visit: Visit) -> Iterator[str]:
+    answered = [r for r in visit.requests if r.protocol and not r.from_cache]
+    for untold, what in (
+        (not all(r.remote_ip for r in answered), "the address of each answer"),
+        (answered and not visit.issuers, "who vouched for the servers' certificates"),
+        (visit.rehearsed is None, "that the page asked for all its objects: no rehearsal loaded"),
+    ):
+        if untold:
+            yield what
 
 
 def _reasons(
@@ -48,15 +62,24 @@ def _reasons(
         yield from request_checks.agreement(visit)
         yield from request_checks.replay(visit, page, limits)
         yield from request_checks.unanswered(visit, page, stack)
+        yield from content_checks.as_recorded(visit, page)
+        yield from content_checks.complete(visit, page, limits)
         if "transport" not in stack.untold:
             yield from stack_checks.transport(visit, stack)
     yield from request_checks.aborted(visit, limits)
-    yield from stack_checks.handshakes(visit, page, stack)
+    yield from discovery_checks.discovered(visit, network, stack)
+    yield from stack_checks.handshakes(visit, page, network, stack)
+    yield from path_checks.origin(visit)
+    yield from path_checks.crossed(visit)
+    yield from path_checks.vouched(visit)
+    yield from path_checks.direct(visit)
     yield from physics.possible(visit, network, stack, limits)
-    yield from link_checks.delivered(visit, network, limits)
+    heard = not (page.live or stack.untold)
+    yield from link_checks.delivered(visit, network, limits, heard=heard)
     yield from clock_checks.steady(visit, limits)
     yield from clock_checks.agreed(visit, network, limits)
     yield from host_checks.on_time(visit, network, limits)
+    yield from host_checks.heated(visit, limits)
     yield from host_checks.waited(visit, network, stack, limits)
     yield from host_checks.crowded(visit, network, stack, limits)
     yield from host_checks.stolen(visit, network, stack, limits)

@@ -1,0 +1,171 @@
+"""Did the visit fetch what the page consists of: the same objects, with status, size and hash?
+
+The origin says for each answer which recorded body it sent, by hash; the browser how many bytes of
+body it received, and of a sample their hash. Both are held against the page.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from urllib.parse import urldefrag
+
+from dragstrip.model.page import Page, Resource, address
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Reason, Request, Served, Visit
+from dragstrip.visit.request_checks import BY_THE_NETWORK, some
+
+_PARTS = frozenset({206, 304, 416})
+"""What a whole object may be answered with as well: a part, "not modified", no such part."""
+_BODILESS = frozenset({204, 304, 416})
+
+Recorded = Mapping[tuple[str, str], Sequence[Resource]]
+
+
+def as_recorded(visit: Visit, page: Page) -> Iterator[Reason]:
+    """Status, size and hash of every answer are those of a recorded answer to its request.
+
+    Left out is what has none: a miss, a CORS preflight, what failed or came from a cache.
+    """
+    recorded = _recorded(page)
+    fetched: set[str] = set()
+    said: list[tuple[str, str]] = []
+    for served in visit.served:
+        known = () if served.match in ("miss", "preflight") else _of(served, recorded)
+        again = visit.connection == "repeat-cached" or served.url in fetched
+        said += [(served.url, lie) for lie in _sent(served, known, again=again)]
+        fetched.add(served.url)
+    yield from _mismatch("origin", said)
+    statuses = _statuses(visit.served)
+    unrecorded = {_key(s) for s in visit.served if s.match in ("miss", "preflight")}
+    received = []
+    for request in visit.requests:
+        arrived = request.protocol and not request.error and not request.from_cache
+        if arrived and _key(request) not in unrecorded:
+            lies = _received(request, _of(request, recorded), statuses)
+            received += [(request.url, lie) for lie in lies]
+    yield from _mismatch("browser", received)
+
+
+def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
+    """What the page fetched in each of its rehearsals, before the load event, it asks for in a
+    visit that loads, sooner or later.
+
+    Not judged where some of that came after the load event, or was lost by the network: what
+    depends on it may then be missing honestly.
+    """
+    if visit.plt_ms is None or visit.rehearsed is None:
+        return
+    wanted = {(r.method, r.url) for r in (page.resources[place] for place in visit.rehearsed)}
+    if behind(visit, wanted):
+        return
+    missing = sorted(url for _, url in wanted - asked_for(visit))
+    if len(missing) > limits.missing_share * len(wanted):
+        yield Reason(
+            "content-mismatch",
+            f"{len(missing)} of {len(wanted)} objects that the page fetches in its rehearsals were "
+            f"never asked for (limit {limits.missing_share:.0%}): {some(missing)}",
+        )
+
+
+def asked_for(visit: Visit) -> set[tuple[str, str]]:
+    """Method and URL of all requests, by the browser's word or by the server's."""
+    return {_key(r) for r in visit.requests} | {_key(s) for s in visit.served}
+
+
+def behind(visit: Visit, wanted: Container[tuple[str, str]]) -> bool:
+    """Some of that came only after the load event, or was lost by the network."""
+    load_ms = visit.plt_ms or 0.0
+    return any(_late(r, load_ms) for r in visit.requests if _key(r) in wanted)
+
+
+def _key(asked: Request | Served) -> tuple[str, str]:
+    return asked.method, urldefrag(asked.url).url
+
+
+def _late(request: Request, load_ms: float) -> bool:
+    lost = request.error in BY_THE_NETWORK
+    return lost or request.end_ms is None or request.end_ms > load_ms
+
+
+def _recorded(page: Page) -> Recorded:
+    """By method and URL, and by method and address, for what another query answered."""
+    found: dict[tuple[str, str], list[Resource]] = {}
+    for resource in page.resources:
+        for key in {resource.url, resource.address}:
+            found.setdefault((resource.method, key), []).append(resource)
+    return found
+
+
+def _of(asked: Request | Served, recorded: Recorded) -> Sequence[Resource]:
+    """Every recorded answer that may be the one to this request."""
+    method, url = _key(asked)
+    for like in dict.fromkeys((method, "GET" if method == "HEAD" else method)):
+        if known := recorded.get((like, url)) or recorded.get((like, address(url))):
+            return known
+    return ()
+
+
+def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator[str]:
+    """What is wrong with an answer by the server's log."""
+    if not known:
+        return
+    if not _possible(served.status, known) or (served.status == 304 and not again):
+        yield f"status {served.status} instead of {_words(r.status for r in known)}"
+        return
+    digests = {r.digest for r in known}
+    if served.digest and "" not in digests and served.digest not in digests:
+        yield f"body {served.digest} instead of {_words(digests)}"
+        return
+    sizes = {r.body_bytes for r in known} | {r.decoded_bytes or r.body_bytes for r in known}
+    if served.method == "HEAD" or served.status in _BODILESS:
+        sizes = {0}
+    part = served.status == 206 and served.body_bytes <= max(sizes)
+    if served.end_us and not part and served.body_bytes not in sizes:
+        yield f"{served.body_bytes} bytes of body instead of {_words(sizes)}"
+
+
+def _received(
+    request: Request, known: Sequence[Resource], statuses: Mapping[tuple[str, str], set[int]]
+) -> Iterator[str]:
+    """What is wrong with an answer by the browser's word."""
+    if not known:
+        return
+    sent = statuses.get(_key(request), set())
+    revalidated = 304 in sent  # the browser then tells of the answer it had
+    if not _possible(request.status, known):
+        yield f"status {request.status} instead of {_words(r.status for r in known)}"
+    elif sent and request.status not in sent and not revalidated:
+        yield f"status {request.status}, while the origin sent {_words(sent)}"
+    elif request.method != "HEAD" and request.status // 100 != 3 and request.status not in _PARTS:
+        same = [r for r in known if r.status == request.status] or known
+        sizes = {r.decoded_bytes for r in same}
+        if request.body_bytes is not None and None not in sizes and request.body_bytes not in sizes:
+            yield f"{request.body_bytes} bytes of body instead of {_words(sizes)}"
+        digests = {r.digest for r in same}
+        if request.digest and "" not in digests and request.digest not in digests:
+            yield f"body {request.digest} instead of {_words(digests)}"
+
+
+def _possible(status: int, known: Iterable[Resource]) -> bool:
+    """A recorded 200 may be answered in part or not at all; a recorded part may be all there is."""
+    recorded = {r.status for r in known}
+    whole = recorded & {200, 206}
+    return status in recorded or (bool(whole) and status in _PARTS | {200})
+
+
+def _statuses(served: Iterable[Served]) -> dict[tuple[str, str], set[int]]:
+    found: dict[tuple[str, str], set[int]] = {}
+    for one in served:
+        found.setdefault(_key(one), set()).add(one.status)
+    return found
+
+
+def _mismatch(who: str, said: Sequence[tuple[str, str]]) -> Iterator[Reason]:
+    if said:
+        lies = some(f"{url} ({lie})" for url, lie in said)
+        yield Reason(
+            "content-mismatch",
+            f"{len(said)} answers are not the page's, by the {who}'s word: {lies}",
+        )
+
+
+def _words(values: Iterable[object]) -> str:
+    return " or ".join(sorted({str(value) for value in values}))

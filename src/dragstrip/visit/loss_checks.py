@@ -1,0 +1,50 @@
+"""One seed, one luck: the stacks of a block must lose the same packets by index and direction."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations, islice
+
+from dragstrip.model.network import Side
+from dragstrip.model.visit import Visit
+
+_RUN = re.compile(r"(\d*)([+.-])")
+_SIDES: tuple[Side, Side] = ("down", "up")
+
+
+def uneven_losses(visits: Sequence[Visit]) -> Iterator[str]:
+    """In words, each direction in which a packet that two stacks both sent through random loss was
+    lost for one and passed for the other. Only packets that reached that stage in both count."""
+    for side in _SIDES:
+        told = [(v.stack, v.link.direction(side).loss_fates) for v in visits if v.link]
+        pairs = combinations([one for one in told if one[1]], 2)
+        found = (words for one, other in pairs if (words := _difference(one, other)))
+        yield from (f"{side}: {words}" for words in islice(found, 1))
+
+
+def _difference(one: tuple[str, str], other: tuple[str, str]) -> str:
+    """Between two stacks with their fates; empty if there is none."""
+    (name, fates), (other_name, other_fates) = one, other
+    (tried, lost), (other_tried, other_lost) = masks(fates), masks(other_fates)
+    both = tried & other_tried
+    differ = (lost ^ other_lost) & both
+    if not differ:
+        return ""
+    return (
+        f"{differ.bit_count()} of {both.bit_count()} packets were lost for {name} or for "
+        f"{other_name} alone, though one seed drew for both; the first is packet "
+        f"{(differ & -differ).bit_length() - 1}"
+    )
+
+
+@lru_cache(maxsize=64)
+def masks(fates: str) -> tuple[int, int]:
+    """Bits by packet index: tried, and lost. `fates` is `DirectionReport.loss_fates`."""
+    tried = lost = at = 0
+    for length, fate in _RUN.findall(fates):
+        count = int(length or 1)
+        bits = ((1 << count) - 1) << at
+        tried |= bits if fate != "." else 0
+        lost |= bits if fate == "-" else 0
+        at += count
+    return tried, lost

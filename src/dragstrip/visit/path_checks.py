@@ -1,0 +1,122 @@
+"""Did every byte come from the testbed's own servers, and by way of the link?
+
+The browser says which address answered each request, the link what passed of each address and port.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
+
+from dragstrip.model.visit import FarEnd, Reason, Request, Visit
+from dragstrip.visit.request_checks import some
+
+_NAME_PORTS = frozenset({53, 853})
+"""DNS (RFC 1035), DNS over TLS (RFC 7858)."""
+_HTTP = 80
+
+
+def origin(visit: Visit) -> Iterator[Reason]:
+    """Answers come from the address and port at which the testbed answers for their host, and no
+    packet goes elsewhere."""
+    if not visit.addresses:
+        return
+    foreign = [
+        f"{r.url} by {r.remote_ip}:{r.remote_port}"
+        for r in _answered(visit)
+        if r.remote_ip and not _at_home(visit, r)
+    ]
+    if foreign:
+        yield Reason(
+            "stack-drift",
+            f"{len(foreign)} answers came from addresses that are not their hosts': "
+            + some(foreign),
+        )
+    elsewhere = [end for end in _far_ends(visit) if not _ours(visit, end)]
+    names = [end for end in elsewhere if end.port in _NAME_PORTS]
+    for ends, what in (
+        (names, "names were looked up outside of the testbed"),
+        ([end for end in elsewhere if end not in names], "packets went elsewhere, or came from it"),
+    ):
+        if ends:
+            places = (f"{end.address}:{end.port} ({end.transport})" for end in ends)
+            yield Reason("stack-drift", f"{what}: {some(places)}")
+
+
+def crossed(visit: Visit) -> Iterator[Reason]:
+    """What each server sent crossed the link, and what it was asked: a detour of a single host is
+    little of the whole."""
+    if visit.link is None or visit.link.down.far_ends is None or not visit.addresses:
+        return
+    down = _bytes(visit.link.down.far_ends)
+    up = _bytes(visit.link.up.far_ends or ())
+    received: Counter[str] = Counter()
+    for request in _answered(visit):
+        received[request.remote_ip or _address(visit, request.host)] += request.wire_bytes
+    short = [
+        f"{address} ({down[address]} of {n} bytes)"
+        for address, n in received.items()
+        if address and n > down[address]
+    ]
+    if short:
+        yield Reason("link-drift", f"less crossed the link than was received from {some(short)}")
+    unasked = [address for address in received if address and not up[address]]
+    if unasked:
+        yield Reason("link-drift", f"nothing crossed the link to {some(unasked)}, which answered")
+
+
+def vouched(visit: Visit) -> Iterator[Reason]:
+    """Every certificate is of the testbed's own authority."""
+    strangers = [
+        f"{issuer} ({url})" for issuer, url in visit.issuers.items() if issuer != visit.authority
+    ]
+    if visit.authority and strangers:
+        yield Reason("stack-drift", f"certificates are of another authority: {some(strangers)}")
+
+
+def direct(visit: Visit) -> Iterator[Reason]:
+    """No proxy is in the browser's environment."""
+    if visit.proxies:
+        yield Reason(
+            "stack-drift", f"the browser's environment names a proxy: {some(visit.proxies)}"
+        )
+
+
+def _answered(visit: Visit) -> list[Request]:
+    return [r for r in visit.requests if r.protocol and not r.from_cache]
+
+
+def _at_home(visit: Visit, request: Request) -> bool:
+    place = visit.addresses.get(request.host, "")
+    address, _, port = place.rpartition(":")
+    if request.url.startswith("http:"):
+        port = str(_HTTP)
+    ports = {str(request.remote_port)} if request.remote_port else {port}
+    return request.remote_ip == address and port in ports
+
+
+def _far_ends(visit: Visit) -> Sequence[FarEnd]:
+    """Those with a port, each once. What is multicast nobody answers: WebRTC sends some."""
+    link = visit.link
+    every = (*(link.up.far_ends or ()), *(link.down.far_ends or ())) if link else ()
+    single = (e for e in every if e.port and not ip_address(e.address).is_multicast)
+    return list({(e.address, e.port, e.transport): e for e in single}.values())
+
+
+def _ours(visit: Visit, end: FarEnd) -> bool:
+    places = set(visit.addresses.values())
+    known = {place.rpartition(":")[0] for place in places}
+    if visit.background and end.address not in known:
+        return True  # of the background load, which has no host
+    http = end.port == _HTTP and end.transport == "tcp" and end.address in known
+    return http or f"{end.address}:{end.port}" in places
+
+
+def _address(visit: Visit, host: str) -> str:
+    return visit.addresses.get(host, "").rpartition(":")[0]
+
+
+def _bytes(ends: Sequence[FarEnd]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for end in ends:
+        found[end.address] += end.bytes
+    return found
