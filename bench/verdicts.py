@@ -87,7 +87,7 @@ def made(study: Study) -> list[Visit]:
             bar.advance(task)
 
         run(schedule, keep)
-    return with_study_reasons(study, with_block_reasons(visits, study.thresholds))
+    return with_study_reasons(study, with_block_reasons(study, visits))
 
 
 def summary(study: Study, visits: Sequence[Visit], minutes: float) -> dict[str, Any]:

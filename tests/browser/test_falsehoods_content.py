@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+import made
 from dragstrip.model.page import Page
-from dragstrip.model.thresholds import Thresholds
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.recording import Recorded
 from dragstrip.pages.synth import synth
@@ -54,10 +54,10 @@ def test_what_is_served_is_not_the_page(track, codes, tmp_path, stack, lie):
 def test_one_stack_of_a_block_is_sent_other_bodies(track, tmp_path):
     page = track.page(SPEC)
     honest = track.visit("h1", page), track.visit("h2", page)
-    assert against(honest, Thresholds()) == {}
+    assert against(made.study(), honest) == {}
     track.bed.origin.serve(forged(tmp_path, another))
     other = track.visit("h3", page, serve=False)
-    said = against([*honest, other], Thresholds())
+    said = against(made.study(), [*honest, other])
     assert {stack: {r.code for r in found} for stack, found in said.items()} == {
         stack: {"content-mismatch"} for stack in ("h1", "h2", "h3")
     }
@@ -74,7 +74,7 @@ def test_only_the_document_of_a_page_is_loaded(track, codes):
     assert len(alone.served) == 1
     assert codes(alone) == {"content-mismatch"}
     assert "3 of 4 objects" in alone.reasons[0].detail
-    said = against([structs.replace(whole, stack="h1"), alone], Thresholds())
+    said = against(made.study(), [structs.replace(whole, stack="h1"), alone])
     assert {stack: {r.code for r in found} for stack, found in said.items()} == {
         "h2": {"content-mismatch"}
     }

@@ -6,10 +6,10 @@ import pytest
 from msgspec import structs
 from test_falsehoods import bypass
 
+import made
 from conftest import lying
 from dragstrip.browsers.chromium import stack_flags
 from dragstrip.model.network import Network
-from dragstrip.model.thresholds import Thresholds
 from dragstrip.study.presets import find_stack
 from dragstrip.visit.block_checks import against
 
@@ -150,9 +150,9 @@ def test_stacks_of_a_block_lose_different_packets(track):
     page = track.page("20x20KB")
     one, same = (track.visit(name, page, network=network, seed=3) for name in ("h1", "h2"))
     assert "-" in one.link.down.loss_fates
-    assert against([one, same], Thresholds()) == {}
+    assert against(made.study(), [one, same]) == {}
     other = structs.replace(track.visit("h3", page, network=network, seed=4), seed=3)
-    found = against([one, same, other], Thresholds())
+    found = against(made.study(), [one, same, other])
     assert {stack: {r.code for r in said} for stack, said in found.items()} == {
         stack: {"link-drift"} for stack in ("h1", "h2", "h3")
     }
@@ -165,4 +165,4 @@ def test_less_loss_than_asked_for_shows_beside_an_honest_visit(track):
     honest = track.visit("h1", page, network=network, seed=3)
     mild = track.visit("h2", page, network=network, seed=3, bed=lying(track.bed, loss=0.03))
     assert "-" in honest.link.down.loss_fates
-    assert set(against([honest, mild], Thresholds())) == {"h1", "h2"}
+    assert set(against(made.study(), [honest, mild])) == {"h1", "h2"}

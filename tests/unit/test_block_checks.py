@@ -4,14 +4,16 @@ import pytest
 from msgspec import structs
 
 import made
-from dragstrip.model.thresholds import DEFAULTS, Thresholds
+from dragstrip.model.study import Study
 from dragstrip.model.visit import LinkReport, Visit
 from dragstrip.visit.block_checks import against, with_block_reasons
 from dragstrip.visit.loss_checks import masks
 
+STUDY = made.study()
 
-def codes(*visits: Visit, limits: Thresholds = DEFAULTS) -> dict[str, set[str]]:
-    return {stack: {r.code for r in found} for stack, found in against(visits, limits).items()}
+
+def codes(*visits: Visit, study: Study = STUDY) -> dict[str, set[str]]:
+    return {stack: {r.code for r in found} for stack, found in against(study, visits).items()}
 
 
 def lossy(stack: str, down: str = "", up: str = "") -> Visit:
@@ -46,16 +48,16 @@ def test_one_packet_lost_for_one_stack_alone_is_drift(one, other, said, side):
 
 def test_the_first_packet_that_differs_is_named():
     visits = [lossy("h2", down="812+-100+"), lossy("h3", down="812+2-99+")]
-    (reason,) = against(visits, DEFAULTS)["h3"]
+    (reason,) = against(STUDY, visits)["h3"]
     assert "down: 1 of 913 packets" in reason.detail
     assert "packet 813" in reason.detail
 
 
 def test_block_reasons_are_added_once():
     visits = [lossy("h2", up="+"), lossy("h3", up="-")]
-    once = with_block_reasons(visits, DEFAULTS)
+    once = with_block_reasons(STUDY, visits)
     assert [v.verdict for v in once] == ["link-drift", "link-drift"]
-    assert with_block_reasons(once, DEFAULTS) == once
+    assert with_block_reasons(STUDY, once) == once
 
 
 def fetched(stack: str, extra_bytes: int) -> Visit:
@@ -71,6 +73,12 @@ def test_bytes_that_one_stack_fetched_alone_count_beyond_the_limit(more, said):
     """3157 of 63,157 bytes are 4.9987 %."""
     found = codes(fetched("h2", more), fetched("h3", 0))
     assert found == ({"h3": {"content-mismatch"}} if said else {})
+
+
+def test_browsers_are_not_held_against_each_other():
+    older = structs.replace(made.STACKS["h1"], browser="chromium70", tls="1.2")
+    study = structs.replace(STUDY, stacks=(older, made.STACKS["h2"]))
+    assert codes(fetched("h2", 50_000), fetched("h1", 0), study=study) == {}
 
 
 def test_what_depends_on_something_late_may_be_missing():

@@ -133,9 +133,9 @@ def test_misses_only_one_stack_met_are_uneven():
     own = structs.replace(both[0], known_misses=(address,))  # met in the rehearsal too
     assert uneven_misses([own, made.visit("h2")]) == {}
     assert set(uneven_misses(uneven)) == {"h3"}
-    once = with_block_reasons(uneven, Thresholds())
+    once = with_block_reasons(made.study(), uneven)
     assert [v.verdict for v in once] == ["replay-miss", "valid"]
-    assert with_block_reasons(once, Thresholds()) == once
+    assert with_block_reasons(made.study(), once) == once
 
 
 def test_a_resumed_first_connection_is_warm_but_a_later_one_is_not():

@@ -77,7 +77,9 @@ FIXED: Mapping[tuple[str, str], Mapping[str, object]] = {
     },
 }
 
+_CONTENT = {"content": "the hash of the bodies it sent; known is what the origin gave to it"}
 _CADDY_UNTOLD = {
+    **_CONTENT,
     "idle": "connections that carried no request",
     "transport": "the transport's state",
     "cpu": "the server's CPU time",
@@ -86,8 +88,8 @@ _NO_TRANSPORT = {"transport": "the transport's state"}
 UNTOLD: Mapping[tuple[str, str], Mapping[str, str]] = {
     ("caddy", "tcp"): _CADDY_UNTOLD,
     ("caddy", "quic"): {**_CADDY_UNTOLD, "handshakes": "resumed sessions and 0-RTT"},
-    ("node-spdy", "tcp"): _NO_TRANSPORT,
-    ("netty", "tcp"): _NO_TRANSPORT,
+    ("node-spdy", "tcp"): {**_CONTENT, **_NO_TRANSPORT},
+    ("netty", "tcp"): {**_CONTENT, **_NO_TRANSPORT},
     ("gquic-origin", "tcp"): _NO_TRANSPORT,
     ("gquic-origin", "quic"): _NO_TRANSPORT,
 }

@@ -84,8 +84,9 @@ class Capsule:
         """The same for a schedule, without the reasons that only all visits of a network together
         give: to make a block again would not mend them."""
         journal = self.path / JOURNAL
-        limits = self.manifest.study.thresholds
-        return with_block_reasons(read(journal), limits) if journal.exists() else []
+        if not journal.exists():
+            return []
+        return with_block_reasons(self.manifest.study, read(journal))
 
     def calibrated(self, found: Calibration) -> None:
         """Notes in the manifest what the link was measured to do before this start's visits."""

@@ -144,7 +144,7 @@ class Schedule:
             if any(stack not in made for stack in block.order):
                 return attempt
             visits = list(made.values())
-            if all(v.valid for v in visits) and not against(visits, self.study.thresholds):
+            if all(v.valid for v in visits) and not against(self.study, visits):
                 self._settle(block, {v.stack: _slim(v) for v in visits})
                 return None
         self._settle(block, {})

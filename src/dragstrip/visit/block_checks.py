@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
+from dragstrip.model.study import Study
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Served, Visit
 from dragstrip.visit.content_checks import asked_for, behind
@@ -15,7 +16,7 @@ Against = Mapping[str, tuple[Reason, ...]]
 """Reasons by stack."""
 
 
-def with_block_reasons(visits: Iterable[Visit], limits: Thresholds) -> list[Visit]:
+def with_block_reasons(study: Study, visits: Iterable[Visit]) -> list[Visit]:
     """The visits in their order, each with the reasons its block gives against it.
 
     Derived, never stored: the journal keeps a visit before its block is complete.
@@ -24,7 +25,7 @@ def with_block_reasons(visits: Iterable[Visit], limits: Thresholds) -> list[Visi
     blocks: dict[tuple[str, int], list[Visit]] = {}
     for visit in every:
         blocks.setdefault((visit.block, visit.attempt), []).append(visit)
-    found = {block: against(made, limits) for block, made in blocks.items()}
+    found = {block: against(study, made) for block, made in blocks.items()}
     return [_with(v, found[v.block, v.attempt].get(v.stack, ())) for v in every]
 
 
@@ -33,12 +34,13 @@ def _with(visit: Visit, reasons: Iterable[Reason]) -> Visit:
     return structs.replace(visit, reasons=(*visit.reasons, *new)) if new else visit
 
 
-def against(visits: Sequence[Visit], limits: Thresholds) -> Against:
+def against(study: Study, visits: Sequence[Visit]) -> Against:
     """Every reason that the visits of one block give against each other."""
+    limits = study.thresholds
     found: dict[str, list[Reason]] = {}
     for check in (
         uneven_misses(visits),
-        uneven_objects(visits, limits),
+        *(uneven_objects(alike, limits) for alike in _by_browser(study, visits)),
         uneven_bodies(visits),
         uneven_luck(visits),
         uneven_frequency(visits, limits),
@@ -78,6 +80,7 @@ def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Rea
     """Recorded objects that other stacks fetched before their load event and this one never asked
     for, by their share of all such bytes.
 
+    Only visits in the same browser are compared: browsers differ in what they fetch ahead of need.
     Scripts that measure or wait ask for a little more or less, just as the load went; and what
     depends on something that came late may be missing honestly.
     """
@@ -144,6 +147,13 @@ def uneven_frequency(visits: Sequence[Visit], limits: Thresholds) -> dict[str, R
         for stack, mhz in allowed.items()
         if mhz < most * (1 - limits.frequency_share)
     }
+
+
+def _by_browser(study: Study, visits: Iterable[Visit]) -> Iterable[list[Visit]]:
+    found: dict[str, list[Visit]] = {}
+    for visit in visits:
+        found.setdefault(study.stack(visit.stack).browser, []).append(visit)
+    return found.values()
 
 
 def _missed_before_load(visit: Visit) -> Iterator[Served]:
