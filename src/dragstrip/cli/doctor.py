@@ -13,6 +13,7 @@ from msgspec import Struct
 from rich.console import Console
 
 from dragstrip.browsers.chromium import browser_version
+from dragstrip.browsers.environment import named_proxies
 from dragstrip.cli import exits
 from dragstrip.cli.calibration import full
 from dragstrip.model.network import Network
@@ -25,6 +26,7 @@ from dragstrip.testbed.programs import program
 from dragstrip.testbed.testbed import testbed
 from dragstrip.testbed.uplink_pasta import TUN, tun_refused
 from dragstrip.testbed.workspace import sweep
+from dragstrip.visit.cpu_speed import CpuSpeed
 from dragstrip.visit.host import HostMeter
 
 _PACKAGES = {
@@ -106,7 +108,9 @@ def _examine() -> Iterator[Finding]:
     yield _attempt("link program", lambda: program("dragstrip-link"))
     yield _attempt("origin program", lambda: program("dragstrip-origin"))
     yield from _legacy()
+    yield _proxies()
     yield _steal()
+    yield _speed()
     stale = sweep()
     yield Finding(what="stale testbeds", good=True, found=f"{len(stale)} removed")
     yield from _try_testbed()
@@ -150,6 +154,27 @@ def _steal() -> Finding:
         needed=False,
         found=f"{share:.1%} of the CPU time stolen by the hypervisor just now",
         mend=f"above {limit:.0%} visits are judged overloaded; try again when the host is quiet",
+    )
+
+
+def _proxies() -> Finding:
+    names = named_proxies(os.environ)
+    return Finding(
+        what="proxies",
+        good=not names,
+        needed=False,
+        found=", ".join(names) or "none in the environment",
+        mend="the browsers of a testbed run without them; a live page behind one is out of reach",
+    )
+
+
+def _speed() -> Finding:
+    seen = CpuSpeed().report()
+    limit, throttles = seen["cpu_limit_mhz"], seen["throttled"]
+    allowed = "unknown" if limit is None else f"at most {limit:.0f} MHz"
+    counted = "not told" if throttles is None else "counted"
+    return Finding(
+        what="CPU speed", good=True, found=f"{allowed}, throttling for heat is {counted}"
     )
 
 

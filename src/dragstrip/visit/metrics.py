@@ -240,6 +240,16 @@ METRICS: tuple[Metric, ...] = (
         lambda visit, network, stack: len(visit.requests),
     ),
     Metric(
+        "stack_protocol_share",
+        "share",
+        "neither",
+        "answered requests that used the stack's protocol: how far one found by Alt-Svc got",
+        "browser",
+        lambda visit, network, stack: visit.protocol_share.get(stack.protocol, 0.0)
+        if visit.protocol_share
+        else None,
+    ),
+    Metric(
         "connections",
         "count",
         "neither",
