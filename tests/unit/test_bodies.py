@@ -2,6 +2,7 @@
 
 import base64
 import os
+import time
 
 import msgspec
 from msgspec import structs
@@ -49,7 +50,7 @@ def test_only_whole_bodies_that_came_now_are_read():
 
 
 def test_digests_are_of_the_bytes_and_text_in_another_charset_says_nothing():
-    """The other end of the pipe answers as DevTools does; what it answers last comes too late."""
+    """The other end of the pipe answers as DevTools does."""
     image, text = bytes(range(200)), "ä" * 100
     here, there = os.pipe(), os.pipe()
     answers = {
@@ -69,5 +70,18 @@ def test_digests_are_of_the_bytes_and_text_in_another_charset_says_nothing():
         os.write(here[1], msgspec.json.encode({"id": number, **found}) + b"\0")
     read = {e.id: e.request.digest for e in with_digests(Cdp(here[0], there[1]), "", every, 7)}
     assert read == {"1": digest_of(image), "2": digest_of(text.encode()), "3": "", "4": ""}
+    for end in (*here, *there):
+        os.close(end)
+
+
+def test_an_answer_that_comes_late_is_dropped():
+    here, there = os.pipe(), os.pipe()
+    cdp = Cdp(here[0], there[1])
+    (unread,) = with_digests(cdp, "", [exchange(1)], 1)
+    assert unread.request.digest == ""
+    late = {"id": 1, "result": {"base64Encoded": True, "body": ""}}
+    os.write(here[1], msgspec.json.encode(late) + b"\0")
+    assert cdp.pump(time.monotonic() + 1)
+    assert not cdp.answered(1)
     for end in (*here, *there):
         os.close(end)

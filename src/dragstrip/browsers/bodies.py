@@ -19,7 +19,8 @@ from dragstrip.model.page import digest_of
 MOST_BODIES = 8
 MOST_BYTES = 100_000
 """Of a visit; what it costs: docs/reference/verdicts.md."""
-_PATIENCE_S = 2.0
+_PATIENCE_S = 0.01
+"""A page that is still busy answers late; what it costs then is bounded by this."""
 
 
 def with_digests(
@@ -27,8 +28,8 @@ def with_digests(
 ) -> tuple[Exchange, ...]:
     """The exchanges, those of the sample with their body's digest.
 
-    What the browser does not hand over within two seconds stays without one. Raises `CdpError` if
-    the browser ended.
+    What the browser does not hand over within 10 ms stays without one. Raises `CdpError` if the
+    browser ended.
     """
     every = tuple(exchanges)
     asked = {
@@ -38,9 +39,12 @@ def with_digests(
     deadline = time.monotonic() + _PATIENCE_S
     while not all(map(cdp.answered, asked.values())) and cdp.pump(deadline):
         pass
-    found = {
-        request: _body(cdp, number) for request, number in asked.items() if cdp.answered(number)
-    }
+    found = {}
+    for request, number in asked.items():
+        if cdp.answered(number):
+            found[request] = _body(cdp, number)
+        else:
+            cdp.forget(number)
     return tuple(_with_digest(e, found.get(e.id)) for e in every)
 
 

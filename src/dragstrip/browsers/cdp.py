@@ -48,6 +48,7 @@ class Cdp:
         self._ids = itertools.count(1)
         self._decoder = msgspec.json.Decoder(_Message)
         self._answers: dict[int, _Message] = {}
+        self._forgotten: set[int] = set()
         self.events: deque[Event] = deque()
 
     def call(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
@@ -87,6 +88,11 @@ class Cdp:
     def answered(self, number: int) -> bool:
         return number in self._answers
 
+    def forget(self, number: int) -> None:
+        """Drop the answer to a command, which nobody waits for any longer."""
+        if self._answers.pop(number, None) is None:
+            self._forgotten.add(number)
+
     def pump(self, deadline: float) -> bool:
         """Take in what arrives next, or return False once `deadline` (monotonic s) is past."""
         ready, _, _ = select.select([self._read_fd], [], [], max(0.0, deadline - time.monotonic()))
@@ -107,5 +113,7 @@ class Cdp:
         message = self._decoder.decode(raw)
         if message.id is None:
             self.events.append(Event(message.method, message.params, message.sessionId))
+        elif message.id in self._forgotten:
+            self._forgotten.remove(message.id)
         else:
             self._answers[message.id] = message

@@ -245,9 +245,9 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "answered requests that used the stack's protocol: how far one found by Alt-Svc got",
         "browser",
-        lambda visit, network, stack: visit.protocol_share.get(stack.protocol, 0.0)
-        if visit.protocol_share
-        else None,
+        lambda visit, network, stack: (
+            visit.protocol_share.get(stack.protocol, 0.0) if visit.protocol_share else None
+        ),
     ),
     Metric(
         "connections",
