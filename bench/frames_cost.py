@@ -30,6 +30,7 @@ from dragstrip.stats.equivalence import tost
 from dragstrip.stats.paired import paired
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.testbed.testbed import Testbed, testbed
+from dragstrip.verdict.judge import with_verdict
 from dragstrip.visit.drive import Plan, visit
 
 STACKS = ("h1", "h2", "h3")
@@ -50,9 +51,9 @@ def one(
         network=find_network(NETWORK),
         stack=stack,
         client=structs.replace(Client(), frames=frames),
-        thresholds=Thresholds(),
     )
-    return visit(bed, browser, plan)[0]
+    made, _ = visit(bed, browser, plan)
+    return with_verdict(made, page, plan.network, stack, Thresholds())
 
 
 def blocks(bed: Testbed, page: Page, stack: Stack, runs: int) -> list[dict[bool, Visit]]:

@@ -36,10 +36,9 @@ from dragstrip.results.journal import Journal, read
 from dragstrip.schedule.run import Schedule, run
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
-from dragstrip.visit.block_checks import with_block_reasons
-from dragstrip.visit.clock_checks import offset_ms
-from dragstrip.visit.content_checks import as_recorded, complete
-from dragstrip.visit.study_checks import with_study_reasons
+from dragstrip.verdict.clock_checks import offset_ms
+from dragstrip.verdict.content_checks import as_recorded, complete
+from dragstrip.verdict.together import in_study, with_reasons
 
 PAGES = ("50x11.8KB", "demo")
 STACKS = ("h1", "h2", "h3", "h3-altsvc", "TCP+early")
@@ -75,7 +74,7 @@ def main() -> None:
     )
     if not made(study, asked.journal, asked.minutes):
         sys.exit(3)
-    visits = with_study_reasons(study, with_block_reasons(study, read(asked.journal)))
+    visits = list(with_reasons(read(asked.journal), in_study(study, read(asked.journal))))
     found = summary(study, visits) | {"journal_kb": asked.journal.stat().st_size / 1000}
     (OUT / "verdicts.json").write_text(json.dumps(found, indent=1) + "\n")
     (OUT / "verdicts.md").write_text(text(found))

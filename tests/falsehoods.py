@@ -16,12 +16,12 @@ from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import FarEnd, Reason, ReasonCode, Visit, Visual
-from dragstrip.visit.clock_checks import offset_ms
+from dragstrip.verdict.clock_checks import offset_ms
+from dragstrip.verdict.judge import judge
+from dragstrip.verdict.link_checks import loss_interval
+from dragstrip.verdict.picture import like_reference, watched
 from dragstrip.visit.frames import THUMBNAIL
-from dragstrip.visit.link_checks import loss_interval
 from dragstrip.visit.physics import connect_rtts, floor_ms
-from dragstrip.visit.picture import like_reference, watched
-from dragstrip.visit.verdict import judge
 
 EPSILON = 0.01
 _WHITE, _BLACK = (255, 255, 255), (0, 0, 0)

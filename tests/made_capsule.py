@@ -10,12 +10,14 @@ from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.manifest import Machine, Manifest, Start
+from dragstrip.verdict.rules import VERSION
 
 HOUR_US = 3_600_000_000
 START = Start(
     started="2026-03-01T12:00:00+00:00",
     command=("dragstrip", "race"),
     dragstrip_version="0.1.0",
+    rules=VERSION,
     git=None,
     browser_version="Chromium 156.0",
     machine=Machine(kernel="6.1", cpu="CPU", cores=2, memory_mb=8000, python="3.11"),

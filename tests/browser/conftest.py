@@ -9,6 +9,8 @@ import pytest
 from msgspec import structs
 
 from dragstrip.browsers.chromium import Chromium, chromium
+from dragstrip.browsers.load import Load
+from dragstrip.browsers.tabs import Driven
 from dragstrip.model.browsers import TODAY, Browser
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
@@ -20,6 +22,7 @@ from dragstrip.pages.archive import write_page
 from dragstrip.pages.synth import synth
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import Testbed, testbed
+from dragstrip.verdict.judge import with_verdict
 from dragstrip.visit.drive import Plan, visit
 from dragstrip.visit.host import Patience
 
@@ -42,7 +45,6 @@ def plan_of(
     network: Network = NETWORK,
     connection: ConnectionMode = "first",
     client: Client = CLIENT,
-    thresholds: Thresholds = STOLEN_FROM,
     artefacts: Path | None = None,
     rehearsed: tuple[int, ...] | None = None,
     seed: int = 7,
@@ -63,10 +65,22 @@ def plan_of(
         network=network,
         stack=stack,
         client=client,
-        thresholds=thresholds,
         artefacts=artefacts,
         rehearsed=rehearsed,
     )
+
+
+def judged(
+    bed: Testbed,
+    browser: Driven,
+    plan: Plan,
+    limits: Thresholds = STOLEN_FROM,
+    reference: bytes = b"",
+) -> tuple[Visit, Load]:
+    """A visit with its verdict, and what the browser told."""
+    made, load = visit(bed, browser, plan)
+    verdict = with_verdict(made, plan.page, plan.network, plan.stack, limits, reference)
+    return verdict, load
 
 
 def told(made: Visit) -> list[str]:
@@ -125,13 +139,12 @@ class Track:
             network=network,
             connection=connection,
             client=client,
-            thresholds=limits,
             rehearsed=rehearsed,
             seed=seed,
         )
         used = browser or self.browser(plan.stack.protocol)
         for _ in range(_ATTEMPTS):
-            made = visit(bed or self.bed, used, plan)[0]
+            made, _ = judged(bed or self.bed, used, plan, limits)
             if not patient or "overloaded" not in made.verdict:
                 return made
             _PATIENCE.await_quiet(Thresholds())

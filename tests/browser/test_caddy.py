@@ -6,12 +6,11 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from conftest import Track, plan_of, told
+from conftest import Track, judged, plan_of, told
 from dragstrip.browsers.chromium import stack_flags
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack
-from dragstrip.visit.drive import visit
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("caddy"), reason="caddy is missing: apt-get install caddy"
@@ -31,7 +30,7 @@ def make(
     track.bed.origin.serve(page)
     plan = plan_of(page, stack, connection=connection)
     flags = stack_flags(stack, track.bed.addresses) if led else ()
-    return visit(track.bed, track.browser(over or stack.protocol, *flags), plan)[0]
+    return judged(track.bed, track.browser(over or stack.protocol, *flags), plan)[0]
 
 
 @pytest.mark.parametrize("connection", ["first", "repeat"])

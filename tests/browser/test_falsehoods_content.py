@@ -11,7 +11,7 @@ from dragstrip.model.page import Page
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.recording import Recorded
 from dragstrip.pages.synth import synth
-from dragstrip.visit.block_checks import against
+from dragstrip.verdict.block_checks import against
 
 SPEC = "3x5KB"
 

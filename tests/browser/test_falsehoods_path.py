@@ -11,7 +11,7 @@ from conftest import lying
 from dragstrip.browsers.chromium import stack_flags
 from dragstrip.model.network import Network
 from dragstrip.study.presets import find_stack
-from dragstrip.visit.block_checks import against
+from dragstrip.verdict.block_checks import against
 
 
 class Lying:

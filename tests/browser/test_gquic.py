@@ -5,14 +5,13 @@ import re
 import pytest
 from msgspec import structs
 
-from conftest import CLIENT, Track, plan_of, told
+from conftest import CLIENT, Track, judged, plan_of, told
 from dragstrip.browsers.chromium import stack_flags
 from dragstrip.browsers.load import fresh_tab
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.legacy.catalogue import catalogue
-from dragstrip.visit.drive import visit
 
 STACKS = [
     f"{name}{generation}"
@@ -43,7 +42,7 @@ def make(
     browser = track.browser(
         used.protocol, *stack_flags(used, track.bed.addresses), browser=used.browser
     )
-    made = visit(track.bed, browser, plan)[0]
+    made = judged(track.bed, browser, plan)[0]
     return made, told(made)
 
 

@@ -2,13 +2,12 @@
 
 import io
 import json
-from dataclasses import replace
 
 import pytest
 from msgspec import structs
 from PIL import Image, ImageOps
 
-from conftest import CLIENT, NETWORK, plan_of
+from conftest import CLIENT, NETWORK, judged, plan_of
 from dragstrip.browsers.chromium import chromium
 from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.pages.archive import write_page
@@ -16,7 +15,6 @@ from dragstrip.pages.painted import BOXES, painted
 from dragstrip.pages.recording import Recorded, Recording
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import testbed as open_testbed
-from dragstrip.visit.drive import visit
 from dragstrip.visit.frames import visual
 
 READ = "JSON.stringify([performance.timeOrigin, ...performance.painted])"
@@ -103,12 +101,12 @@ def test_a_visit_that_ends_with_another_picture_is_a_mismatch(bed, page):
     client = structs.replace(CLIENT, frames=True)
     plan = plan_of(page, find_stack("h2"), client=client)
     with chromium(bed, "h2", client) as browser:
-        first, _ = visit(bed, browser, plan)
+        first, _ = judged(bed, browser, plan)
         assert first.visual
-        again, _ = visit(bed, browser, replace(plan, reference=first.visual.final))
+        again, _ = judged(bed, browser, plan, reference=first.visual.final)
         mirrored = io.BytesIO()
         with Image.open(io.BytesIO(first.visual.final)) as picture:
             ImageOps.mirror(picture).save(mirrored, "PNG")
-        lied_to, _ = visit(bed, browser, replace(plan, reference=mirrored.getvalue()))
+        lied_to, _ = judged(bed, browser, plan, reference=mirrored.getvalue())
     assert "picture-mismatch" not in again.verdict
     assert "picture-mismatch" in lied_to.verdict

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import pytest
 from msgspec import structs
 
-from conftest import CLIENT, NETWORK, Track, open_track, plan_of, told
+from conftest import CLIENT, NETWORK, Track, judged, open_track, plan_of, told
 from dragstrip.browsers.chromium53 import chromium53, host_lines
 from dragstrip.browsers.tabs import fresh_tab, load
 from dragstrip.model.network import HostPath, Network
@@ -22,7 +22,6 @@ from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue, installed
 from dragstrip.testbed.legacy.install import lacking
 from dragstrip.testbed.servers import Servers
-from dragstrip.visit.drive import visit
 
 STACKS = {
     "spdy-origin": {"SPDY": "spdy", "h2-chromium53": "h2", "h1-chromium53": "h1"},
@@ -73,7 +72,7 @@ def make(
     plan = plan_of(page, find_stack(stack), network=network, connection=connection)
     addresses = {**track.bed.addresses, **elsewhere}
     with chromium53(track.bed, CLIENT, host_lines(plan.stack, addresses)) as browser:
-        return visit(track.bed, browser, plan)[0]
+        return judged(track.bed, browser, plan)[0]
 
 
 @pytest.mark.parametrize("connection", ["first", "repeat"])

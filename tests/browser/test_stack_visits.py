@@ -6,7 +6,7 @@ from itertools import accumulate
 import pytest
 from msgspec import structs
 
-from conftest import NETWORK, Track, plan_of, told
+from conftest import NETWORK, Track, judged, plan_of, told
 from dragstrip.browsers.chromium import stack_flags
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
@@ -14,8 +14,7 @@ from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack
-from dragstrip.visit.drive import visit
-from dragstrip.visit.verdict import judge
+from dragstrip.verdict.judge import judge
 
 FAR = Network.parse("100mbit/100mbit/25ms/0%/200ms")
 
@@ -37,7 +36,7 @@ def make(
     if really:
         bed = replace(bed, origin=Lying(bed.origin, really), kernel=Lying(bed.kernel, really))
     flags = stack_flags(stack, bed.addresses)
-    return visit(bed, track.browser(stack.protocol, *flags), plan)[0]
+    return judged(bed, track.browser(stack.protocol, *flags), plan)[0]
 
 
 class Lying:

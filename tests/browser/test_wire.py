@@ -8,14 +8,13 @@ import pytest
 from haralyzer import HarParser
 from msgspec import structs
 
-from conftest import CLIENT, plan_of
+from conftest import CLIENT, judged, plan_of
 from dragstrip.browsers.chromium import chromium, stack_flags
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.synth import synth
 from dragstrip.results.dissect import dissection, packets
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import testbed as open_testbed
-from dragstrip.visit.drive import visit
 from dragstrip.visit.har import har
 from dragstrip.visit.qlog import read_windows
 
@@ -55,7 +54,7 @@ def make(bed, page, capsule, name, connection):
     plan = plan_of(page, stack, connection=connection, client=KEEPING, artefacts=capsule)
     flags = stack_flags(stack, bed.addresses)
     with chromium(bed, stack.protocol, KEEPING, flags) as browser:
-        one, load = visit(bed, browser, plan)
+        one, load = judged(bed, browser, plan)
     assert one.outcome == "loaded", one.error
     return one, har(one, load, page.url, "Chromium 1")
 

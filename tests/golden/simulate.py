@@ -24,6 +24,7 @@ from dragstrip.model.visit import (
     Visit,
 )
 from dragstrip.results.manifest import Machine, Manifest, Start
+from dragstrip.verdict.rules import VERSION
 
 EPOCH_US = 1_760_000_000_000_000
 HOSTILE = "https://cdn.demo.test/a?x=<script>alert('url')</script>&y=%22%3E"
@@ -101,6 +102,7 @@ def manifest(of: Study) -> Manifest:
         finished="2026-03-01T12:09:30+00:00",
         command=("dragstrip", "race", "demo", "--network", "LTE", "--runs", str(of.runs)),
         dragstrip_version="0.1.0",
+        rules=VERSION,
         git="0123456789ab",
         browser_version="HeadlessChrome/156.0.0.0",
         machine=machine,

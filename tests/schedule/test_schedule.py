@@ -1,5 +1,6 @@
 """The schedule reads like a sentence: what is asked for, what came back, what comes next."""
 
+import io
 from collections.abc import Iterator
 from random import Random
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+from PIL import Image
 
 import made
 from dragstrip.model.study import Client, Stopping, Study
@@ -117,13 +119,22 @@ def test_misses_that_differ_between_stacks_rerun_the_block():
 def test_the_reference_picture_is_that_of_the_first_valid_visit_of_the_page():
     looking = structs.replace(made.study(runs=1), client=Client(frames=True))
     schedule = Schedule(looking, [])
-    assert schedule.reference("made") == b""
     coming = visits_of(schedule)
-    for valid, picture in ((False, b"wrong"), (True, b"first"), (True, b"second")):
+    white, black = picture(255), picture(0)
+    for valid, final in ((False, black), (True, white)):
         visit = visit_for(*next(coming), valid=valid)
-        schedule.add(structs.replace(visit, visual=Visual(frames=1, final=picture)))
-    assert schedule.reference("made") == b"first"
-    assert Schedule(made.study(runs=1), []).reference("made") == b""
+        schedule.add(structs.replace(visit, visual=Visual(frames=1, final=final)))
+    visit = visit_for(*next(coming))
+    for final, said in ((white, False), (black, True)):
+        judged = schedule.judged(structs.replace(visit, visual=Visual(frames=1, final=final)))
+        assert ("picture-mismatch" in judged.verdict) == said
+
+
+def picture(level: int) -> bytes:
+    """A thumbnail of one grey."""
+    written = io.BytesIO()
+    Image.new("RGB", (32, 24), (level, level, level)).save(written, "PNG")
+    return written.getvalue()
 
 
 def test_a_block_that_may_not_start_is_passed_over_but_not_for_ever():

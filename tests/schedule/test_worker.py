@@ -13,7 +13,7 @@ from dragstrip.schedule.worker import Made, Order, Place, Visitor, Worker
 from dragstrip.testbed.errors import TestbedError
 from made_place import made_place
 
-ORDER = Order(block=next(iter(made.study(runs=1).blocks())), attempt=0, stack="h2", reference=b"")
+ORDER = Order(block=next(iter(made.study(runs=1).blocks())), attempt=0, stack="h2")
 
 
 @contextlib.contextmanager

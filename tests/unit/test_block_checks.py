@@ -6,8 +6,9 @@ from msgspec import structs
 import made
 from dragstrip.model.study import Study
 from dragstrip.model.visit import LinkReport, Visit
-from dragstrip.visit.block_checks import against, with_block_reasons
-from dragstrip.visit.loss_checks import masks
+from dragstrip.verdict.block_checks import against
+from dragstrip.verdict.loss_checks import masks
+from dragstrip.verdict.together import in_blocks, with_reasons
 
 STUDY = made.study()
 
@@ -55,9 +56,10 @@ def test_the_first_packet_that_differs_is_named():
 
 def test_block_reasons_are_added_once():
     visits = [lossy("h2", up="+"), lossy("h3", up="-")]
-    once = with_block_reasons(STUDY, visits)
+    found = in_blocks(STUDY, visits)
+    once = list(with_reasons(visits, found))
     assert [v.verdict for v in once] == ["link-drift", "link-drift"]
-    assert with_block_reasons(STUDY, once) == once
+    assert list(with_reasons(once, found)) == once
 
 
 def fetched(stack: str, extra_bytes: int) -> Visit:

@@ -7,7 +7,7 @@ import made
 from dragstrip.model.page import Resource, digest_of
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.model.visit import Request, Served, Visit
-from dragstrip.visit.content_checks import as_recorded, complete
+from dragstrip.verdict.content_checks import as_recorded, complete
 
 URL = "https://a.test/2.png"
 OTHERS = (

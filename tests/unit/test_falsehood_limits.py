@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -15,9 +16,10 @@ from dragstrip.model.reasons import REASONS
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.model.visit import LinkReport, ReasonCode, Visit
 from dragstrip.report.belief import limits
-from dragstrip.visit.clock_checks import agreed, offset_ms
-from dragstrip.visit.link_checks import loss_interval
-from dragstrip.visit.study_checks import cumulative_loss, together, with_study_reasons
+from dragstrip.verdict.clock_checks import agreed, offset_ms
+from dragstrip.verdict.link_checks import loss_interval
+from dragstrip.verdict.study_checks import Losses
+from dragstrip.verdict.together import in_study, with_reasons
 from falsehoods import FALSEHOODS, TOLD, Scene
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -168,11 +170,19 @@ def test_a_little_loss_gone_wrong_shows_over_all_visits_of_a_network():
     study = structs.replace(made.study(), networks=(LOSSY,))
     alone = Scene(campaign(15)[0], made.PAGE, LOSSY, made.STACKS["h2"])
     assert alone.codes() == set()
-    assert {v.verdict for v in with_study_reasons(study, campaign(10))} == {"valid"}
-    judged = with_study_reasons(study, campaign(15))
+    assert in_study(study, campaign(10)) == {}
+    found = in_study(study, campaign(15))
+    judged = list(with_reasons(campaign(15), found))
     assert {v.verdict for v in judged} == {"link-drift"}
     assert "750 of 50000 packets" in judged[0].reasons[0].detail
-    assert with_study_reasons(study, judged) == judged
+    assert list(with_reasons(judged, found)) == judged
+
+
+def summed(visits: Iterable[Visit]) -> Losses:
+    losses = Losses()
+    for visit in visits:
+        losses.add(visit, visit.reasons)
+    return losses
 
 
 def test_cumulative_loss_is_judged_at_its_interval():
@@ -181,14 +191,14 @@ def test_cumulative_loss_is_judged_at_its_interval():
         each, rest = divmod(total, 50)
         visits = [*campaign(each, 50 - rest, 1)]
         visits += [structs.replace(v, seed=v.seed + 100) for v in campaign(each + 1, rest, 1)]
-        assert len(list(cumulative_loss(LOSSY, visits, DEFAULTS))) == said
+        assert len(list(summed(visits).reasons(LOSSY, DEFAULTS))) == said
 
 
 def test_visits_that_share_their_luck_count_once():
     """Three stacks that met the same packets are no three times as many trials."""
     low, high = loss_interval(20_000, 0.01, 1e-6)
-    assert not list(cumulative_loss(LOSSY, campaign(high // 20, 20, 3), DEFAULTS))
-    assert list(cumulative_loss(LOSSY, campaign(low // 20 - 1, 20, 3), DEFAULTS))
+    assert not list(summed(campaign(high // 20, 20, 3)).reasons(LOSSY, DEFAULTS))
+    assert list(summed(campaign(low // 20 - 1, 20, 3)).reasons(LOSSY, DEFAULTS))
 
 
 def test_the_sum_over_a_study_behaves_as_independent_trials_do():
@@ -196,19 +206,19 @@ def test_the_sum_over_a_study_behaves_as_independent_trials_do():
     packets mean more trials; still the standard score is standard."""
     draw, scores = np.random.default_rng(3), []
     for _ in range(400):
-        visits = [v for seed in range(30) for v in block(draw.random(500) < 0.03, seed, draw)]
-        tried, lost = together("down", visits)
+        visits = (v for seed in range(30) for v in block(draw.random(500) < 0.03, seed, draw))
+        tried, lost = summed(visits).sums("LTE", "down")
         scores.append((lost - 0.03 * tried) / np.sqrt(tried * 0.03 * 0.97))
     assert abs(np.mean(scores)) < 0.2
     assert 0.85 < np.std(scores) < 1.15
 
 
-def block(lost: "np.ndarray", seed: int, draw: np.random.Generator) -> list[tuple[int, LinkReport]]:
+def block(lost: "np.ndarray", seed: int, draw: np.random.Generator) -> Iterator[Visit]:
     """Three stacks that need about 300 packets delivered; what is lost is sent again."""
-    delivered, reports = np.cumsum(~lost), []
+    delivered = np.cumsum(~lost)
     for needed in 300 + draw.integers(0, 50, 3):
         tried = int(np.searchsorted(delivered, needed)) + 1
         gone = int(lost[:tried].sum())
         down = made.direction(loss_trials=tried, packets_out=tried - gone, dropped_loss=gone)
-        reports.append((seed, LinkReport(down=down, up=made.direction())))
-    return reports
+        link = LinkReport(down=down, up=made.direction())
+        yield structs.replace(made.visit("h2"), seed=seed, link=link)

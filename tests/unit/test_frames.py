@@ -15,8 +15,8 @@ from dragstrip.model.study import Client
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.recording import Recorded, Recording
+from dragstrip.verdict.picture import distance, like_reference, recorded
 from dragstrip.visit.frames import differ, read_frames, speed_index, visual, write_frames
-from dragstrip.visit.picture import distance, like_reference, recorded
 
 SIZE = (200, 100)
 COLOURS = ("#c00000", "#00a000", "#0000c0", "#707070")

@@ -9,7 +9,7 @@ from dragstrip.browsers.cdp import Event
 from dragstrip.browsers.screencast import INTERVAL_MS, Sight, blind_ms
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Visual
-from dragstrip.visit.picture import watched
+from dragstrip.verdict.picture import watched
 
 
 def sights(*drawn_and_taken_ms: tuple[float, float]) -> list[Sight]:

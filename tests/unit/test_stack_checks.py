@@ -8,8 +8,8 @@ from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Reason, Visit
 from dragstrip.study.presets import find_stack
+from dragstrip.verdict.stack_checks import handshakes, transport
 from dragstrip.visit.physics import connect_rtts
-from dragstrip.visit.stack_checks import handshakes, transport
 
 
 def visit(stack: Stack, *, early: int = 0, resumed: bool = False, **changes: object) -> Visit:

@@ -12,11 +12,12 @@ from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.trace import Trace
 from dragstrip.model.visit import LinkReport, Reason, Request, Visit
 from dragstrip.study.presets import find_stack
-from dragstrip.visit.block_checks import uneven_misses, with_block_reasons
+from dragstrip.verdict.block_checks import uneven_misses
+from dragstrip.verdict.judge import judge
+from dragstrip.verdict.link_checks import burst_interval
+from dragstrip.verdict.request_checks import unanswered
+from dragstrip.verdict.together import in_blocks, with_reasons
 from dragstrip.visit.ideal import ideal_ms
-from dragstrip.visit.link_checks import burst_interval
-from dragstrip.visit.request_checks import unanswered
-from dragstrip.visit.verdict import judge
 
 
 def reasons(visit: Visit, network: Network = made.LTE) -> tuple[Reason, ...]:
@@ -133,9 +134,8 @@ def test_misses_only_one_stack_met_are_uneven():
     own = structs.replace(both[0], known_misses=(address,))  # met in the rehearsal too
     assert uneven_misses([own, made.visit("h2")]) == {}
     assert set(uneven_misses(uneven)) == {"h3"}
-    once = with_block_reasons(made.study(), uneven)
-    assert [v.verdict for v in once] == ["replay-miss", "valid"]
-    assert with_block_reasons(made.study(), once) == once
+    found = in_blocks(made.study(), uneven)
+    assert [v.verdict for v in with_reasons(uneven, found)] == ["replay-miss", "valid"]
 
 
 def test_a_resumed_first_connection_is_warm_but_a_later_one_is_not():

@@ -17,6 +17,7 @@ from dragstrip.cli import (
     link,
     page,
     race,
+    rejudge,
     report,
     reproduce,
     run,
@@ -38,6 +39,7 @@ app.command()(run.run)
 app.command()(reproduce.reproduce)
 app.command()(why.why)
 app.command()(report.report)
+app.command()(rejudge.rejudge)
 app.command()(audit.audit)
 app.command(context_settings={"allow_interspersed_args": False})(link.link)
 app.command()(compare.compare)

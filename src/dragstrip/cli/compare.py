@@ -68,15 +68,20 @@ class _Output(Struct, frozen=True, kw_only=True):
 
     a: str
     b: str
+    rules: int
+    """Of the verdict, by which the visits of both were judged."""
     notes: list[str]
     differences: "list[Difference]"
     conditions: "list[Gated]"
 
 
 def _json(a: Path, b: Path, found: "Comparison", gated: "list[Gated]") -> bytes:
+    from dragstrip.verdict.rules import VERSION
+
     output = _Output(
         a=str(a),
         b=str(b),
+        rules=VERSION,
         notes=found.notes,
         differences=[row.difference for row in found.rows],
         conditions=gated,

@@ -74,9 +74,8 @@ def make_visits(
             from dragstrip.results.stopping import stop_rule  # what estimates loads slowly
 
             stop = stop_rule(study)
-        done = capsule.made()
-        schedule, admission = Schedule(study, done, stop), Admission(study, jobs, done)
-        del done
+        schedule = Schedule(study, capsule.made(), stop)
+        admission = Admission(study, jobs, capsule.made())
         if schedule.visits_left():
             before_visits(study, capsule, calibrate)
         with progress(schedule, admission) as shown:

@@ -13,6 +13,7 @@ from dragstrip.model.visit import ReasonCode
 from dragstrip.report.words import counted
 from dragstrip.results.bias import EVERYWHERE, Bias, bias_of_table
 from dragstrip.results.docstrings import docstrings
+from dragstrip.verdict.rules import VERSION
 
 
 class Limit(Struct, frozen=True, kw_only=True):
@@ -37,6 +38,8 @@ class Struck(Struct, frozen=True, kw_only=True):
 
 
 class Belief(Struct, frozen=True, kw_only=True):
+    rules: int
+    """Version of the rules, see `dragstrip.verdict.rules`."""
     limits: tuple[Limit, ...]
     struck: tuple[Struck, ...]
     """Most frequent first."""
@@ -52,6 +55,7 @@ def belief(study: Study, table: pl.LazyFrame) -> Belief:
     struck = dict(codes.collect(engine="streaming").iter_rows())
     found = bias_of_table(table, [s.name for s in study.visited])
     return Belief(
+        rules=VERSION,
         limits=limits(study.thresholds),
         struck=tuple(
             Struck(code=code, visits=n, meaning=REASONS[code])

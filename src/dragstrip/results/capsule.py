@@ -17,8 +17,9 @@ from dragstrip.model.calibration import Calibration
 from dragstrip.model.visit import Visit
 from dragstrip.results.journal import CapsuleError, Journal, read
 from dragstrip.results.manifest import SCHEMA, Manifest
-from dragstrip.visit.block_checks import with_block_reasons
-from dragstrip.visit.study_checks import with_study_reasons
+from dragstrip.verdict import rules
+from dragstrip.verdict.judge import Judge
+from dragstrip.verdict.together import in_blocks, in_study, with_reasons
 
 __all__ = ["Capsule", "CapsuleError"]
 
@@ -77,16 +78,33 @@ class Capsule:
 
     def visits(self) -> Iterator[Visit]:
         """Every visit recorded so far, attempts included, in the order they were made, with every
-        reason against it."""
-        return iter(with_study_reasons(self.manifest.study, self.made()))
+        reason against it by the rules of today.
 
-    def made(self) -> list[Visit]:
+        The journal is read twice, so that no more than a visit is held at once.
+        """
+        return with_reasons(self._alone(), in_study(self.manifest.study, self._alone()))
+
+    def made(self) -> Iterator[Visit]:
         """The same for a schedule, without the reasons that only all visits of a network together
-        give: to make a block again would not mend them."""
+        give: to make a block again would not change them."""
+        return with_reasons(self._alone(), in_blocks(self.manifest.study, self._alone()))
+
+    def as_made(self) -> Iterator[Visit]:
+        """The journal's visits with the reasons that each gave against itself by the rules under
+        which it was made."""
         journal = self.path / JOURNAL
-        if not journal.exists():
-            return []
-        return with_block_reasons(self.manifest.study, read(journal))
+        return read(journal) if journal.exists() else iter(())
+
+    def _alone(self) -> Iterator[Visit]:
+        """With what each gives against itself by the rules of today."""
+        if self.manifest.rules == {rules.VERSION}:
+            yield from self.as_made()
+            return
+        judge = Judge(self.manifest.study)
+        for visit in self.as_made():
+            judged = judge.judged(visit)
+            judge.saw(judged)
+            yield judged
 
     def calibrated(self, found: Calibration) -> None:
         """Notes in the manifest what the link was measured to do before this start's visits."""

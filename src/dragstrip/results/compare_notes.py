@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dragstrip.model.visit import Visit
 from dragstrip.results.blocks import trials
 from dragstrip.results.capsule import Capsule
+from dragstrip.verdict.rules import VERSION
 
 
 def notes(a: Capsule, b: Capsule, of_a: Sequence[Visit], of_b: Sequence[Visit]) -> list[str]:
@@ -62,6 +63,12 @@ def _surroundings(a: Capsule, b: Capsule) -> Iterator[str]:
         in_a, in_b = (sorted({of(s) for s in c.manifest.starts}) for c in (a, b))
         if in_a != in_b:
             yield f"The {what} differs: A has {' and '.join(in_a)}; B has {' and '.join(in_b)}."
+    if (rules_a := a.manifest.rules) != (rules_b := b.manifest.rules):
+        made = (" and ".join(map(str, sorted(rules))) for rules in (rules_a, rules_b))
+        yield (
+            f"A was made under rules {next(made)} of the verdict, B under rules {next(made)}; both "
+            f"are judged by rules {VERSION}."
+        )
 
 
 def _not_counted(capsule: Capsule, visits: Sequence[Visit]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from dragstrip.model.calibration import Calibration
 from dragstrip.model.frames_cost import FramesCost
 from dragstrip.model.study import Study
+from dragstrip.verdict.rules import VERSION, limits_today
 from dragstrip.version import __version__
 
 SCHEMA = 1
@@ -50,6 +51,8 @@ class Start(Struct, frozen=True, kw_only=True):
     """UTC, ISO 8601; None if it was cut off or still runs."""
     command: tuple[str, ...]
     dragstrip_version: str
+    rules: int = 1
+    """`dragstrip.verdict.rules.VERSION` of that program; capsules older than this field have 1."""
     git: str | None
     """`git describe` of the program's own checkout; None if it does not run from one."""
     browser_version: str
@@ -66,6 +69,7 @@ class Start(Struct, frozen=True, kw_only=True):
             started=now(),
             command=command,
             dragstrip_version=__version__,
+            rules=VERSION,
             git=_own_git(),
             browser_version=browser_version,
             machine=Machine.here(),
@@ -95,6 +99,11 @@ class Manifest(Struct, frozen=True, kw_only=True):
         """The manifest after `other` started to add visits to the same study."""
         return structs.replace(self, study=other.study, starts=self.starts + other.starts)
 
+    @property
+    def rules(self) -> set[int]:
+        """Rules under which its visits were made; today's if there are none yet."""
+        return {start.rules for start in self.starts} or {VERSION}
+
     def finished(self) -> "Manifest":
         """The same with the end of its last start noted."""
         *before, last = self.starts
@@ -111,7 +120,9 @@ class Manifest(Struct, frozen=True, kw_only=True):
     @classmethod
     def from_json(cls, data: bytes) -> "Manifest":
         """Raises `msgspec.ValidationError` or `msgspec.DecodeError`, naming the place."""
-        return msgspec.json.decode(data, type=cls, dec_hook=_decode)
+        kept = msgspec.json.decode(data, type=cls, dec_hook=_decode)
+        limits = limits_today(kept.study.thresholds, kept.rules)
+        return structs.replace(kept, study=structs.replace(kept.study, thresholds=limits))
 
 
 def now() -> str:

@@ -10,6 +10,7 @@ from dragstrip.results.bias import Bias, bias
 from dragstrip.results.controls import Control
 from dragstrip.results.stopping import Saving
 from dragstrip.stats.spread import Statistic
+from dragstrip.verdict.rules import VERSION
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -78,6 +79,8 @@ class VisitLine(Struct, frozen=True, kw_only=True):
 
 class Summary(Struct, frozen=True, kw_only=True):
     study: str
+    rules: int
+    """`dragstrip.verdict.rules.VERSION` by which the visits were judged."""
     blocks: int
     """Blocks begun, whether or not they count."""
     visits: tuple[VisitLine, ...]
@@ -104,6 +107,7 @@ def summarise(
     """`comparisons`, `controls` and `stopping` come from the files of `results` of that name."""
     return Summary(
         study=study,
+        rules=VERSION,
         blocks=len({v.block for v in visits}),
         visits=tuple(_line(v) for v in visits),
         comparisons=tuple(comparisons),

@@ -35,6 +35,7 @@ from dragstrip.model.visit import (
     Visual,
 )
 from dragstrip.results.capsule import JOURNAL, Capsule
+from dragstrip.verdict import rules
 from dragstrip.visit.metrics import METRICS, measures
 
 Row = dict[str, Any]
@@ -54,6 +55,8 @@ _LONG = frozenset({"loss_fates"})
 """A story packet by packet, which stays in the journal."""
 
 
+_RULES = "dragstrip_rules"
+"""Key of the files' metadata."""
 TABLES = ("visits", "requests", "served", "connections")
 _BATCH_VISITS = 1000
 
@@ -70,21 +73,29 @@ def write(capsule: Path, visits: Iterable[Visit], study: Study) -> None:
         for name in TABLES:
             draft = capsule / f"{name}.parquet.part"
             parts = sorted(Path(folder).glob(f"{name}-*.parquet"))
-            pl.scan_parquet(parts).sink_parquet(draft)
+            pl.scan_parquet(parts).sink_parquet(draft, metadata={_RULES: str(rules.VERSION)})
             draft.replace(capsule / f"{name}.parquet")
 
 
 def fresh(capsule: Capsule, name: str) -> bool:
-    """Whether the table's file is no older than the journal and has every column there is now.
+    """Whether the table's file is no older than the journal, has every column there is now, and
+    verdicts by the rules of today.
 
     A capsule without a journal has only its tables.
     """
     file, journal = capsule.path / f"{name}.parquet", capsule.path / JOURNAL
     if not file.exists() or name not in TABLES:
         return False
-    if journal.exists() and file.stat().st_mtime_ns < journal.stat().st_mtime_ns:
-        return False
+    if journal.exists():
+        older = file.stat().st_mtime_ns < journal.stat().st_mtime_ns
+        if older or judged_by(file) != rules.VERSION:
+            return False
     return schemas()[name].keys() <= pl.read_parquet_schema(file).keys()
+
+
+def judged_by(table: Path) -> int:
+    """Version of the rules that the verdicts in this file follow."""
+    return int(pl.read_parquet_metadata(table).get(_RULES, 1))
 
 
 def refresh(capsule: Capsule) -> None:

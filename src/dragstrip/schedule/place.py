@@ -35,8 +35,6 @@ def in_testbed(
                     network=study.network(order.block.network),
                     stack=study.stack(order.stack),
                     client=study.client,
-                    thresholds=study.thresholds,
-                    reference=order.reference,
                 )
             )
 

@@ -70,7 +70,7 @@ def run(
                 if made is None:
                     continue
                 visit, load = made
-                visit = structs.replace(visit, beside=busy.beside)
+                visit = schedule.judged(structs.replace(visit, beside=busy.beside))
                 schedule.add(visit)
                 keep(visit, load)
                 admission.learn(visit)
@@ -144,7 +144,6 @@ def _order(busy: _Busy, schedule: Schedule) -> None:
             block=attempt.block,
             attempt=attempt.attempt,
             stack=attempt.stacks[busy.position],
-            reference=schedule.reference(attempt.block.page),
         )
     )
 

@@ -8,8 +8,8 @@ from msgspec import Struct, structs
 
 from dragstrip.model.study import Block, CellKey, Study
 from dragstrip.model.visit import Visit
-from dragstrip.visit.block_checks import against
-from dragstrip.visit.picture import recorded
+from dragstrip.verdict.block_checks import against
+from dragstrip.verdict.judge import Judge
 
 WINDOW = 64
 """How many blocks may be passed over for one that can start at once: a bound on how far the cells
@@ -46,12 +46,12 @@ class Schedule:
         self._blocks = tuple(study.blocks())
         self._numbers = {block.id: number for number, block in enumerate(self._blocks)}
         self._made: dict[tuple[str, int], dict[str, Visit]] = {}
+        self._valid: dict[tuple[str, int], bool] = {}
+        """Of complete attempts."""
         self._settled: dict[str, Visits] = {}
         """Blocks that are valid, or given up (then empty)."""
         self._count = 0
-        self._recorded: dict[str, bytes] = {}
-        self._seen: dict[str, bytes] = {}
-        """The final picture of each page's first valid visit."""
+        self._judge = Judge(study)
         for visit in done:
             self._keep(visit)
         self._cells = {cell: _Cell(blocks, study) for cell, blocks in self._by_cell().items()}
@@ -101,16 +101,9 @@ class Schedule:
         elif self._stop:
             self._look(self._cells[block.cell])
 
-    def reference(self, page: str) -> bytes:
-        """The recording's picture, or else the final one of the page's first valid visit.
-
-        Empty where there is neither, or frames are not looked at.
-        """
-        if not self.study.client.frames:
-            return b""
-        if page not in self._recorded:
-            self._recorded[page] = recorded(self.study.page(page), self.study.client)
-        return self._recorded[page] or self._seen.get(page, b"")
+    def judged(self, visit: Visit) -> Visit:
+        """A visit that was just made, with what it gives against itself."""
+        return self._judge.judged(visit)
 
     def visits_made(self) -> int:
         return self._count
@@ -131,9 +124,15 @@ class Schedule:
 
     def _keep(self, visit: Visit) -> None:
         self._count += 1
-        self._made.setdefault((visit.block, visit.attempt), {})[visit.stack] = visit
-        if visit.visual and visit.valid and visit.plt_ms:
-            self._seen.setdefault(visit.page, visit.visual.final)
+        self._judge.saw(visit)
+        attempt = visit.block, visit.attempt
+        made = self._made.setdefault(attempt, {})
+        made[visit.stack] = visit
+        number = self._numbers.get(visit.block)
+        if number is not None and made.keys() >= set(self._blocks[number].order):
+            visits = list(made.values())
+            self._valid[attempt] = all(v.valid for v in visits) and not against(self.study, visits)
+            self._made[attempt] = {stack: _slim(v) for stack, v in made.items()}
 
     def _attempt_of(self, block: Block) -> int | None:
         """The attempt that still lacks visits; None if the block is valid or given up."""
@@ -143,9 +142,8 @@ class Schedule:
             made = self._of(block, attempt)
             if any(stack not in made for stack in block.order):
                 return attempt
-            visits = list(made.values())
-            if all(v.valid for v in visits) and not against(self.study, visits):
-                self._settle(block, {v.stack: _slim(v) for v in visits})
+            if self._valid[block.id, attempt]:
+                self._settle(block, made)
                 return None
         self._settle(block, {})
         return None
@@ -154,6 +152,7 @@ class Schedule:
         self._settled[block.id] = visits if self._stop else {}
         for attempt in range(self.study.reruns + 1):
             self._made.pop((block.id, attempt), None)
+            self._valid.pop((block.id, attempt), None)
 
     def _of(self, block: Block, attempt: int) -> dict[str, Visit]:
         return self._made.get((block.id, attempt), {})

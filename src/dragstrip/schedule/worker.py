@@ -36,11 +36,10 @@ class Order(Struct, frozen=True, kw_only=True):
     block: Block
     attempt: int
     stack: str
-    reference: bytes
-    """The page's reference picture, see `Schedule.reference`."""
 
 
 Made = tuple[Visit, Load]
+"""Evidence: the visit has no verdict yet."""
 Visitor = Callable[[Order], Made]
 Place = Callable[[], contextlib.AbstractContextManager[Visitor]]
 """Opens where visits are made. It is sent to another process, so it must be picklable."""

@@ -1,4 +1,7 @@
-"""One visit: set the link and the origin, load the page, gather all evidence, judge."""
+"""One visit: set the link and the origin, load the page, gather all evidence.
+
+What a visit is worth, `dragstrip.verdict` says.
+"""
 
 import time
 from collections.abc import Iterable
@@ -16,16 +19,13 @@ from dragstrip.model.network import Direction, Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Block, Client
-from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import LinkReport, Overhead, Request, Served, Visit
 from dragstrip.testbed.background import background
 from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.frames import visual
 from dragstrip.visit.host import HostMeter, others_share
-from dragstrip.visit.picture import like_reference, watched
 from dragstrip.visit.run_queue import RunQueue
 from dragstrip.visit.server_word import with_server_word
-from dragstrip.visit.verdict import judge, unchecked
 from dragstrip.visit.wire import Wire
 
 _CLOSINGS = 5
@@ -42,12 +42,9 @@ class Plan:
     network: Network
     stack: Stack
     client: Client
-    thresholds: Thresholds
     known_misses: tuple[str, ...] = ()
     rehearsed: tuple[int, ...] | None = None
     """See `dragstrip.model.visit.Visit`, as of the one before."""
-    reference: bytes = b""
-    """The page's reference picture, see `dragstrip.model.visit.Visual.final`."""
     artefacts: Path | None = None
     """The capsule, for what the client asks to keep of the wire; None keeps nothing."""
 
@@ -117,6 +114,7 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
         authority=bed.origin.authority,
         issuers=issuers(loaded.exchanges),
         proxies=browser.proxies(),
+        unmeasured=CANNOT_TELL.get(plan.stack.browser, ()),
         connections=log.connections,
         link=link,
         host=structs.replace(
@@ -135,19 +133,8 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
             content_ms=content_ms,
         ),
     )
-    result = structs.replace(
-        result,
-        unchecked=unchecked(result, plan.page, plan.stack),
-        unmeasured=CANNOT_TELL.get(plan.stack.browser, ()),
-    )
-    reasons = (
-        *judge(result, plan.page, plan.network, plan.stack, plan.thresholds),
-        *like_reference(result, plan.reference, plan.thresholds),
-        *watched(result, plan.thresholds),
-    )
-    judged = structs.replace(result, reasons=reasons)
-    wire.keep(judged)
-    return judged, loaded
+    wire.keep(result)
+    return result, loaded
 
 
 def prime(bed: Testbed, browser: Driven, session: str, plan: Plan) -> tuple[str, ...]:

@@ -1,27 +1,88 @@
-"""The verdict: did the testbed do what was asked of it?
+"""The verdict on a visit by itself: did the testbed do what was asked of it?
 
 Every check looks at the evidence of one visit and yields reasons not to believe it. Failures
-that the asked conditions explain are outcomes and yield nothing.
+that the asked conditions explain are outcomes and yield nothing. What only shows beside other
+visits: `block_checks`, `study_checks`.
 """
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
+from dragstrip.model.study import Study
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
-from dragstrip.visit import (
+from dragstrip.verdict import (
     clock_checks,
     content_checks,
     discovery_checks,
     host_checks,
     link_checks,
     path_checks,
-    physics,
     request_checks,
     stack_checks,
 )
+from dragstrip.verdict.picture import like_reference, recorded, watched
+from dragstrip.visit import physics
+
+
+class Judge:
+    """Judges a study's visits one by one, in the order they were made.
+
+    The order matters for pictures alone: a page whose recording has none is compared with its first
+    valid visit.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._recorded: dict[str, bytes] = {}
+        self._seen: dict[str, bytes] = {}
+        """The final picture of each page's first valid visit."""
+
+    def judged(self, visit: Visit) -> Visit:
+        """The visit with every reason that it gives against itself, and no other."""
+        study = self._study
+        return with_verdict(
+            visit,
+            study.page(visit.page),
+            study.network(visit.network),
+            study.stack(visit.stack),
+            study.thresholds,
+            self._reference(visit.page),
+        )
+
+    def saw(self, visit: Visit) -> None:
+        """Takes note of a judged visit: its picture may be the page's reference."""
+        if visit.visual and visit.valid and visit.plt_ms:
+            self._seen.setdefault(visit.page, visit.visual.final)
+
+    def _reference(self, page: str) -> bytes:
+        """Empty where there is none, or frames are not looked at."""
+        if not self._study.client.frames:
+            return b""
+        if page not in self._recorded:
+            self._recorded[page] = recorded(self._study.page(page), self._study.client)
+        return self._recorded[page] or self._seen.get(page, b"")
+
+
+def with_verdict(
+    visit: Visit,
+    page: Page,
+    network: Network,
+    stack: Stack,
+    limits: Thresholds,
+    reference: bytes = b"",
+) -> Visit:
+    """The visit with its reasons; `reference` is the page's picture, a `Visual.final`, if any."""
+    reasons = (
+        *judge(visit, page, network, stack, limits),
+        *like_reference(visit, reference, limits),
+        *watched(visit, limits),
+    )
+    return structs.replace(visit, reasons=reasons, unchecked=unchecked(visit, page, stack))
 
 
 def judge(

@@ -7,7 +7,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection, Reason, Request, Served, Transport, Visit
-from dragstrip.visit.request_checks import some
+from dragstrip.verdict.request_checks import some
 
 _EARLY_RTT_MS = 10.0
 """A browser takes some milliseconds to send a request; below, a handshake may be over by then."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 
 from dragstrip.model.visit import FarEnd, Reason, Request, Visit
-from dragstrip.visit.request_checks import some
+from dragstrip.verdict.request_checks import some
 
 _NAME_PORTS = frozenset({53, 853})
 """DNS (RFC 1035), DNS over TLS (RFC 7858)."""

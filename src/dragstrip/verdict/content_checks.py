@@ -10,7 +10,7 @@ from urllib.parse import urldefrag
 from dragstrip.model.page import Page, Resource, address
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Request, Served, Visit
-from dragstrip.visit.request_checks import BY_THE_NETWORK, some
+from dragstrip.verdict.request_checks import BY_THE_NETWORK, some
 
 _PARTS = frozenset({206, 304, 416})
 """What a whole object may be answered with as well: a part, "not modified", no such part."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dragstrip.model.network import Network, Side
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection, FarEnd, Reason, Request, Visit
-from dragstrip.visit.request_checks import some
+from dragstrip.verdict.request_checks import some
 
 _SLACK_MS = 5.0
 """From the moment an answer arrives until the browser knows what it said."""

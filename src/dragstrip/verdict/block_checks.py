@@ -3,35 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from msgspec import structs
-
 from dragstrip.model.study import Study
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Served, Visit
-from dragstrip.visit.content_checks import asked_for, behind
-from dragstrip.visit.loss_checks import uneven_losses
-from dragstrip.visit.request_checks import some
+from dragstrip.verdict.content_checks import asked_for, behind
+from dragstrip.verdict.loss_checks import uneven_losses
+from dragstrip.verdict.request_checks import some
 
 Against = Mapping[str, tuple[Reason, ...]]
 """Reasons by stack."""
-
-
-def with_block_reasons(study: Study, visits: Iterable[Visit]) -> list[Visit]:
-    """The visits in their order, each with the reasons its block gives against it.
-
-    Derived, never stored: the journal keeps a visit before its block is complete.
-    """
-    every = list(visits)
-    blocks: dict[tuple[str, int], list[Visit]] = {}
-    for visit in every:
-        blocks.setdefault((visit.block, visit.attempt), []).append(visit)
-    found = {block: against(study, made) for block, made in blocks.items()}
-    return [_with(v, found[v.block, v.attempt].get(v.stack, ())) for v in every]
-
-
-def _with(visit: Visit, reasons: Iterable[Reason]) -> Visit:
-    new = tuple(r for r in reasons if r not in visit.reasons)
-    return structs.replace(visit, reasons=(*visit.reasons, *new)) if new else visit
 
 
 def against(study: Study, visits: Sequence[Visit]) -> Against:

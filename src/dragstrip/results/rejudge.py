@@ -1,0 +1,131 @@
+"""What the rules of today, or other limits, make of a capsule's evidence."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import Study
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Reason, Visit
+from dragstrip.results.capsule import Capsule
+from dragstrip.verdict import rules
+from dragstrip.verdict.judge import Judge
+from dragstrip.verdict.together import Found, in_blocks, with_reasons
+
+VALID = "valid"
+
+
+class Changed(Struct, frozen=True, kw_only=True):
+    """A visit whose verdict on itself changes."""
+
+    visit: str
+    """Its id, see `dragstrip.model.visit.Visit.id`."""
+    stack: str
+    before: str
+    """``valid``, or codes joined by commas."""
+    after: str
+    reasons: tuple[Reason, ...]
+    """Of `after`."""
+
+
+class Rejudged(Struct, frozen=True, kw_only=True):
+    rules_then: tuple[int, ...]
+    """Under which the visits were made, see `dragstrip.verdict.rules`."""
+    rules: int
+    """By which they were judged now."""
+    limits: dict[str, Any]
+    """That are not the defaults."""
+    visits: int
+    changed: tuple[Changed, ...]
+    blocks_then: int
+    """Blocks whose last attempt held only valid visits, by the verdicts of then."""
+    blocks: int
+    """The same by the verdicts of now."""
+
+    @property
+    def changes(self) -> list[str]:
+        """What changed in the rules since, in words."""
+        first = min(self.rules_then, default=self.rules)
+        later = range(first + 1, self.rules + 1)
+        return [words for version in later for words in rules.CHANGES[version]]
+
+
+def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudged:
+    """Holds every visit's verdict on itself against today's; writes nothing.
+
+    `limits` are thresholds by name, as text. Raises `InputError` for one that does not exist or
+    cannot be read.
+    """
+    study = with_limits(capsule.manifest.study, limits or {})
+    count, changed = 0, []
+    for visit, judged in zip(capsule.as_made(), _judged(study, capsule.as_made()), strict=True):
+        count += 1
+        if visit.verdict != judged.verdict:
+            changed.append(
+                Changed(
+                    visit=visit.id,
+                    stack=visit.stack,
+                    before=visit.verdict,
+                    after=judged.verdict,
+                    reasons=judged.reasons,
+                )
+            )
+    return Rejudged(
+        rules_then=tuple(sorted(capsule.manifest.rules)),
+        rules=rules.VERSION,
+        limits=study.thresholds.changed(),
+        visits=count,
+        changed=tuple(changed),
+        blocks_then=_blocks(study, capsule.as_made(), in_blocks(study, capsule.as_made())),
+        blocks=_blocks(
+            study,
+            _judged(study, capsule.as_made()),
+            in_blocks(study, _judged(study, capsule.as_made())),
+        ),
+    )
+
+
+def with_limits(study: Study, limits: Mapping[str, str]) -> Study:
+    """The study with these thresholds. Raises `InputError`, see `rejudge`."""
+    known = structs.asdict(study.thresholds)
+    if unknown := [name for name in limits if name not in known]:
+        raise InputError(f"--limit {unknown[0]}: no such limit; there are {', '.join(known)}")
+    try:
+        used = msgspec.convert(known | dict(limits), Thresholds, strict=False)
+    except msgspec.ValidationError as error:
+        said = ", ".join(f"{name}={value}" for name, value in limits.items())
+        raise InputError(f"--limit {said}: {error}") from None
+    return structs.replace(study, thresholds=used)
+
+
+def _judged(study: Study, visits: Iterable[Visit]) -> Iterator[Visit]:
+    judge = Judge(study)
+    for visit in visits:
+        judged = judge.judged(visit)
+        judge.saw(judged)
+        yield judged
+
+
+def _blocks(study: Study, visits: Iterable[Visit], found: Found) -> int:
+    """Blocks whose last attempt is complete and valid."""
+    last: dict[str, tuple[int, list[bool]]] = {}
+    for visit in with_reasons(visits, found):
+        attempt, told = last.get(visit.block, (-1, []))
+        if visit.attempt > attempt:
+            attempt, told = visit.attempt, []
+        if visit.attempt == attempt:
+            told.append(visit.valid)
+        last[visit.block] = attempt, told
+    whole = len(study.visited)
+    return sum(len(told) == whole and all(told) for _, told in last.values())
+
+
+def by_change(changed: Sequence[Changed]) -> dict[tuple[str, str], list[Changed]]:
+    """By verdict before and after, the most frequent first."""
+    found: dict[tuple[str, str], list[Changed]] = {}
+    for one in changed:
+        found.setdefault((one.before, one.after), []).append(one)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))

@@ -1,0 +1,48 @@
+"""What only shows when all visits of a network are laid side by side: a little loss, gone wrong.
+
+A visit of a thousand packets cannot tell 1 % from 2 %, a study can.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from dragstrip.model.network import Network, Side
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.visit import Reason, Visit
+from dragstrip.verdict.link_checks import trials, unlikely_loss
+
+_SIDES: tuple[Side, Side] = ("down", "up")
+
+
+class Losses:
+    """Is the loss of all visits of a network together the one asked for, in each direction?
+
+    Visits with the same seed share their luck packet by packet, so of each seed only the visit in
+    which most packets met it counts: what is left are independent trials. That a visit ends when
+    its page is loaded does not bend the sum, since it cannot foresee its next packet (optional
+    stopping). A visit whose own link drifted is out of it already.
+    """
+
+    def __init__(self) -> None:
+        self._longest: dict[tuple[str, Side], dict[int, tuple[int, int]]] = {}
+        """Most trials, and the losses among them, by seed."""
+
+    def add(self, visit: Visit, reasons: Iterable[Reason]) -> None:
+        """`reasons` are all that stand against it by now."""
+        if visit.link is None or any(r.code == "link-drift" for r in reasons):
+            return
+        for side in _SIDES:
+            got = visit.link.direction(side)
+            by_seed = self._longest.setdefault((visit.network, side), {})
+            met = trials(side, got), got.dropped_loss
+            by_seed[visit.seed] = max(by_seed.get(visit.seed, (0, 0)), met)
+
+    def sums(self, network: str, side: Side) -> tuple[int, int]:
+        """Independent trials, and losses among them."""
+        found = self._longest.get((network, side), {}).values()
+        return sum(tried for tried, _ in found), sum(lost for _, lost in found)
+
+    def reasons(self, network: Network, limits: Thresholds) -> Iterator[Reason]:
+        for side in _SIDES:
+            tried, lost = self.sums(network.name, side)
+            for detail in unlikely_loss(network.direction(side), lost, tried, limits):
+                yield Reason("link-drift", f"{side}, over all visits of {network.name}: {detail}")

@@ -1,0 +1,71 @@
+"""The verdict on visits beside each other: within their blocks, and over a whole study.
+
+One pass, and what it keeps of a visit whose block is complete is a few numbers: a large study's
+evidence would fill the memory.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import structs
+
+from dragstrip.model.study import Study
+from dragstrip.model.visit import Reason, Visit
+from dragstrip.verdict.block_checks import against
+from dragstrip.verdict.study_checks import Losses
+
+Key = tuple[str, int, str]
+"""Block, attempt and stack: what makes a visit that visit."""
+
+Found = Mapping[Key, tuple[Reason, ...]]
+
+
+def in_blocks(study: Study, visits: Iterable[Visit]) -> Found:
+    """What visits give against others of their block; those without such a reason are left out."""
+    found: dict[Key, tuple[Reason, ...]] = {}
+    for made in _blocks(study, visits):
+        for stack, reasons in against(study, made).items():
+            found[made[0].block, made[0].attempt, stack] = reasons
+    return found
+
+
+def in_study(study: Study, visits: Iterable[Visit]) -> Found:
+    """The same with what all visits of a network give against each of them."""
+    found: dict[Key, tuple[Reason, ...]] = {}
+    losses = Losses()
+    network_of: dict[Key, str] = {}
+    for made in _blocks(study, visits):
+        by_block = against(study, made)
+        for visit in made:
+            key, reasons = key_of(visit), by_block.get(visit.stack, ())
+            network_of[key] = visit.network
+            if reasons:
+                found[key] = reasons
+            losses.add(visit, (*visit.reasons, *reasons))
+    by_network = {n.name: tuple(losses.reasons(n, study.thresholds)) for n in study.networks}
+    for key, network in network_of.items():
+        if extra := by_network.get(network):
+            found[key] = (*found.get(key, ()), *extra)
+    return found
+
+
+def with_reasons(visits: Iterable[Visit], found: Found) -> Iterator[Visit]:
+    """The visits, each with what was found against it, once."""
+    for visit in visits:
+        new = tuple(r for r in found.get(key_of(visit), ()) if r not in visit.reasons)
+        yield structs.replace(visit, reasons=(*visit.reasons, *new)) if new else visit
+
+
+def key_of(visit: Visit) -> Key:
+    return visit.block, visit.attempt, visit.stack
+
+
+def _blocks(study: Study, visits: Iterable[Visit]) -> Iterator[Sequence[Visit]]:
+    """Attempts at blocks: as soon as they are complete, and at the end those that never were."""
+    size = len(study.visited)
+    begun: dict[tuple[str, int], list[Visit]] = {}
+    for visit in visits:
+        attempt = begun.setdefault((visit.block, visit.attempt), [])
+        attempt.append(visit)
+        if len(attempt) == size:
+            yield begun.pop((visit.block, visit.attempt))
+    yield from begun.values()
