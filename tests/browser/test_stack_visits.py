@@ -113,8 +113,8 @@ LIES = [
     ("QUIC", {"initial_window_packets": 10}, "first", "initial window is 10"),
     ("TCP+", {"pacing": False}, "first", "not paced"),
     ("QUIC", {"pacing": False}, "first", "not paced"),
-    ("TCP+early", {"early_data": False}, "repeat", "asked for after the handshake"),
-    ("QUIC", {"early_data": False}, "repeat", "asked for after the handshake"),
+    ("TCP+early", {"early_data": False}, "repeat", "took none"),
+    ("QUIC", {"early_data": False}, "repeat", "took none"),
     ("TCP", {"resumption": False}, "repeat", "resumed no TLS session"),
 ]
 
