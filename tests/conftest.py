@@ -12,12 +12,13 @@ from dragstrip.browsers.generations import find_chromium
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import namespaces
 from dragstrip.testbed.programs import program
+from dragstrip.virtual.kernel.recipe import kernel
 
 # A busy machine is no defect of the code under test.
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
 
-FOLDERS = ("unit", "golden", "schedule", "net", "browser")
+FOLDERS = ("unit", "golden", "schedule", "net", "browser", "virtual")
 """The quick ones first."""
 BUDGET_S = 35 * 60
 """After which no more real namespaces and browsers are begun: a machine three times slower than the
@@ -45,16 +46,28 @@ def _no_browser() -> str:
     return "" if shutil.which("certutil") else "certutil is missing: apt-get install libnss3-tools"
 
 
+@cache
+def _no_kernel() -> str:
+    try:
+        program("dragstrip-link")
+        kernel()
+    except TestbedError as error:
+        return str(error)
+    return ""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: FOLDERS.index(item.path.parent.name))
     for item in items:
         folder = item.path.parent.name
-        if folder in ("net", "browser"):
+        if folder in ("net", "browser", "virtual"):
             item.add_marker(folder)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     missing = ""
+    if item.get_closest_marker("virtual"):
+        missing = _no_kernel() or _no_browser()
     if item.get_closest_marker("net") or item.get_closest_marker("browser"):
         missing = _no_namespaces()
         if time.monotonic() - _BEGAN > BUDGET_S:

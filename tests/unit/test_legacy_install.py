@@ -19,9 +19,10 @@ from typer.testing import CliRunner
 
 from dragstrip.cli import app
 from dragstrip.cli.legacy import Which, install_
+from dragstrip.testbed.cache import cache_folder
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.build_maven import known_jars
-from dragstrip.testbed.legacy.catalogue import Item, cache_folder, catalogue, installed
+from dragstrip.testbed.legacy.catalogue import Item, catalogue, installed
 from dragstrip.testbed.legacy.fetch import run
 from dragstrip.testbed.legacy.install import install, lacking
 from dragstrip.testbed.legacy.rewrite import rewrite
@@ -121,7 +122,7 @@ def test_what_an_earlier_installation_left_is_removed(item, cache):
 
 
 def test_another_recipe_is_another_folder(item):
-    assert item.folder.parent == cache_folder()
+    assert item.folder.parent == cache_folder("legacy")
     assert structs.replace(item, changed="a byte").folder != item.folder
 
 

@@ -68,12 +68,12 @@ struct Failure {
 
 impl Link {
     /// Starts forwarding between two interfaces, without delay.
-    pub fn start(client: &str, origin: &str, mtu: usize) -> Result<Self> {
+    pub fn start(client: &str, origin: &str, mtu: usize, exact_timers: bool) -> Result<Self> {
         let client = Interface::find(client)?;
         let origin = Interface::find(origin)?;
         let mut link = Self {
-            up: Remote::start("up", false, &client, &origin, mtu)?,
-            down: Remote::start("down", true, &origin, &client, mtu)?,
+            up: Remote::start("up", false, &client, &origin, mtu, exact_timers)?,
+            down: Remote::start("down", true, &origin, &client, mtu, exact_timers)?,
             record: None,
             since_us: 0,
         };

@@ -80,6 +80,7 @@ impl Remote {
         from: &Interface,
         to: &Interface,
         mtu: usize,
+        exact_timers: bool,
     ) -> Result<Self> {
         // SAFETY: a plain system call; a good result is a descriptor nobody else owns.
         let event = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
@@ -100,7 +101,7 @@ impl Remote {
             mailbox: mailbox.clone(),
             tasks: receiver,
             arrivals: Arrivals::default(),
-            pace: Pace::new(monotonic_ns()),
+            pace: Pace::new(monotonic_ns(), exact_timers),
             pool: Pool::default(),
             pipeline: Pipeline::default(),
             meter: Meter::default(),
@@ -332,7 +333,9 @@ impl Forwarder {
                 }
                 self.pace.spun(after_ns - now_ns);
             }
-            Wait::Sleep(Some(timeout_ns)) if self.pipeline.least_ns() >= 2 * LOOK_NS => {
+            Wait::Sleep(Some(timeout_ns))
+                if !self.pace.exact_timers && self.pipeline.least_ns() >= 2 * LOOK_NS =>
+            {
                 let timeout_ns = timeout_ns.min(LOOK_NS);
                 if self.sleep(&[&self.mailbox.event], Some(timeout_ns)) {
                     self.pace.slept(timeout_ns, monotonic_ns() - now_ns);

@@ -2,7 +2,8 @@
 //!
 //! A timer wakes a thread late by some tens of microseconds, more on a virtual machine. So the
 //! thread sets its timer early by as much as it was lately woken late, and spins the rest. A
-//! budget bounds the spinning: whoever has spent it sleeps to the deadline itself.
+//! budget bounds the spinning: whoever has spent it sleeps to the deadline itself. In virtual time
+//! timers fire when they are due, and each reading of the clock in a spin would cost time.
 
 /// Longest spin before a deadline.
 const MAX_MARGIN_NS: u64 = 80_000;
@@ -20,14 +21,16 @@ pub enum Wait {
 }
 
 pub struct Pace {
+    pub exact_timers: bool,
     margin_ns: u64,
     budget_ns: u64,
     planned_ns: u64,
 }
 
 impl Pace {
-    pub fn new(now_ns: u64) -> Self {
+    pub fn new(now_ns: u64, exact_timers: bool) -> Self {
         Self {
+            exact_timers,
             margin_ns: MAX_MARGIN_NS,
             budget_ns: BUDGET_CAP_NS,
             planned_ns: now_ns,
@@ -42,7 +45,7 @@ impl Pace {
         let Some(left_ns) = due_ns.map(|due_ns| due_ns.saturating_sub(now_ns)) else {
             return Wait::Sleep(None);
         };
-        if self.budget_ns < MAX_MARGIN_NS {
+        if self.exact_timers || self.budget_ns < MAX_MARGIN_NS {
             Wait::Sleep(Some(left_ns))
         } else if left_ns > self.margin_ns {
             Wait::Sleep(Some(left_ns - self.margin_ns))
@@ -74,20 +77,28 @@ mod tests {
 
     #[test]
     fn nothing_due_means_sleep_without_end() {
-        assert_eq!(Pace::new(0).plan(5, None), Wait::Sleep(None));
+        assert_eq!(Pace::new(0, false).plan(5, None), Wait::Sleep(None));
     }
 
     #[test]
     fn sleeps_until_the_margin_and_spins_through_it() {
-        let mut pace = Pace::new(0);
+        let mut pace = Pace::new(0, false);
         let asleep = Wait::Sleep(Some(1_000_000 - MAX_MARGIN_NS));
         assert_eq!(pace.plan(0, Some(1_000_000)), asleep);
         assert_eq!(pace.plan(950_000, Some(1_000_000)), Wait::Spin(1_000_000));
     }
 
     #[test]
+    fn exact_timers_need_neither_margin_nor_spin() {
+        let mut pace = Pace::new(0, true);
+        for due_ns in [1, 1_000, 1_000_000] {
+            assert_eq!(pace.plan(0, Some(due_ns)), Wait::Sleep(Some(due_ns)));
+        }
+    }
+
+    #[test]
     fn margin_shrinks_to_what_punctual_timers_need() {
-        let mut pace = Pace::new(0);
+        let mut pace = Pace::new(0, false);
         for _ in 0..1000 {
             pace.slept(100_000, 100_000 + 10_000);
         }
@@ -99,7 +110,7 @@ mod tests {
 
     #[test]
     fn never_spins_longer_than_its_share() {
-        let mut pace = Pace::new(0);
+        let mut pace = Pace::new(0, false);
         let (mut now_ns, mut spun_ns) = (0, 0);
         while now_ns < 1_000_000_000 {
             let due_ns = now_ns + 10_000;

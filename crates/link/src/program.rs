@@ -17,6 +17,8 @@ Usage: dragstrip-link --client IFACE --origin IFACE [--mtu BYTES]
   --client IFACE  interface towards the client; `up` goes from here
   --origin IFACE  interface towards the origin; `down` goes from here
   --mtu BYTES     longest expected packet, without Ethernet header [1500]
+  --exact-timers  timers fire when they are due, as in virtual time: never spin, look at nothing
+                  that has not stirred
 
 Reads JSON commands (configure, passthrough, stats, quit) line by line on stdin and answers each
 on stdout: docs/reference/processes.md. Until it is configured it forwards without delay.";
@@ -25,6 +27,7 @@ struct Arguments {
     client: String,
     origin: String,
     mtu: usize,
+    exact_timers: bool,
 }
 
 /// Runs the program to its end. Exit code 0 on quit, end of input, SIGTERM or SIGINT; 1 if the
@@ -49,18 +52,25 @@ pub fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     exit_on_signals()?;
-    let mut link = Link::start(&arguments.client, &arguments.origin, arguments.mtu)?;
+    let Arguments {
+        client,
+        origin,
+        mtu,
+        exact_timers,
+    } = arguments;
+    let mut link = Link::start(client, origin, *mtu, *exact_timers)?;
     link.serve(io::stdin().lock(), io::stdout().lock())
 }
 
 /// None if the question was only about help or version.
 fn parse(mut parser: lexopt::Parser) -> Result<Option<Arguments>, lexopt::Error> {
-    let (mut client, mut origin, mut mtu) = (None, None, 1500);
+    let (mut client, mut origin, mut mtu, mut exact_timers) = (None, None, 1500, false);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("client") => client = Some(parser.value()?.string()?),
             Long("origin") => origin = Some(parser.value()?.string()?),
             Long("mtu") => mtu = parser.value()?.parse()?,
+            Long("exact-timers") => exact_timers = true,
             Long("help") | Short('h') => {
                 println!("{HELP}");
                 return Ok(None);
@@ -76,6 +86,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Arguments>, lexopt::Error>
         client: client.ok_or("--client IFACE is missing")?,
         origin: origin.ok_or("--origin IFACE is missing")?,
         mtu,
+        exact_timers,
     }))
 }
 

@@ -22,6 +22,7 @@ from dragstrip.cli import (
     reproduce,
     run,
     stacks,
+    virtual,
     why,
 )
 from dragstrip.model.errors import InputError
@@ -47,6 +48,7 @@ app.command()(export.export)
 app.add_typer(page.app, name="page")
 app.add_typer(stacks.app, name="stacks")
 app.add_typer(legacy.app, name="legacy")
+app.add_typer(virtual.app, name="virtual")
 app.command("list")(known.known)
 app.command()(doctor.doctor)
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from dragstrip.browsers.chromium import browser_version
 from dragstrip.browsers.load import Load
 from dragstrip.cli import exits
-from dragstrip.cli.calibration import before_visits
+from dragstrip.cli.clocks import admission_of, guest_of, place_of, prepare
 from dragstrip.cli.progress import progress
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
@@ -23,7 +23,6 @@ from dragstrip.results.artefacts import frames_file
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.frames_cost import known
 from dragstrip.results.manifest import Manifest, Start
-from dragstrip.schedule.admission import Admission
 from dragstrip.schedule.run import Schedule, run
 from dragstrip.visit.frames import write_frames
 from dragstrip.visit.har import har
@@ -66,6 +65,8 @@ def make_visits(
     versions = {stack.name: browser_version(stack.browser) for stack in study.visited}
     browsers = ", ".join(dict.fromkeys(versions.values()))
     start = Start.here(browser_version=browsers, command=tuple(sys.argv))
+    if guest := guest_of(study):
+        start = structs.replace(start, guest=guest)
     if study.client.frames:
         start = structs.replace(start, frames_cost=known(start))
     with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
@@ -75,9 +76,9 @@ def make_visits(
 
             stop = stop_rule(study)
         schedule = Schedule(study, capsule.made(), stop)
-        admission = Admission(study, jobs, capsule.made())
+        admission = admission_of(study, jobs, capsule.made())
         if schedule.visits_left():
-            before_visits(study, capsule, calibrate)
+            prepare(study, capsule, calibrate)
         with progress(schedule, admission) as shown:
 
             def keep(visit: Visit, load: Load) -> None:
@@ -89,7 +90,8 @@ def make_visits(
                 if time.monotonic() > until:
                     raise TimeUp
 
-            run(schedule, keep, out, admission=admission)
+            place = place_of(study, out)
+            run(schedule, keep, out, admission=admission, place=place)
         capsule.finish()
 
 

@@ -6,10 +6,11 @@ from rich.console import Console
 from rich.table import Table
 
 from dragstrip.cli import exits
+from dragstrip.cli.clocks import admission_of
 from dragstrip.model.study import Study
 from dragstrip.model.units import plain
 from dragstrip.results.capsule import MANIFEST, Capsule
-from dragstrip.schedule.admission import Admission
+from dragstrip.schedule.admission import Admits
 from dragstrip.schedule.schedule import Schedule
 
 
@@ -18,7 +19,7 @@ def dry_run(study: Study, out: Path | None, jobs: int) -> int:
     there = bool(out and (out / MANIFEST).exists())
     visits = list(Capsule.open(out).visits()) if out and there else []
     schedule = Schedule(study, visits)
-    admission = Admission(study, jobs, visits)
+    admission = admission_of(study, jobs, visits)
     console = Console()
     stacks = ", ".join(s.name for s in study.stacks)
     besides = ", ".join(s.name for s in study.controls) or "none"
@@ -52,7 +53,7 @@ def span(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
-def _table(study: Study, schedule: Schedule, admission: Admission) -> Table:
+def _table(study: Study, schedule: Schedule, admission: Admits) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("network", style="bold")
     columns = ("round trip", "two-way loss", "cells", "blocks", "visits left", "a visit", "at once")

@@ -14,7 +14,18 @@ Calibrate = Annotated[
     ),
 ]
 Jobs = Annotated[
-    str, typer.Option(help="Blocks that may run at once on slow links: a number, or auto.")
+    str | None,
+    typer.Option(
+        help="Blocks that may run at once: a number, or auto. By default 1; in virtual time one a "
+        "core."
+    ),
+]
+Virtual = Annotated[
+    bool,
+    typer.Option(
+        "--virtual",
+        help="Race in virtual time: exact on any machine, computing takes no time.",
+    ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]

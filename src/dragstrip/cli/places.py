@@ -1,14 +1,14 @@
 """Folders the command line uses when none is given."""
 
-import os
 from datetime import datetime
 from pathlib import Path
+
+from dragstrip.testbed.cache import cache_folder
 
 
 def page_cache() -> Path:
     """Where imported and synthesised pages are kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "dragstrip" / "pages"
+    return cache_folder("pages")
 
 
 def new_capsule(study: str) -> Path:

@@ -10,14 +10,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from dragstrip.cli.dry_run import span
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.admission import Admission
+from dragstrip.schedule.admission import Admits
 from dragstrip.schedule.schedule import Schedule
 
 LINE_EVERY_S = 60.0
 
 
 @contextmanager
-def progress(schedule: Schedule, admission: Admission) -> Iterator[Callable[[Visit], None]]:
+def progress(schedule: Schedule, admission: Admits) -> Iterator[Callable[[Visit], None]]:
     """Yields what is to be told of each visit."""
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -36,7 +36,7 @@ def progress(schedule: Schedule, admission: Admission) -> Iterator[Callable[[Vis
 class _Bar:
     """Counts visits; a block that must be rerun makes the total grow."""
 
-    def __init__(self, bar: Progress, schedule: Schedule, admission: Admission) -> None:
+    def __init__(self, bar: Progress, schedule: Schedule, admission: Admits) -> None:
         self._bar = bar
         self._schedule = schedule
         self._admission = admission
@@ -59,7 +59,7 @@ class _Bar:
 class _Lines:
     """For whoever reads a log: one line at most every `LINE_EVERY_S`."""
 
-    def __init__(self, schedule: Schedule, admission: Admission) -> None:
+    def __init__(self, schedule: Schedule, admission: Admits) -> None:
         self._schedule = schedule
         self._admission = admission
         self._told = time.monotonic()
@@ -78,7 +78,7 @@ class _Lines:
         )
 
 
-def _standing(schedule: Schedule, admission: Admission) -> tuple[int, int, str]:
+def _standing(schedule: Schedule, admission: Admits) -> tuple[int, int, str]:
     """Visits made, visits in all, and the time left in words."""
     made = schedule.visits_made()
     return made, made + schedule.visits_left(), span(admission.seconds(schedule.left))

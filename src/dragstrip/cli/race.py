@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
+from dragstrip.cli.clocks import jobs_of
 from dragstrip.cli.conduct import conduct
-from dragstrip.cli.options import AsJson, Calibrate, Jobs, Out
+from dragstrip.cli.options import AsJson, Calibrate, Jobs, Out, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
+from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.study import Client
-from dragstrip.schedule.admission import parse_jobs
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 
@@ -58,11 +59,11 @@ def race(
         bool,
         typer.Option("--controls", help="Visit the first stack twice more: A/A, and one RTT late."),
     ] = False,
-    jobs: Jobs = "1",
+    virtual: Virtual = False,
+    jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> int:
     """Race stacks on pages over networks and say which is faster."""
-    at_most = parse_jobs(jobs)
     study = make_study(
         name="race",
         pages=page,
@@ -75,8 +76,13 @@ def race(
         live=live,
         ca=ca,
         controls=controls,
+        clock=NETWORK if virtual else REAL,
         cache=page_cache(),
     )
     return conduct(
-        study, out or new_capsule(study.name), as_json=as_json, calibrate=calibrate, jobs=at_most
+        study,
+        out or new_capsule(study.name),
+        as_json=as_json,
+        calibrate=calibrate,
+        jobs=jobs_of(study.clock, jobs),
     )

@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.table import Table
 
 from dragstrip.cli import exits
+from dragstrip.cli.clocks import jobs_of, timed
 from dragstrip.cli.conduct import TimeUp, exit_code, make_visits, redraw
-from dragstrip.cli.options import Calibrate, DryRun, Jobs
+from dragstrip.cli.options import Calibrate, DryRun, Jobs, Virtual
 from dragstrip.cli.places import page_cache
+from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.study import Slow
 from dragstrip.results.capsule import Capsule
-from dragstrip.schedule.admission import parse_jobs
 
 if TYPE_CHECKING:
     from dragstrip.papers.campaign import Cells, Part
@@ -70,15 +71,16 @@ def reproduce(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the paper, by default capsules/KEY, with --native capsules/KEY-native; "
-            "an existing one resumes."
+            help="Folder of the paper, by default capsules/KEY, followed by -native or -virtual "
+            "where that is asked for; an existing one resumes."
         ),
     ] = None,
     captures: Annotated[
         Path | None, typer.Option(help="Folder of captures that were published, to be audited.")
     ] = None,
     calibrate: Calibrate = None,
-    jobs: Jobs = "1",
+    virtual: Virtual = False,
+    jobs: Jobs = None,
     dry_run: DryRun = False,
 ) -> int:
     """Run a paper's studies, as far as time allows, and say what becomes of its claims."""
@@ -92,11 +94,12 @@ def reproduce(
     from dragstrip.papers.claims import published
     from dragstrip.papers.fill import fill
 
-    at_most = parse_jobs(jobs)
+    at_most = jobs_of(NETWORK if virtual else REAL, jobs)
     slow = Slow(runs=slow_runs) if slow_runs else None
     paper = published(key).native() if native else published(key)
     outlines = of_ones_own(paper.outlines(), page or ())
-    folder = out or Path("capsules") / (f"{key}-native" if native else key)
+    kind = f"{'-native' if native else ''}{'-virtual' if virtual else ''}"
+    folder = out or Path("capsules") / f"{key}{kind}"
     wanted = chosen(outlines, study or ())
 
     def plan(budget_s: float, there: "Cells") -> list["Part"]:
@@ -108,7 +111,7 @@ def reproduce(
     _announce(console, paper, parts)
     if dry_run:
         return exits.DONE
-    run = partial(_run, folder=folder, calibrate=calibrate, jobs=at_most)
+    run = partial(_run, folder=folder, virtual=virtual, calibrate=calibrate, jobs=at_most)
     if scale == "smoke":
         tell = partial(console.print, highlight=False)
         finished = fill(parts, plan, run, there, minutes * 60, tell=tell)
@@ -127,7 +130,13 @@ def reproduce(
 
 
 def _run(
-    parts: Sequence["Part"], until: float, *, folder: Path, calibrate: bool | None, jobs: int
+    parts: Sequence["Part"],
+    until: float,
+    *,
+    folder: Path,
+    virtual: bool,
+    calibrate: bool | None,
+    jobs: int,
 ) -> bool:
     """Make the visits that are left; False if time was up before that."""
     from dragstrip.papers.campaign import study_of
@@ -135,7 +144,7 @@ def _run(
     try:
         for part in parts:
             if len(part.cells):
-                study = study_of(part, folder, page_cache())
+                study = timed(study_of(part, folder, page_cache()), virtual=virtual)
                 make_visits(study, folder / study.name, calibrate=calibrate, jobs=jobs, until=until)
     except TimeUp:
         return False

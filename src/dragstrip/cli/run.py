@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
+from dragstrip.cli.clocks import jobs_of, timed
 from dragstrip.cli.conduct import conduct
 from dragstrip.cli.dry_run import dry_run
-from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out
+from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
-from dragstrip.schedule.admission import parse_jobs
 from dragstrip.schedule.scale import scaled
 from dragstrip.study.file import read_study
 
@@ -18,7 +18,8 @@ def run(
     study: Annotated[Path, typer.Argument(help="Study file (TOML).", metavar="STUDY.toml")],
     out: Out = None,
     calibrate: Calibrate = None,
-    jobs: Jobs = "1",
+    virtual: Virtual = False,
+    jobs: Jobs = None,
     scale: Annotated[
         str,
         typer.Option(help="smoke (cheapest cells, 10 minutes), paper (all), or a share of runs."),
@@ -27,8 +28,8 @@ def run(
     as_json: AsJson = False,
 ) -> int:
     """Run a study, or go on with one that was interrupted."""
-    at_most = parse_jobs(jobs)
-    resolved = scaled(read_study(study, page_cache()), scale)
+    resolved = timed(scaled(read_study(study, page_cache()), scale), virtual=virtual)
+    at_most = jobs_of(resolved.clock, jobs)
     if dry:
         return dry_run(resolved, out, at_most)
     return conduct(

@@ -11,15 +11,15 @@ from msgspec import structs
 from rich.console import Console
 
 from dragstrip.cli import exits
+from dragstrip.cli.clocks import jobs_of, timed
 from dragstrip.cli.conduct import exit_code, make_visits, redraw
 from dragstrip.cli.dry_run import dry_run
-from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out
+from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.model.errors import InputError
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import CellKey, Client, Study
 from dragstrip.results.capsule import MANIFEST, Capsule
-from dragstrip.schedule.admission import parse_jobs
 from dragstrip.study.bridge import RUNS, bridge_study
 from dragstrip.study.file import make_study, read_study
 from dragstrip.study.presets import find_network, find_stack
@@ -72,14 +72,15 @@ def why(
     ] = True,
     out: Out = None,
     calibrate: Calibrate = None,
-    jobs: Jobs = "1",
+    virtual: Virtual = False,
+    jobs: Jobs = None,
     dry: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
     """Race the stacks between two stacks and say how much each property explains."""
     from dragstrip.results.gate import metric_name  # with NumPy and Polars, which load slowly
 
-    at_most, wanted = parse_jobs(jobs), metric_name(metric)
+    wanted = metric_name(metric)
     if len(stack or ()) not in (0, 2):
         raise InputError("give two stacks, like --stack h2 --stack h3, or none with a study")
     folder = Path(target[0])
@@ -91,9 +92,15 @@ def why(
         else _pages(target, network or (), stack or (), seed, repeat=repeat, frames=frames)
     )
     studies = [
-        bridge_study(base, a, b, factors=factor or (), runs=runs, cells=cells, controls=controls)
+        timed(
+            bridge_study(
+                base, a, b, factors=factor or (), runs=runs, cells=cells, controls=controls
+            ),
+            virtual=virtual,
+        )
         for base, a, b, cells in asked
     ]
+    at_most = jobs_of(studies[0].clock, jobs)
     first = out or new_capsule(studies[0].name)
     code = exits.DONE
     for number, study in enumerate(studies):

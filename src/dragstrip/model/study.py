@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dragstrip.model.bridge import Bridge
+from dragstrip.model.clock import REAL, Clock
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
@@ -142,6 +143,8 @@ class Study(Struct, frozen=True, kw_only=True):
     """None makes as many runs on cells that take long as on others."""
     thresholds: Thresholds = Thresholds()
     """From where on its visits are no longer believed."""
+    clock: Clock = REAL
+    """What times the visits."""
     bridge: Bridge | None = None
     """What the stacks stand between, if they were made to attribute a difference."""
 

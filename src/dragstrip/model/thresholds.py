@@ -40,6 +40,8 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The link's 99th percentile of lateness may reach this, or the next if that is more."""
     lateness_p99_rtt_share: Share = 0.02
     """Share of the round trip, see the one before."""
+    virtual_lateness_us: Limit = 10.0
+    """In virtual time without computing no packet may leave the link later than this."""
     others_share: Share = 0.25
     """Share of all cores' time that others than browser and server may use: the link, what drives
     the visit, testbeds beside it, and whatever else runs; or more, up to `held_up_share`."""

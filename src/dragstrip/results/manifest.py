@@ -57,6 +57,8 @@ class Start(Struct, frozen=True, kw_only=True):
     """`git describe` of the program's own checkout; None if it does not run from one."""
     browser_version: str
     machine: Machine
+    guest: str = ""
+    """The kernel of its guests, by name, if it raced in virtual time."""
     calibration: Calibration | None = None
     """What the link was measured to do at this start; None if it was not measured."""
     frames_cost: FramesCost | None = None
@@ -138,6 +140,7 @@ def _identity(study: Study) -> dict[str, Any]:
         "stacks": [f"{s.name} ({s.fingerprint})" for s in study.visited],
         "connections": list(study.connections),
         "warm_ups": study.warm_ups,
+        "clock": study.clock.describe(),
         "client": msgspec.to_builtins(study.client),
         "thresholds": study.thresholds.changed() or "the defaults",
     }

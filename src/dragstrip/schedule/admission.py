@@ -9,7 +9,7 @@ bench/jobs.py measures it anew.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, CellKey, Study
@@ -36,10 +36,10 @@ TOLERATED = 2
 that is made again costs less than a testbed that stands still."""
 
 
-def parse_jobs(text: str) -> int:
-    """``auto`` or a number. Raises `InputError`."""
+def parse_jobs(text: str, auto: int = MOST_JOBS) -> int:
+    """A number, or what ``auto`` stands for. Raises `InputError`."""
     if text == "auto":
-        return MOST_JOBS
+        return auto
     if not text.isdecimal() or int(text) < 1:
         raise InputError(f"--jobs {text!r}: give a number of testbeds from 1 on, or auto")
     return int(text)
@@ -52,6 +52,38 @@ class Company(NamedTuple):
     """None where nothing runs beside anything else: one is opened when it is needed."""
     pages: tuple[str, ...]
     """Those that are visited while others are; each worker has to know them."""
+
+
+class Pacing(Protocol):
+    """How long visits take, by what is known so far."""
+
+    @property
+    def measured(self) -> int:
+        """Cells whose visits were timed."""
+
+    def visit_s(self, cell: CellKey) -> float:
+        """Seconds from the end of the visit before to its own end."""
+
+
+class Admits(Protocol):
+    """Says which blocks may run at once, and how long that takes."""
+
+    jobs: int
+    stagger_s: float
+    """Between the starts of two blocks."""
+
+    @property
+    def pace(self) -> Pacing: ...
+    def admits(self, block: Block, running: Sequence[Block]) -> bool: ...
+    def learn(self, visit: Visit) -> None:
+        """Takes note of a visit that was just made."""
+
+    def company(self, left: Mapping[CellKey, int]) -> Company: ...
+    def at_once(self, cell: CellKey) -> float:
+        """How many blocks like this one may run beside each other, on average."""
+
+    def seconds(self, visits: Mapping[CellKey, int]) -> float:
+        """How long so many visits on each cell are going to take."""
 
 
 class Admission:

@@ -14,7 +14,7 @@ from msgspec import structs
 from dragstrip.browsers.cdp import CdpError
 from dragstrip.browsers.load import Load
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.admission import Admission
+from dragstrip.schedule.admission import Admission, Admits
 from dragstrip.schedule.place import in_testbed
 from dragstrip.schedule.schedule import Attempt, Schedule
 from dragstrip.schedule.worker import Order, Place, Worker
@@ -33,7 +33,7 @@ def run(
     keep: Keep,
     artefacts: Path | None = None,
     *,
-    admission: Admission | None = None,
+    admission: Admits | None = None,
     place: Place | None = None,
 ) -> None:
     """Make every visit that is left, adding each to the schedule and handing it to `keep`.

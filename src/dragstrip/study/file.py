@@ -22,6 +22,8 @@ initial_window_packets = 20    # fields of dragstrip.model.stack.Stack
 [client]                       # optional, see dragstrip.model.study.Client
 timeout_s = 60
 
+[clock]                        # optional, see dragstrip.model.clock.Clock
+kind = "network"               # virtual time, in which computing takes none
 [stopping]                     # optional: stop a cell once it is decided; runs are the cap
 margin = 0.05                  # fields of dragstrip.model.study.Stopping
 [thresholds]                   # optional, see dragstrip.model.thresholds.Thresholds
@@ -35,6 +37,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
+from dragstrip.model.clock import REAL, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.stack import ConnectionMode, Stack
@@ -68,6 +71,7 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     stopping: Stopping | None = None
     slow: Slow | None = None
     thresholds: Thresholds = Thresholds()
+    clock: Clock = REAL
 
 
 class Outline(Struct, frozen=True, kw_only=True):
@@ -88,6 +92,7 @@ class Outline(Struct, frozen=True, kw_only=True):
     stopping: Stopping | None
     slow: Slow | None = None
     thresholds: Thresholds
+    clock: Clock = REAL
 
     @property
     def visited(self) -> tuple[Stack, ...]:
@@ -123,6 +128,7 @@ def read_outline(path: Path) -> Outline:
             stopping=file.stopping,
             slow=file.slow,
             thresholds=file.thresholds,
+            clock=file.clock,
         )
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
@@ -153,6 +159,7 @@ def make_study(
     stopping: Stopping | None = None,
     slow: Slow | None = None,
     thresholds: Thresholds = DEFAULTS,
+    clock: Clock = REAL,
     live: bool = False,
     ca: Path | None = None,
     cache: Path,
@@ -167,6 +174,8 @@ def make_study(
         raise InputError("a race needs at least two stacks, like --stack h2 --stack h3")
     if ca and not ca.is_file():
         raise InputError(f"there is no certificate {ca}")
+    if live and clock.virtual:
+        raise InputError("a live page is raced in real time: nobody else's clock can be virtual")
     if live:
         resolved = [live_page(page) for page in pages]
     else:
@@ -198,6 +207,7 @@ def make_study(
         slow=slow,
         ca=str(ca.absolute()) if ca else "",
         thresholds=thresholds,
+        clock=clock,
     )
 
 

@@ -1,6 +1,7 @@
 """The emulated link as a running process. The protocol is docs/reference/processes.md."""
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +15,9 @@ from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import Namespaces
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
+
+EXACT_TIMERS = "DRAGSTRIP_EXACT_TIMERS"
+"""Set where timers fire when they are due, as in a guest in virtual time."""
 
 
 class Link:
@@ -70,8 +74,10 @@ def emulated_link(
     """Run the link between the `client` and `origin` interfaces of the link namespace.
 
     What it says on stderr goes to the file `errors`. `addresses` are those of the hosts a network
-    may name.
+    may name. Where the environment has `EXACT_TIMERS`, the link trusts timers to fire in time.
     """
     argv = [program("dragstrip-link"), "--client", "client", "--origin", "origin"]
+    if os.environ.get(EXACT_TIMERS):
+        argv.append("--exact-timers")
     with json_process("dragstrip-link", spaces.command("link", *argv), errors) as process:
         yield Link(process, addresses)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from dragstrip.model.clock import REAL, Clock
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
@@ -52,6 +53,7 @@ class Judge:
             study.stack(visit.stack),
             study.thresholds,
             self._reference(visit.page),
+            study.clock,
         )
 
     def saw(self, visit: Visit) -> None:
@@ -75,10 +77,11 @@ def with_verdict(
     stack: Stack,
     limits: Thresholds,
     reference: bytes = b"",
+    clock: Clock = REAL,
 ) -> Visit:
     """The visit with its reasons; `reference` is the page's picture, a `Visual.final`, if any."""
     reasons = (
-        *judge(visit, page, network, stack, limits),
+        *judge(visit, page, network, stack, limits, clock),
         *like_reference(visit, reference, limits),
         *watched(visit, limits),
     )
@@ -86,10 +89,20 @@ def with_verdict(
 
 
 def judge(
-    visit: Visit, page: Page, network: Network, stack: Stack, limits: Thresholds
+    visit: Visit,
+    page: Page,
+    network: Network,
+    stack: Stack,
+    limits: Thresholds,
+    clock: Clock = REAL,
 ) -> tuple[Reason, ...]:
     """All reasons against the visit, most telling first; empty if it may be believed."""
-    return tuple(_reasons(visit, page, network, stack, limits))
+    host = (
+        link_checks.punctual(visit, limits)
+        if clock.kind == "network"
+        else _host(visit, network, stack, limits)
+    )
+    return (*_reasons(visit, page, network, stack, limits), *host)
 
 
 def unchecked(visit: Visit, page: Page, stack: Stack) -> tuple[str, ...]:
@@ -139,6 +152,9 @@ def _reasons(
     yield from link_checks.delivered(visit, network, limits, heard=heard)
     yield from clock_checks.steady(visit, limits)
     yield from clock_checks.agreed(visit, network, limits)
+
+
+def _host(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
     yield from host_checks.on_time(visit, network, limits)
     yield from host_checks.heated(visit, limits)
     yield from host_checks.waited(visit, network, stack, limits)

@@ -29,6 +29,20 @@ def delivered(
     yield from _drift("up", network.up, visit.link.up, limits)
 
 
+def punctual(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
+    """Where computing takes no time, nothing but a defect can make the link late."""
+    if visit.link is None:
+        return
+    for side, report in (("down", visit.link.down), ("up", visit.link.up)):
+        late_us = report.lateness_max_us
+        if late_us is not None and late_us > limits.virtual_lateness_us:
+            yield Reason(
+                "link-drift",
+                f"{side}: a packet left {late_us:.0f} us late in virtual time (limit "
+                f"{limits.virtual_lateness_us:g} us)",
+            )
+
+
 def _in_path(visit: Visit, *, heard: bool) -> Iterator[Reason]:
     assert visit.link
     up, down = visit.link.up, visit.link.down

@@ -1,7 +1,6 @@
 """What can be installed, and where what is installed lies."""
 
 import hashlib
-import os
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
@@ -11,6 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from dragstrip.testbed.cache import cache_folder
 from dragstrip.testbed.errors import TestbedError
 
 Group = Literal["gquic", "spdy", "netty"]
@@ -62,7 +62,7 @@ class Item(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         recipe = hashlib.sha256(msgspec.json.encode(self, order="sorted"))
         for path in sorted(p for p in self.sources.rglob("*") if p.is_file()):
             recipe.update(str(path.relative_to(self.sources)).encode() + path.read_bytes())
-        return cache_folder() / f"{self.name}-{self.version}-{recipe.hexdigest()[:12]}"
+        return cache_folder("legacy") / f"{self.name}-{self.version}-{recipe.hexdigest()[:12]}"
 
     @property
     def program(self) -> Path:
@@ -71,12 +71,6 @@ class Item(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def installed(self) -> bool:
         return self.program.exists()
-
-
-def cache_folder() -> Path:
-    """Where installed items are kept; removing it removes them all."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "dragstrip" / "legacy"
 
 
 @cache

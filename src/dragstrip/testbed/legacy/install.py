@@ -1,23 +1,18 @@
 """Puts an item of the catalogue where it belongs: all of it or nothing."""
 
 import ctypes
-import fcntl
 import shutil
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable
 
+from dragstrip.testbed.cache import cache_folder, unfinished
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.build_cpp import build_cpp
 from dragstrip.testbed.legacy.build_go import build_go
 from dragstrip.testbed.legacy.build_maven import build_maven
 from dragstrip.testbed.legacy.build_npm import build_npm
-from dragstrip.testbed.legacy.catalogue import Item, cache_folder
+from dragstrip.testbed.legacy.catalogue import Item
 from dragstrip.testbed.legacy.fetch import CLIENT_PROGRAMS, Progress, fetch
 from dragstrip.testbed.legacy.unpack import unpack
-
-_SCRATCH = "unfinished-"
 
 
 def install(item: Item, progress: Progress = lambda _: None) -> None:
@@ -27,7 +22,7 @@ def install(item: Item, progress: Progress = lambda _: None) -> None:
     """
     if item.installed:
         return
-    with _scratch() as scratch:
+    with unfinished(cache_folder("legacy")) as scratch:
         made = scratch / "made"
         work = scratch / "work"
         work.mkdir()
@@ -67,17 +62,3 @@ def _loads(library: str) -> bool:
     except OSError:
         return False
     return True
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """A folder beside the items, so that a rename brings an item home. One installation at a time:
-    whatever an earlier one left behind is nobody's, and is removed."""
-    root = cache_folder()
-    root.mkdir(parents=True, exist_ok=True)
-    with (root / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for stale in root.glob(f"{_SCRATCH}*"):
-            shutil.rmtree(stale, ignore_errors=True)
-        with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=root) as folder:
-            yield Path(folder)

@@ -1,0 +1,65 @@
+"""What a study's clock decides: where its visits are made, how many blocks at once, and what is
+looked at before the first."""
+
+import os
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from msgspec import structs
+
+from dragstrip.cli.calibration import before_visits
+from dragstrip.model.clock import NETWORK, Clock
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import Study
+from dragstrip.model.visit import Visit
+from dragstrip.results.capsule import Capsule
+from dragstrip.schedule.admission import MOST_JOBS, Admission, Admits, parse_jobs
+from dragstrip.schedule.worker import Place
+from dragstrip.virtual.admission import Guests
+from dragstrip.virtual.kernel.recipe import kernel, name_of
+from dragstrip.virtual.place import in_guest
+
+
+def timed(study: Study, *, virtual: bool) -> Study:
+    """The study in virtual time if that is asked for; its own virtual clock stays."""
+    if virtual and not study.clock.virtual:
+        return structs.replace(study, clock=NETWORK)
+    return study
+
+
+def jobs_of(clock: Clock, text: str | None) -> int:
+    """Blocks at once: what is asked for, else one in real time and one a core in virtual time.
+
+    Raises `InputError`.
+    """
+    cores = len(os.sched_getaffinity(0))
+    if text is None:
+        return cores if clock.virtual else 1
+    return parse_jobs(text, cores if clock.virtual else MOST_JOBS)
+
+
+def admission_of(study: Study, jobs: int, visits: Iterable[Visit]) -> Admits:
+    return Guests(study, jobs) if study.clock.virtual else Admission(study, jobs, visits)
+
+
+def place_of(study: Study, artefacts: Path) -> Place | None:
+    """Where its visits are made; None means on this machine."""
+    return partial(in_guest, study, artefacts) if study.clock.virtual else None
+
+
+def guest_of(study: Study) -> str:
+    """The kernel of its guests, by name; empty in real time. Raises `TestbedError` if there is
+    none."""
+    return name_of(kernel()) if study.clock.virtual else ""
+
+
+def prepare(study: Study, capsule: Capsule, calibrate: bool | None) -> None:
+    """What comes before the first visit. See `dragstrip.cli.calibration.before_visits`.
+
+    Raises `TestbedError`, and `InputError` if a calibration is asked for that cannot be made.
+    """
+    if not study.clock.virtual:
+        before_visits(study, capsule, calibrate)
+    elif calibrate:
+        raise InputError("--calibrate measures the link in real time: leave it out with --virtual")

@@ -1,0 +1,32 @@
+"""Where what was fetched or built is kept."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_UNFINISHED = "unfinished-"
+
+
+def cache_folder(name: str) -> Path:
+    """The part of this user's cache that holds `name`; removing it loses nothing but time."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "dragstrip" / name
+
+
+@contextmanager
+def unfinished(root: Path) -> Iterator[Path]:
+    """A scratch folder in `root`, so that a rename puts what was made there in its place.
+
+    One installation at a time: what an earlier one left behind belongs to nobody and is removed.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for stale in root.glob(f"{_UNFINISHED}*"):
+            shutil.rmtree(stale, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=root) as folder:
+            yield Path(folder)

@@ -1,0 +1,144 @@
+"""A guest: user-mode Linux as one ordinary process of the caller's, whose clock is virtual.
+
+It sees the caller's files, with the caller's rights, and cannot change them but in the folder of
+its job and the capsule's. Everything random in it follows from its seed. Its command line, its
+environment and the paths it sees are the same on every start, for the kernel stirs them into its
+random numbers.
+"""
+
+import contextlib
+import fcntl
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragstrip.model.clock import Clock
+from dragstrip.testbed.cache import cache_folder
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.link import EXACT_TIMERS
+from dragstrip.testbed.workspace import scratch_root
+from dragstrip.virtual.job import CAPSULE
+
+MEMORY_MB = 6144
+"""What a guest may use; it takes only what it needs."""
+EPOCH_NS = 1_795_000_000_000_000_000
+"""When virtual time begins, in every guest alike: 18 November 2026."""
+_SHARED = Path("/dev/shm")
+_MODES = {"network": "inf-cpu", "computing": ""}
+_LAST_LINES = 3
+
+# The job's folder is the process's current folder: so its path, which differs from guest to guest,
+# is nowhere in what the kernel is told. hostfs follows /proc/self/cwd outside the guest.
+_INIT = """#!/bin/sh
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /mnt
+mkdir -p /dev/shm && mount -t tmpfs tmpfs /dev/shm
+mkdir -p /mnt/job /mnt/capsule /mnt/home/.cache /mnt/tmp
+mount -t hostfs none /mnt/job -o /proc/self/cwd
+[ ! -L /mnt/job/{capsule} ] || mount -t hostfs none /mnt/capsule -o /proc/self/cwd/{capsule}
+ip link set lo up
+export HOME=/mnt/home TMPDIR=/mnt/tmp PYTHONDONTWRITEBYTECODE=1 {exact}=1
+export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+ln -s {cache} /mnt/home/.cache/dragstrip
+cd /mnt/home
+exec {python} -m dragstrip.virtual.inside /mnt/job /mnt/capsule
+"""
+
+
+class Guest:
+    """Made by `guest`."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", folder: Path) -> None:
+        self._process = process
+        self._folder = folder
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def last_words(self) -> str:
+        """The end of what its kernel said, in one line."""
+        said = (self._folder / "console").read_text(errors="replace").strip().splitlines()
+        return " ".join(line.strip() for line in said[-_LAST_LINES:]) or "no word why"
+
+
+@contextlib.contextmanager
+def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest]:
+    """Start a guest on the job in `folder`; it is gone when this ends, however that happens.
+
+    Raises `TestbedError` if it cannot be started.
+    """
+    init = folder / "init"
+    init.write_text(_init())
+    init.chmod(0o755)
+    mode = _MODES[clock.kind]
+    command = [
+        str(kernel),
+        f"mem={MEMORY_MB}M",
+        *"root=/dev/root rootfstype=hostfs rootflags=/ ro init=/proc/self/cwd/init".split(),
+        *"con=null con0=fd:0,fd:1 quiet seccomp=on random.trust_bootloader=on".split(),
+        f"time-travel={mode}" if mode else "time-travel",
+        f"time-travel-start={EPOCH_NS}",
+    ]
+    with _core() as core, (folder / "console").open("wb") as console:
+        pinned = ["setpriv", "--pdeathsig", "KILL", "taskset", "--cpu-list", str(core)]
+        try:
+            process = subprocess.Popen(
+                [*pinned, *command],
+                cwd=folder,
+                env=_environment(folder, seed),
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise TestbedError(f"cannot start a guest: {error}") from None
+        try:
+            yield Guest(process, folder)
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _init() -> str:
+    paths = ":".join(path for path in sys.path if path)
+    python = f"env PYTHONPATH={shlex.quote(paths)} {shlex.quote(sys.executable)}"
+    cache = shlex.quote(str(cache_folder("").absolute()))
+    return _INIT.format(cache=cache, capsule=CAPSULE, exact=EXACT_TIMERS, python=python)
+
+
+def _environment(folder: Path, seed: int) -> dict[str, str]:
+    """A guest's memory is a file without a name, in memory where there is room for it."""
+    environment = {"DRAGSTRIP_SEED": str(seed), "HOME": "/proc/self/cwd", "PATH": os.defpath}
+    with contextlib.suppress(OSError):
+        there = os.statvfs(_SHARED)
+        if there.f_bavail * there.f_frsize >= MEMORY_MB << 20:
+            return environment
+    return environment | {"TMPDIR": str(folder)}
+
+
+@contextlib.contextmanager
+def _core() -> Iterator[int]:
+    """A core that no other guest of this user is pinned to, as long as there is one.
+
+    A guest is one thread and its clock stands still while it waits: moving it from core to core
+    makes it three times slower, and changes no result.
+    """
+    root = scratch_root()
+    root.mkdir(mode=0o711, exist_ok=True)
+    cores = sorted(os.sched_getaffinity(0), reverse=True)
+    with contextlib.ExitStack() as kept:
+        for core in cores:
+            lock = kept.enter_context((root / f"core-{core}.lock").open("w"))
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                yield core
+                return
+        yield cores[time.time_ns() // 1000 % len(cores)]

@@ -1,0 +1,139 @@
+"""What becomes of a guest that works, fails, dies or stands still; a script plays the guest."""
+
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+import made
+from dragstrip.browsers.cdp import CdpError
+from dragstrip.model.clock import NETWORK
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import Block
+from dragstrip.schedule.worker import Order, Visitor
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.workspace import scratch_root
+from dragstrip.virtual import place as places
+from dragstrip.virtual.place import in_guest, seed_of
+
+STUDY = structs.replace(made.study(runs=2), clock=NETWORK)
+BLOCK, NEXT = STUDY.blocks()
+PLAY = """#!{python}
+import os, sys, time
+sys.path[:0] = {path!r}
+from pathlib import Path
+import made
+from made_place import LOAD
+from dragstrip.virtual.job import ALIVE, ENDED, JOB, read, visit_file, write
+from dragstrip.testbed.errors import TestbedError
+folder = Path.cwd()
+job = read(folder, JOB)
+def visit(position):
+    stack = job.block.order[position]
+    seed = int(os.environ["DRAGSTRIP_SEED"])
+    told = made.visit(made.STACKS[stack].protocol, block=job.block.id, position=position,
+                      attempt=job.attempt, started_us=seed % 2**40)
+    write(folder, visit_file(position), (told, LOAD))
+    if job.artefacts:
+        (folder / "capsule" / stack).write_text(job.block.id)
+{play}
+"""
+WORKS = """
+for position in range(len(job.block.order)):
+    visit(position)
+write(folder, ENDED, None)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Makes a script the kernel."""
+
+    def play(script: str) -> None:
+        kernel = tmp_path / "linux"
+        path = [path for path in sys.path if path]
+        kernel.write_text(PLAY.format(python=sys.executable, path=path, play=script))
+        kernel.chmod(0o755)
+        monkeypatch.setattr(places, "kernel", lambda: kernel)
+
+    return play
+
+
+@pytest.fixture
+def nothing_left() -> Iterator[None]:
+    before = set(scratch_root().glob("testbed-*"))
+    yield
+    assert set(scratch_root().glob("testbed-*")) <= before
+
+
+def ordered(visit: Visitor, block: Block, attempt: int, *stacks: str) -> list[int]:
+    made_now = [visit(Order(block=block, attempt=attempt, stack=stack))[0] for stack in stacks]
+    assert [v.stack for v in made_now] == list(stacks)
+    assert {v.block for v in made_now} == {block.id}
+    return [v.started_us for v in made_now]
+
+
+def test_blocks_are_made_each_in_a_guest_of_its_own(played, nothing_left, tmp_path):
+    played(WORKS)
+    out = tmp_path / "capsule"
+    out.mkdir()
+    with in_guest(STUDY, out) as visit:
+        first = ordered(visit, BLOCK, 0, *BLOCK.order)
+        again = ordered(visit, BLOCK, 1, *BLOCK.order)
+        second = ordered(visit, NEXT, 0, *NEXT.order)
+    assert [len(set(seeds)) for seeds in (first, again, second)] == [1, 1, 1]
+    assert len({first[0], again[0], second[0]}) == 3, "each attempt has luck of its own"
+    assert {path.name for path in out.iterdir()} == set(BLOCK.order)
+
+
+def test_a_resumed_block_is_made_from_its_start_with_the_same_seed(played, nothing_left):
+    played(WORKS)
+    with in_guest(STUDY) as visit:
+        whole = ordered(visit, BLOCK, 0, *BLOCK.order)
+        rest = ordered(visit, BLOCK, 0, *BLOCK.order[1:])
+    assert rest == whole[1:]
+
+
+def test_a_guest_that_dies_costs_its_block(played, nothing_left):
+    played("visit(0)\nprint('Kernel panic')")
+    with in_guest(STUDY) as visit:
+        ordered(visit, BLOCK, 0, BLOCK.order[0])
+        with pytest.raises(CdpError, match="the guest ended: Kernel panic"):
+            ordered(visit, BLOCK, 0, BLOCK.order[1])
+        ordered(visit, BLOCK, 0, BLOCK.order[0])
+
+
+@pytest.mark.parametrize("error", [TestbedError, CdpError, InputError])
+def test_what_went_wrong_inside_is_raised_outside(error, played, nothing_left, tmp_path):
+    raised = tmp_path / "raised"
+    raised.write_bytes(pickle.dumps(error("made up")))
+    played(f"os.rename({str(raised)!r}, ENDED)\ntime.sleep(60)")
+    with in_guest(STUDY) as visit, pytest.raises(error, match="made up"):
+        ordered(visit, BLOCK, 0, BLOCK.order[0])
+
+
+def test_time_that_stands_still_is_an_error_with_the_block_in_it(played, nothing_left):
+    played("(folder / ALIVE).write_bytes(b'1')\ntime.sleep(60)")
+    with in_guest(STUDY, still_s=0.5) as visit, pytest.raises(TestbedError, match="stood still"):
+        ordered(visit, BLOCK, 0, BLOCK.order[0])
+
+
+def test_a_slow_guest_may_take_its_time(played, nothing_left):
+    beats = "for beat in range(10):\n    (folder / ALIVE).write_text(str(beat))\n"
+    played(beats + "    time.sleep(0.2)\n" + WORKS)
+    began = time.monotonic()
+    with in_guest(STUDY, still_s=1.0) as visit:
+        ordered(visit, BLOCK, 0, BLOCK.order[0])
+    assert time.monotonic() - began > 1.5
+
+
+def test_a_seed_follows_from_study_block_and_attempt():
+    other = structs.replace(STUDY, seed=2)
+    seeds = {seed_of(s, b.id, a) for s in (STUDY, other) for b in (BLOCK, NEXT) for a in (0, 1)}
+    assert len(seeds) == 8
+    assert seed_of(STUDY, BLOCK.id, 0) == seed_of(STUDY, BLOCK.id, 0) < 2**63
