@@ -1,0 +1,130 @@
+"""Is a block in virtual time the same each time, to the byte?
+
+    uv run python bench/virtual/replays.py [replays] [--load N] [--page demo] [--network LTE]
+        [--stack h2 ...] [--write NAME]
+
+Makes the same block again and again, each time from the start, and hashes what was seen: the packet
+record of each visit (ciphertext and times), and the journal. `--load` keeps that many busy loops
+running beside it. With `--write` the hashes and counts go to docs/reference/virtual-replays.json
+under that name. Exit code 1 if any replay differs.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.cli.conduct import make_visits
+from dragstrip.model.clock import NETWORK
+from dragstrip.model.study import Client, Study
+from dragstrip.results.capsule import JOURNAL
+from dragstrip.results.manifest import Machine
+from dragstrip.study.file import make_study
+from dragstrip.study.presets import find_network, find_stack
+from dragstrip.virtual.kernel.recipe import kernel, name_of
+
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "virtual-replays.json"
+
+
+class Found(Struct, frozen=True):
+    what: str
+    kernel: str
+    cpu: str
+    busy_loops: int
+    replays: int
+    identical: int
+    """Replays that equal the most frequent one."""
+    packets: dict[str, str]
+    """SHA-256 of the packet record of each visit, by file name."""
+    journal: str
+    seconds: float
+
+
+def main() -> None:
+    asked = arguments()
+    with tempfile.TemporaryDirectory() as cache, busy(asked.load):
+        began = time.monotonic()
+        study = of(asked, Path(cache))
+        seen = [replay(study, Path(cache), number) for number in range(asked.replays)]
+    ((best, count),) = Counter(seen).most_common(1)
+    names = dict(best)
+    found = Found(
+        what=f"{asked.page} over {asked.network}, {', '.join(asked.stack)}",
+        kernel=name_of(kernel()),
+        cpu=Machine.here().cpu,
+        busy_loops=asked.load,
+        replays=len(seen),
+        identical=count,
+        journal=names.pop(JOURNAL),
+        packets=names,
+        seconds=time.monotonic() - began,
+    )
+    print(msgspec.json.format(msgspec.json.encode(found)).decode())
+    if asked.write:
+        kept = msgspec.json.decode(DOCS.read_bytes()) if DOCS.exists() else {}
+        kept[asked.write] = msgspec.to_builtins(found)
+        DOCS.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=2) + b"\n")
+    sys.exit(0 if count == len(seen) else 1)
+
+
+def replay(study: Study, folder: Path, number: int) -> tuple[tuple[str, str], ...]:
+    """The hashes of one replay, by file name."""
+    out = folder / f"replay-{number}"
+    make_visits(study, out)
+    files = (out / JOURNAL, *sorted((out / "pcap").glob("*.pcapng")))
+    hashes = tuple((f.name, hashlib.sha256(f.read_bytes()).hexdigest()) for f in files)
+    print(f"{number + 1}: {hashes[0][1][:12]}", file=sys.stderr, flush=True)
+    return hashes
+
+
+def of(asked: argparse.Namespace, cache: Path) -> Study:
+    return make_study(
+        name="replays",
+        pages=[asked.page],
+        networks=[find_network(asked.network)],
+        stacks=[find_stack(name) for name in asked.stack],
+        runs=1,
+        seed=1,
+        client=Client(pcap=True),
+        clock=NETWORK,
+        cache=cache,
+    )
+
+
+@contextlib.contextmanager
+def busy(loops: int) -> Iterator[None]:
+    """Programs that compute for as long as this lasts."""
+    endless = [sys.executable, "-c", "while True: pass"]
+    running = [subprocess.Popen(endless) for _ in range(loops)]
+    try:
+        yield
+    finally:
+        for one in running:
+            one.kill()
+            one.wait()
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("replays", type=int, nargs="?", default=10)
+    parser.add_argument("--load", type=int, default=0, help="busy loops beside it")
+    parser.add_argument("--page", default="demo")
+    parser.add_argument("--network", default="LTE")
+    parser.add_argument("--stack", action="append")
+    parser.add_argument("--write", default="")
+    asked = parser.parse_args()
+    asked.stack = asked.stack or ["h1", "h2", "h3"]
+    return asked
+
+
+if __name__ == "__main__":
+    main()
