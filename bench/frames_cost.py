@@ -26,8 +26,7 @@ from dragstrip.model.visit import Visit
 from dragstrip.pages.resolve import resolve
 from dragstrip.results.frames_cost import keep
 from dragstrip.results.manifest import Machine, now
-from dragstrip.stats.equivalence import tost
-from dragstrip.stats.paired import paired
+from dragstrip.stats.block_ratio import block_ratio
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.verdict.judge import with_verdict
@@ -77,7 +76,7 @@ def cost(stack: str, made: list[dict[bool, Visit]]) -> StackFramesCost | None:
         )
         return None
     looked, blind = ([b[frames].plt_ms or 0 for b in good] for frames in (True, False))
-    ratios = paired(blind, looked)
+    ratios = block_ratio(blind, looked)
     low, high = ratios.interval(0.95) or (None, None)
     found = StackFramesCost(
         stack=stack,
@@ -87,7 +86,7 @@ def cost(stack: str, made: list[dict[bool, Visit]]) -> StackFramesCost | None:
         ratio=ratios.value,
         low=low,
         high=high,
-        p_equivalent=tost(ratios, MARGIN),
+        p_equivalent=ratios.p_apart(MARGIN),
     )
     span = f"{low:.3f} to {high:.3f}" if low and high else "no interval"
     same = "shown" if found.p_equivalent < 0.05 else "not shown"

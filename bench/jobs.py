@@ -34,8 +34,7 @@ from dragstrip.pages.made.page import make
 from dragstrip.pages.standin import standin
 from dragstrip.schedule.admission import Admission, parse_jobs
 from dragstrip.schedule.run import Schedule, run
-from dragstrip.stats.equivalence import tost
-from dragstrip.stats.paired import matched, paired
+from dragstrip.stats.block_ratio import block_ratio, matched
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 
@@ -180,10 +179,10 @@ def compare(study: Study, made: dict[str, list[Visit]]) -> list[Row]:
                 pairs = matched(one, auto)
                 if len(pairs[0]) < 2:
                     continue
-                found = paired(*pairs)
+                found = block_ratio(*pairs)
                 low, high = found.interval() or (float("nan"), float("nan"))
                 row = (page.name, stack.name, metric, found.n, found.value, low, high)
-                rows.append(Row(*row, tost(found, MARGIN)))
+                rows.append(Row(*row, found.p_apart(MARGIN)))
     return rows
 
 

@@ -37,8 +37,8 @@ from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.run import Schedule, run
-from dragstrip.stats.median_ratio import paired_median_ratio
-from dragstrip.stats.paired import matched
+from dragstrip.stats.block_ratio import matched
+from dragstrip.stats.block_ratio import ratio as block_ratio
 from dragstrip.study import gaps
 from dragstrip.study.file import make_study
 from dragstrip.study.gaps import Gap
@@ -197,7 +197,7 @@ def between(stack: Stack, load: str, mine: Times, against: Server, theirs: Times
     pairs = matched(theirs, mine)
     if not pairs[0]:
         return None
-    ratio = paired_median_ratio(*pairs)
+    ratio = block_ratio(*pairs)
     return Gap(
         server=stack.server,
         against=against,
@@ -280,7 +280,7 @@ def between_browsers(loads: Sequence[Load]) -> Iterator[str]:
     for page in PAGES:
         pairs = matched(times(loads, page, older), times(loads, page, newer))
         if pairs[0]:
-            found = paired_median_ratio(*pairs)
+            found = block_ratio(*pairs)
             figures = gaps.figures(found.value, found.low, found.high)
             yield f"| {in_words(page)} | {figures} | {found.n} |"
 

@@ -115,7 +115,7 @@ def medians(rows: list[dict[str, object]]) -> list[str]:
 
 def ratios(capsule: Capsule) -> list[str]:
     lines = [
-        "Page load times of a block's visits divided, geometric mean with 95 % interval:",
+        "Page load times of a block's visits divided, median with 95 % interval:",
         "",
         "| page | network | b / a | ratio | blocks |",
         "|---" * 5 + "|",

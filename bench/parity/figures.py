@@ -8,8 +8,8 @@ import altair as alt
 import msgspec
 from msgspec import Struct
 
-from dragstrip.stats.median_ratio import paired_median_ratio
-from dragstrip.stats.paired import matched
+from dragstrip.stats.block_ratio import matched
+from dragstrip.stats.block_ratio import ratio as block_ratio
 
 OBJECTS = "request to last byte"
 PAGE = "page load time"
@@ -63,7 +63,7 @@ def cells(rows: Sequence[Row]) -> Iterator[Cell]:
         values = list(mine.values())
         other = _times(rows, what, network, load, REFERENCE.get(stack, ""))
         pairs = matched(other, mine)
-        ratio = paired_median_ratio(*pairs) if pairs[0] else None
+        ratio = block_ratio(*pairs) if pairs[0] else None
         yield Cell(
             what=what,
             network=network,

@@ -110,7 +110,7 @@ def test_a_study_with_controls_is_another_study():
     assert Manifest(study=plain, starts=()).differences(Manifest(study=more, starts=()))
 
 
-def stopping(runs: int, pages: int, looks: tuple[int, ...] = (6, 11, 16, 21, 26)) -> Study:
+def stopping(runs: int, pages: int, looks: tuple[int, ...] = (8, 12, 16, 21, 26)) -> Study:
     return structs.replace(
         study(runs, pages), controls=(), stopping=Stopping(looks=looks, margin=0.05)
     )
@@ -131,7 +131,7 @@ def test_clear_cells_stop_at_the_first_look_and_unclear_ones_at_the_cap():
     of = stopping(runs=31, pages=3)
     clear = play(of, list(made_visits(of, 0.005, {"h3": 1.3})))
     saved = saving(of, made.table(of, clear))
-    assert (saved.made, saved.fixed) == (3 * 6, 3 * 31)
+    assert (saved.made, saved.fixed) == (3 * 8, 3 * 31)
     assert {d.verdict for d in saved.decided} == {"slower"}
     assert all(d.low <= 1.3 <= d.high for d in saved.decided)
     same = saving(of, made.table(of, play(of, list(made_visits(of, 0.02, {})))))
@@ -169,7 +169,7 @@ def test_slow_and_decided_cells_end_each_by_their_own_rule():
         for v in made_visits(of, 0.005, {"h3": 1.3})
     ]
     kept = play(of, visits)
-    assert [len({v.block for v in kept if v.page == f"page{i}"}) for i in (0, 1)] == [3, 6]
+    assert [len({v.block for v in kept if v.page == f"page{i}"}) for i in (0, 1)] == [3, 8]
 
 
 def test_loads_that_never_end_stop_no_cell_for_equivalence():
@@ -192,8 +192,8 @@ def test_sentences_and_json_name_floor_alarms_detection_and_saving():
     assert "controls, first byte: A/A: 95 % of blocks differ by less than" in text
     assert re.search(r"one round trip held: \+(0\.9|1\.0)\d RTT", text)
     assert "found in 2 of 2" in text
-    assert "12 blocks instead of 62, 81 % saved" in text
-    assert "page0 over LTE: h3 / h2 faster after 6 (0." in text
+    assert "16 blocks instead of 62, 74 % saved" in text
+    assert "page0 over LTE: h3 / h2 faster after 8 (0." in text
     summary = summarise("s", visits, [], control, saved)
     assert summary.controls[0].held == 2
     assert "controls" not in msgspec.to_builtins(summarise("s", visits, []))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dragstrip.stats.sequential import Plan, boundaries, decide, spent
+from dragstrip.stats.sequential import Decision, Plan, boundaries, decide, spent
 
 EVEN = (20, 40, 60, 80, 100)
 
@@ -42,10 +42,15 @@ def test_a_plan_that_makes_no_sense(change, said):
 
 
 def test_nothing_is_decided_between_looks():
-    logs = [-0.5, -0.52, -0.49, -0.51, -0.5, -0.5]
-    assert decide(logs[:5], Plan()).verdict == "go on"
-    early = decide(logs * 2, Plan(looks=(6, 12)))
-    assert (early.verdict, early.n) == ("faster", 6)  # later blocks change nothing
+    logs = [-0.5, -0.52, -0.49, -0.51, -0.5, -0.5, -0.5, -0.53]
+    assert decide(logs[:7], Plan()).verdict == "go on"
+    early = decide(logs * 2, Plan(looks=(8, 16)))
+    assert (early.verdict, early.n) == ("faster", 8)  # later blocks change nothing
+
+
+def test_a_look_whose_level_asks_for_more_blocks_decides_nothing():
+    plan = Plan(looks=(6, 31), spending="O'Brien-Fleming")
+    assert decide([-0.5] * 6, plan) == Decision("go on", 6, None, None)
 
 
 def test_slower_equivalent_and_the_cap():

@@ -1,7 +1,7 @@
 """`dragstrip compare`: two capsules against each other, and a gate for builds."""
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from dragstrip.cli import exits
 from dragstrip.cli.options import AsJson
+from dragstrip.report.words import interval
 
 if TYPE_CHECKING:
     from dragstrip.results.compare_capsules import Compared, Comparison, Difference
@@ -60,7 +61,7 @@ def _told(row: "Compared", asked: Collection[tuple[str, str]]) -> bool:
     """Spread is shown where there are enough loads for it, or a condition asks for it."""
     found = row.difference
     known = found.low is not None or (found.metric, found.statistic) in asked
-    return found.statistic == "mean" or known
+    return found.statistic == "median" or known
 
 
 class _Output(Struct, frozen=True, kw_only=True):
@@ -96,6 +97,7 @@ def _text(
         _table(rows),
         *(Text(f"note: {note}", style="dim") for note in notes),
         *(_line(verdict) for verdict in gated),
+        *_too_few(rows, gated),
     )
 
 
@@ -109,7 +111,7 @@ def _table(rows: "Sequence[Compared]") -> Table:
     for row in rows:
         found = row.difference
         metric = found.metric.removesuffix("_ms")
-        if found.statistic != "mean":
+        if found.statistic != "median":
             metric = f"{metric} {found.statistic}"
         table.add_row(Text(found.cell), Text(found.stack), metric, _ratio(found), _loads(found))
     return table
@@ -117,9 +119,9 @@ def _table(rows: "Sequence[Compared]") -> Table:
 
 def _loads(found: "Difference") -> str:
     loads = f"{found.n_a} pairs" if found.pairing == "paired" else f"{found.n_a} and {found.n_b}"
-    if found.estimator != "ranks":
+    if not found.censored_a and not found.censored_b:
         return loads
-    return f"{loads}, by rank: {found.censored_a} and {found.censored_b} did not end"
+    return f"{loads}; {found.censored_a} and {found.censored_b} did not end"
 
 
 def _ratio(found: "Difference") -> str:
@@ -127,12 +129,20 @@ def _ratio(found: "Difference") -> str:
 
     if found.ratio is None:
         return "no block counts"
-    if found.low is None or found.high is None:
-        why = "no interval"
-        if found.statistic != "mean":
-            why += f": needs {LEAST[found.statistic]} loads"
-        return f"{found.ratio:.3f} ({why})"
-    return f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f})"
+    if found.statistic != "median" and found.low is None:
+        return f"{found.ratio:.3f} (no interval: needs {LEAST[found.statistic]} loads)"
+    return interval(found.ratio, found.low, found.high)
+
+
+def _too_few(rows: "Sequence[Compared]", gated: "Sequence[Gated]") -> Iterator[Text]:
+    """Where no load could have failed a condition, say how many could."""
+    most = max((row.difference.n_a for row in rows), default=0)
+    if gated and most < gated[0].needs:
+        yield Text(
+            f"{most} loads of each side cannot fail a condition among {len(gated)}; "
+            f"make at least {gated[0].needs}",
+            style="yellow",
+        )
 
 
 def _line(gated: "Gated") -> Text:

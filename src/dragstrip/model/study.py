@@ -77,7 +77,7 @@ class Stopping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Cells are looked at after fixed numbers of blocks and stopped once they are decided, by
     `dragstrip.stats.sequential`; a study's `runs` are the cap and the last look."""
 
-    looks: tuple[int, ...] = (6, 11, 16, 21, 26)
+    looks: tuple[int, ...] = (8, 12, 16, 21, 26)
     """Numbers of blocks, rising; those not below the cap are left out."""
     alpha: float = 0.05
     """Shared by all looks, and by all stacks that are compared with the first."""

@@ -1,5 +1,6 @@
 """The answer in plain sentences, and whether it may be believed."""
 
+import math
 from collections import Counter
 from typing import Literal
 
@@ -59,7 +60,7 @@ def _verdict(cell: Cell) -> tuple[bool, str]:
             f"{best}'s page load time is {spans} ({n})."
         )
         return False, said + _also(cell, best)
-    parts = listed([f"{percent(1 - c.ratio)} faster than {c.a} ({_interval(c)})" for c in shown])
+    parts = listed([f"{_lead(c)} ({_interval(c)})" for c in shown])
     said = f"{best} loads {where} {parts}; 95 % intervals, {n}."
     if rest:
         spans = listed([f"{_span(c)} {c.a}'s" for c in rest])
@@ -79,6 +80,12 @@ def _also(cell: Cell, best: str) -> str:
     return "".join(f" {one}" for one in said)
 
 
+def _lead(c: Comparison) -> str:
+    if c.ratio == 0:
+        return f"where most loads over {c.a} fail"
+    return f"{percent(1 - c.ratio)} faster than {c.a}"
+
+
 def _interval(c: Comparison) -> str:
     if c.low is None or c.high is None:
         return "no interval"
@@ -92,6 +99,8 @@ def _span(c: Comparison) -> str:
 
 
 def _offset(ratio: float) -> str:
+    if ratio in (0, math.inf):
+        return "any time below" if ratio == 0 else "any time above"
     return f"{percent(abs(1 - ratio))} {'below' if ratio < 1 else 'above'}"
 
 
@@ -130,7 +139,7 @@ def _believe(cell: Cell, limit_s: float) -> str:
         stacks = listed([f"{r.stack.name} {r.censored}" for r in cell.results if r.censored])
         sentences.append(
             f"{counted(censored, 'load')} failed or timed out ({stacks}) and "
-            f"{'enters' if censored == 1 else 'enter'} at the limit of {limit_s:g} s: the ratio "
-            "understates how slow that stack was, and its interval is wide."
+            f"{'counts' if censored == 1 else 'count'} as slower than every load that ended, "
+            f"however long; medians show the limit of {limit_s:g} s for them."
         )
     return " ".join(sentences)

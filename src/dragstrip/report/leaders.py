@@ -11,7 +11,7 @@ from dragstrip.results.summary import Comparison
 from dragstrip.visit.metrics import Metric
 
 ENOUGH_BLOCKS = 5
-"""With fewer the t interval rests on a spread that is hardly known; the answer says so first."""
+"""With fewer there is no interval; the answer says so first."""
 ALIKE = 0.05
 """Stacks whose ratios' 95 % intervals lie within this of 1 are shown to be alike."""
 

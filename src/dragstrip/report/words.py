@@ -1,5 +1,6 @@
 """How numbers read, in the terminal and in the report."""
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -39,9 +40,18 @@ def ratio(comparison: "Comparison | None") -> str:
     """``0.889 (0.881 to 0.897)``."""
     if comparison is None:
         return DASH
-    if comparison.low is None or comparison.high is None:
-        return f"{comparison.ratio:.3f} (no interval)"
-    return f"{comparison.ratio:.3f} ({comparison.low:.3f} to {comparison.high:.3f})"
+    return interval(comparison.ratio, comparison.low, comparison.high)
+
+
+def interval(value: float, low: float | None, high: float | None) -> str:
+    """``0.889 (0.881 to 0.897)``; ``∞`` where most loads failed."""
+    if low is None or high is None:
+        return f"{_factor(value)} (no interval)"
+    return f"{_factor(value)} ({_factor(low)} to {_factor(high)})"
+
+
+def _factor(value: float) -> str:
+    return "∞" if value == math.inf else f"{value:.3f}"
 
 
 def listed(words: list[str]) -> str:

@@ -13,7 +13,7 @@ from dragstrip.model.visit import Visit
 from dragstrip.results.observed import BY_NAME, Observed, observed
 from dragstrip.results.summary import Comparison, Spread
 from dragstrip.results.tables import frames
-from dragstrip.stats.paired import ratio
+from dragstrip.stats.block_ratio import FAILED, ratio
 from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
 
 
@@ -50,12 +50,12 @@ def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | 
     """b / a over the blocks that count.
 
     None without such a block, and where a value is not above zero (no packet was lost), for then
-    there is no ratio. A load that failed or timed out takes the client's limit as its value, which
-    understates how much slower that stack was; `censored` says how often.
+    there is no ratio. A load that failed or timed out is slower than every load that ended, and no
+    more is said of it; `censored` says how often.
     """
     of_a, of_b = cell.of(a, metric), cell.of(b, metric)
     both = ~(np.isnan(of_a.values) | np.isnan(of_b.values))
-    values_a, values_b = of_a.values[both], of_b.values[both]
+    values_a, values_b = (np.where(of.censored, FAILED, of.values)[both] for of in (of_a, of_b))
     if not len(values_a) or min(values_a.min(), values_b.min()) <= 0:
         return None
     result = ratio(values_a, values_b)

@@ -17,14 +17,12 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare_notes import notes
 from dragstrip.results.observed import BY_NAME, Observed, observed
 from dragstrip.results.tables import frames
-from dragstrip.stats.paired import paired
-from dragstrip.stats.ranked import FAILED, paired_ranks, unpaired_ranks
+from dragstrip.stats.block_ratio import FAILED, BlockRatio, block_ratio
 from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
-from dragstrip.stats.unpaired import unpaired
 
 
 class Estimate(Protocol):
-    """What an estimator of b / a can say; see `dragstrip.stats.log_ratio`."""
+    """What an estimator of b / a can say; see `dragstrip.stats.block_ratio`."""
 
     @property
     def value(self) -> float: ...
@@ -46,15 +44,15 @@ class Difference(Struct, frozen=True, kw_only=True):
     high: float | None
     """95 % confidence interval of `ratio`."""
     pairing: Literal["paired", "unpaired"]
-    """By block, or as two independent samples."""
-    estimator: Literal["log-ratio", "ranks", "quantiles"]
-    """`ranks` as soon as one load failed or timed out; `quantiles` of spread."""
-    statistic: Literal["mean", "p95", "iqr"] = "mean"
-    """What of the loads is compared: their geometric mean, or their spread, see
+    """By the seed of the block's link, or in the order the blocks were made."""
+    estimator: Literal["ranks", "quantiles"] = "ranks"
+    """`ranks`: the interval of order statistics; `quantiles` of spread."""
+    statistic: Literal["median", "p95", "iqr"] = "median"
+    """What is compared: the ratio of the typical block, or the spread of all, see
     `dragstrip.stats.spread`."""
     n_a: int
     n_b: int
-    """Loads that entered; pairs have as many of each."""
+    """Loads that entered, as many of each."""
     censored_a: int
     censored_b: int
 
@@ -158,8 +156,9 @@ def _spread(
 
 def _compare(in_a: Observed, in_b: Observed, stack: str, metric: str) -> Compared:
     a, b, pairs = _loads(in_a, in_b, stack, metric)
-    censored = any(o.censored for o in (*a, *b))
-    estimate = _estimate(a, b, pairs=pairs, censored=censored) if a and b else None
+    both = min(len(a), len(b))
+    a, b = a[:both], b[:both]
+    estimate = _estimate(a, b) if a else None
     low, high = (estimate.interval() if estimate else None) or (None, None)
     return Compared(
         Difference(
@@ -170,7 +169,6 @@ def _compare(in_a: Observed, in_b: Observed, stack: str, metric: str) -> Compare
             low=low,
             high=high,
             pairing="paired" if pairs else "unpaired",
-            estimator="ranks" if censored else "log-ratio",
             n_a=len(a),
             n_b=len(b),
             censored_a=sum(o.censored for o in a),
@@ -187,14 +185,8 @@ def _by_seed(cell: Observed, stack: str, metric: str) -> Mapping[int, _Load]:
     return {seed: _Load(v, censored) for seed, v, censored in seen if not np.isnan(v)}
 
 
-def _estimate(
-    a: Sequence[_Load], b: Sequence[_Load], *, pairs: bool, censored: bool
-) -> Estimate | None:
+def _estimate(a: Sequence[_Load], b: Sequence[_Load]) -> BlockRatio | None:
     """None where a value is not above zero, for then there is no ratio."""
     if min(load.value for load in (*a, *b)) <= 0:
         return None
-    if censored:
-        ranks_a, ranks_b = ([FAILED if o.censored else o.value for o in s] for s in (a, b))
-        return paired_ranks(ranks_a, ranks_b) if pairs else unpaired_ranks(ranks_a, ranks_b)
-    values_a, values_b = ([o.value for o in s] for s in (a, b))
-    return paired(values_a, values_b) if pairs else unpaired(values_a, values_b)
+    return block_ratio(*([FAILED if o.censored else o.value for o in s] for s in (a, b)))

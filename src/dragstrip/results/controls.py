@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import CellKey, Study
 from dragstrip.results.observed import Observed, observed
+from dragstrip.stats.block_ratio import block_ratio
 from dragstrip.stats.control import FalseAlarms, false_alarms, noise_floor
-from dragstrip.stats.paired import paired
 from dragstrip.stats.power import detectable
 
 METRICS = ("plt_ms", "ttfb_ms", "fcp_ms")
@@ -86,28 +86,41 @@ def _control(
 
 
 def _same(result: Control, by_cell: Sequence[Pairs]) -> Control:
-    tested = [paired(a, b) for a, b in by_cell if len(a) > 1]
     ratios = [float(ratio) for a, b in by_cell for ratio in b / a]
-    p = [one.p() for one in tested]
     least = sorted(
-        math.exp(detectable(one.n, alpha=ALPHA, power=POWER, paired=True) * spread) - 1
-        for one in tested
-        if (spread := (one.error or 0.0) * math.sqrt(one.n))
+        math.exp(found * spread) - 1
+        for a, b in by_cell
+        if (found := detectable(len(a), alpha=ALPHA, power=POWER))
+        and (spread := float(np.std(np.log(b / a), ddof=1)))
     )
+    alarms = (_alarms(by_cell, alpha) for alpha in (0.05, 0.01))
     return structs.replace(
         result,
-        alarms=(false_alarms(p, 0.05), false_alarms(p, 0.01)) if p else (),
+        alarms=tuple(found for found in alarms if found),
         floor=noise_floor(ratios) if ratios else None,
         least=least[len(least) // 2] if least else None,
     )
 
 
+def _alarms(by_cell: Sequence[Pairs], alpha: float) -> FalseAlarms | None:
+    """Of the intervals at 1 - `alpha`; None where no cell has one."""
+    found = [_shown(a, b, alpha) for a, b in by_cell]
+    held = [shown != 0 for shown in found if shown is not None]
+    return false_alarms(held, alpha) if held else None
+
+
+def _shown(a: NDArray[np.float64], b: NDArray[np.float64], alpha: float) -> int | None:
+    """1 if b is shown to be above a, -1 below, 0 neither; None with too few blocks."""
+    interval = block_ratio(a, b).interval(1 - alpha) if len(a) else None
+    return interval and (interval[0] > 1) - (interval[1] < 1)
+
+
 def _held(result: Control, by_cell: Mapping[CellKey, Pairs], rtts: Mapping[str, float]) -> Control:
-    tested = [paired(a, b) for a, b in by_cell.values() if len(a) > 1]
+    tested = [s for a, b in by_cell.values() if (s := _shown(a, b, ALPHA)) is not None]
     effects = sorted(float(e) for cell, (a, b) in by_cell.items() for e in (b - a) / rtts[cell[1]])
     return structs.replace(
         result,
         held=len(tested),
-        found=sum(one.mean > 0 and one.p() < ALPHA for one in tested),
+        found=tested.count(1),
         effect_rtts=effects[len(effects) // 2] if effects else None,
     )

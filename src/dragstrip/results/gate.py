@@ -12,6 +12,7 @@ of the threshold; anything else is not decided, and fails nothing.
 With p95 or iqr it is the spread that is judged: the 95th percentile, or the interquartile range.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Literal
@@ -36,7 +37,7 @@ class Condition(Struct, frozen=True):
     way: Literal["above", "below"]
     ratio: float
     """B / A at the threshold."""
-    statistic: Literal["mean", "p95", "iqr"] = "mean"
+    statistic: Literal["median", "p95", "iqr"] = "median"
 
 
 class Gated(Struct, frozen=True, kw_only=True):
@@ -48,6 +49,8 @@ class Gated(Struct, frozen=True, kw_only=True):
     verdict: Literal["failed", "passed", "not decided"]
     p: float
     """That the threshold is not exceeded, adjusted for all conditions, cells and stacks."""
+    needs: int
+    """Loads of each side without which it cannot fail among so many comparisons."""
 
 
 def metric_name(text: str) -> str:
@@ -73,7 +76,7 @@ def parse(text: str, metric: str = "plt_ms") -> Condition:
     if found[2]:
         metric = metric_name(found[2])
     share = float(found[4]) / 100
-    statistic: Literal["mean", "p95", "iqr"] = found[1] or "mean"  # type: ignore[assignment]
+    statistic: Literal["median", "p95", "iqr"] = found[1] or "median"  # type: ignore[assignment]
     if found[3] in ("slower", "higher"):
         return Condition(text, metric, "above", 1 + share, statistic)
     if share >= 1:
@@ -96,10 +99,11 @@ def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gate
                 f"{condition.metric.removesuffix('_ms')}; give another metric"
             )
     adjusted = holm([_p(condition, row, beyond=True) for condition, row in asked])
-    return [_judge(*one, p) for one, p in zip(asked, adjusted, strict=True)]
+    needs = math.ceil(math.log2(len(asked) / ALPHA))  # all loads beyond: p is 2^-n, times so many
+    return [_judge(*one, p, needs) for one, p in zip(asked, adjusted, strict=True)]
 
 
-def _judge(condition: Condition, row: Compared, p: float) -> Gated:
+def _judge(condition: Condition, row: Compared, p: float, needs: int) -> Gated:
     within = _p(condition, row, beyond=False) <= ALPHA
     return Gated(
         condition=condition.text,
@@ -107,6 +111,7 @@ def _judge(condition: Condition, row: Compared, p: float) -> Gated:
         stack=row.difference.stack,
         verdict="failed" if p <= ALPHA else "passed" if within else "not decided",
         p=p,
+        needs=needs,
     )
 
 

@@ -16,6 +16,8 @@ from dragstrip.results.blocks import Observation, observe
 from dragstrip.results.observed import Observed, observed
 from dragstrip.schedule.schedule import StopRule, Visits
 from dragstrip.stats.attribution import Measured, block_values
+from dragstrip.stats.block_ratio import FAILED, log_ratios
+from dragstrip.stats.log_ratio import of_mean
 from dragstrip.stats.sequential import Decision, Plan, Verdict, decide
 
 LEAST_RUNS = 2
@@ -35,7 +37,8 @@ class Decided(Struct, frozen=True, kw_only=True):
     """Blocks at the look that decided, or at the last one so far."""
     low: float | None
     high: float | None
-    """Repeated confidence interval of b / a: it holds at all looks together."""
+    """Repeated confidence interval of b / a: it holds at all looks together. None where that asks
+    for more blocks than were made."""
 
 
 class Saving(Struct, frozen=True, kw_only=True):
@@ -92,11 +95,16 @@ def _settled(study: Study, lattice: Lattice) -> StopRule:
             return False
         measured = Measured(nodes, np.log(np.array(known)))
         return all(
-            decide(block_values(f.name, lattice.orders.orders, measured), plan).verdict != "go on"
+            _share_decided(block_values(f.name, lattice.orders.orders, measured), plan)
             for f in lattice.players
         )
 
     return ends
+
+
+def _share_decided(values: Sequence[float], plan: Plan) -> bool:
+    """By the interval that `dragstrip.results.why` prints."""
+    return decide(values, plan, of_mean).verdict != "go on"
 
 
 def _sequential(study: Study) -> bool:
@@ -169,16 +177,22 @@ def _by_index(cell: Observed, stack: str) -> list[Observation | None]:
 
 
 def _decide(study: Study, seen: Seen, b: str) -> Decision:
-    """A load that never ended stands at the limit: that much slower, at least. Such loads never
-    show that two stacks are the same."""
+    """A load that never ended is slower than every load that did. Such loads never show that two
+    stacks are the same."""
     assert study.stopping
     both = zip(seen[study.stacks[0].name], seen[b], strict=True)
     pairs = [(x, y) for x, y in both if x and y]
     censored = any(x.censored or y.censored for x, y in pairs)
+    if not pairs:
+        return Decision("go on", 0)
     plan = Plan(
         looks=study.stopping.until(study.runs),
         alpha=study.stopping.alpha / (len(study.stacks) - 1),
         margin=None if censored else study.stopping.margin,
         spending=study.stopping.spending,
     )
-    return decide([math.log(y.value_ms / x.value_ms) for x, y in pairs], plan)
+    first, second = (
+        [FAILED if one.censored else one.value_ms for one in side]
+        for side in zip(*pairs, strict=True)
+    )
+    return decide(log_ratios(first, second).tolist(), plan)

@@ -21,16 +21,18 @@ class Comparison(Struct, frozen=True, kw_only=True):
     metric: str
     """A name of `dragstrip.visit.metrics.METRICS`."""
     ratio: float
-    """Geometric mean over blocks of b / a: below 1, `b` is faster."""
+    """Median over blocks of b / a: below 1, `b` is faster. Infinite (null) if most loads of `b`
+    failed, 0 if most of `a` did."""
     low: float | None
     high: float | None
-    """95 % confidence interval of `ratio`; None with fewer than two blocks."""
+    """95 % confidence interval of `ratio`; both None with fewer than five blocks. JSON shows an
+    infinite end as null, beside a number at the other."""
     n: int
     """Blocks that count."""
     page: str
     network: str
     censored: int
-    """Blocks of `n` in which a load of `a` or `b` failed or timed out and took the limit."""
+    """Blocks of `n` in which a load of `a` or `b` failed or timed out: the worst rank."""
     connection: ConnectionMode = "first"
     also_differ: tuple[str, ...] = ()
     """In what `b` differs from `a` besides the protocol, such as ``initial window 32 against 10``;

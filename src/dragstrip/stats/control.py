@@ -31,11 +31,12 @@ class FalseAlarms(Struct, frozen=True):
         return self.alarms / self.comparisons
 
 
-def false_alarms(p: Sequence[float], alpha: float) -> FalseAlarms:
-    """`p` are the p values of independent A/A comparisons. Raises `ValueError` without any."""
-    if not p:
+def false_alarms(found: Sequence[bool], alpha: float) -> FalseAlarms:
+    """`found` says which of independent A/A comparisons showed a difference at 1 - `alpha`. Raises
+    `ValueError` without any."""
+    if not found:
         raise ValueError("no A/A comparison, no rate of false alarms")
-    n, k = len(p), sum(value < alpha for value in p)
+    n, k = len(found), sum(found)
     low = float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0
     high = float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0
     chance = float(bdtrc(k - 1, n, alpha)) if k else 1.0

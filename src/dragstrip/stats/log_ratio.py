@@ -1,13 +1,15 @@
-"""A log-ratio ln(b / a) with its standard error: what paired and unpaired comparisons share.
+"""A mean log-ratio ln(b / a) with its standard error: the shares of `attribution`.
 
-Times are compared by their ratio, and on a logarithmic scale, where "10 % slower" and "10 % faster"
-mirror each other and the spread of load times is about the same for quick and slow pages.
+Shares must add up to the whole difference. Means do, medians do not, so that shares keep Student's
+t where ratios have the interval of `block_ratio`. What that costs: docs/reference/coverage.md.
 
 Source: Bland and Altman, "The use of transformation when comparing two means", BMJ 312 (1996), 1153
 (the interval of the logs, transformed back).
 """
 
 import math
+from collections.abc import Sequence
+from statistics import fmean, stdev
 
 from msgspec import Struct
 
@@ -20,7 +22,7 @@ class LogRatio(Struct, frozen=True):
     """Standard error of `mean`; None where there are too few values to know."""
     freedom: float
     n: int
-    """Pairs, or the smaller of two unpaired samples."""
+    """Blocks."""
 
     @property
     def value(self) -> float:
@@ -56,6 +58,13 @@ class LogRatio(Struct, frozen=True):
         from scipy.special import stdtr
 
         return float(stdtr(self.freedom, -distance / self.error))
+
+
+def of_mean(logs: Sequence[float], level: float) -> tuple[float, float] | None:
+    """Student's interval of the geometric mean of b / a; None with fewer than two blocks."""
+    n = len(logs)
+    error = stdev(logs) / math.sqrt(n) if n > 1 else None
+    return LogRatio(fmean(logs), error, n - 1, n).interval(level)
 
 
 def _exp(log: float) -> float:

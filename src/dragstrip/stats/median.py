@@ -1,22 +1,16 @@
-"""Median with an interval from order statistics.
+"""The median of one stack's loads, with the interval of `dragstrip.stats.order_interval`."""
 
-The number of n observations below the population's median is binomial (n, 1/2), whatever their
-distribution, so the interval between two symmetric order statistics covers the median with a
-probability that can be counted. It needs ranks only: observations censored at a common limit above
-all others may enter with the limit as value.
-
-Source: David and Nagaraja, "Order Statistics", 3rd edition, section 7.1 (confidence intervals for
-quantiles).
-"""
-
+import math
 from collections.abc import Sequence
-from functools import cache
 
 from msgspec import Struct
 
+from dragstrip.stats.order_interval import order_interval
+
 
 class Median(Struct, frozen=True):
-    """`low` and `high` are None if n is too small for the level: below 6 at 95 %."""
+    """`low` and `high` are None if n is too small for the level: below 5 at 95 %. What is infinite
+    lies beyond every load that ended."""
 
     value: float
     low: float | None
@@ -25,24 +19,18 @@ class Median(Struct, frozen=True):
 
 
 def median(values: Sequence[float], level: float = 0.95) -> Median:
-    """The median and its distribution-free interval; coverage is at least `level`.
-
-    Raises `ValueError` without values.
-    """
+    """The values may hold infinity, for loads that never ended. Raises `ValueError` without any."""
     if not values:
         raise ValueError("no values have no median")
-    ordered, n = sorted(values), len(values)
-    middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-    k = _rank(n, level)
-    if k < 1:
-        return Median(middle, None, None, n)
-    return Median(middle, ordered[k - 1], ordered[n - k], n)
+    ordered = sorted(values)
+    low, high = order_interval(ordered, level) or (None, None)
+    return Median(middle(ordered), low, high, len(values))
 
 
-@cache
-def _rank(n: int, level: float) -> int:
-    """The interval from the k-th smallest to the k-th largest value misses the median with
-    probability 2 P(X < k), X binomial (n, 1/2); the largest k that is still allowed is wanted."""
-    from scipy.special import bdtr  # SciPy loads slowly, and every command loads this file
-
-    return sum(2 * bdtr(below, n, 0.5) <= 1 - level for below in range(n // 2))
+def middle(ordered: Sequence[float]) -> float:
+    """The value in the middle of rising ones, or the mean of two; 0 between both infinities."""
+    n = len(ordered)
+    low, high = ordered[(n - 1) // 2], ordered[n // 2]
+    if low == high:
+        return low
+    return 0.0 if low == -math.inf and high == math.inf else (low + high) / 2

@@ -7,36 +7,43 @@ stops when this interval excludes 1, lies within the equivalence margin, or the 
 
 Source: Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983),
 659-663 (the two spending functions); Armitage, McPherson and Rowe, JRSS A 132 (1969), 235-244 (the
-recursion over looks); Jennison and Turnbull, "Group Sequential Methods" (2000), sections 3.8 (t
-instead of z by significance level) and 9.1 (repeated confidence intervals).
+recursion over looks); Jennison and Turnbull, "Group Sequential Methods" (2000), sections 3.8 (other
+tests than z by their significance level) and 9.1 (repeated confidence intervals).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from scipy.special import ndtr, ndtri
 
 from dragstrip.model.study import Spending
-from dragstrip.stats.log_ratio import LogRatio
+from dragstrip.stats.block_ratio import BlockRatio
+from dragstrip.stats.order_interval import least
 
 Verdict = Literal["go on", "faster", "slower", "equivalent", "not decided"]
 """Of `b` against `a`; ``not decided`` means that the cap was reached."""
 
+Interval = Callable[[Sequence[float], float], tuple[float, float] | None]
+"""Of b / a at a level, from log-ratios of blocks; None with too few."""
+
 _GRID = 801
+_TINY = 1e-12
 
 
 class Plan(Struct, frozen=True, kw_only=True):
     """`looks` are numbers of blocks, rising; the last one is the cap."""
 
-    looks: tuple[int, ...] = (6, 11, 16, 21, 26, 31)
+    looks: tuple[int, ...] = (8, 12, 16, 21, 26, 31)
     alpha: float = 0.05
     margin: float | None = None
     """Equivalence margin (0.05 is 5 %); None never stops for equivalence."""
-    spending: Spending = "O'Brien-Fleming"
+    spending: Spending = "Pocock"
+    """O'Brien-Fleming's keeps nearly all of alpha for the end; a median of few blocks has no
+    interval at the levels that leaves for early looks."""
 
     def __post_init__(self) -> None:
         if not self.looks or self.looks[0] < 2 or list(self.looks) != sorted(set(self.looks)):
@@ -53,7 +60,8 @@ class Decision(Struct, frozen=True):
     """Blocks at the look that decided, or at the last look so far; 0 before the first."""
     low: float | None = None
     high: float | None = None
-    """Repeated confidence interval of b / a at that look."""
+    """Repeated confidence interval of b / a at that look; None where its level asks for more blocks
+    than it has."""
 
 
 def spent(share: float, alpha: float, spending: Spending) -> float:
@@ -101,28 +109,46 @@ def boundaries(plan: Plan) -> tuple[float, ...]:
     return tuple(found)
 
 
-def decide(logs: Sequence[float], plan: Plan) -> Decision:
+def of_median(logs: Sequence[float], level: float) -> tuple[float, float] | None:
+    """The interval of the typical block's b / a."""
+    return BlockRatio(tuple(sorted(logs))).interval(level)
+
+
+def decide(logs: Sequence[float], plan: Plan, interval: Interval = of_median) -> Decision:
     """What the blocks' log-ratios ln(b / a), in the order they were made, allow to say.
 
     Depends only on the blocks up to the look that decides: a resumed study decides the same.
     """
     decision = Decision("go on", 0)
+    plan = reachable(plan) if interval is of_median else plan
     for look, z in zip(plan.looks, boundaries(plan), strict=True):
         if look > len(logs):
             break
-        decision = _look(np.asarray(logs[:look]), plan, level=1 - 2 * float(ndtr(-z)))
+        decision = _look(logs[:look], plan, 2 * float(ndtr(-z)), interval)
         if decision.verdict != "go on":
             break
     return decision
 
 
-def _look(logs: np.ndarray, plan: Plan, level: float) -> Decision:
+@cache
+def reachable(plan: Plan) -> Plan:
+    """Without first looks at which a median has no interval at their level: they would spend of
+    alpha and decide nothing. The cap stays."""
+    while len(plan.looks) > 1:
+        miss = 2 * float(ndtr(-boundaries(plan)[0]))
+        if miss > _TINY and least(1 - miss) <= plan.looks[0]:
+            break
+        plan = structs.replace(plan, looks=plan.looks[1:])
+    return plan
+
+
+def _look(logs: Sequence[float], plan: Plan, miss: float, of: Interval) -> Decision:
     n = len(logs)
-    error = float(logs.std(ddof=1)) / math.sqrt(n)
-    interval = LogRatio(float(logs.mean()), error, n - 1, n).interval(level)
-    assert interval is not None  # a look has at least two blocks
-    low, high = interval
     verdict: Verdict = "not decided" if n == plan.looks[-1] else "go on"
+    interval = of(logs, 1 - miss) if miss > _TINY else None
+    if interval is None:
+        return Decision(verdict, n)
+    low, high = interval
     if plan.margin is not None and 1 / (1 + plan.margin) < low and high < 1 + plan.margin:
         verdict = "equivalent"
     elif high < 1:

@@ -29,7 +29,7 @@ class Gap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Of medians, `server` to `against`: above 1, `server` is slower."""
     low: float | None
     high: float | None
-    """95 % interval of `ratio`; None below six blocks."""
+    """95 % interval of `ratio`; None below five blocks."""
     blocks: int
     measured: str
     """Date (ISO 8601)."""

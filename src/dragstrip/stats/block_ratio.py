@@ -1,0 +1,119 @@
+"""How much slower is one stack than another? The typical ratio over blocks.
+
+Each block yields one ratio b / a, which leaves out what its visits share (link seed, drift of the
+host). Their median is the estimate, and its interval assumes nothing of the loads: skewed ones,
+wild ones and two kinds of them (a lost packet of the handshake, or none) leave it its level. On a
+logarithmic scale "10 % slower" and "10 % faster" mirror each other, so turning the comparison
+inverts everything.
+
+A load that failed or timed out is never dropped. All that is known of it is that it is slower than
+every load that ended: a block in which only `b` failed has the ratio infinity, only `a` zero, both
+one (a tie). An end of an interval may be infinite: then the data cannot exclude that most loads of
+that stack fail.
+
+Observations that share no block are compared in the order they were made: that costs precision, and
+no level.
+
+Source: `dragstrip.stats.order_interval`; Montgomery, "Design and Analysis of Experiments" (paired
+comparison design); Lachin, "Worst-rank score analysis with informatively missing observations in
+clinical trials", Controlled Clinical Trials 20 (1999), 408-422 (failed loads).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dragstrip.stats.median import middle
+from dragstrip.stats.order_interval import order_interval, p_above
+
+FAILED = math.inf
+"""The time of a load that failed or timed out."""
+
+Times = Sequence[float] | NDArray[np.float64]
+
+
+class Ratio(Struct, frozen=True):
+    """`low` and `high` are None if there are too few values for an interval."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+class BlockRatio(Struct, frozen=True):
+    """b / a over blocks."""
+
+    logs: tuple[float, ...]
+    """ln(b / a) of each block, rising; infinite where a load failed."""
+
+    @property
+    def n(self) -> int:
+        return len(self.logs)
+
+    @property
+    def value(self) -> float:
+        """The median of b / a."""
+        return _exp(middle(self.logs))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float] | None:
+        """Of b / a; None with too few blocks for the level."""
+        found = order_interval(self.logs, level)
+        return found and (_exp(found[0]), _exp(found[1]))
+
+    def p_above(self, ratio: float) -> float:
+        """One-sided p of "b / a is at most `ratio`": small if it is really above."""
+        return p_above(self.logs, math.log(ratio))
+
+    def p_below(self, ratio: float) -> float:
+        """One-sided p of "b / a is at least `ratio`": small if it is really below."""
+        return p_above([-log for log in reversed(self.logs)], -math.log(ratio))
+
+    def p_apart(self, margin: float) -> float:
+        """p of "the stacks differ by `margin` (0.05 is 5 %) or more": small if they are equivalent.
+
+        Two one-sided tests: Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987),
+        657-680. Raises `ValueError` if the margin is not above zero.
+        """
+        if margin <= 0:
+            raise ValueError(f"an equivalence margin is above zero, not {margin}")
+        return max(self.p_above(1 / (1 + margin)), self.p_below(1 + margin))
+
+
+def block_ratio(a: Times, b: Times) -> BlockRatio:
+    """`a[i]` and `b[i]` come from the same block, are positive and in the same unit; `FAILED` for a
+    load that never ended. Raises `ValueError` without pairs, or if a value is not positive."""
+    return BlockRatio(tuple(np.sort(log_ratios(a, b)).tolist()))
+
+
+def log_ratios(a: Times, b: Times) -> NDArray[np.float64]:
+    """ln(b / a) of each pair, in their order; see `block_ratio`."""
+    if len(a) != len(b) or len(a) == 0:
+        raise ValueError(f"a ratio needs pairs, not {len(a)} and {len(b)} values")
+    times_a, times_b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if min(times_a.min(), times_b.min()) <= 0:
+        raise ValueError("a ratio needs positive values")
+    logs = np.zeros(len(times_a))
+    apart = ~(np.isinf(times_a) & np.isinf(times_b))
+    logs[apart] = np.log(times_b[apart]) - np.log(times_a[apart])
+    return logs
+
+
+def ratio(a: Times, b: Times, level: float = 0.95) -> Ratio:
+    """b / a over pairs, with its interval at `level`; see `block_ratio`."""
+    found = block_ratio(a, b)
+    low, high = found.interval(level) or (None, None)
+    return Ratio(found.value, low, high, found.n)
+
+
+def matched(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[list[float], list[float]]:
+    """Values of the blocks, by id, that both have, in the order of `a`."""
+    both = [block for block in a if block in b]
+    return [a[block] for block in both], [b[block] for block in both]
+
+
+def _exp(log: float) -> float:
+    return math.exp(log) if log < 700 else math.inf

@@ -1,0 +1,93 @@
+"""An interval for a median that holds its level whatever the values look like.
+
+The number of n values below the population's median is binomial (n, 1/2), so the interval between
+two symmetric order statistics covers the median with a probability that can be counted. Few levels
+are to be had that way; between them the ends are interpolated. Nothing is assumed of the values but
+that they are independent, and an infinite value (a load that never ended) is as good as any other.
+
+Source: David and Nagaraja, "Order Statistics", 3rd edition, section 7.1; Hettmansperger and
+Sheather, "Confidence intervals based on interpolated order statistics", Statistics & Probability
+Letters 4 (1986), 75-79. Coverage by simulation: docs/reference/coverage.md.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+
+SHORT = 1.3
+"""The interval from the least to the greatest value may miss by this factor more often than asked:
+five values cover 93.75 %, and are taken for 95 %."""
+
+
+def order_interval(ordered: Sequence[float], level: float) -> tuple[float, float] | None:
+    """Of the median of rising values. None if they are too few for the level, see `least`."""
+    n, miss = len(ordered), (1 - level) / 2
+    if n < least(level):
+        return None
+    k, between = _place(n, miss)
+    if k == 0:
+        return ordered[0], ordered[-1]
+    low = _towards(ordered[k - 1], ordered[k], between, -math.inf)
+    high = _towards(ordered[n - k], ordered[n - k - 1], between, math.inf)
+    return low, high
+
+
+@cache
+def least(level: float) -> int:
+    """The least number of values with an interval: 5 at 95 %, 10 at 99.8 %.
+
+    Raises `ValueError` for a level that is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"a level lies between 0 and 1, not {level}")
+    n = 2
+    while 2.0 ** (1 - n) > SHORT * (1 - level) * (1 + 1e-9):
+        n += 1
+    return n
+
+
+def p_above(ordered: Sequence[float], point: float) -> float:
+    """One-sided p of "the median is at most `point`": the interval whose lower end is `point`
+    misses with twice this probability. Never below 2^-n, where all values lie above."""
+    n, k = len(ordered), sum(value <= point for value in ordered)
+    if k in (0, n):
+        return 2.0**-n if k == 0 else 1.0
+    tails = _tails(n)
+    below, above = ordered[k - 1], ordered[k]
+    if math.isinf(below) or math.isinf(above):
+        return tails[k]
+    share = (point - below) / (above - below)
+    step = share * k / (n - k - share * (n - 2 * k))
+    return tails[k - 1] + step * (tails[k] - tails[k - 1])
+
+
+@cache
+def _place(n: int, miss: float) -> tuple[int, float]:
+    """Rank k of the outer order statistic, 0 for want of one, and how far the end lies from it
+    towards the next (Hettmansperger and Sheather, equation 2)."""
+    tails = _tails(n)
+    k = sum(tail <= miss for tail in tails[: n // 2])
+    if k == 0:
+        return 0, 0.0
+    step = (miss - tails[k - 1]) / (tails[k] - tails[k - 1])
+    return k, (n - k) * step / (k + (n - 2 * k) * step)
+
+
+@cache
+def _tails(n: int) -> tuple[float, ...]:
+    """P(at most k of n values lie below the median), for k from 0."""
+    counts = [math.comb(n, k) for k in range(n + 1)]
+    total, tails = 0, []
+    for count in counts:
+        total += count
+        tails.append(total / 2**n)
+    return tuple(tails)
+
+
+def _towards(outer: float, inner: float, share: float, beyond: float) -> float:
+    """From the outer value by a share of the way to the inner; never past what is known."""
+    if outer == inner or share == 0:
+        return outer
+    if math.isinf(outer):
+        return beyond if outer == beyond else inner
+    return outer if math.isinf(inner) else outer + share * (inner - outer)
