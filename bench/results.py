@@ -23,6 +23,9 @@ from dragstrip.papers.space import CELL
 from dragstrip.report.beside import beside
 from dragstrip.report.controls import judgement
 from dragstrip.report.paper_figures.boxes import boxes
+from dragstrip.report.words import ratio
+from dragstrip.results.bias import bias_of_table
+from dragstrip.results.bias_words import sentence
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare import compare_all
 from dragstrip.results.controls import controls
@@ -62,6 +65,7 @@ def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
         "",
         *map(item, judgement(controls(study, table), saving(study, table))),
         *map(item, beside(study.stacks)),
+        item(sentence(bias_of_table(table)) or "No visit was invalid."),
     ]
 
 
@@ -123,10 +127,8 @@ def ratios(capsule: Capsule) -> list[str]:
     study = capsule.manifest.study
     for c in compare_all(study, scan(capsule, "visits")):
         if c.metric == "plt_ms":
-            span = f" ({c.low:.3f} to {c.high:.3f})" if c.low and c.high else ""
             lines.append(
-                f"| {c.page}, {c.connection} | {c.network} | {c.b} / {c.a} | {c.ratio:.3f}{span} "
-                f"| {c.n} |"
+                f"| {c.page}, {c.connection} | {c.network} | {c.b} / {c.a} | {ratio(c)} | {c.n} |"
             )
     return lines
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from dragstrip.cli import exits
 from dragstrip.cli.options import AsJson
-from dragstrip.report.words import interval
+from dragstrip.report.words import bounded, interval
 
 if TYPE_CHECKING:
     from dragstrip.results.compare_capsules import Compared, Comparison, Difference
@@ -131,7 +131,8 @@ def _ratio(found: "Difference") -> str:
         return "no block counts"
     if found.statistic != "median" and found.low is None:
         return f"{found.ratio:.3f} (no interval: needs {LEAST[found.statistic]} loads)"
-    return interval(found.ratio, found.low, found.high)
+    said = interval(found.ratio, found.low, found.high)
+    return f"{said}; {bounded(found.bound)}" if found.bound else said
 
 
 def _too_few(rows: "Sequence[Compared]", gated: "Sequence[Gated]") -> Iterator[Text]:

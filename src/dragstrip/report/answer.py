@@ -48,13 +48,13 @@ def _verdict(cell: Cell) -> tuple[bool, str]:
     # Each as best / rival, so that below 1 the best is faster.
     found = (compare_stacks(cell.seen, r.stack.name, best, "plt_ms") for r in cell.results)
     rivals = sorted((c for c in found if c and c.a != best), key=lambda c: c.ratio)
-    shown = [c for c in rivals if c.high is not None and c.high < 1]
+    shown = [c for c in rivals if c.most is not None and c.most < 1]
     rest = [c for c in rivals if c not in shown]
     where = cell.where
     n = counted(cell.counted, "block")
     if not shown:
         names = listed([r.stack.name for r in cell.results])
-        spans = listed([f"{_span(c)} {c.a}'s" for c in rest])
+        spans = listed([_span(c) for c in rest])
         said = (
             f"On {where} no difference between {names} could be shown: "
             f"{best}'s page load time is {spans} ({n})."
@@ -63,7 +63,7 @@ def _verdict(cell: Cell) -> tuple[bool, str]:
     parts = listed([f"{_lead(c)} ({_interval(c)})" for c in shown])
     said = f"{best} loads {where} {parts}; 95 % intervals, {n}."
     if rest:
-        spans = listed([f"{_span(c)} {c.a}'s" for c in rest])
+        spans = listed([_span(c) for c in rest])
         said += f" Against {listed([c.a for c in rest])} no difference could be shown: {spans}."
     return True, said + _also(cell, best)
 
@@ -87,15 +87,20 @@ def _lead(c: Comparison) -> str:
 
 
 def _interval(c: Comparison) -> str:
-    if c.low is None or c.high is None:
+    if c.least is None or c.most is None:
         return "no interval"
-    return f"{(1 - c.high) * 100:.1f} to {percent(1 - c.low)}"
+    with_invalid = ", invalid visits allowed for" if c.bound else ""
+    return f"{(1 - c.most) * 100:.1f} to {percent(1 - c.least)}{with_invalid}"
 
 
 def _span(c: Comparison) -> str:
-    if c.low is None or c.high is None:
-        return f"{percent(abs(1 - c.ratio))} {'below' if c.ratio < 1 else 'above'} (no interval)"
-    return f"between {_offset(c.low)} and {_offset(c.high)}"
+    if c.least is None or c.most is None:
+        side = "below" if c.ratio < 1 else "above"
+        return f"{percent(abs(1 - c.ratio))} {side} (no interval) {c.a}'s"
+    if c.bound and (c.least, c.most) == (0, math.inf):
+        lost = f"{c.bound.missing} of {c.bound.attempts} attempts are invalid"
+        return f"unknown against {c.a}'s ({lost})"
+    return f"between {_offset(c.least)} and {_offset(c.most)} {c.a}'s"
 
 
 def _offset(ratio: float) -> str:

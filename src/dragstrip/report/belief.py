@@ -1,7 +1,5 @@
 """Whether to believe a study: why visits are invalid, whom that strikes, by which limits."""
 
-from collections.abc import Sequence
-
 import polars as pl
 from msgspec import Struct, structs
 
@@ -10,8 +8,8 @@ from dragstrip.model.reasons import REASONS, Meaning
 from dragstrip.model.study import Study
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.model.visit import ReasonCode
-from dragstrip.report.words import counted
-from dragstrip.results.bias import EVERYWHERE, Bias, bias_of_table
+from dragstrip.results.bias import Bias, bias_of_table
+from dragstrip.results.bias_words import sentence
 from dragstrip.results.docstrings import docstrings
 from dragstrip.verdict.rules import VERSION
 
@@ -62,7 +60,7 @@ def belief(study: Study, table: pl.LazyFrame) -> Belief:
             for code, n in sorted(struck.items(), key=lambda item: (-item[1], item[0]))
         ),
         bias=tuple(found),
-        sentence=_sentence(found),
+        sentence=sentence(found),
     )
 
 
@@ -72,31 +70,4 @@ def limits(used: Thresholds) -> tuple[Limit, ...]:
     return tuple(
         Limit(name=name, value=value, default=getattr(DEFAULTS, name), meaning=meanings[name])
         for name, value in structs.asdict(used).items()
-    )
-
-
-def rates(one: Bias) -> str:
-    """``h2 3 of 8, h3 0 of 8``."""
-    return ", ".join(f"{r.stack} {r.invalid} of {r.visits}" for r in one.rates)
-
-
-def where(one: Bias) -> str:
-    """``demo over LTE`` or ``all cells``."""
-    page, *rest = one.cell.split("|")
-    return one.cell if one.cell == EVERYWHERE else f"{page} over {', '.join(rest)}"
-
-
-def _sentence(found: Sequence[Bias]) -> str:
-    shown = [one for one in found if one.shown]
-    if not found:
-        return ""
-    if not shown:
-        return (
-            "That invalid visits strike some stacks more than others could not be shown (p "
-            f"{min(one.p for one in found):.2g} at least, in {counted(len(found), 'test')})."
-        )
-    said = "; ".join(f"{where(one)}: {rates(one)}, p {one.p:.2g}" for one in shown)
-    return (
-        f"Invalid visits strike some stacks more than others ({said}). Since their blocks are made "
-        "again, they choose which visits count: comparisons with those stacks are in doubt."
     )

@@ -13,7 +13,7 @@ _LEAST = math.log(1.1)
 
 def reach(comparisons: Sequence[Comparison]) -> float:
     """Half the axis, as a logarithm, that all of them fit on, at most a factor of 8."""
-    ends = [abs(math.log(x)) for c in comparisons for x in (c.low, c.high, c.ratio) if x]
+    ends = [abs(math.log(x)) for c in comparisons for x in (c.least, c.most, c.ratio) if x]
     return min(max([_LEAST, *ends]), math.log(8))
 
 
@@ -30,9 +30,9 @@ def forest(c: Comparison | None, reach: float, colour: str) -> str:
         f'role="img" aria-label="{ratio(c) if c else "reference"}">',
         f'<line x1="{WIDTH / 2}" x2="{WIDTH / 2}" y1="0" y2="{HEIGHT}" stroke="#9aa0ab"/>',
     ]
-    if c and c.low is not None and c.high is not None:
+    if c and c.least is not None and c.most is not None:
         parts.append(
-            f'<line x1="{x(c.low):.1f}" x2="{x(c.high):.1f}" y1="{middle}" y2="{middle}" '
+            f'<line x1="{x(c.least):.1f}" x2="{x(c.most):.1f}" y1="{middle}" y2="{middle}" '
             f'stroke="{colour}" stroke-width="3"/>'
         )
     at = x(c.ratio) if c else WIDTH / 2

@@ -55,9 +55,9 @@ def lead(cell: Cell, metric: str = "plt_ms") -> Lead:
 
 def mark(c: Comparison | None, metric: Metric) -> str:
     """Style classes of a ratio: which way it is shown to differ, and whether that is better."""
-    if c is None or c.low is None or c.high is None or c.low <= 1 <= c.high:
+    if c is None or c.least is None or c.most is None or c.least <= 1 <= c.most:
         return ""
-    way = "down" if c.high < 1 else "up"
+    way = "down" if c.most < 1 else "up"
     if metric.better == "neither":
         return f"{way} plain-mark"
     better = (way == "down") == (metric.better == "lower")
@@ -65,7 +65,7 @@ def mark(c: Comparison | None, metric: Metric) -> str:
 
 
 def _beaten(c: Comparison, sign: int) -> bool:
-    edge = c.low if sign == 1 else c.high
+    edge = c.least if sign == 1 else c.most
     return edge is not None and (edge - 1) * sign > 0
 
 
@@ -78,6 +78,6 @@ def _kind(cell: Cell, rivals: list[Comparison], beaten: list[Comparison]) -> Kin
 
 
 def _alike(c: Comparison) -> bool:
-    if c.low is None or c.high is None:
+    if c.least is None or c.most is None:
         return False
-    return c.low > 1 / (1 + ALIKE) and c.high < 1 + ALIKE
+    return c.least > 1 / (1 + ALIKE) and c.most < 1 + ALIKE

@@ -28,7 +28,7 @@ from markupsafe import Markup
 from dragstrip.model.study import CellKey
 from dragstrip.report import leaders, matrix, palette, why_drawing, why_words, words
 from dragstrip.report.answer import answer
-from dragstrip.report.belief import belief, rates, where
+from dragstrip.report.belief import belief
 from dragstrip.report.beside import beside
 from dragstrip.report.block_rows import block_rows
 from dragstrip.report.cells import Cell, cells, page_file
@@ -45,6 +45,7 @@ from dragstrip.report.spread_rows import spread_rows
 from dragstrip.report.templating import environment
 from dragstrip.report.verdicts import SHOWN_VISITS, verdicts
 from dragstrip.report.visit_page import Drawn, draw, judged
+from dragstrip.results.bias_words import rates, where
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.results.controls import controls
 from dragstrip.results.lookup import Lookup

@@ -8,6 +8,7 @@ from markupsafe import Markup, escape
 
 if TYPE_CHECKING:  # Polars loads slowly, and every command loads this file
     from dragstrip.report.leaders import Lead
+    from dragstrip.results.bounds import Bound
     from dragstrip.results.summary import Comparison
 
 DASH = "\N{EN DASH}"
@@ -40,7 +41,14 @@ def ratio(comparison: "Comparison | None") -> str:
     """``0.889 (0.881 to 0.897)``."""
     if comparison is None:
         return DASH
-    return interval(comparison.ratio, comparison.low, comparison.high)
+    said = interval(comparison.ratio, comparison.low, comparison.high)
+    return said if comparison.bound is None else f"{said}; {bounded(comparison.bound)}"
+
+
+def bounded(bound: "Bound") -> str:
+    """``0.850 to ∞ with the 4 of 11 invalid attempts``."""
+    ends = f"{_factor(bound.low)} to {_factor(bound.high)}"
+    return f"{ends} with the {bound.missing} of {bound.attempts} invalid attempts"
 
 
 def interval(value: float, low: float | None, high: float | None) -> str:

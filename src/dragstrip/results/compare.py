@@ -10,6 +10,7 @@ from msgspec import structs
 from dragstrip.model.inequality import inequalities
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
+from dragstrip.results.bounds import bound
 from dragstrip.results.observed import BY_NAME, Observed, observed
 from dragstrip.results.summary import Comparison, Spread
 from dragstrip.results.tables import frames
@@ -71,6 +72,7 @@ def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | 
         network=cell.network,
         connection=cell.connection,
         censored=int((of_a.censored | of_b.censored)[both].sum()),
+        bound=bound(cell, a, b, metric),
     )
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.visit import Visit
+from dragstrip.results.bounds import Bound, Filled, filled, in_doubt, invalid_visits
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare_notes import notes
 from dragstrip.results.observed import BY_NAME, Observed, observed
@@ -55,13 +56,16 @@ class Difference(Struct, frozen=True, kw_only=True):
     """Loads that entered, as many of each."""
     censored_a: int
     censored_b: int
+    bound: Bound | None = None
+    """Where invalid visits strike stacks unequally, or many of this one: what the ratio could be if
+    they were known. Then it decides, not the interval."""
 
 
 class Compared(Struct, frozen=True):
     """A difference with the estimate it was read from, for gates to ask further."""
 
     difference: Difference
-    estimate: Estimate | None
+    estimate: Estimate | Filled | None
 
 
 class Comparison(Struct, frozen=True):
@@ -158,14 +162,15 @@ def _compare(in_a: Observed, in_b: Observed, stack: str, metric: str) -> Compare
     a, b, pairs = _loads(in_a, in_b, stack, metric)
     both = min(len(a), len(b))
     a, b = a[:both], b[:both]
-    estimate = _estimate(a, b) if a else None
-    low, high = (estimate.interval() if estimate else None) or (None, None)
+    found = _estimate(a, b) if a else None
+    low, high = (found.interval() if found else None) or (None, None)
+    full = _filled(found, in_a, in_b, stack) if found else None
     return Compared(
         Difference(
             cell=in_a.name,
             stack=stack,
             metric=metric,
-            ratio=estimate.value if estimate else None,
+            ratio=found.value if found else None,
             low=low,
             high=high,
             pairing="paired" if pairs else "unpaired",
@@ -173,9 +178,17 @@ def _compare(in_a: Observed, in_b: Observed, stack: str, metric: str) -> Compare
             n_b=len(b),
             censored_a=sum(o.censored for o in a),
             censored_b=sum(o.censored for o in b),
+            bound=full.bound() if full else None,
         ),
-        estimate,
+        full or found,
     )
+
+
+def _filled(found: BlockRatio, in_a: Observed, in_b: Observed, stack: str) -> Filled | None:
+    """With the invalid visits of both sides; None where they do not cast doubt."""
+    if not in_doubt(in_a, stack) and not in_doubt(in_b, stack):
+        return None
+    return filled(found.logs, invalid_visits(in_a, stack) + invalid_visits(in_b, stack))
 
 
 def _by_seed(cell: Observed, stack: str, metric: str) -> Mapping[int, _Load]:

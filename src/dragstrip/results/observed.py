@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Study, block_id
+from dragstrip.results.bias import EVERYWHERE, bias_of_table
 from dragstrip.visit.metrics import METRICS
 
 BY_NAME = {m.name: m for m in METRICS}
@@ -61,6 +62,8 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
     """The client's, at which loads that failed or timed out are censored."""
     stacks: dict[str, pl.DataFrame]
     """Of `visits` those that count, by stack, in the order their blocks began."""
+    biased: bool = False
+    """Invalid visits strike some stacks more than others, here or over all cells."""
 
     @property
     def name(self) -> str:
@@ -86,12 +89,16 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
         """Of the link, block by block of those that count."""
         return next((rows["seed"].to_list() for rows in self.stacks.values()), [])
 
+    def values_of(self, visits: pl.DataFrame, metric: str) -> Floats:
+        """The metric of some of the visits, infinite where it is censored."""
+        own = visits[metric].cast(pl.Float64).to_numpy()
+        failed = (visits["outcome"] != "loaded").to_numpy()
+        return np.where(_censored(own, failed, metric), np.inf, own)
+
     def of(self, stack: str, metric: str) -> Observations:
         values, failed = self._values[stack]
         own = values[:, _COLUMN[metric]]
-        if metric not in EVENTS:
-            return Observations(own, np.zeros(len(own), dtype=bool))
-        censored = failed & (np.isnan(own) | (metric == "plt_ms"))
+        censored = _censored(own, failed, metric)
         return Observations(np.where(censored, self.limit_ms, own), censored)
 
     @cached_property
@@ -115,6 +122,7 @@ def observed(
     names = [s.name for s in study.stacks] if asked is None else asked
     wanted_cells = frozenset(study.cells())
     wanted = list(dict.fromkeys([*COLUMNS, *BY_NAME]))
+    struck = frozenset(one.cell for one in bias_of_table(table) if one.shown)
     for pages in _chunks(study, table):
         rows = table.filter(pl.col("page").is_in(pages)).select(wanted)
         visits = _judged(rows.collect(engine="streaming"), names)
@@ -125,7 +133,9 @@ def observed(
                     if (page, network.name, connection) not in wanted_cells:
                         continue
                     own = found.get((page, network.name, connection), visits.clear())
-                    yield _cell(study, page, network.name, connection, own, names)
+                    name = block_id(page, network.name, connection, 0).rpartition("|")[0]
+                    biased = bool(struck & {EVERYWHERE, name})
+                    yield _cell(study, page, network.name, connection, own, names, biased=biased)
 
 
 def _cell(
@@ -135,6 +145,8 @@ def _cell(
     connection: ConnectionMode,
     visits: pl.DataFrame,
     names: Sequence[str],
+    *,
+    biased: bool,
 ) -> Observed:
     began = pl.col("row").min().over("block")
     counting = visits.with_columns(began=began).filter("counts").sort("began")
@@ -146,7 +158,15 @@ def _cell(
         visits=visits,
         limit_ms=study.client.timeout_s * 1000,
         stacks={name: by_stack.get((name,), counting.clear()) for name in names},
+        biased=biased,
     )
+
+
+def _censored(values: Floats, failed: NDArray[np.bool_], metric: str) -> NDArray[np.bool_]:
+    """An event that a load which did not come to its end never reached; its load event never."""
+    if metric not in EVENTS:
+        return np.zeros(len(values), dtype=bool)
+    return np.asarray(failed & (np.isnan(values) | (metric == "plt_ms")))
 
 
 def _judged(visits: pl.DataFrame, asked: Sequence[str]) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Outcome, Reason, Visit
 from dragstrip.results.bias import Bias, bias
+from dragstrip.results.bounds import Bound
 from dragstrip.results.controls import Control
 from dragstrip.results.stopping import Saving
 from dragstrip.stats.spread import Statistic
@@ -37,6 +38,18 @@ class Comparison(Struct, frozen=True, kw_only=True):
     also_differ: tuple[str, ...] = ()
     """In what `b` differs from `a` besides the protocol, such as ``initial window 32 against 10``;
     `dragstrip why` says how much of the ratio each explains."""
+    bound: Bound | None = None
+    """Where invalid visits strike stacks unequally, or many of a stack: what the ratio could be if
+    they were known. Then it decides, not the interval."""
+
+    @property
+    def least(self) -> float | None:
+        """The lower end of what is shown; None without an interval."""
+        return self.low if self.low is None or self.bound is None else self.bound.low
+
+    @property
+    def most(self) -> float | None:
+        return self.high if self.high is None or self.bound is None else self.bound.high
 
 
 class Spread(Struct, frozen=True, kw_only=True):

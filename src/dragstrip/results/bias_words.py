@@ -1,0 +1,42 @@
+"""Invalid visits by stack, and whether they choose which visits count, in plain sentences."""
+
+from collections.abc import Sequence
+
+from dragstrip.results.bias import EVERYWHERE, Bias
+
+
+def rates(one: Bias) -> str:
+    """``h2 3 of 8, h3 0 of 8``."""
+    return ", ".join(f"{r.stack} {r.invalid} of {r.visits}" for r in one.rates)
+
+
+def where(one: Bias) -> str:
+    """``demo over LTE`` or ``all cells``."""
+    page, *rest = one.cell.split("|")
+    return one.cell if one.cell == EVERYWHERE else f"{page} over {', '.join(rest)}"
+
+
+def sentence(found: Sequence[Bias]) -> str:
+    """What the lines of `dragstrip.results.bias` come to; empty without an invalid visit."""
+    if not found:
+        return ""
+    shown = [one for one in found if one.shown]
+    if not shown:
+        first = found[0]
+        others = len(found) - (first.cell == EVERYWHERE)
+        cells = f"; of {others} cells each by itself, adjusted p {_least(found):.2g} at least"
+        return (
+            "That invalid visits strike some stacks more than others could not be shown "
+            f"({where(first)}: {rates(first)}, p {first.p:.2g}"
+            f"{cells if first.cell == EVERYWHERE else ''})."
+        )
+    said = "; ".join(f"{where(one)}: {rates(one)}, p {one.p:.2g}" for one in shown)
+    return (
+        f"Invalid visits strike some stacks more than others ({said}). Since their blocks are made "
+        "again, they choose which visits count: ratios there are bounded by what the invalid "
+        "visits could have been."
+    )
+
+
+def _least(found: Sequence[Bias]) -> float:
+    return min(one.p for one in found if one.cell != EVERYWHERE)
