@@ -4,10 +4,13 @@ import msgspec
 import polars as pl
 import pytest
 
-from dragstrip.papers.answer import Band, Estimate, incomplete, settle
+from dragstrip.papers.answer import Band, incomplete, settle
 from dragstrip.papers.base import ask
-from dragstrip.papers.evidence import Evidence, nothing
+from dragstrip.papers.estimate import Typical
+from dragstrip.papers.evidence import nothing
+from dragstrip.papers.measured import Evidence
 from dragstrip.papers.predicates import KINDS, AnyPredicate
+from dragstrip.papers.rtts import Magnitude, Residual
 from made_loads import cell, evidence, pages
 
 FAST = {"a": 100.0, "b": 80.0}
@@ -34,7 +37,7 @@ def along(ratio_at) -> Evidence:
                 rate_mbps=rate,
             )
             for n in (2, 8, 16, 64)
-            for rate in (1, 100)
+            for rate in (1, 2, 5, 10, 50, 100)
         )
     )
 
@@ -74,7 +77,7 @@ CASES = [
     ("absolute", {"stack": "a", "at_least": 90, "at_most": 110}, evidence(cell(FAST)),
      evidence(cell({"a": 300.0}))),
     ("anova_count", {"pairs": [["b", "a"]], "networks": ["n"], "metrics": ["plt_ms"], "cells": 8,
-     "faster": {"low": 6}}, pages(lambda i: FAST), pages(lambda i: SLOW)),
+     "loads": 12, "faster": {"low": 6}}, pages(lambda i: FAST), pages(lambda i: SLOW)),
     ("audit_count", {"captures": 4, "at_least": 3, "at_most": 3}, audited(3), audited(1)),
     ("corpus", {"of": "object_bytes", "at_least": 9e3, "at_most": 11e3}, evidence(cell(FAST)),
      evidence(cell(FAST, objects=1.0))),
@@ -142,7 +145,7 @@ def test_a_kind_knows_true_from_false_and_nothing_from_both(kind, parameters, tr
     assert asked.answer(true).verdict == "reproduced", asked.answer(true)
     assert asked.answer(false).verdict == "contradicted", asked.answer(false)
     empty = asked.answer(Evidence(nothing()))
-    assert empty.verdict == "not decided at this scale"
+    assert empty.verdict == "open"
     assert empty.why
 
 
@@ -150,28 +153,48 @@ def test_every_kind_has_a_case():
     assert {case[0] for case in CASES} == {kind.__struct_config__.tag for kind in KINDS}
 
 
+def around(low: float, value: float, high: float) -> Typical:
+    """Five rounds with this interval."""
+    return Typical([low, low + (value - low) / 2, value, value + (high - value) / 2, high])
+
+
 def test_an_interval_settles_only_what_it_leaves_no_doubt_about():
     below, same = Band(high=1.0), Band(0.95, 1.05)
-    assert settle(Estimate(0.8, 0.7, 0.9), below, same=same).verdict == "reproduced"
-    assert settle(Estimate(1.0, 0.98, 1.02), below, same=same).verdict == "equivalent"
-    assert settle(Estimate(1.03, 1.01, 1.04), below, same=same).verdict == "equivalent"
-    assert settle(Estimate(1.3, 1.2, 1.4), below, same=same).verdict == "contradicted"
-    assert settle(Estimate(0.9, 0.7, 1.1), below).verdict == "not decided at this scale"
-    assert incomplete(settle(Estimate(0.8, 0.7, 0.9), below), 2, 6).why == (
-        "reproduced on 2 of its 6 cells"
-    )
+    assert settle(around(0.7, 0.8, 0.9), below, same=same).verdict == "reproduced"
+    assert settle(around(0.98, 1.0, 1.02), below, same=same).verdict == "equivalent"
+    assert settle(around(1.01, 1.03, 1.04), below, same=same).verdict == "equivalent"
+    assert settle(around(1.2, 1.3, 1.4), below, same=same).verdict == "contradicted"
+    assert settle(around(0.7, 0.9, 1.1), below).verdict == "open"
+    some = incomplete(settle(around(0.7, 0.8, 0.9), below), 2, 6)
+    assert (some.verdict, some.why) == ("open", "reproduced on 2 of its 6 cells")
+
+
+def test_the_papers_own_statistic_must_lie_on_the_same_side():
+    rounds = [0.8, 0.81, 0.82, 0.83, 0.84, 2.9]  # the mean is 1.17, the median 0.825
+    assert settle(Typical(rounds), Band(high=1)).verdict == "open"
+    steady = Typical([0.8, 0.81, 0.82, 0.83, 0.84], own=1.1)
+    assert settle(steady, Band(high=1)).verdict == "open"
+    assert "the paper's own statistic" in settle(steady, Band(high=1)).why
+
+
+def test_one_cell_that_contradicts_it_settles_a_claim_about_each():
+    asked = {"a": "a", "b": "b", "at_most": 1.0, "each": True, "cells": 20}
+    some = pages(lambda i: SLOW if i == 3 else FAST)
+    assert predicate("ratio", asked).answer(some).verdict == "contradicted"
+    together = predicate("ratio", asked | {"each": False}).answer(pages(lambda i: SLOW))
+    assert (together.verdict, together.why) == ("open", "contradicted on 8 of its 20 cells")
 
 
 def test_one_block_decides_nothing():
     asked = predicate("ratio", {"a": "a", "b": "b", "at_most": 1, "loads": 1})
-    assert asked.answer(evidence(cell(FAST, blocks=1))).verdict == "not decided at this scale"
+    assert asked.answer(evidence(cell(FAST, blocks=1))).verdict == "open"
 
 
 def test_too_few_loads_say_something_and_settle_nothing():
     asked = predicate("faster_share", {"a": "b", "than": ["a"], "at_least": 0.7, "loads": 5})
     few = ask(asked, evidence(cell(FAST, blocks=1)))
     assert few.ours.startswith("1 of 1 cells")
-    assert few.verdict == "not decided at this scale"
+    assert few.verdict == "open"
     assert "fewer than the 5 complete blocks" in few.why
     none = ask(asked, Evidence(nothing()))
     assert (none.ours, "no cell of it" in none.why) == ("", True)
@@ -182,7 +205,7 @@ def test_an_order_of_shares_on_some_cells_does_not_settle_all():
     sides = {"more": {"network": "there"}, "less": {"network": "here"}, "cells": 2}
     asked = predicate("share_order", {"a": "b", "than": ["a"]} | sides)
     one = asked.answer(step(SLOW, FAST))
-    assert one.verdict == "not decided at this scale"
+    assert one.verdict == "open"
     assert one.why == "reproduced on 1 of its 2 cells"
 
 
@@ -191,23 +214,68 @@ def test_cells_that_are_not_run_may_fall_either_way():
     some = pages(lambda i: FAST)
     assert predicate("faster_share", asked | {"cells": 10}).answer(some).verdict == "reproduced"
     open_ = predicate("faster_share", asked | {"cells": 20}).answer(some)
-    assert open_.verdict == "not decided at this scale"
+    assert open_.verdict == "open"
     assert "12 of its 20 cells" in open_.why
-    count = {"pairs": [["b", "a"]], "networks": ["n"], "metrics": ["plt_ms"]}
+    count = {"pairs": [["b", "a"]], "networks": ["n"], "metrics": ["plt_ms"], "loads": 12}
     few = predicate("anova_count", count | {"cells": 38, "faster": {"low": 24}})
-    assert few.answer(some).verdict == "not decided at this scale"
+    assert few.answer(some).verdict == "open"
+
+
+def test_counts_of_tests_are_compared_over_the_papers_number_of_loads_alone():
+    count = {"pairs": [["b", "a"]], "networks": ["n"], "metrics": ["plt_ms"], "faster": {"low": 6}}
+    few = predicate("anova_count", count | {"loads": 31}).answer(pages(lambda i: FAST))
+    assert (few.verdict, few.why) == (
+        "open",
+        "not comparable: the paper counts over 31 loads a page",
+    )
+    assert "from 12 loads at most" in few.ours
+    more = pages(lambda i: {"a": 100.0, "b": 99.0}, blocks=60)  # 1 % with 60 loads, not with 5
+    five = predicate("anova_count", count | {"loads": 5}).answer(more)
+    assert "0, 0, 8" in five.ours
+
+
+def test_a_residual_over_zero_has_a_size_from_zero_on():
+    """[-0.9, 1.9] is no size from 0.9 to 1.9."""
+    rounds = [-0.9, 0.1, 0.5, 0.9, 1.9]
+    size = Magnitude(Residual(rounds, own=0.5))
+    assert size.interval() == (0, 1.9)
+    assert size.p_above(0.85) > 0.3
+    table = {"a": "b", "ref": "a", "metrics": ["plt_ms"], "greatest": {"low": 0.8, "high": 2.0}}
+    straddling = evidence(cell({"a": 200.0, "b": 150.0}, spread=0.5, blocks=5))
+    assert predicate("one_rtt_table", table).answer(straddling).verdict == "open"
 
 
 def test_milliseconds_of_stand_ins_are_not_the_papers():
     standins = pages(lambda i: FAST, standin=True)
     ms = {"a": "b", "ref": "a", "published_ms": -500, "rel": 0.3}
-    assert predicate("mean_delta", ms).answer(standins).verdict == "not testable here"
+    assert predicate("mean_delta", ms).answer(standins).verdict == "not testable"
     as_gain = predicate("mean_delta", ms | {"as_gain": -0.2}).answer(standins)
     assert as_gain.verdict == "reproduced"
     slower = pages(lambda i: SLOW, standin=True)
     assert predicate("mean_delta", ms).answer(slower).verdict == "contradicted"
     level = {"stack": "a", "at_least": 90, "at_most": 110}
-    assert predicate("absolute", level).answer(standins).verdict == "not testable here"
+    assert predicate("absolute", level).answer(standins).verdict == "not testable"
+
+
+HERE = {"where": {"network": "here"}}
+BETWEEN = {"a": "b", "ref": "a", **HERE}
+SIZED = [
+    ("difference", BETWEEN | {"at_least": 50, "at_most": 60}, (-60, -50)),
+    ("one_rtt", BETWEEN | {"at_least": 2, "at_most": 3}, (-3, -2)),
+    ("sensitivity", {"stack": "b", "at_least": 2, "at_most": 3, **STEP}, (0.1, 0.2)),
+]
+
+
+@pytest.mark.parametrize(("kind", "size", "other"), SIZED, ids=[case[0] for case in SIZED])
+def test_stand_ins_refute_a_direction_and_never_a_size(kind, size, other):
+    loads = [cell({"a": 100.0, "b": 125.0 * f}, network=n, standin=True)
+             for n, f in (("here", 1), ("there", 1.4))]  # fmt: skip
+    told = evidence(*loads)
+    assert predicate(kind, size).answer(told).verdict == "not testable"
+    turned = size | dict(zip(("at_least", "at_most"), other, strict=True))
+    assert predicate(kind, turned).answer(told).verdict == "contradicted"
+    own = evidence(*(loads_.with_columns(pl.lit(False).alias("standin")) for loads_ in loads))
+    assert predicate(kind, size).answer(own).verdict == "contradicted"
 
 
 def test_a_scenario_the_paper_does_not_place_may_agree_with_either_reading():
@@ -225,11 +293,9 @@ def test_an_unknown_parameter_is_refused():
         predicate("ratio", {"a": "a", "b": "b", "atleast": 1})
 
 
-@pytest.mark.parametrize(
-    ("blocks", "verdict"), [(2, "not decided at this scale"), (5, "reproduced")]
-)
+@pytest.mark.parametrize(("blocks", "verdict"), [(2, "open"), (5, "reproduced")])
 def test_a_few_blocks_on_one_side_decide_nothing(blocks, verdict):
     claim = {"kind": "ratio", "a": "a", "b": "b", "at_most": 1.0}
     answer = msgspec.convert(claim, AnyPredicate).answer(evidence(cell(FAST, blocks=blocks)))
     assert answer.verdict == verdict
-    assert ("fewer than 5 blocks" in answer.why) == (blocks == 2)
+    assert ("fewer than five blocks" in answer.why) == (blocks == 2)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 from rich.console import Console
 from rich.table import Table
 
@@ -171,13 +172,14 @@ def _answer(
     captures: Path | None,
 ) -> tuple["Findings", Path]:
     from dragstrip.papers.captures import audited
-    from dragstrip.papers.evidence import Evidence, from_capsules
+    from dragstrip.papers.evidence import from_capsules
     from dragstrip.papers.findings import findings
     from dragstrip.report.claims import write
     from dragstrip.report.paper_figures.catalogue import Sources, drawn
 
-    loads = from_capsules(capsules, paper.parts)
-    evidence = Evidence(loads, audited(captures) if captures else None)
+    evidence = from_capsules(capsules, paper.parts)
+    if captures:
+        evidence = structs.replace(evidence, audit=audited(captures))
     found = findings(paper, outlines, capsules, evidence)
     sources = Sources(
         paper=paper,

@@ -1,68 +1,45 @@
 """What becomes of a published claim once we have loads of our own."""
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
 from msgspec import Struct, structs
-from numpy.typing import NDArray
 
-from dragstrip.stats.bootstrap import expanded
+from dragstrip.papers.estimate import Estimate, several, unbounded, words
 
 Verdict = Literal[
-    "reproduced",  # our interval lies within what the claim allows
-    "contradicted",  # it lies outside
+    "reproduced",  # what we measured lies within what the claim allows
     "equivalent",  # the claim sees a difference, and ours is smaller than the margin
-    "not decided at this scale",  # more cells or blocks would decide
-    "not testable here",  # no number of blocks would
+    "contradicted",  # it lies outside
+    "open",  # more cells or blocks would decide
+    "not testable",  # no number of blocks would
+    "setup",  # it holds because we built it so
 ]
-UNDECIDED: Verdict = "not decided at this scale"
-UNTESTABLE: Verdict = "not testable here"
 
-LEAST_UNITS = 5
-"""No resample leaves the range of its units, and without any difference n of them all lie on one
-side with a probability of 2^(1 - n): 50 % for two, 6 % for five."""
-
-Replicates = NDArray[np.float64]
-"""A statistic of the sample itself, then of its bootstrap resamples."""
+ALPHA = 0.025
+"""One-sided: a part alone is decided exactly if its 95 % interval lies on one side."""
+WRONG = 0.05
+SHORT = 1.3
+"""See `dragstrip.stats.order_interval.SHORT`."""
+_TOGETHER = ALPHA / (WRONG / SHORT)
+"""Parts together may be wrong with `WRONG`, also where each has but five blocks."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
+    """`holds`, `alike` and `fails` are the probabilities of loads like ours if the claim did not
+    hold, if the difference reached the margin, if the claim held: one at `ALPHA` or below decides.
+    """
+
     verdict: Verdict
     ours: str = ""
     """Our number with its 95 % interval; empty if there is none."""
     why: str = ""
-
-
-class Estimate(Struct, frozen=True):
-    value: float
-    low: float
-    """Minus infinity where there are too few values for an interval."""
-    high: float
-
-    @property
-    def unbounded(self) -> bool:
-        """There is no interval."""
-        return math.isinf(self.low) and math.isinf(self.high)
-
-    def within(self, low: float, high: float) -> bool:
-        return low <= self.low and self.high <= high
-
-    def outside(self, low: float, high: float) -> bool:
-        return self.high < low or self.low > high
-
-    def words(self, unit: str = "") -> str:
-        unit = f" {unit}" if unit else ""
-        if self.unbounded:
-            return f"{self.value:.4g}{unit}, too few blocks for an interval"
-        return f"{self.value:.4g}{unit} [{self.low:.4g}, {self.high:.4g}]"
-
-
-def estimate(replicates: Replicates, units: int, level: float = 0.95) -> Estimate:
-    """`units` is how many blocks or pages were resampled."""
-    interval = expanded(replicates[1:], units, level) if units >= LEAST_UNITS else None
-    low, high = interval or (-math.inf, math.inf)
-    return Estimate(float(replicates[0]), low, high)
+    holds: float = 1.0
+    alike: float = 1.0
+    fails: float = 1.0
+    floor: float = 0.0
+    """The least that these could be with so few blocks."""
 
 
 class Band(Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,41 +48,140 @@ class Band(Struct, frozen=True, forbid_unknown_fields=True):
     low: float = -math.inf
     high: float = math.inf
 
+    def holds(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
 
 def settle(
     found: Estimate, band: Band, *, same: Band | None = None, unit: str = "", why: str = ""
 ) -> Answer:
-    """Hold an interval against a band; `same` is what would count as no difference at all."""
-    verdict: Verdict = UNDECIDED
-    if found.within(band.low, band.high):
-        verdict = "reproduced"
-    elif same and found.within(same.low, same.high):
-        verdict = "equivalent"
-    elif found.outside(band.low, band.high):
-        verdict = "contradicted"
-    elif not why and found.unbounded:
-        why = f"fewer than {LEAST_UNITS} blocks or pages have no interval"
-    elif not why:
-        why = "the interval reaches over the edge of what the claim allows"
-    return Answer(verdict=verdict, ours=found.words(unit), why=why)
+    """Hold an estimate against a band; `same` is what would count as no difference at all.
+
+    Where the paper's own statistic of our loads is another number, it must lie on the same side.
+    """
+    above = found.p_above(band.low) if band.low > -math.inf else 0.0
+    below = found.p_below(band.high) if band.high < math.inf else 0.0
+    holds = max(above, below)
+    under = found.p_below(band.low) if band.low > -math.inf else 1.0
+    over = found.p_above(band.high) if band.high < math.inf else 1.0
+    fails = min(under, over)
+    if found.own is not None:
+        holds, fails = (holds, 1.0) if band.holds(found.own) else (1.0, fails)
+    return judged(
+        Answer(
+            verdict="open",
+            ours=words(found, unit),
+            why=why or _why(found, min(holds, fails)),
+            holds=holds,
+            alike=max(found.p_above(same.low), found.p_below(same.high)) if same else 1.0,
+            fails=fails,
+            floor=found.floor,
+        )
+    )
 
 
-def incomplete(answer: Answer, have: int, cells: int) -> Answer:
-    """What holds on some of a claim's cells does not settle a claim about all of them."""
-    if have >= cells or answer.verdict in (UNDECIDED, UNTESTABLE):
+def _why(found: Estimate, least: float) -> str:
+    if unbounded(found):
+        return "fewer than five blocks or pages have no interval"
+    if least >= 1 and found.own is not None:
+        return "the paper's own statistic of our loads lies on the other side of what it allows"
+    return "the interval reaches over the edge of what the claim allows"
+
+
+def judged(answer: Answer) -> Answer:
+    """The verdict that the probabilities give; the reason stays only where none is given."""
+    verdicts: tuple[tuple[Verdict, float], ...] = (
+        ("reproduced", answer.holds),
+        ("equivalent", answer.alike),
+        ("contradicted", answer.fails),
+    )
+    verdict = next((name for name, p in verdicts if p <= ALPHA), None)
+    return structs.replace(answer, verdict=verdict, why="") if verdict else answer
+
+
+def incomplete(answer: Answer, have: int, cells: int, *, universal: bool = False) -> Answer:
+    """What holds on some of a claim's cells does not settle a claim about all of them; of a claim
+    about every single one (`universal`) one cell that contradicts it does."""
+    if have >= cells:
         return answer
-    return structs.replace(
-        answer, verdict=UNDECIDED, why=f"{answer.verdict} on {have} of its {cells} cells"
+    fails = answer.fails if universal else 1.0
+    said = f"{answer.verdict} on {have} of its {cells} cells"
+    why = said if answer.verdict not in ("open", "not testable") else answer.why
+    told = structs.replace(answer, holds=1.0, alike=1.0, fails=fails)
+    if answer.verdict == "not testable":
+        return told
+    return judged(structs.replace(told, verdict="open", why=why or said))
+
+
+def all_of(answers: Sequence[Answer]) -> Answer:
+    """Every part must hold; the parts may depend on each other."""
+    least = max(a.floor for a in answers)
+    fails = sorted(a.fails for a in answers)
+    return _whole(
+        answers,
+        holds=max(a.holds for a in answers),
+        alike=max(min(a.holds, a.alike) for a in answers),
+        fails=_of_some(fails, least),
     )
 
 
-def together(answers: list[Answer]) -> Answer:
-    """All must hold: one contradiction contradicts, one open part leaves it open."""
-    order: list[Verdict] = ["contradicted", UNTESTABLE, UNDECIDED, "equivalent", "reproduced"]
-    verdict = next(v for v in order if v in [a.verdict for a in answers])
-    reasons = dict.fromkeys(a.why for a in answers if a.why and a.verdict == verdict)
-    return Answer(
-        verdict=verdict,
-        ours="; ".join(a.ours for a in answers if a.ours),
-        why="; ".join(reasons),
+def every_one(answers: Sequence[Answer]) -> Answer:
+    """Every part must hold; the parts are independent cells."""
+    fails = several([a.fails for a in answers])
+    return _whole(
+        answers,
+        holds=max(a.holds for a in answers),
+        alike=max(min(a.holds, a.alike) for a in answers),
+        fails=fails if len(answers) == 1 else fails * _TOGETHER,
     )
+
+
+def any_of(answers: Sequence[Answer]) -> Answer:
+    """One part is enough; the parts may depend on each other."""
+    fails = max(a.fails for a in answers)
+    whole = _whole(
+        answers,
+        holds=_of_some(sorted(a.holds for a in answers), max(a.floor for a in answers)),
+        alike=1.0 if fails <= ALPHA else max(min(a.alike, a.fails) for a in answers),
+        fails=fails,
+    )
+    if whole.verdict != "not testable" or all(a.verdict == "not testable" for a in answers):
+        return whole
+    return structs.replace(whole, verdict="open")
+
+
+def _of_some(rising: Sequence[float], floor: float) -> float:
+    """p of "none of these is so": the r-th least times their number over r holds however they
+    depend on each other. r is the least that so few blocks can reach at all; with many it is 1.
+
+    Source: Ruger, "Das maximale Signifikanzniveau des Tests: Lehne H0 ab, wenn k unter n gegebenen
+    Tests zur Ablehnung fuhren", Metrika 25 (1978), 171-178.
+    """
+    count = len(rising)
+    if count == 1:
+        return rising[0]
+    r = min(count, max(1, math.ceil(count * floor * _TOGETHER / ALPHA - 1e-9)))
+    return min(1.0, rising[r - 1] * count / r * _TOGETHER)
+
+
+def _whole(answers: Sequence[Answer], *, holds: float, alike: float, fails: float) -> Answer:
+    whole = judged(
+        Answer(
+            verdict="open",
+            ours="; ".join(a.ours for a in answers if a.ours),
+            holds=holds,
+            alike=alike,
+            fails=fails,
+            floor=max(a.floor for a in answers),
+        )
+    )
+    if whole.verdict != "open":
+        reasons = dict.fromkeys(a.why for a in answers if a.why and a.verdict == whole.verdict)
+        return structs.replace(whole, why="; ".join(reasons))
+    untested = [a for a in answers if a.verdict == "not testable"]
+    left = untested or [a for a in answers if a.verdict == "open"]
+    reasons = dict.fromkeys(a.why for a in left if a.why)
+    if not left:
+        reasons = {"its parts disagree, or too few of them are shown": None}
+    verdict: Verdict = "not testable" if untested else "open"
+    return structs.replace(whole, verdict=verdict, why="; ".join(reasons))

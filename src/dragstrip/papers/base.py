@@ -1,13 +1,17 @@
 """What all kinds of predicates have in common."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, structs
 
-from dragstrip.papers.answer import UNDECIDED, Answer, Band
-from dragstrip.papers.cells import Cell, Statistic, Where, cells, select
-from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.answer import Answer, Band, judged, settle
+from dragstrip.papers.cells import Cell, Statistic, Where, aligned, select
+from dragstrip.papers.estimate import Estimate
+from dragstrip.papers.measured import Evidence, Measured
+
+PAGES_OWN = "its size belongs to the paper's own pages, and these are stand-ins"
 
 
 def _tag(name: str) -> str:
@@ -24,8 +28,10 @@ class Predicate(
     unless: Where = {}
     metric: str = "plt_ms"
     statistic: Statistic = "median"
+    """The paper's own. What decides is the median over rounds; a mean stands beside it, and must
+    lie on the same side."""
     cells: int = 1
-    """How many cells the claim is about; with fewer it stays undecided."""
+    """How many cells the claim is about; with fewer it stays open."""
     loads: int = 2
     """Blocks a cell must have to count as run."""
 
@@ -37,28 +43,66 @@ class Predicate(
         own = {name: getattr(self, name) for name in Predicate.__struct_fields__}
         return own | {"metric": metric}
 
+    def reached(self, evidence: Evidence) -> list[Measured]:
+        """The cells that `where` and `unless` leave, whatever was measured there."""
+        return select(evidence.cells, self.where, self.unless)
+
     def found(self, evidence: Evidence, *stacks: str, metric: str = "") -> list[Cell]:
-        rows = select(evidence.loads, self.where, self.unless)
-        return cells(rows, stacks, metric or self.metric, self.loads)
+        return aligned(self.reached(evidence), stacks, metric or self.metric, self.loads)
+
+    def own(self, value: float) -> float | None:
+        """The paper's statistic, unless it is the median that decides anyway."""
+        return value if self.statistic == "mean" else None
 
 
 def ask(predicate: Predicate, evidence: Evidence) -> Answer:
     """Its answer; where no cell has the loads it asks for, what fewer say and do not settle."""
     answer = predicate.answer(evidence)
-    if answer.ours or answer.verdict != UNDECIDED or predicate.loads == 1:
+    if answer.ours or answer.verdict != "open" or predicate.loads == 1:
         return answer
     fewer = structs.replace(predicate, loads=1).answer(evidence)
     if not fewer.ours:
         return answer
     why = f"from fewer than the {predicate.loads} complete blocks a cell that it asks for"
-    return Answer(verdict=UNDECIDED, ours=fewer.ours, why=why)
+    return Answer(verdict="open", ours=fewer.ours, why=why)
 
 
-def not_run(stacks: tuple[str, ...] | list[str], loads: int) -> Answer:
+def sized(
+    found: Estimate, band: Band, *, neutral: float, standin: bool, unit: str = "", **more: Any
+) -> Answer:
+    """As `settle`; but a figure of the paper's own pages that stand-ins do not show is no news of
+    it. They can only refute the direction, where the band lies on one side of `neutral`."""
+    answer = settle(found, band, unit=unit, **more)
+    if not standin or band in (Band(low=neutral), Band(high=neutral)):
+        return answer
+    fails = 1.0
+    if band.low >= neutral or band.high <= neutral:
+        side = Band(low=neutral) if band.low >= neutral else Band(high=neutral)
+        fails = settle(found, side).fails
+    told = judged(structs.replace(answer, verdict="open", fails=fails, why=answer.why))
+    if told.verdict == "open" and answer.verdict == "contradicted":
+        return structs.replace(told, verdict="not testable", why=PAGES_OWN)
+    return told
+
+
+def not_run(stacks: Sequence[str], loads: int) -> Answer:
     names = " and ".join(stacks)
-    return Answer(verdict=UNDECIDED, why=f"no cell of it has {loads} complete blocks of {names}")
+    return Answer(verdict="open", why=f"no cell of it has {loads} complete blocks of {names}")
 
 
-def margin_band(margin: float) -> Band:
+def margin_band(margin: float | None) -> Band | None:
     """Ratios within a margin, mirrored: 0.05 is 1 / 1.05 to 1.05."""
-    return Band(1 / (1 + margin), 1 + margin)
+    return Band(1 / (1 + margin), 1 + margin) if margin else None
+
+
+def named(answer: Answer, name: str) -> Answer:
+    return structs.replace(answer, ours=f"{name}{answer.ours}" if answer.ours else "")
+
+
+def shorter(whole: Answer, answers: Sequence[Answer], most: int = 4) -> Answer:
+    """Of many parts only the first of those that settle it, or leave it open, are told."""
+    if len(answers) <= most:
+        return whole
+    telling = [a for a in answers if a.verdict == whole.verdict] or list(answers)
+    told = "; ".join(a.ours for a in telling[:most])
+    return structs.replace(whole, ours=f"{told}; and {len(answers) - most} more")

@@ -1,28 +1,27 @@
-"""Cells: the loads of every stack on one page and network, aligned by block, and their resamples.
+"""Cells as a predicate sees them: the loads of some stacks, one value a round.
 
-A block's visits are resampled together, so what they share stays shared. Source: Efron and
-Tibshirani, "An Introduction to the Bootstrap", chapter 8.
+A round is one block on every cell (`dragstrip.model.study.Study.blocks`), so the rounds of a study
+are repetitions of the whole of it. What a claim says of several cells together is computed round by
+round: the rounds are what an interval counts.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import reduce
 from math import isclose
 from typing import Literal
 
 import numpy as np
 import polars as pl
-from msgspec import Struct
-from numpy.typing import NDArray
+from msgspec import Struct, structs
 
-from dragstrip.papers.answer import Replicates
-from dragstrip.papers.evidence import FACTORS
+from dragstrip.papers.measured import Evidence, Measured, Values
 
 Value = str | float | list[str | float]
 Where = dict[str, Value]
-"""Column to what it must be, or to a list of such; text may hold ``*``."""
+"""Field of a cell to what it must be, or to a list of such; text may hold ``*``."""
 Statistic = Literal["mean", "median"]
-DRAWS = 1000
+Over = Literal["pages", "blocks"]
+"""What a claim would hold for other ones of: pages of a corpus, or only loads of the very cells."""
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -30,8 +29,11 @@ class Cell(Struct, frozen=True, kw_only=True):
     network: str
     connection: str
     factors: Mapping[str, float]
-    times: Mapping[str, NDArray[np.float64]]
-    """By stack, one value a block, all stacks in the same order of blocks."""
+    standin: bool
+    times: Mapping[str, Values]
+    """By stack, one value a round, all stacks in the same rounds."""
+    censored: int = 0
+    """How many of these are loads that never ended."""
 
     @property
     def blocks(self) -> int:
@@ -39,107 +41,86 @@ class Cell(Struct, frozen=True, kw_only=True):
 
     def first(self, loads: int) -> "Cell":
         cut = {stack: times[:loads] for stack, times in self.times.items()}
-        return Cell(
-            page=self.page,
-            network=self.network,
-            connection=self.connection,
-            factors=self.factors,
-            times=cut,
-        )
+        return structs.replace(self, times=cut)
 
-    def centres(
-        self, statistic: Statistic, seed: int = 0, draws: int = DRAWS
-    ) -> dict[str, Replicates]:
-        """Mean or median by stack: of the sample, then of so many resamples of its blocks."""
-        draw = np.random.default_rng([seed, self.blocks])
-        picked = draw.integers(self.blocks, size=(draws, self.blocks))
-        picked = np.vstack([np.arange(self.blocks), picked])
-        reducer = np.mean if statistic == "mean" else np.median
-        return {s: np.asarray(reducer(t[picked], axis=1)) for s, t in self.times.items()}
-
-
-def select(loads: pl.DataFrame, where: Where, unless: Where | None = None) -> pl.DataFrame:
-    """The rows of which all of `where` holds, and not all of `unless`."""
-    kept = loads.filter(_all(where, loads))
-    return kept.filter(~_all(unless, kept)) if unless else kept
+    def centre(self, stack: str, statistic: Statistic) -> float:
+        return float((np.mean if statistic == "mean" else np.median)(self.times[stack]))
 
 
 def cells(
     loads: pl.DataFrame, stacks: Sequence[str], metric: str, least_blocks: int = 1
 ) -> list[Cell]:
-    """Those with at least so many blocks in which every one of the stacks has the metric."""
-    found: list[Cell] = []
-    keys = ["page", "network", "connection"]
-    wanted = loads.filter(pl.col("stack").is_in(list(stacks)) & pl.col(metric).is_not_null())
-    wide = wanted.sort(*keys, "block").pivot(
-        on="stack", index=[*keys, "block", *FACTORS], values=metric, maintain_order=True
+    """Those of a frame with at least so many blocks in which every stack has the metric."""
+    return aligned(Evidence(loads).cells, stacks, metric, least_blocks)
+
+
+def aligned(
+    found: Iterable[Measured], stacks: Sequence[str], metric: str, least_blocks: int = 1
+) -> list[Cell]:
+    """As `cells`, of cells that were measured."""
+    read = (_align(cell, stacks, metric) for cell in found if {*stacks} <= cell.stacks.keys())
+    return [cell for cell in read if cell.blocks >= max(1, least_blocks)]
+
+
+def _align(cell: Measured, stacks: Sequence[str], metric: str) -> Cell:
+    own = [cell.stacks[stack] for stack in stacks]
+    values = [loads.values[metric] for loads in own]
+    rounds = own[0].rounds
+    if all(np.array_equal(rounds, loads.rounds) for loads in own[1:]):
+        kept = ~np.isnan(values).any(axis=0)
+        picks = [kept] * len(own)
+    else:
+        known = [loads.rounds[~np.isnan(v)] for loads, v in zip(own, values, strict=True)]
+        shared = known[0]
+        for other in known[1:]:
+            shared = np.intersect1d(shared, other)
+        picks = [
+            np.isin(loads.rounds, shared) & ~np.isnan(v)
+            for loads, v in zip(own, values, strict=True)
+        ]
+    return Cell(
+        page=cell.page,
+        network=cell.network,
+        connection=cell.connection,
+        factors=cell.factors,
+        standin=cell.standin,
+        times={s: v[pick] for s, v, pick in zip(stacks, values, picks, strict=True)},
+        censored=sum(
+            int(loads.censored[pick].sum()) for loads, pick in zip(own, picks, strict=True)
+        ),
     )
-    if not set(stacks) <= set(wide.columns):
-        return []
-    for key, rows in wide.drop_nulls(list(stacks)).group_by(keys, maintain_order=True):
-        if len(rows) < least_blocks:
-            continue
-        first = rows.row(0, named=True)
-        found.append(
-            Cell(
-                page=str(key[0]),
-                network=str(key[1]),
-                connection=str(key[2]),
-                factors={f: first[f] for f in FACTORS if first[f] is not None},
-                times={s: rows[s].to_numpy() for s in stacks},
-            )
-        )
-    return found
 
 
-Over = Literal["pages", "blocks"]
-"""What a claim would hold for other ones of: pages of a corpus, or only loads of the very cells."""
+def by_round(found: Sequence[Cell], measure: Callable[[Mapping[str, Values]], Values]) -> Values:
+    """The mean of a measure over the cells, round by round, as far as every cell has rounds."""
+    rounds = min(cell.blocks for cell in found)
+    return np.asarray(np.mean([measure(cell.times)[:rounds] for cell in found], axis=0))
 
 
-def pooled(
-    found: Sequence[Cell],
-    measure: Callable[[Mapping[str, Replicates]], Replicates],
-    statistic: Statistic,
-    over: Over,
-) -> tuple[Replicates, int]:
-    """The mean of a measure over all cells, resampled, and how many units were resampled.
+def by_page(found: Sequence[Cell], measure: Callable[[Cell], float]) -> Values:
+    """The mean of a measure over the cells of each page."""
+    pages: dict[str, list[float]] = {}
+    for cell in found:
+        pages.setdefault(cell.page, []).append(measure(cell))
+    return np.array([np.mean(values) for values in pages.values()])
 
-    `pages` resamples whole pages, each of which weighs the same (`dragstrip.stats.corpus`).
-    """
-    draws = DRAWS if over == "blocks" else 0
-    each = [measure(cell.centres(statistic, i, draws)) for i, cell in enumerate(found)]
-    if over == "blocks":
-        return np.mean(each, axis=0), min(cell.blocks for cell in found)
-    pages = list(dict.fromkeys(cell.page for cell in found))
-    of_page = [
-        np.mean([e[0] for e, c in zip(each, found, strict=True) if c.page == page])
-        for page in pages
+
+def select(found: Iterable[Measured], where: Where, unless: Where | None = None) -> list[Measured]:
+    """The cells of which all of `where` holds, and not all of `unless`."""
+    return [
+        cell
+        for cell in found
+        if fits(cell.field, where) and not (unless and fits(cell.field, unless))
     ]
-    return resample_pages(np.array(of_page)), len(pages)
 
 
-def resample_pages(values: NDArray[np.float64]) -> Replicates:
-    """Means over pages. Equal numbers of pages are resampled alike, so results pair up."""
-    n = len(values)
-    picked = np.random.default_rng(0).integers(n, size=(DRAWS, n))
-    return np.asarray(values[np.vstack([np.arange(n), picked])].mean(axis=1))
+def fits(field: Callable[[str], object], where: Where) -> bool:
+    """Whether the fields are all as `where` wants them."""
+    return all(_is(field(name), wanted) for name, wanted in where.items())
 
 
-def censored_note(loads: pl.DataFrame, stacks: Sequence[str]) -> str:
-    count = loads.filter(pl.col("stack").is_in(list(stacks)) & pl.col("censored")).height
-    return f"{count} loads never ended and stand at the client's limit" if count else ""
-
-
-def _all(where: Where, frame: pl.DataFrame) -> pl.Expr:
-    tests = [_is(column, value, frame) for column, value in where.items()]
-    return reduce(lambda a, b: a & b, tests, pl.lit(True))
-
-
-def _is(column: str, value: Value, frame: pl.DataFrame) -> pl.Expr:
-    wanted = value if isinstance(value, list) else [value]
-    here = frame[column].unique().to_list()
-    kept = [v for v in here if any(_matches(v, w) for w in wanted)]
-    return pl.col(column).is_in(kept) if kept else pl.lit(False)
+def _is(value: object, wanted: Value) -> bool:
+    return any(_matches(value, w) for w in (wanted if isinstance(wanted, list) else [wanted]))
 
 
 def _matches(value: object, wanted: str | float) -> bool:

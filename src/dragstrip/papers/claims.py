@@ -15,9 +15,10 @@ from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.stack import Stack
-from dragstrip.papers.answer import UNTESTABLE, Answer
+from dragstrip.papers.answer import Answer
 from dragstrip.papers.base import ask
-from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.measured import Evidence
+from dragstrip.papers.missing import with_missing
 from dragstrip.papers.predicates import AnyPredicate, stacks_of
 from dragstrip.study.file import Outline, read_outline
 from dragstrip.study.networks import placed
@@ -57,6 +58,11 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     predicate: AnyPredicate | None = None
     untestable: str = ""
     """Why there is no predicate."""
+    setup: str = ""
+    """Why it holds by construction: then it says something about our pages, nothing about the
+    paper."""
+    restates: str = ""
+    """The claim whose number this is in another unit: it is answered, and not counted again."""
 
     def __post_init__(self) -> None:
         if (self.predicate is None) != bool(self.untestable):
@@ -66,8 +72,14 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def answer(self, evidence: Evidence) -> Answer:
         if self.predicate is None:
-            return Answer(verdict=UNTESTABLE, why=self.untestable)
-        return ask(self.predicate, evidence)
+            return Answer(verdict="not testable", why=self.untestable)
+        answer = with_missing(ask(self.predicate, evidence), self.predicate, evidence)
+        if not self.setup or answer.verdict not in ("reproduced", "contradicted"):
+            return answer
+        if answer.verdict == "reproduced":
+            return structs.replace(answer, verdict="setup", why=self.setup)
+        why = "the pages that were run are not built to the paper's numbers"
+        return structs.replace(answer, verdict="open", why=why)
 
 
 class Published(Struct, frozen=True, kw_only=True):

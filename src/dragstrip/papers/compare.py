@@ -1,8 +1,8 @@
 """Predicates on the ratio of two stacks: b / a, below 1 where b is faster."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise, product
-from math import inf
+from math import exp, inf, log
 
 import numpy as np
 import polars as pl
@@ -10,28 +10,47 @@ import polars as pl
 from dragstrip.papers.answer import (
     Answer,
     Band,
-    Estimate,
-    Replicates,
-    estimate,
+    all_of,
+    any_of,
+    every_one,
     incomplete,
+    judged,
     settle,
-    together,
 )
-from dragstrip.papers.base import Predicate, margin_band, not_run
-from dragstrip.papers.cells import Cell, Over, Where, cells, censored_note, pooled, select
-from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.base import Predicate, margin_band, named, not_run, shorter
+from dragstrip.papers.cells import Cell, Over, Statistic, Where, aligned, by_page, by_round, select
+from dragstrip.papers.estimate import LEVEL, Mean, Typical, mean_of, words
+from dragstrip.papers.measured import Evidence, Values
+from dragstrip.stats.block_ratio import log_ratios
 
 DESIGN = ("rate_mbps", "rtt_ms", "loss", "objects", "object_bytes")
-LEVEL = 0.95
-EQUALITY = 2 * LEVEL - 1
-"""Two one-sided tests at 5 % ask for the interval at 90 % (`dragstrip.stats.equivalence`)."""
+LEAST_PAGES = 8
+"""With fewer a rank correlation has no interval worth the name."""
+LEAST_STRATA = 5
+
+
+def ratio_of(
+    found: Sequence[Cell], a: str, b: str, statistic: Statistic, over: Over = "blocks"
+) -> Typical:
+    """b / a over some cells: in the typical round, or (`pages`) of the typical page."""
+    own = [_centres(cell, a, b, statistic) for cell in found]
+    if over == "pages":
+        units = by_page(found, lambda cell: _centres(cell, a, b, statistic))
+    else:
+        units = by_round(found, lambda times: log_ratios(times[a], times[b]))
+    plain = statistic == "mean" or over == "pages"
+    return Typical(tuple(units), own=exp(float(np.mean(own))) if plain else None, ratio=True)
+
+
+def _centres(cell: Cell, a: str, b: str, statistic: Statistic) -> float:
+    return log(cell.centre(b, statistic) / cell.centre(a, statistic))
 
 
 class Ratio(Predicate, kw_only=True, frozen=True):
     """b / a lies between two limits: over all cells together, or (`each`) in every one.
 
-    With `each` the intervals hold for all cells at once (Bonferroni). `same` is the margin within
-    which a claimed difference counts as none.
+    With `each` all cells must be shown to hold, and one that is shown not to, allowed for their
+    number, contradicts it. `same` is the margin within which a claimed difference counts as none.
     """
 
     a: str
@@ -46,25 +65,20 @@ class Ratio(Predicate, kw_only=True, frozen=True):
         found = self.found(evidence, self.a, self.b)
         if not found:
             return not_run([self.a, self.b], self.loads)
-        groups = [[cell] for cell in found] if self.each else [found]
-        level = 1 - (1 - LEVEL) / len(groups)
-        same = margin_band(self.same) if self.same else None
-        band = Band(self.at_least, self.at_most)
-        answers = []
-        for group in groups:
-            logs, units = pooled(group, self._log, self.statistic, self.over)
-            name = f"{group[0].page} on {group[0].network}: " if self.each else ""
-            answer = settle(estimate(np.exp(logs), units, level), band, same=same)
-            answers.append(_named(answer, name))
-        note = censored_note(select(evidence.loads, self.where, self.unless), [self.a, self.b])
-        return incomplete(_with(_shorter(answers), note), len(found), self.cells)
+        if not self.each:
+            return incomplete(self._settle(found), len(found), self.cells)
+        answers = [named(self._settle([c]), f"{c.page} on {c.network}: ") for c in found]
+        whole = shorter(every_one(answers), answers)
+        return incomplete(whole, len(found), self.cells, universal=True)
 
-    def _log(self, centres: Mapping[str, Replicates]) -> Replicates:
-        return np.asarray(np.log(centres[self.b] / centres[self.a]))
+    def _settle(self, found: Sequence[Cell]) -> Answer:
+        got = ratio_of(found, self.a, self.b, self.statistic, self.over)
+        low = self.at_least if self.at_least > 0 else -inf
+        return settle(got, Band(low, self.at_most), same=margin_band(self.same))
 
 
 class Equal(Predicate, kw_only=True, frozen=True):
-    """All pairs of stacks are the same within a margin, by two one-sided tests, in every cell."""
+    """All pairs of stacks are the same within a margin, in every cell."""
 
     stacks: list[str]
     margin: float
@@ -73,15 +87,17 @@ class Equal(Predicate, kw_only=True, frozen=True):
         found = self.found(evidence, *self.stacks)
         if not found:
             return not_run(self.stacks, self.loads)
-        band = margin_band(self.margin)
+        cells = [self._cell(cell) for cell in found]
+        whole = shorter(every_one(cells), cells)
+        return incomplete(whole, len(found), self.cells, universal=True)
+
+    def _cell(self, cell: Cell) -> Answer:
+        band = margin_band(self.margin) or Band()
         answers = []
-        for i, cell in enumerate(found):
-            centres = cell.centres(self.statistic, i)
-            for a, b in combinations(self.stacks, 2):
-                got = estimate(centres[b] / centres[a], cell.blocks, EQUALITY)
-                name = f"{b} / {a}, {cell.page} on {cell.network}: "
-                answers.append(_named(settle(got, band), name))
-        return incomplete(_shorter(answers), len(found), self.cells)
+        for a, b in combinations(self.stacks, 2):
+            got = ratio_of([cell], a, b, self.statistic)
+            answers.append(named(settle(got, band), f"{b} / {a}, {cell.page} on {cell.network}: "))
+        return all_of(answers)
 
 
 class Ordering(Predicate, kw_only=True, frozen=True):
@@ -106,11 +122,11 @@ class Ordering(Predicate, kw_only=True, frozen=True):
                 answers += [
                     self._alike(group, metric, evidence) for group in self.groups if len(group) > 1
                 ]
-        return together(answers)
+        return shorter(all_of(answers), answers, most=12)
 
     def _ratio(self, a: str, b: str, metric: str, evidence: Evidence) -> Answer:
         ratio = Ratio(**self.base(metric), a=a, b=b, at_most=1, same=self.same, over=self.over)
-        return _named(ratio.answer(evidence), f"{b} / {a}, {metric}: ")
+        return named(ratio.answer(evidence), f"{b} / {a}, {metric}: ")
 
     def _alike(self, group: list[str], metric: str, evidence: Evidence) -> Answer:
         equal = Equal(**self.base(metric), stacks=group, margin=self.alike or 0.0)
@@ -128,29 +144,28 @@ class RatioShift(Predicate, kw_only=True, frozen=True):
     at_most: float = inf
 
     def answer(self, evidence: Evidence) -> Answer:
-        rows = select(evidence.loads, self.where, self.unless)
-        sides = [
-            cells(select(rows, side), (self.a, self.b), self.metric, self.loads)
-            for side in (self.here, self.there)
-        ]
+        sides = [self._side(evidence, side) for side in (self.here, self.there)]
         if not all(sides):
             return not_run([self.a, self.b], self.loads)
-        (here, n), (there, m) = [
-            pooled(side, lambda c: np.log(c[self.b] / c[self.a]), self.statistic, "blocks")
-            for side in sides
-        ]
-        # The second side in another order: the two are independent samples.
-        there = np.concatenate([there[:1], there[:0:-1]])
-        found = estimate(np.exp(there - here), min(n, m))
-        answer = settle(found, Band(self.at_least, self.at_most))
-        return incomplete(answer, sum(len(side) for side in sides), self.cells)
+        here, there = (ratio_of(side, self.a, self.b, self.statistic) for side in sides)
+        shift = zip(here.units, there.units, strict=False)  # as many rounds as both have
+        own = there.own / here.own if here.own and there.own else None
+        got = Typical(tuple(t - h for h, t in shift), own=own, ratio=True)
+        low = self.at_least if self.at_least > 0 else -inf
+        answer = settle(got, Band(low, self.at_most))
+        return incomplete(answer, sum(map(len, sides)), self.cells)
+
+    def _side(self, evidence: Evidence, side: Where) -> list[Cell]:
+        there = select(self.reached(evidence), side)
+        return aligned(there, (self.a, self.b), self.metric, self.loads)
 
 
 class MonotoneIn(Predicate, kw_only=True, frozen=True):
-    """b / a rises or falls with a factor: Spearman's rho over cells, other factors taken out.
+    """b / a rises or falls with a factor: the mean of Spearman's rho over strata.
 
-    From each cell's log-ratio the mean of the cells that share all other factors is subtracted, so
-    that a factorial design's other effects do not hide this one. Interval: Fisher's z.
+    Cells of a stratum share all other factors, so that a factorial design's other effects do not
+    hide this one. The strata are what the interval counts (Student's t), not the cells: those of
+    one stratum share its mean. With one load a cell the noise only weakens the correlation.
     """
 
     a: str
@@ -160,26 +175,29 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
 
     def answer(self, evidence: Evidence) -> Answer:
         found = self.found(evidence, self.a, self.b)
-        strata: dict[tuple[float | None, ...], list[Cell]] = {}
+        strata: dict[tuple[object, ...], list[Cell]] = {}
         for cell in found:
-            key = tuple(cell.factors.get(f) for f in DESIGN if f != self.factor)
+            key = (cell.connection, *(cell.factors.get(f) for f in DESIGN if f != self.factor))
             strata.setdefault(key, []).append(cell)
-        levels, logs = [], []
-        for group in strata.values():
-            own = [_log_ratio(cell, self.a, self.b, self.statistic) for cell in group]
-            if len({cell.factors[self.factor] for cell in group}) > 1:
-                levels += [cell.factors[self.factor] for cell in group]
-                logs += [value - float(np.mean(own)) for value in own]
-        if len(logs) < 4:
+        rhos = [rho for group in strata.values() if (rho := self._rho(group)) is not None]
+        if len(rhos) < LEAST_STRATA:
             return not_run([self.a, self.b], self.loads)
-        band = Band(0, 1) if self.rising else Band(-1, 0)
-        return incomplete(_rank_answer(levels, logs, band, "rho"), len(found), self.cells)
+        got = mean_of(rhos, -1, 1)
+        answer = settle(got, Band(low=0) if self.rising else Band(high=0))
+        told = named(answer, f"mean rho over {len(rhos)} strata of {len(found)} cells: ")
+        return incomplete(told, len(found), self.cells)
+
+    def _rho(self, group: Sequence[Cell]) -> float | None:
+        levels = [cell.factors[self.factor] for cell in group]
+        if len(set(levels)) < 2:
+            return None
+        return spearman(levels, [_centres(c, self.a, self.b, self.statistic) for c in group])
 
 
 class Correlation(Predicate, kw_only=True, frozen=True):
     """The pages' b / a on one network go with those on another: Spearman's rho over pages.
 
-    With several others the best of them counts, as the claim names any.
+    With several others one is enough, as the claim names any.
     """
 
     a: str
@@ -193,21 +211,17 @@ class Correlation(Predicate, kw_only=True, frozen=True):
         for other in self.others:
             theirs = self._by_page(evidence, other)
             both = sorted(mine.keys() & theirs.keys())
-            if len(both) >= 4:
-                found = _rank_answer(
-                    [mine[p] for p in both], [theirs[p] for p in both], Band(self.at_least), "rho"
-                )
+            if len(both) >= LEAST_PAGES:
+                got = correlation([mine[p] for p in both], [theirs[p] for p in both])
+                found = named(settle(got, Band(self.at_least)), f"rho over {len(both)} pages: ")
                 answers.append(incomplete(found, len(both), self.cells))
         if not answers:
             return not_run([self.a, self.b], self.loads)
-        return next((a for a in answers if a.verdict == "reproduced"), together(answers))
+        return any_of(answers)
 
-    def _by_page(self, evidence: Evidence, where: Where) -> dict[str, float]:
-        rows = select(evidence.loads, where)
-        return {
-            cell.page: _log_ratio(cell, self.a, self.b, self.statistic)
-            for cell in cells(rows, (self.a, self.b), self.metric, self.loads)
-        }
+    def _by_page(self, evidence: Evidence, where: Where) -> Mapping[str, float]:
+        there = aligned(select(evidence.cells, where), (self.a, self.b), self.metric, self.loads)
+        return {c.page: _centres(c, self.a, self.b, self.statistic) for c in there}
 
 
 class SameRanking(Predicate, kw_only=True, frozen=True):
@@ -219,62 +233,58 @@ class SameRanking(Predicate, kw_only=True, frozen=True):
     same: float = 0.05
 
     def answer(self, evidence: Evidence) -> Answer:
-        rows = select(evidence.loads, self.where, self.unless)
+        reached = self.reached(evidence)
         sides = [
-            cells(select(rows, side), self.stacks, self.metric, self.loads)
+            aligned(select(reached, side), self.stacks, self.metric, self.loads)
             for side in (self.here, self.there)
         ]
         if not all(sides):
             return not_run(self.stacks, self.loads)
         answers = [self._pair(a, b, sides) for a, b in combinations(self.stacks, 2)]
-        return incomplete(together(answers), sum(map(len, sides)), self.cells)
+        return incomplete(all_of(answers), sum(map(len, sides)), self.cells)
 
-    def _pair(self, a: str, b: str, sides: list[list[Cell]]) -> Answer:
-        ratios = []
-        for side in sides:
-            logs, units = pooled(side, lambda c: np.log(c[b] / c[a]), self.statistic, "blocks")
-            ratios.append(estimate(np.exp(logs), units))
-        words = f"{b} / {a}: {ratios[0].words()} and {ratios[1].words()}"
-        same = margin_band(self.same)
-        if any(all(r.within(*s) for r in ratios) for s in ((0, same.high), (same.low, inf))):
-            return Answer(verdict="reproduced", ours=words)
-        for one, other in (ratios, ratios[::-1]):
-            if one.high < 1 < other.low:
-                return Answer(verdict="contradicted", ours=words)
-        return Answer(
-            verdict="not decided at this scale", ours=words, why="an order is not clear on its own"
+    def _pair(self, a: str, b: str, sides: Sequence[list[Cell]]) -> Answer:
+        """It holds if b is not behind on both sides, or not ahead on both; it fails if it is
+        behind on one and ahead on the other. Either is one of two ways."""
+        one, other = (ratio_of(side, a, b, self.statistic) for side in sides)
+        low, high = 1 / (1 + self.same), 1 + self.same
+        ahead = max(r.p_below(high) for r in (one, other))
+        behind = max(r.p_above(low) for r in (one, other))
+        flips = [max(r.p_below(low), s.p_above(high)) for r, s in ((one, other), (other, one))]
+        answer = Answer(
+            verdict="open",
+            ours=f"{b} / {a}: {words(one)} and {words(other)}",
+            why="an order is not clear on its own",
+            holds=min(1.0, 2 * min(ahead, behind)),
+            fails=min(1.0, 2 * min(flips)),
+            floor=max(one.floor, other.floor),
         )
+        return judged(answer)
 
 
-def _log_ratio(cell: Cell, a: str, b: str, statistic: str) -> float:
-    reducer = np.mean if statistic == "mean" else np.median
-    return float(np.log(reducer(cell.times[b]) / reducer(cell.times[a])))
-
-
-def _rank_answer(x: list[float], y: list[float], band: Band, name: str) -> Answer:
+def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
+    """None where one of them does not vary."""
     ranks = pl.DataFrame({"x": x, "y": y}).select(pl.corr("x", "y", method="spearman"))
-    rho = float(ranks.item())
-    z = np.arctanh(np.clip(rho, -0.999999, 0.999999))
-    half = 1.96 / np.sqrt(max(len(x) - 3, 1))
-    found = Estimate(rho, float(np.tanh(z - half)), float(np.tanh(z + half)))
-    return _named(settle(found, band), f"{name} over {len(x)} cells: ")
+    rho = ranks.item()
+    return None if rho is None or np.isnan(rho) else float(rho)
 
 
-def _named(answer: Answer, name: str) -> Answer:
-    return Answer(
-        verdict=answer.verdict, ours=f"{name}{answer.ours}" if answer.ours else "", why=answer.why
-    )
+class Rho(Mean, frozen=True):
+    """A rank correlation, by Fisher's z."""
+
+    def interval(self) -> tuple[float, float]:
+        half = self._quantile((1 + LEVEL) / 2) * self.error
+        z = np.arctanh(self.value)
+        return float(np.tanh(z - half)), float(np.tanh(z + half))
+
+    def p_above(self, point: float) -> float:
+        return self._tail(float(np.arctanh(self.value) - np.arctanh(point)))
+
+    def p_below(self, point: float) -> float:
+        return self._tail(float(np.arctanh(point) - np.arctanh(self.value)))
 
 
-def _with(answer: Answer, note: str) -> Answer:
-    why = "; ".join(filter(None, (answer.why, note)))
-    return Answer(verdict=answer.verdict, ours=answer.ours, why=why)
-
-
-def _shorter(answers: list[Answer], most: int = 4) -> Answer:
-    """As `together`, but of many parts only the first of those that settle it are told."""
-    whole = together(answers)
-    telling = [a for a in answers if a.verdict == whole.verdict]
-    more = f"; and {len(answers) - most} more" if len(answers) > most else ""
-    told = (answers if len(answers) <= most else telling)[:most]
-    return Answer(verdict=whole.verdict, ours="; ".join(a.ours for a in told) + more, why=whole.why)
+def correlation(x: Values | Sequence[float], y: Values | Sequence[float]) -> Rho:
+    """Spearman's, with the standard error of Bonett and Wright, Psychometrika 65 (2000), 23-28."""
+    rho = float(np.clip(spearman(list(x), list(y)) or 0.0, -0.999999, 0.999999))
+    return Rho(rho, float(np.sqrt((1 + rho**2 / 2) / (len(x) - 3))))

@@ -10,13 +10,14 @@ from statistics import median, quantiles
 from typing import Any
 
 import polars as pl
-from msgspec import Struct
 
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.pages import corpus
+from dragstrip.papers.measured import Evidence, Key, Struck
+from dragstrip.papers.struck import struck
 from dragstrip.results.blocks import trials
 from dragstrip.results.capsule import Capsule
 from dragstrip.visit.metrics import connect_to_request_ms, network_plt_ms, object_times
@@ -43,25 +44,24 @@ SCHEMA: dict[str, Any] = (
 )
 
 
-class Evidence(Struct, frozen=True):
-    loads: pl.DataFrame
-    """Columns `SCHEMA`. `loss` is that of each direction, `rate_mbps` the down rate."""
-    audit: pl.DataFrame | None = None
-    """A row a foreign capture, column `impossible`; see `dragstrip.audit.judge.Row`."""
-
-
 def nothing() -> pl.DataFrame:
     return pl.DataFrame(schema=SCHEMA)
 
 
-def from_capsules(folders: Iterable[Path], parts: Mapping[str, str] | None = None) -> pl.DataFrame:
+def from_capsules(folders: Iterable[Path], parts: Mapping[str, str] | None = None) -> Evidence:
     """Loads of all the studies of a paper. A stack in `parts` is called what it plays.
 
     Raises `InputError` for a folder that is no capsule.
     """
-    opened = [Capsule.open(folder) for folder in folders]
-    found = pl.concat([nothing(), *(loads(c.manifest.study, c.visits()) for c in opened)])
-    return found.with_columns(pl.col("stack").replace(parts or {}))
+    frames = [nothing()]
+    doubted: dict[Key, Struck] = {}
+    for folder in folders:
+        capsule = Capsule.open(folder)
+        study, visits = capsule.manifest.study, list(capsule.visits())
+        frames.append(loads(study, visits))
+        doubted |= struck(study, visits, parts)
+    found = pl.concat(frames).with_columns(pl.col("stack").replace(parts or {}))
+    return Evidence(found, struck=doubted)
 
 
 def loads(study: Study, visits: Iterable[Visit]) -> pl.DataFrame:

@@ -9,10 +9,14 @@ from msgspec import Struct
 
 from dragstrip.model.stack import Stack
 from dragstrip.papers.answer import Verdict
+from dragstrip.papers.caveats import caveats
 from dragstrip.papers.claims import Claim, Published, Tier
-from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.measured import Evidence
+from dragstrip.papers.near import Near, Stacks, pages_of
 from dragstrip.papers.predicates import stacks_of
 from dragstrip.papers.space import CELL, reach, space
+from dragstrip.results.bias import bias
+from dragstrip.results.bias_words import sentence
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.file import Outline
 from dragstrip.study.gaps import servers
@@ -21,8 +25,9 @@ VERDICTS: tuple[Verdict, ...] = (
     "reproduced",
     "equivalent",
     "contradicted",
-    "not decided at this scale",
-    "not testable here",
+    "not testable",
+    "setup",
+    "open",
 )
 
 
@@ -60,6 +65,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     servers: str
     """Who served its stacks, and by how much those differ, see `dragstrip.study.gaps`; empty if one
     server did."""
+    near: Near
+    restates: str
+    """The claim whose number this is in another unit; empty for one that is counted."""
+    caveats: tuple[str, ...]
     cells: int
     """How many the claim is about in our studies."""
     behind: tuple[Place, ...]
@@ -76,6 +85,8 @@ class Made(Struct, frozen=True, kw_only=True):
     """Why visits were invalid, by code of the reason."""
     cells: int
     """Cells with a block that counts."""
+    bias: str
+    """Whether invalid visits strike some stacks more than others; empty without one."""
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -84,6 +95,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     authors: str
     venue: str
     verdicts: dict[str, int]
+    """Of claims that restate no other."""
+    restated: int
     cells_run: int
     cells_total: int
     left_out: tuple[Place, ...]
@@ -110,15 +123,17 @@ def findings(
     capsules = [Capsule.open(folder) for folder in folders]
     cells = _counted(space(outlines, paper.parts), evidence.loads, capsules)
     stacks = paper.stacks(outlines)
-    claims = tuple(_finding(paper, claim, cells, evidence, stacks) for claim in paper.claims)
+    asked = {outline.name: outline.runs for outline in outlines}
+    claims = tuple(_finding(paper, claim, cells, evidence, stacks, asked) for claim in paper.claims)
     ran = cells.filter(pl.col("blocks") > 0)
-    counted = Counter(claim.verdict for claim in claims)
+    counted = Counter(claim.verdict for claim in claims if not claim.restates)
     return Findings(
         paper=paper.key,
         title=paper.paper.title,
         authors=paper.paper.authors,
         venue=paper.paper.venue,
         verdicts={verdict: counted[verdict] for verdict in VERDICTS},
+        restated=sum(bool(claim.restates) for claim in claims),
         cells_run=len(ran),
         cells_total=len(cells),
         left_out=_places(cells.filter(pl.col("blocks") == 0)),
@@ -152,10 +167,13 @@ def _finding(
     cells: pl.DataFrame,
     evidence: Evidence,
     stacks: Mapping[str, Stack],
+    asked: Mapping[str, int],
 ) -> Finding:
     answer = claim.answer(evidence)
     named = stacks_of(claim.predicate, stacks) if claim.predicate else []
     reached = reach(claim.predicate, cells) if claim.predicate else cells.clear()
+    behind = reached.filter(pl.col("blocks") > 0)
+    said = caveats(claim.predicate, evidence, stacks) if claim.predicate else ()
     return Finding(
         **{
             name: getattr(claim, name)
@@ -167,8 +185,31 @@ def _finding(
         surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
         players=paper.players(claim.predicate) if claim.predicate else {},
         servers=servers([stacks[name] for name in named]),
+        near=_near(paper, named, reached, behind, asked),
+        restates=claim.restates,
+        caveats=tuple(said),
         cells=len(reached),
-        behind=_places(reached.filter(pl.col("blocks") > 0)),
+        behind=_places(behind),
+    )
+
+
+def _near(
+    paper: Published,
+    named: Sequence[str],
+    reached: pl.DataFrame,
+    behind: pl.DataFrame,
+    asked: Mapping[str, int],
+) -> Near:
+    told = behind if len(behind) else reached
+    kind: Stacks = "native" if paper.cast else "surrogate"
+    standins = set(told.filter(pl.col("standin"))["page"])
+    return Near(
+        stacks=kind if named else "none",
+        pages=pages_of(told["page"].unique(), standins),
+        loads=min(behind["blocks"].to_list(), default=0),
+        asked=max((asked[study] for study in told["study"].unique()), default=0),
+        run=len(behind),
+        cells=len(reached),
     )
 
 
@@ -186,4 +227,5 @@ def _made(capsule: Capsule, ran: pl.DataFrame) -> Made:
         invalid=sum(not v.valid for v in visits),
         reasons=dict(Counter(code for v in visits for code in {r.code for r in v.reasons})),
         cells=len(ran.filter(study=name)),
+        bias=sentence(bias(visits, [s.name for s in capsule.manifest.study.visited])),
     )

@@ -1,34 +1,49 @@
 """wolsing2019's predicates: gains of means over a corpus of pages; negative means faster."""
 
+from collections.abc import Sequence
 from itertools import pairwise
-from math import inf
+from math import inf, sqrt
 from typing import Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from dragstrip.papers.answer import (
-    UNDECIDED,
-    UNTESTABLE,
-    Answer,
-    Band,
-    Replicates,
-    Verdict,
-    estimate,
-    incomplete,
-    settle,
-    together,
-)
-from dragstrip.papers.base import Predicate, not_run
-from dragstrip.papers.cells import Cell, Over, Statistic, Where, cells, pooled, select
-from dragstrip.papers.evidence import Evidence
-from dragstrip.stats.anova_counts import Counts, anova_counts
+from dragstrip.papers.answer import Answer, Band, all_of, incomplete, settle
+from dragstrip.papers.base import PAGES_OWN, Predicate, named, not_run, shorter
+from dragstrip.papers.cells import Cell, Over, Statistic, Where, aligned, by_page, by_round, select
+from dragstrip.papers.estimate import Mean, Typical, words
+from dragstrip.papers.measured import Evidence
+from dragstrip.papers.shares import doubt, settle_share
+from dragstrip.stats.anova_counts import AnovaCounts, Counts, anova_counts
 
 Scale = Literal["gain", "ms"]
 
 
+def difference_of(
+    found: Sequence[Cell], a: str, ref: str, scale: Scale, statistic: Statistic, over: Over
+) -> Typical:
+    """a less ref in ms, or as a share of ref: of the typical page, or in the typical round."""
+
+    def centres(cell: Cell) -> float:
+        one, other = cell.centre(a, statistic), cell.centre(ref, statistic)
+        return (one - other) / other if scale == "gain" else one - other
+
+    if over == "pages":
+        units = by_page(found, centres)
+    elif scale == "gain":
+        units = by_round(found, lambda times: times[a] / times[ref] - 1)
+    else:
+        units = by_round(found, lambda times: times[a] - times[ref])
+    plain = statistic == "mean" or over == "pages"
+    own = float(np.mean([centres(cell) for cell in found])) if plain else None
+    return Typical(tuple(units), own=own)
+
+
 class Gain(Predicate, kw_only=True, frozen=True):
-    """Mean over pages of (mean a - mean ref) / mean ref (`stats.wolsing_gain`)."""
+    """(mean a - mean ref) / mean ref (`stats.wolsing_gain`) of the typical page.
+
+    The paper's number is the mean over pages; it must lie on the same side.
+    """
 
     a: str
     ref: str
@@ -41,8 +56,8 @@ class Gain(Predicate, kw_only=True, frozen=True):
         found = self.found(evidence, self.a, self.ref)
         if not found:
             return not_run([self.a, self.ref], self.loads)
-        values, units = _differences(found, self.a, self.ref, "gain", self.statistic, self.over)
-        answer = settle(estimate(values, units), Band(self.at_least, self.at_most))
+        got = difference_of(found, self.a, self.ref, "gain", self.statistic, self.over)
+        answer = settle(got, Band(self.at_least, self.at_most))
         return incomplete(answer, len(found), self.cells)
 
 
@@ -64,27 +79,21 @@ class MeanDelta(Predicate, kw_only=True, frozen=True):
         found = self.found(evidence, self.a, self.ref)
         if not found:
             return not_run([self.a, self.ref], self.loads)
-        ms, pages = _differences(found, self.a, self.ref, "ms", self.statistic, "pages")
-        in_ms = settle(estimate(ms, pages), _around(self.published_ms, self.rel), unit="ms")
-        if not select(evidence.loads, self.where, self.unless)["standin"].any():
+        ms = difference_of(found, self.a, self.ref, "ms", self.statistic, "pages")
+        in_ms = settle(ms, _around(self.published_ms, self.rel), unit="ms")
+        if not any(cell.standin for cell in found):
             return incomplete(in_ms, len(found), self.cells)
-        gain, _ = _differences(found, self.a, self.ref, "gain", self.statistic, "pages")
-        got = estimate(gain, pages)
-        words = f"{got.words()} as a gain; {in_ms.ours} on stand-ins"
+        gain = difference_of(found, self.a, self.ref, "gain", self.statistic, "pages")
+        told = f"{words(gain)} as a gain; {in_ms.ours} on stand-ins"
         if self.as_gain is not None:
-            answer = settle(got, _around(self.as_gain, self.rel))
-            answer = Answer(verdict=answer.verdict, ours=words, why=answer.why)
-            return incomplete(answer, len(found), self.cells)
-        wrong = got.outside(-inf, 0) if self.published_ms < 0 else got.outside(0, inf)
-        return incomplete(
-            Answer(
-                verdict="contradicted" if wrong else UNTESTABLE,
-                ours=words,
-                why="the sign differs" if wrong else "its size belongs to the paper's own pages",
-            ),
-            len(found),
-            self.cells,
-        )
+            answer = settle(gain, _around(self.as_gain, self.rel))
+            return incomplete(structs.replace(answer, ours=told), len(found), self.cells)
+        sign = settle(gain, Band(high=0) if self.published_ms < 0 else Band(low=0))
+        if sign.verdict == "contradicted":
+            answer = structs.replace(sign, ours=told, why="the sign differs")
+        else:
+            answer = Answer(verdict="not testable", ours=told, why=PAGES_OWN)
+        return incomplete(answer, len(found), self.cells)
 
 
 class Term(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,40 +104,37 @@ class Term(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class MagnitudeOrder(Predicate, kw_only=True, frozen=True):
-    """|first| > |second| > ...: differences of two stacks, as gains or in ms, on the same pages."""
+    """Each term is a gain (negative) of greater size than the next, on the same pages.
+
+    Page by page, a term must lie below the next one, and below the next one's opposite.
+    """
 
     terms: list[Term]
     scale: Scale = "gain"
     statistic: Statistic = "mean"
-    over: Over = "pages"
 
     def answer(self, evidence: Evidence) -> Answer:
-        rows = select(evidence.loads, self.where, self.unless)
+        reached = self.reached(evidence)
         found = [
-            cells(select(rows, t.where), [t.a, t.ref], t.metric, self.loads) for t in self.terms
+            aligned(select(reached, t.where), [t.ref, t.a], t.metric, self.loads)
+            for t in self.terms
         ]
-        pages = set.intersection(*({c.page for c in cells_} for cells_ in found))
+        pages = set.intersection(*({c.page for c in side} for side in found))
         if not pages:
             return not_run([self.terms[0].a, self.terms[0].ref], self.loads)
-        sizes, units = [], 0
+        sizes = []
         for term, side in zip(self.terms, found, strict=True):
-            kept = [c for c in side if c.page in pages]
-            value, units = _differences(
-                kept, term.a, term.ref, self.scale, self.statistic, self.over
-            )
-            sizes.append(np.abs(value))
-        answers = [settle(estimate(more - less, units), Band(0)) for more, less in pairwise(sizes)]
-        whole = together(answers)
-        words = " > ".join(f"{size[0]:.4g}" for size in sizes)
-        return incomplete(
-            Answer(
-                verdict=whole.verdict,
-                ours=f"claimed {words}; differences {whole.ours}",
-                why=whole.why,
-            ),
-            len(pages),
-            self.cells,
-        )
+            kept = sorted((c for c in side if c.page in pages), key=lambda c: c.page)
+            sizes.append(difference_of(kept, term.a, term.ref, self.scale, self.statistic, "pages"))
+        answers = []
+        for more, less in pairwise(sizes):
+            for sign, name in ((1, "ahead of the next by"), (-1, "ahead of its opposite by")):
+                units = [sign * b - a for a, b in zip(more.units, less.units, strict=True)]
+                got = Typical(units, own=float(np.mean(units)))
+                answers.append(named(settle(got, Band(low=0)), f"{name} "))
+        claimed = " > ".join(words(size) for size in sizes)
+        whole = named(shorter(all_of(answers), answers), f"claimed sizes {claimed}; ")
+        return incomplete(whole, len(pages), self.cells)
 
 
 class Allowed(Struct, frozen=True, forbid_unknown_fields=True):
@@ -141,50 +147,81 @@ class Allowed(Struct, frozen=True, forbid_unknown_fields=True):
 class AnovaCount(Predicate, kw_only=True, frozen=True):
     """On how many pages is `a` significantly faster, slower, neither (`stats.anova_counts`).
 
-    Each of `pairs` (a, ref) on each metric and network must hold. Pages that are not run may fall
-    any way. `cells` is the paper's number of pages.
+    How many tests reject depends on the number of loads, so only counts over the paper's own
+    number can be held against its own: the first `loads` of every page. Each of `pairs` (a, ref) on
+    each metric and network must hold. Pages that are not run may fall any way. `cells` is the
+    paper's number of pages.
     """
 
     pairs: list[tuple[str, str]]
     networks: list[str]
     metrics: list[str]
+    loads: int = 31
     faster: Allowed = Allowed()
     slower: Allowed = Allowed()
     none: Allowed = Allowed()
 
     def answer(self, evidence: Evidence) -> Answer:
-        return together(
-            [
-                self._count(a, ref, network, metric, evidence)
-                for a, ref in self.pairs
-                for network in self.networks
-                for metric in self.metrics
-            ]
-        )
+        answers = [
+            self._count(a, ref, network, metric, evidence)
+            for a, ref in self.pairs
+            for network in self.networks
+            for metric in self.metrics
+        ]
+        return shorter(all_of(answers), answers)
 
     def _count(self, a: str, ref: str, network: str, metric: str, evidence: Evidence) -> Answer:
-        rows = select(evidence.loads, self.where | {"network": network}, self.unless)
-        found = cells(rows, [ref, a], metric, self.loads)
+        there = select(self.reached(evidence), {"network": network})
+        found = aligned(there, [ref, a], metric, self.loads)
+        where = f"{a} against {ref}, {metric} on {network}: "
+        if not found:
+            return self._too_few(aligned(there, [ref, a], metric, 2), a, ref, where)
+        cut = [cell.first(self.loads) for cell in found]
+        counts = _counts(cut, a, ref)
+        told = (
+            f"{where}faster, slower, neither on {_words(counts.printed)} of {len(cut)} pages "
+            f"(Holm: {_words(counts.holm)})"
+        )
+        chances = np.array([_chances(cell, a, ref) for cell in cut])
+        answers = []
+        for place, allowed in enumerate((self.faster, self.slower, self.none)):
+            if allowed != Allowed():
+                won = (counts.printed.faster, counts.printed.slower, counts.printed.none)[place]
+                error = sqrt(sum(map(doubt, chances[:, place].tolist()))) / len(cut)
+                share = Mean(won / len(cut), error, low=0, high=1)
+                total = max(self.cells, len(cut))
+                low, high = (allowed.low - 0.5) / total, (allowed.high + 0.5) / total
+                answers.append(settle_share(share, len(cut), total, low, high))
+        return structs.replace(all_of(answers), ours=told)
+
+    def _too_few(self, found: Sequence[Cell], a: str, ref: str, where: str) -> Answer:
         if not found:
             return not_run([a, ref], self.loads)
-        counts = anova_counts({c.page: (c.times[ref].tolist(), c.times[a].tolist()) for c in found})
-        words = (
-            f"{a} against {ref}, {metric} on {network}: faster, slower, neither on "
-            f"{_words(counts.printed)} of {len(found)} pages (Holm: {_words(counts.holm)})"
+        most = max(cell.blocks for cell in found)
+        counts = _counts(found, a, ref).printed
+        return Answer(
+            verdict="open",
+            ours=f"{where}{_words(counts)} of {len(found)} pages, from {most} loads at most",
+            why=f"not comparable: the paper counts over {self.loads} loads a page",
         )
-        missing = max(0, self.cells - len(found))
-        verdict = _within(counts.printed, self, missing)
-        why = f"{len(found)} of its {self.cells} pages are run" if verdict == UNDECIDED else ""
-        return Answer(verdict=verdict, ours=words, why=why)
 
 
-def _within(found: Counts, rule: AnovaCount, missing: int) -> Verdict:
-    counted = ((found.faster, rule.faster), (found.slower, rule.slower), (found.none, rule.none))
-    if any(n > band.high or n + missing < band.low for n, band in counted):
-        return "contradicted"
-    if all(n >= band.low and n + missing <= band.high for n, band in counted):
-        return "reproduced"
-    return UNDECIDED
+def _counts(found: Sequence[Cell], a: str, ref: str) -> AnovaCounts:
+    return anova_counts({c.page: (c.times[ref].tolist(), c.times[a].tolist()) for c in found})
+
+
+def _chances(cell: Cell, a: str, ref: str) -> tuple[float, float, float]:
+    """That the test finds `a` faster, slower, neither, were the loads to be made again."""
+    from scipy.special import stdtr, stdtrit
+
+    x, y = cell.times[a], cell.times[ref]
+    freedom = len(x) + len(y) - 2
+    pooled = ((len(x) - 1) * x.var(ddof=1) + (len(y) - 1) * y.var(ddof=1)) / freedom
+    error = sqrt(pooled * (1 / len(x) + 1 / len(y)))
+    bar = float(stdtrit(freedom, 0.995))
+    t = (float(x.mean()) - float(y.mean())) / error if error else 0.0
+    faster, slower = float(stdtr(freedom, -t - bar)), float(stdtr(freedom, t - bar))
+    return faster, slower, 1 - faster - slower
 
 
 def _words(counts: Counts) -> str:
@@ -194,14 +231,3 @@ def _words(counts: Counts) -> str:
 def _around(value: float, rel: float) -> Band:
     ends = sorted((value * (1 - rel), value * (1 + rel)))
     return Band(ends[0], ends[1])
-
-
-def _differences(
-    found: list[Cell], a: str, ref: str, scale: Scale, statistic: Statistic, over: Over
-) -> tuple[Replicates, int]:
-    def measure(centres: object) -> Replicates:
-        both: dict[str, Replicates] = centres  # type: ignore[assignment]
-        difference = both[a] - both[ref]
-        return np.asarray(difference / both[ref] if scale == "gain" else difference)
-
-    return pooled(found, measure, statistic, over)

@@ -1,23 +1,17 @@
 """Predicates on one stack: how it answers to a factor, and how long it takes at all."""
 
-from math import inf
+from collections.abc import Sequence
+from math import exp, inf
 from typing import Literal
 
 import numpy as np
 
-from dragstrip.papers.answer import (
-    UNDECIDED,
-    UNTESTABLE,
-    Answer,
-    Band,
-    Replicates,
-    estimate,
-    incomplete,
-    settle,
-)
-from dragstrip.papers.base import Predicate, margin_band, not_run
-from dragstrip.papers.cells import Where, cells, pooled, select
-from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.answer import Answer, Band, incomplete, settle
+from dragstrip.papers.base import PAGES_OWN, Predicate, margin_band, named, not_run, sized
+from dragstrip.papers.cells import Cell, Where, aligned, by_round, select
+from dragstrip.papers.estimate import Typical
+from dragstrip.papers.gains import difference_of
+from dragstrip.papers.measured import Evidence
 
 Scale = Literal["ratio", "ms"]
 
@@ -34,15 +28,19 @@ class Sensitivity(Predicate, kw_only=True, frozen=True):
     same: float | None = None
 
     def answer(self, evidence: Evidence) -> Answer:
-        found = change(self, self.stack, evidence)
-        if found is None:
+        sides = both_sides(self, self.stack, evidence)
+        if sides is None:
             return not_run([self.stack], self.loads)
-        values, units, have = found
-        same = margin_band(self.same) if self.same and self.scale == "ratio" else None
-        unit = "ms" if self.scale == "ms" else ""
-        got = estimate(values, units)
-        answer = settle(got, Band(self.at_least, self.at_most), same=same, unit=unit)
-        return incomplete(answer, have, self.cells)
+        ratio = self.scale == "ratio"
+        answer = sized(
+            change(self, self.stack, *sides),
+            Band(self.at_least, self.at_most),
+            neutral=1 if ratio else 0,
+            standin=any(cell.standin for side in sides for cell in side),
+            unit="" if ratio else "ms",
+            same=margin_band(self.same) if ratio else None,
+        )
+        return incomplete(answer, sum(map(len, sides)), self.cells)
 
 
 class SensitivityOrder(Predicate, kw_only=True, frozen=True):
@@ -58,20 +56,20 @@ class SensitivityOrder(Predicate, kw_only=True, frozen=True):
     scale: Scale = "ratio"
 
     def answer(self, evidence: Evidence) -> Answer:
-        both = [change(self, stack, evidence) for stack in (self.less, self.more)]
+        both = [both_sides(self, stack, evidence) for stack in (self.less, self.more)]
         if both[0] is None or both[1] is None:
             return not_run([self.less, self.more], self.loads)
-        (less, n, have), (more, m, _) = both[0], both[1]
+        less, more = change(self, self.less, *both[0]), change(self, self.more, *both[1])
+        units = [a - b for a, b in zip(less.units, more.units, strict=False)]
         ms = self.scale == "ms"
-        found = estimate(less - more if ms else less / more, min(n, m))
-        answer = settle(found, Band(high=0.0 if ms else 1.0))
+        own = None
+        if less.own is not None and more.own is not None:
+            own = less.own - more.own if ms else less.own / more.own
+        got = Typical(units, own=own, ratio=not ms)
         what = "ms" if ms else "times"
-        words = f"{self.less} {less[0]:.4g} {what}, {self.more} {more[0]:.4g} {what}; "
-        return incomplete(
-            Answer(verdict=answer.verdict, ours=words + answer.ours, why=answer.why),
-            have,
-            self.cells,
-        )
+        told = f"{self.less} {less.value:.4g} {what}, {self.more} {more.value:.4g} {what}; "
+        answer = named(settle(got, Band(high=0.0 if ms else 1.0)), told)
+        return incomplete(answer, sum(map(len, both[0])), self.cells)
 
 
 class Difference(Predicate, kw_only=True, frozen=True):
@@ -86,8 +84,10 @@ class Difference(Predicate, kw_only=True, frozen=True):
         found = self.found(evidence, self.a, self.ref)
         if not found:
             return not_run([self.a, self.ref], self.loads)
-        values, units = pooled(found, lambda c: c[self.a] - c[self.ref], self.statistic, "blocks")
-        answer = settle(estimate(values, units), Band(self.at_least, self.at_most), unit="ms")
+        got = difference_of(found, self.a, self.ref, "ms", self.statistic, "blocks")
+        standin = any(cell.standin for cell in found)
+        band = Band(self.at_least, self.at_most)
+        answer = sized(got, band, neutral=0, standin=standin, unit="ms")
         return incomplete(answer, len(found), self.cells)
 
 
@@ -106,14 +106,11 @@ class Absolute(Predicate, kw_only=True, frozen=True):
         found = self.found(evidence, self.stack)
         if not found:
             return not_run([self.stack], self.loads)
-        values, units = pooled(found, lambda c: c[self.stack], self.statistic, "blocks")
-        answer = settle(estimate(values, units), Band(self.at_least, self.at_most), unit="ms")
-        if select(evidence.loads, self.where, self.unless)["standin"].any():
-            return Answer(
-                verdict=UNTESTABLE,
-                ours=answer.ours,
-                why="absolute times of a stand-in are not those of the paper's page",
-            )
+        units = by_round(found, lambda times: times[self.stack])
+        own = self.own(float(np.mean([c.centre(self.stack, self.statistic) for c in found])))
+        answer = settle(Typical(tuple(units), own), Band(self.at_least, self.at_most), unit="ms")
+        if any(cell.standin for cell in found):
+            return Answer(verdict="not testable", ours=answer.ours, why=PAGES_OWN)
         return incomplete(answer, len(found), self.cells)
 
 
@@ -131,13 +128,15 @@ class ImpliedBytes(Predicate, kw_only=True, frozen=True):
         found = self.found(evidence, *self.stacks)
         if not found or any("rate_mbps" not in cell.factors for cell in found):
             return not_run(self.stacks, self.loads)
-        rate = found[0].factors["rate_mbps"]
+        carries = found[0].factors["rate_mbps"] * 125
 
-        def carried(centres: dict[str, Replicates]) -> Replicates:
-            return np.asarray(np.mean([centres[s] for s in self.stacks], axis=0) * rate * 125)
-
-        values, units = pooled(found, carried, self.statistic, "blocks")  # type: ignore[arg-type]
-        answer = settle(estimate(values, units), Band(self.at_least, self.at_most), unit="bytes")
+        units = by_round(
+            found, lambda times: np.mean([times[s] for s in self.stacks], axis=0) * carries
+        )
+        centres = [c.centre(s, self.statistic) for c in found for s in self.stacks]
+        got = Typical(tuple(units), own=self.own(float(np.mean(centres)) * carries))
+        low = self.at_least if self.at_least > 0 else -inf
+        answer = settle(got, Band(low, self.at_most), unit="bytes")
         return incomplete(answer, len(found), self.cells)
 
 
@@ -150,16 +149,19 @@ class Corpus(Predicate, kw_only=True, frozen=True):
     at_most: float = inf
 
     def answer(self, evidence: Evidence) -> Answer:
-        rows = select(evidence.loads, self.where, self.unless).unique("page")
-        if len(rows) < self.pages:
-            return Answer(verdict=UNDECIDED, why=f"{len(rows)} of its {self.pages} pages are run")
-        values = [float(v) for v in rows[self.of]]
-        mean = sum(values) / len(values)
+        pages = {cell.page: cell.factors for cell in self.reached(evidence)}
+        if len(pages) < self.pages:
+            return Answer(verdict="open", why=f"{len(pages)} of its {self.pages} pages are run")
+        if any(self.of not in factors for factors in pages.values()):
+            return Answer(verdict="open", why=f"the {self.of} of a page that was run is not known")
+        mean = float(np.mean([factors[self.of] for factors in pages.values()]))
         if self.of == "object_bytes":  # of all objects, not of pages
-            mean = float(rows["page_bytes"].sum()) / float(rows["objects"].sum())
-        good = self.at_least <= mean <= self.at_most
-        words = f"{mean:.6g} over {len(rows)} pages"
-        return Answer(verdict="reproduced" if good else "contradicted", ours=words)
+            total = sum(factors["page_bytes"] for factors in pages.values())
+            mean = total / sum(factors["objects"] for factors in pages.values())
+        ours = f"{mean:.6g} over {len(pages)} pages"
+        if self.at_least <= mean <= self.at_most:
+            return Answer(verdict="reproduced", ours=ours, holds=0.0)
+        return Answer(verdict="contradicted", ours=ours, fails=0.0)
 
 
 class AuditCount(Predicate, kw_only=True, frozen=True):
@@ -174,31 +176,39 @@ class AuditCount(Predicate, kw_only=True, frozen=True):
         if rows is None or len(rows) < self.captures:
             have = 0 if rows is None else len(rows)
             why = f"{have} of its {self.captures} captures are audited; give the published folder"
-            return Answer(verdict=UNDECIDED, why=why)
+            return Answer(verdict="open", why=why)
         found = int(rows["impossible"].sum())
-        good = self.at_least <= found <= self.at_most
-        return Answer(
-            verdict="reproduced" if good else "contradicted",
-            ours=f"{found} of {len(rows)} captures",
-        )
+        ours = f"{found} of {len(rows)} captures"
+        if self.at_least <= found <= self.at_most:
+            return Answer(verdict="reproduced", ours=ours, holds=0.0)
+        return Answer(verdict="contradicted", ours=ours, fails=0.0)
+
+
+Sides = tuple[list[Cell], list[Cell]]
+
+
+def both_sides(
+    rule: Sensitivity | SensitivityOrder, stack: str, evidence: Evidence
+) -> Sides | None:
+    """The cells here and there; None if one side is not run."""
+    reached = rule.reached(evidence)
+    here, there = (
+        aligned(select(reached, side), [stack], rule.metric, rule.loads)
+        for side in (rule.here, rule.there)
+    )
+    return (here, there) if here and there else None
 
 
 def change(
-    rule: Sensitivity | SensitivityOrder, stack: str, evidence: Evidence
-) -> tuple[Replicates, int, int] | None:
-    """There against here, resampled; blocks of a cell, and cells. None if a side is not run."""
-    rows = select(evidence.loads, rule.where, rule.unless)
-    sides = [
-        cells(select(rows, side), [stack], rule.metric, rule.loads)
-        for side in (rule.here, rule.there)
-    ]
-    if not all(sides):
-        return None
+    rule: Sensitivity | SensitivityOrder, stack: str, here: Sequence[Cell], there: Sequence[Cell]
+) -> Typical:
+    """There against here, round by round: rounds of a study are repetitions of all its cells."""
     logs = rule.scale == "ratio"
-    (here, n), (there, m) = [
-        pooled(side, lambda c: np.log(c[stack]) if logs else c[stack], rule.statistic, "blocks")
-        for side in sides
-    ]
-    there = np.concatenate([there[:1], there[:0:-1]])  # in another order: independent samples
-    values = np.exp(there - here) if logs else there - here
-    return np.asarray(values), min(n, m), sum(map(len, sides))
+    units, centres = [], []
+    for side in (here, there):
+        units.append(by_round(side, lambda times: np.log(times[stack]) if logs else times[stack]))
+        found = np.array([cell.centre(stack, rule.statistic) for cell in side])
+        centres.append(float(np.mean(np.log(found) if logs else found)))
+    apart = centres[1] - centres[0]
+    shift = [t - h for h, t in zip(*units, strict=False)]
+    return Typical(shift, own=rule.own(exp(apart) if logs else apart), ratio=logs)

@@ -9,7 +9,7 @@ from typing import get_args
 import msgspec
 from msgspec import structs
 
-from dragstrip.papers.answer import Answer, together
+from dragstrip.papers.answer import Answer, all_of, any_of
 from dragstrip.papers.base import Predicate, ask
 from dragstrip.papers.compare import (
     Correlation,
@@ -20,7 +20,6 @@ from dragstrip.papers.compare import (
     RatioShift,
     SameRanking,
 )
-from dragstrip.papers.evidence import Evidence
 from dragstrip.papers.gains import AnovaCount, Gain, MagnitudeOrder, MeanDelta
 from dragstrip.papers.levels import (
     Absolute,
@@ -31,6 +30,7 @@ from dragstrip.papers.levels import (
     Sensitivity,
     SensitivityOrder,
 )
+from dragstrip.papers.measured import Evidence
 from dragstrip.papers.rtts import HandshakeRtts, OneRtt, OneRttTable
 from dragstrip.papers.scenarios import Rule7010, ScenarioShare, Tree
 from dragstrip.papers.shares import Extreme, FasterShare, ShareOrder
@@ -74,7 +74,7 @@ class All(Predicate, kw_only=True, frozen=True):
     """Its parts have their own, and are asked by them."""
 
     def answer(self, evidence: Evidence) -> Answer:
-        return together(_answers(self.parts, evidence))
+        return all_of(_answers(self.parts, evidence))
 
 
 class Either(Predicate, kw_only=True, frozen=True):
@@ -85,13 +85,7 @@ class Either(Predicate, kw_only=True, frozen=True):
     """Its parts have their own, and are asked by them."""
 
     def answer(self, evidence: Evidence) -> Answer:
-        answers = _answers(self.parts, evidence)
-        whole = together(answers)
-        held = next((a for a in answers if a.verdict == "reproduced"), None)
-        if held is None:
-            open_ = [a for a in answers if a.verdict not in ("contradicted", "equivalent")]
-            held = open_[0] if open_ else whole
-        return Answer(verdict=held.verdict, ours=whole.ours, why=held.why)
+        return any_of(_answers(self.parts, evidence))
 
 
 def _answers(parts: Sequence[Simple], evidence: Evidence) -> list[Answer]:

@@ -1,14 +1,16 @@
 """Predicates in round trips: handshakes, and what is left of QUIC's lead without its own."""
 
-from math import inf
+from collections.abc import Sequence
+from math import inf, sqrt
 
-import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from dragstrip.papers.answer import Answer, Band, Estimate, estimate, incomplete, settle, together
-from dragstrip.papers.base import Predicate, not_run
-from dragstrip.papers.cells import Cell, cells, pooled, select
-from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.answer import Answer, Band, all_of, every_one, incomplete, settle
+from dragstrip.papers.base import Predicate, not_run, sized
+from dragstrip.papers.cells import Cell, Statistic, aligned, by_round
+from dragstrip.papers.estimate import Greatest, Mean, Typical, words
+from dragstrip.papers.measured import Evidence
+from dragstrip.papers.shares import doubt
 from dragstrip.stats.one_rtt import one_rtt_corrected
 
 
@@ -16,7 +18,7 @@ class HandshakeRtts(Predicate, kw_only=True, frozen=True):
     """Round trips before the document's request leaves.
 
     Not by the answer's first byte: a TLS record larger than the first flight delays that by another
-    round trip. Median over blocks and mean over cells; cells without delay are left out.
+    round trip. Cells without delay are left out.
     """
 
     stack: str
@@ -28,10 +30,12 @@ class HandshakeRtts(Predicate, kw_only=True, frozen=True):
         found = [c for c in self.found(evidence, self.stack) if c.factors.get("rtt_ms", 0) > 0]
         if not found:
             return not_run([self.stack], self.loads)
-        in_rtts = [_in_rtts(cell, self.stack) for cell in found]
-        values, units = pooled(in_rtts, lambda c: c[self.stack], self.statistic, "blocks")
-        band = Band(self.at_least, self.at_most)
-        answer = settle(estimate(values, units), band, unit="RTT")
+        in_rtts = [
+            structs.replace(c, times={self.stack: c.times[self.stack] / c.factors["rtt_ms"]})
+            for c in found
+        ]
+        got = Typical(tuple(by_round(in_rtts, lambda times: times[self.stack])))
+        answer = settle(got, Band(self.at_least, self.at_most), unit="RTT")
         return incomplete(answer, len(found), self.cells)
 
 
@@ -42,16 +46,18 @@ class OneRtt(Predicate, kw_only=True, frozen=True):
     ref: str
     at_least: float = -inf
     at_most: float = inf
+    statistic: Statistic = "mean"
 
     def answer(self, evidence: Evidence) -> Answer:
         found = self.found(evidence, self.a, self.ref)
         if not found:
             return not_run([self.a, self.ref], self.loads)
+        band = Band(self.at_least, self.at_most)
         answers = [
-            settle(_corrected(c, self.a, self.ref), Band(self.at_least, self.at_most), unit="RTT")
+            sized(_corrected(c, self.a, self.ref), band, neutral=0, standin=c.standin, unit="RTT")
             for c in found
         ]
-        return incomplete(together(answers), len(found), self.cells)
+        return incomplete(every_one(answers), len(found), self.cells, universal=True)
 
 
 class Tally(Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,7 +70,8 @@ class Tally(Struct, frozen=True, forbid_unknown_fields=True):
 class OneRttTable(Predicate, kw_only=True, frozen=True):
     """The whole table: rows within one round trip, rows above zero, and the greatest magnitude.
 
-    `cells` counts rows: pages x networks x metrics. Counts are of the means, as the paper's.
+    `cells` counts rows: pages x networks x metrics. What could have come out otherwise are rows
+    whose loads do not tell on which side they lie; the rows of one page's visits go together.
     """
 
     a: str
@@ -75,48 +82,94 @@ class OneRttTable(Predicate, kw_only=True, frozen=True):
     greatest: Band | None = None
 
     def answer(self, evidence: Evidence) -> Answer:
-        rows = select(evidence.loads, self.where, self.unless)
-        found = [
-            _corrected(cell, self.a, self.ref)
+        by_metric = [
+            aligned(self.reached(evidence), [self.ref, self.a], metric, self.loads)
             for metric in self.metrics
-            for cell in cells(rows, [self.ref, self.a], metric, self.loads)
         ]
-        if not found:
+        cells = [cell for found in by_metric for cell in found]
+        if not cells:
             return not_run([self.a, self.ref], self.loads)
-        within = sum(abs(e.value) < 1 for e in found)
-        above = sum(e.value > 0 for e in found)
-        most = max(found, key=lambda e: abs(e.value))
-        good = all(
-            tally.low <= n <= tally.high
-            for n, tally in ((within, self.within_one), (above, self.positive))
-        )
-        parts = [Answer(verdict="reproduced" if good else "contradicted")]
+        rows = [_corrected(cell, self.a, self.ref) for cell in cells]
+        sizes = [Magnitude(row) for row in rows]
+        groups = [f"{cell.page} {cell.network}" for cell in cells]
+        within = [size.p_above(1.0) for size in sizes]
+        above = [row.p_below(0.0) for row in rows]
+        near = _tally([abs(r.own) < 1 for r in rows], within, groups)
+        positive = _tally([r.own > 0 for r in rows], above, groups)
+        parts = [_settle(near, self.within_one), _settle(positive, self.positive)]
+        most = Greatest(sizes, own=max(abs(row.own) for row in rows))
         if self.greatest:
-            ends = sorted((abs(most.low), abs(most.high)))
-            size = Estimate(abs(most.value), ends[0], ends[1])
-            parts.append(settle(size, self.greatest, unit="RTT"))
-        whole = together(parts)
-        words = (
-            f"{within} of {len(found)} below one RTT, {above} above zero, greatest {most.words()}"
+            parts.append(settle(most, self.greatest, unit="RTT"))
+        told = (
+            f"{round(near.value)} of {len(rows)} below one RTT, {round(positive.value)} above "
+            f"zero, greatest {words(most, 'RTT')}"
         )
-        answer = Answer(verdict=whole.verdict, ours=words, why=whole.why)
-        return incomplete(answer, len(found), self.cells)
+        answer = structs.replace(all_of(parts), ours=told)
+        if answer.verdict == "contradicted" and any(cell.standin for cell in cells):
+            answer = structs.replace(
+                answer, verdict="not testable", fails=1.0, why="on stand-ins of its two pages"
+            )
+        return incomplete(answer, len(rows), self.cells)
 
 
-def _in_rtts(cell: Cell, stack: str) -> Cell:
-    times = {stack: cell.times[stack] / cell.factors["rtt_ms"]}
-    return Cell(
-        page=cell.page,
-        network=cell.network,
-        connection=cell.connection,
-        factors=cell.factors,
-        times=times,
-    )
+class Residual(Typical, frozen=True):
+    """What is left of a difference; `own` is the paper's, of the means."""
+
+    own: float = 0.0
 
 
-def _corrected(cell: Cell, a: str, ref: str) -> Estimate:
+class Magnitude(Struct, frozen=True):
+    """The size of a number that may have either sign: an interval over zero begins there."""
+
+    of: Residual
+
+    @property
+    def value(self) -> float:
+        return abs(self.of.value)
+
+    @property
+    def own(self) -> float | None:
+        return abs(self.of.own)
+
+    @property
+    def floor(self) -> float:
+        return self.of.floor
+
+    def interval(self) -> tuple[float, float] | None:
+        found = self.of.interval()
+        if found is None:
+            return None
+        low, high = found
+        nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+        return nearest, max(abs(low), abs(high))
+
+    def p_above(self, point: float) -> float:
+        if point < 0:
+            return 0.0
+        return min(1.0, 2 * min(self.of.p_above(point), self.of.p_below(-point)))
+
+    def p_below(self, point: float) -> float:
+        return 1.0 if point < 0 else max(self.of.p_below(point), self.of.p_above(-point))
+
+
+def _corrected(cell: Cell, a: str, ref: str) -> Residual:
     rtt_ms = cell.factors["rtt_ms"]
-    centres = cell.centres("mean")
-    spread = estimate((centres[a] - centres[ref] + rtt_ms) / rtt_ms, cell.blocks)
+    units = (cell.times[a] - cell.times[ref] + rtt_ms) / rtt_ms
     value = one_rtt_corrected(list(cell.times[ref]), list(cell.times[a]), rtt_ms).rtts
-    return Estimate(float(np.round(value, 12)), spread.low, spread.high)
+    return Residual(tuple(units), own=round(value, 12))
+
+
+def _tally(hits: Sequence[bool], other: Sequence[float], groups: Sequence[str]) -> Mean:
+    """How many rows, with the error of those that could fall the other way; `other` is the p of
+    that. Rows of a group are taken to err together."""
+    spread: dict[str, float] = {}
+    for p, group in zip(other, groups, strict=True):
+        spread[group] = spread.get(group, 0.0) + sqrt(doubt(min(max(p, 0.0), 1.0)))
+    return Mean(float(sum(hits)), sqrt(sum(s**2 for s in spread.values())), low=0, high=len(hits))
+
+
+def _settle(count: Mean, allowed: Tally) -> Answer:
+    if allowed == Tally():
+        return Answer(verdict="reproduced", holds=0.0)
+    low = allowed.low - 0.5 if allowed.low else -inf
+    return settle(count, Band(low, allowed.high + 0.5))

@@ -1,28 +1,24 @@
 """megyesi2016's predicates: who wins a scenario by the 70 % / 10 % rule."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from math import inf, sqrt
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
+from numpy.typing import NDArray
 
-from dragstrip.papers.answer import (
-    LEAST_UNITS,
-    UNDECIDED,
-    Answer,
-    Band,
-    Estimate,
-    incomplete,
-    settle,
-    together,
-)
-from dragstrip.papers.base import Predicate, not_run
+from dragstrip.papers.answer import ALPHA, Answer, every_one, incomplete, judged
+from dragstrip.papers.base import Predicate, named, not_run, shorter
 from dragstrip.papers.cells import Cell
-from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.estimate import Mean
+from dragstrip.papers.measured import Evidence
+from dragstrip.papers.shares import doubt, settle_share
 from dragstrip.stats.decision_tree import PublishedLeaf, agreement
-from dragstrip.stats.rule7010 import label, winners
+from dragstrip.stats.rule7010 import EQUAL, FASTER, SHARE, label
 
-RESAMPLES = 200
-SURE = 0.95
+RESAMPLES = 400
+LEAST_LOADS = 5
 
 
 class Levels(Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,18 +59,24 @@ class Rule7010(Scenarios, kw_only=True, frozen=True):
         answers = [self._one(cell, labels) for cell, labels in self.labels(evidence)]
         if not answers:
             return not_run(list(self.names), self.loads)
-        return incomplete(together(answers), len(answers), self.cells)
+        whole = shorter(every_one(answers), answers)
+        return incomplete(whole, len(answers), self.cells, universal=True)
 
-    def _one(self, cell: Cell, labels: list[str]) -> Answer:
+    def _one(self, cell: Cell, labels: Sequence[str]) -> Answer:
         agreeing = float(np.mean([won == self.winner for won in labels[1:]]))
-        words = f"{cell.page} on {cell.network}: {labels[0]}, {agreeing:.0%} of resamples agree"
-        if cell.blocks < LEAST_UNITS:
-            return Answer(verdict=UNDECIDED, ours=words, why=f"{cell.blocks} blocks are too few")
-        if labels[0] == self.winner and agreeing >= SURE:
-            return Answer(verdict="reproduced", ours=words)
-        if labels[0] != self.winner and agreeing <= 1 - SURE:
-            return Answer(verdict="contradicted", ours=words)
-        return Answer(verdict=UNDECIDED, ours=words, why="resamples name several winners")
+        ours = f"{cell.page} on {cell.network}: {labels[0]}, {agreeing:.0%} of resamples agree"
+        if cell.blocks < LEAST_LOADS:
+            return Answer(verdict="open", ours=ours, why=f"{cell.blocks} loads are too few")
+        is_so = labels[0] == self.winner
+        return judged(
+            Answer(
+                verdict="open",
+                ours=ours,
+                why="resamples name several winners",
+                holds=_sureness(1 - agreeing, cell.blocks) if is_so else 1.0,
+                fails=1.0 if is_so else _sureness(agreeing, cell.blocks),
+            )
+        )
 
 
 class ScenarioShare(Scenarios, kw_only=True, frozen=True):
@@ -89,7 +91,7 @@ class ScenarioShare(Scenarios, kw_only=True, frozen=True):
         if not found:
             return not_run(list(self.names), self.loads)
         hits = np.array([[won == self.winner for won in labels] for _, labels in found])
-        return _share(hits, self.cells, Band(self.at_least, self.at_most))
+        return _share(hits, found, self.cells, self.at_least, self.at_most)
 
 
 class Tree(Scenarios, kw_only=True, frozen=True):
@@ -107,35 +109,74 @@ class Tree(Scenarios, kw_only=True, frozen=True):
         if not found:
             return not_run(list(self.names), self.loads)
         read = [{name: level.of(cell) for name, level in self.levels.items()} for cell, _ in found]
+        wanted = [self._winners(factors) for factors in read]
         hits = np.array(
             [
-                [any(leaf.agreeing for leaf in agreement(self.leaves, [s], [won])) for won in won_]
-                for s, (_, won_) in zip(read, found, strict=True)
+                [won in fits for won in labels]
+                for fits, (_, labels) in zip(wanted, found, strict=True)
             ]
         )
-        answer = _share(hits, self.cells, Band(self.at_least, 1))
+        answer = _share(hits, found, self.cells, self.at_least, 1.0)
         compared = agreement(self.leaves, read, [won[0] for _, won in found])
         whole = sum(leaf.agreeing == leaf.scenarios > 0 for leaf in compared)
-        words = f"{answer.ours}; {whole} of {len(self.leaves)} leaves agree wholly"
-        return Answer(verdict=answer.verdict, ours=words, why=answer.why)
+        ours = f"{answer.ours}; {whole} of {len(self.leaves)} leaves agree wholly"
+        return structs.replace(answer, ours=ours)
+
+    def _winners(self, factors: Mapping[str, Sequence[str]]) -> frozenset[str]:
+        return frozenset(
+            leaf.winner
+            for leaf in self.leaves
+            if all(level in factors[name] for name, level in leaf.levels.items())
+        )
 
 
-def resampled_winners(cell: Cell, names: dict[str, str], seed: int) -> list[str]:
+def resampled_winners(cell: Cell, names: Mapping[str, str], seed: int) -> list[str]:
     """The winner of the cell's loads, then of `RESAMPLES` resamples of its blocks."""
     draw = np.random.default_rng([seed, cell.blocks])
-    rows = [np.arange(cell.blocks), *draw.integers(cell.blocks, size=(RESAMPLES, cell.blocks))]
-    times = {name: cell.times[stack] for stack, name in names.items()}
-    return [label(winners({n: t[row].tolist() for n, t in times.items()})) for row in rows]
+    rows = np.vstack(
+        [np.arange(cell.blocks), draw.integers(cell.blocks, size=(RESAMPLES, cell.blocks))]
+    )
+    times = {name: cell.times[stack][rows] for stack, name in names.items()}
+    return _winners(times)
 
 
-def _share(hits: np.ndarray, cells: int, band: Band) -> Answer:
-    """Of all `cells`: those that are missing could fall either way."""
-    shares = hits.mean(axis=0)
-    value, (low, high) = float(shares[0]), np.quantile(shares[1:], [0.025, 0.975])
-    have, total = len(hits), max(cells, len(hits))
-    low = min(float(low), value) * have / total
-    high = (max(float(high), value) * have + total - have) / total
-    answer = settle(Estimate(value, low, high), band)
-    words = f"{int(hits[:, 0].sum())} of {have} scenarios, share {answer.ours}"
-    why = f"{have} of its {cells} cells are run" if have < cells else answer.why
-    return Answer(verdict=answer.verdict, ours=words, why=why)
+def _winners(times: Mapping[str, NDArray[np.float64]]) -> list[str]:
+    """As `dragstrip.stats.rule7010.winners`, of many samples at once (a row each)."""
+    means = {name: t.mean(axis=1, keepdims=True) for name, t in times.items()}
+    better = {
+        (a, b): (times[a] <= (1 - FASTER) * means[b]).sum(axis=1) >= SHARE * times[a].shape[1]
+        for a in times
+        for b in times
+        if a != b
+    }
+    found = [EQUAL] * len(next(iter(times.values())))
+    for size in range(len(times) - 1, 0, -1):
+        for group in reversed(list(combinations(times, size))):
+            rest = [name for name in times if name not in group]
+            inside = [better[a, b] for a in group for b in group if a != b]
+            wins = np.all([better[a, b] for a in group for b in rest], axis=0)
+            wins &= ~np.any(inside, axis=0) if inside else True
+            found = [label(group) if w else f for w, f in zip(wins, found, strict=True)]
+    return found
+
+
+def _sureness(share: float, loads: int) -> float:
+    """p from a share of resamples. Few loads are resampled into too narrow a spread, so what is
+    called sure must be surer."""
+    return min(1.0, share * sqrt(loads / (loads - 2)) + ALPHA / loads)
+
+
+def _share(
+    hits: NDArray[np.bool_],
+    found: Sequence[tuple[Cell, list[str]]],
+    cells: int,
+    at_least: float,
+    at_most: float,
+) -> Answer:
+    told = f"{int(hits[:, 0].sum())} of {len(hits)} scenarios, share "
+    if min(cell.blocks for cell, _ in found) < LEAST_LOADS:
+        why = f"scenarios with fewer than {LEAST_LOADS} loads have no sure winner"
+        return Answer(verdict="open", ours=f"{told}{hits[:, 0].mean():.3f}", why=why)
+    noise = [doubt(chance) for chance in hits[:, 1:].mean(axis=1)]
+    share = Mean(float(hits[:, 0].mean()), sqrt(sum(noise)) / len(hits), inf, 0, 1)
+    return named(settle_share(share, len(hits), cells, at_least, at_most), told)

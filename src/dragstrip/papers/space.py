@@ -7,16 +7,16 @@ import polars as pl
 
 from dragstrip.pages import corpus
 from dragstrip.pages.resolve import named
-from dragstrip.papers.cells import select
 from dragstrip.papers.evidence import FACTORS, of_known, of_network
 from dragstrip.papers.levels import AuditCount, Corpus
 from dragstrip.papers.predicates import AnyPredicate, stacks_of
+from dragstrip.papers.reached import looks_at
 from dragstrip.papers.weight import weight
 from dragstrip.schedule.estimate import visit_s
 from dragstrip.study.file import Outline
 
 CELL = ("page", "network", "connection")
-_SIDES = ("here", "there", "more", "less")
+_FIELDS = ("study", *CELL, *FACTORS)
 
 
 def space(outlines: Iterable[Outline], parts: Mapping[str, str] | None = None) -> pl.DataFrame:
@@ -58,15 +58,12 @@ def reach(predicate: AnyPredicate, cells: pl.DataFrame) -> pl.DataFrame:
         return cells.clear()
     named = stacks_of(predicate, cells["stacks"].explode().unique().to_list())
     cells = cells.filter(pl.col("stacks").list.set_intersection(named).list.len() == len(named))
-    rows = select(cells, predicate.where, predicate.unless)
+    named_cells = cells.select(*_FIELDS).iter_rows(named=True)
+    kept = [looks_at(predicate, row.get) for row in named_cells]
+    rows = cells.filter(pl.Series(kept, dtype=pl.Boolean))
     if isinstance(predicate, Corpus):  # each page once, wherever it is cheapest
         return rows.sort("block_s").unique("page", keep="first", maintain_order=True)
-    wheres = [side for name in _SIDES if isinstance(side := getattr(predicate, name, None), dict)]
-    wheres += [term.where for term in getattr(predicate, "terms", ())]
-    if networks := getattr(predicate, "networks", None):
-        wheres.append({"network": networks})
-    found = [select(rows, where) for where in wheres] or [rows]
-    return _union([*found, *(select(cells, o) for o in getattr(predicate, "others", ()))])
+    return rows
 
 
 def _union(frames: list[pl.DataFrame]) -> pl.DataFrame:

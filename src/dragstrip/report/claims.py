@@ -25,8 +25,9 @@ TINT = {
     "reproduced": "#12735f",
     "equivalent": "#33479e",
     "contradicted": palette.ALARM,
-    "not decided at this scale": "#8a5a00",
-    "not testable here": "#5c626e",
+    "not testable": "#5c626e",
+    "setup": "#5c626e",
+    "open": "#8a5a00",
 }
 
 
@@ -46,7 +47,12 @@ def write(folder: Path, found: Findings, figures: Sequence[Figure]) -> Path:
 def page(found: Findings, figures: Sequence[Figure]) -> str:
     made = environment()
     made.globals.update(
-        counted=words.counted, percent=words.percent, palette=palette, tint=TINT, link=link
+        counted=words.counted,
+        percent=words.percent,
+        palette=palette,
+        tint=TINT,
+        link=link,
+        beside=beside,
     )
     return made.get_template("claims.html.j2").render(
         found=found,
@@ -77,6 +83,12 @@ def stacks(claim: Finding) -> str:
     return "surrogate: " + "; ".join(f"{ours} for {of}" for ours, of in claim.surrogates.items())
 
 
+def beside(claim: Finding) -> list[str]:
+    """What stands beside its answer."""
+    again = [f"restates {claim.restates}, and is not counted again"] if claim.restates else []
+    return [*again, *filter(None, [claim.why]), *claim.caveats]
+
+
 def markdown(found: Findings) -> str:
     """The same for people who read files: a table of all claims."""
     lines = [
@@ -84,23 +96,32 @@ def markdown(found: Findings) -> str:
         "",
         f"{found.authors}, {found.venue}. {found.cells_run} of {found.cells_total} cells run; "
         + ", ".join(f"{n} {verdict}" for verdict, n in found.verdicts.items())
-        + ".",
+        + f"; {found.restated} restate another claim.",
         "",
-        "| claim | section | tier | says | published | ours | answer |",
-        "|---|---|---|---|---|---|---|",
+        "| claim | section | tier | says | published | ours | answer | how near |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     notes = found.servers
     for c in found.claims:
-        answer = f"**{c.verdict}**" + (f": {c.why}" if c.why else "")
+        answer = f"**{c.verdict}**" + "".join(f"; {said}" for said in beside(c))
         published = " ".join(filter(None, (c.published, c.tolerance)))
         ours = c.ours or words.DASH
         if c.servers:
             ours += f" (servers: {notes[c.servers]})"
-        cells = (c.id, c.section, c.tier, c.says, published, ours, answer)
+        near = c.near.words() or words.DASH
+        cells = (c.id, c.section, c.tier, c.says, published, ours, answer, near)
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
     if notes:
         lines += ["", "What serves the stacks of a claim:", ""]
         lines += [f"- {number}: {said}" for said, number in notes.items()]
+    lines += ["", "What was run:", ""]
+    for made in found.made:
+        reasons = ", ".join(f"{code} {n}" for code, n in made.reasons.items()) or "none"
+        lines.append(
+            f"- {made.study}: {made.visits} visits, {made.invalid} invalid ({reasons}). "
+            f"{made.bias}".rstrip()
+        )
+    lines += [] if found.made else ["- nothing"]
     lines += ["", "What the paper leaves open, and our choice:", ""]
     lines += [f"- {choice}" for choice in found.choices]
     lines += ["", "Stacks:", ""]

@@ -22,6 +22,7 @@ from msgspec import Struct
 from dragstrip.model.errors import InputError
 from dragstrip.results.compare_capsules import Compared
 from dragstrip.stats.holm import holm
+from dragstrip.stats.order_interval import SHORT
 from dragstrip.visit.metrics import METRICS
 
 ALPHA = 0.025
@@ -99,7 +100,8 @@ def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gate
                 f"{condition.metric.removesuffix('_ms')}; give another metric"
             )
     adjusted = holm([_p(condition, row, beyond=True) for condition, row in asked])
-    needs = math.ceil(math.log2(len(asked) / ALPHA))  # all loads beyond: p is 2^-n, times so many
+    # All loads beyond have p 2^-n / SHORT, times their number.
+    needs = max(2, math.ceil(math.log2(len(asked) / (SHORT * ALPHA))))
     return [_judge(*one, p, needs) for one, p in zip(asked, adjusted, strict=True)]
 
 

@@ -47,11 +47,11 @@ def least(level: float) -> int:
 
 
 def p_above(ordered: Sequence[float], point: float) -> float:
-    """One-sided p of "the median is at most `point`": the interval whose lower end is `point`
-    misses with twice this probability. Never below 2^-n, where all values lie above."""
+    """One-sided p of "the median is at most `point`": half of what the interval misses whose lower
+    end is `point`. Where all values lie above it is 2^-n, over `SHORT`."""
     n, k = len(ordered), sum(value <= point for value in ordered)
     if k in (0, n):
-        return 2.0**-n if k == 0 else 1.0
+        return 2.0**-n / SHORT if k == 0 else 1.0
     tails = _tails(n)
     below, above = ordered[k - 1], ordered[k]
     if math.isinf(below) or math.isinf(above):

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Visit
 from dragstrip.papers.claims import Published
-from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.measured import Evidence
 from dragstrip.papers.scenarios import Tree
 from dragstrip.report.beside import beside
 from dragstrip.report.paper_figures import boxes, cdfs, counts, maps, objects, ratios, trees

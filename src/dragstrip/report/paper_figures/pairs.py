@@ -9,8 +9,8 @@ import polars as pl
 from msgspec import Struct
 
 from dragstrip.model.stack import Stack
-from dragstrip.papers.answer import Estimate, estimate
-from dragstrip.papers.cells import Cell, Statistic, cells, pooled
+from dragstrip.papers.cells import Cell, Statistic, cells
+from dragstrip.papers.compare import ratio_of
 
 Standing = Literal["a", "b", "same", "open", "few a", "few b"]
 MARGIN = 0.05
@@ -18,8 +18,11 @@ MARGIN = 0.05
 
 class Pair(Struct, frozen=True, kw_only=True):
     cell: Cell
-    ratio: Estimate
-    """b / a of the medians (or means), with its 95 % interval."""
+    ratio: float
+    """b / a of the medians (or means)."""
+    low: float | None
+    high: float | None
+    """95 % interval of the typical block's b / a; None with too few loads."""
 
     @property
     def standing(self) -> Standing:
@@ -27,17 +30,17 @@ class Pair(Struct, frozen=True, kw_only=True):
 
         Too ``few`` loads have no interval, and only a stack that is ahead.
         """
-        if self.ratio.unbounded:
-            return "few b" if self.ratio.value < 1 else "few a"
-        if self.ratio.high < 1:
+        if self.low is None or self.high is None:
+            return "few b" if self.ratio < 1 else "few a"
+        if self.high < 1:
             return "b"
-        if self.ratio.low > 1:
+        if self.low > 1:
             return "a"
-        return "same" if self.ratio.within(1 / (1 + MARGIN), 1 + MARGIN) else "open"
+        return "same" if self.low > 1 / (1 + MARGIN) and self.high < 1 + MARGIN else "open"
 
     @property
     def log2(self) -> float:
-        return log2(self.ratio.value)
+        return log2(self.ratio)
 
 
 def pairs(
@@ -50,12 +53,13 @@ def pairs(
 ) -> list[Pair]:
     """Of every cell in which both have the metric; `take` keeps only a cell's first loads."""
     found = [c.first(take) if take else c for c in cells(loads, (a, b), metric)]
-    return [Pair(cell=cell, ratio=_ratio(cell, a, b, statistic)) for cell in found]
+    return [_pair(cell, a, b, statistic) for cell in found]
 
 
-def _ratio(cell: Cell, a: str, b: str, statistic: Statistic) -> Estimate:
-    logs, blocks = pooled([cell], lambda c: np.log(c[b] / c[a]), statistic, "blocks")
-    return estimate(np.exp(logs), blocks)
+def _pair(cell: Cell, a: str, b: str, statistic: Statistic) -> Pair:
+    low, high = ratio_of([cell], a, b, statistic).interval() or (None, None)
+    ratio = cell.centre(b, statistic) / cell.centre(a, statistic)
+    return Pair(cell=cell, ratio=ratio, low=low, high=high)
 
 
 def winner(cell: Cell, stacks: Sequence[Stack]) -> tuple[str, float, bool]:
@@ -63,8 +67,8 @@ def winner(cell: Cell, stacks: Sequence[Stack]) -> tuple[str, float, bool]:
     interval of that ratio excludes 1."""
     centre = {s.name: float(np.median(cell.times[s.name])) for s in stacks}
     best, second = sorted(centre, key=lambda name: centre[name])[:2]
-    ratio = _ratio(cell, second, best, "median")
-    return best, 1 - ratio.value, ratio.high < 1
+    pair = _pair(cell, second, best, "median")
+    return best, 1 - pair.ratio, pair.high is not None and pair.high < 1
 
 
 def place(cell: Cell) -> str:

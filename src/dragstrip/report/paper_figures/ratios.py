@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from dragstrip.model.stack import Stack
-from dragstrip.papers.answer import LEAST_UNITS
+from dragstrip.report import words
 from dragstrip.report.paper_figures.pairs import Pair, conditions, pairs, place, short
 from dragstrip.report.paper_figures.style import (
     INK,
@@ -142,7 +142,7 @@ def ratio_map(
         f"Each cell: {b.name} / {a.name}, {metric}, medians of the first {LOADS} loads. Coloured "
         "where the 95 % interval of that cell alone excludes 1, stronger the further from it; “=” "
         "is shown to be the same within 5 %, “?” shows no difference. Pale: fewer than "
-        f"{LEAST_UNITS} loads, which have no interval. Empty cells were not run.",
+        "five loads, which have no interval. Empty cells were not run.",
         (tiles + text).properties(width=alt.Step(46), height=alt.Step(22)),
         rows,
     )
@@ -170,7 +170,7 @@ def _rows(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> list[Row]:
 
 def _row(pair: Pair, a: Stack, b: Stack) -> Row:
     cell, ratio = pair.cell, pair.ratio
-    shown, few = pair.standing in ("a", "b"), ratio.unbounded
+    shown = pair.standing in ("a", "b")
     return {
         "page": short(cell.page),
         "network": cell.network,
@@ -179,13 +179,13 @@ def _row(pair: Pair, a: Stack, b: Stack) -> Row:
         "object_bytes": cell.factors.get("object_bytes", 0.0),
         "page_bytes": cell.factors.get("page_bytes", 0.0),
         "site": "x" not in short(cell.page),
-        "ratio": ratio.value,
-        "low": None if few else max(ratio.low, 0.01),
-        "high": None if few else min(ratio.high, 100.0),
-        "interval": ratio.words(),
+        "ratio": ratio,
+        "low": None if pair.low is None else max(pair.low, 0.01),
+        "high": None if pair.high is None else min(pair.high, 100.0),
+        "interval": words.interval(ratio, pair.low, pair.high),
         "standing": _said(pair.standing, a, b),
         "shown": shown,
         "strength": min(1.0, 0.3 + 1.2 * abs(pair.log2)) if shown else 1.0,
-        "label": {"same": "=", "open": "?"}.get(pair.standing, f"{ratio.value:.2f}"),
+        "label": {"same": "=", "open": "?"}.get(pair.standing, f"{ratio:.2f}"),
         "blocks": cell.blocks,
     }

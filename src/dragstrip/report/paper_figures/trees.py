@@ -6,7 +6,7 @@ import altair as alt
 from msgspec import Struct
 
 from dragstrip.papers.cells import Cell
-from dragstrip.papers.evidence import Evidence
+from dragstrip.papers.measured import Evidence
 from dragstrip.papers.scenarios import Levels, Tree
 from dragstrip.report.palette import ALARM, PROTOCOL, UNKNOWN
 from dragstrip.report.paper_figures.style import INK, SOFT, Figure, Row, data, figure
