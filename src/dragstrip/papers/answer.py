@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from dragstrip.papers.estimate import Estimate, several, unbounded, words
+from dragstrip.papers.estimate import Estimate, several, words
 
 Verdict = Literal[
     "reproduced",  # what we measured lies within what the claim allows
@@ -48,30 +48,22 @@ class Band(Struct, frozen=True, forbid_unknown_fields=True):
     low: float = -math.inf
     high: float = math.inf
 
-    def holds(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
 
 def settle(
     found: Estimate, band: Band, *, same: Band | None = None, unit: str = "", why: str = ""
 ) -> Answer:
-    """Hold an estimate against a band; `same` is what would count as no difference at all.
-
-    Where the paper's own statistic of our loads is another number, it must lie on the same side.
-    """
+    """Hold an estimate against a band; `same` is what would count as no difference at all."""
     above = found.p_above(band.low) if band.low > -math.inf else 0.0
     below = found.p_below(band.high) if band.high < math.inf else 0.0
     holds = max(above, below)
     under = found.p_below(band.low) if band.low > -math.inf else 1.0
     over = found.p_above(band.high) if band.high < math.inf else 1.0
     fails = min(under, over)
-    if found.own is not None:
-        holds, fails = (holds, 1.0) if band.holds(found.own) else (1.0, fails)
     return judged(
         Answer(
             verdict="open",
             ours=words(found, unit),
-            why=why or _why(found, min(holds, fails)),
+            why=why or _why(found, band),
             holds=holds,
             alike=max(found.p_above(same.low), found.p_below(same.high)) if same else 1.0,
             fails=fails,
@@ -80,11 +72,14 @@ def settle(
     )
 
 
-def _why(found: Estimate, least: float) -> str:
-    if unbounded(found):
+def _why(found: Estimate, band: Band) -> str:
+    span = found.interval()
+    if span is None:
         return "fewer than five blocks or pages have no interval"
-    if least >= 1 and found.own is not None:
-        return "the paper's own statistic of our loads lies on the other side of what it allows"
+    if found.own is not None and (band.low <= span[0] and span[1] <= band.high):
+        return "the typical round fits, and the means do not show it"
+    if found.own is not None and (span[1] < band.low or span[0] > band.high):
+        return "the typical round does not fit, and the means do not show it"
     return "the interval reaches over the edge of what the claim allows"
 
 

@@ -28,8 +28,8 @@ class Predicate(
     unless: Where = {}
     metric: str = "plt_ms"
     statistic: Statistic = "median"
-    """The paper's own. What decides is the median over rounds; a mean stands beside it, and must
-    lie on the same side."""
+    """The paper's own. What decides is the median over rounds; where it is the mean, that must show
+    the same."""
     cells: int = 1
     """How many cells the claim is about; with fewer it stays open."""
     loads: int = 2
@@ -49,10 +49,6 @@ class Predicate(
 
     def found(self, evidence: Evidence, *stacks: str, metric: str = "") -> list[Cell]:
         return aligned(self.reached(evidence), stacks, metric or self.metric, self.loads)
-
-    def own(self, value: float) -> float | None:
-        """The paper's statistic, unless it is the median that decides anyway."""
-        return value if self.statistic == "mean" else None
 
 
 def ask(predicate: Predicate, evidence: Evidence) -> Answer:

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise, product
-from math import exp, inf, log
+from math import inf, log
 
 import numpy as np
-import polars as pl
 
 from dragstrip.papers.answer import (
     Answer,
@@ -33,13 +32,18 @@ def ratio_of(
     found: Sequence[Cell], a: str, b: str, statistic: Statistic, over: Over = "blocks"
 ) -> Typical:
     """b / a over some cells: in the typical round, or (`pages`) of the typical page."""
-    own = [_centres(cell, a, b, statistic) for cell in found]
     if over == "pages":
         units = by_page(found, lambda cell: _centres(cell, a, b, statistic))
-    else:
-        units = by_round(found, lambda times: log_ratios(times[a], times[b]))
-    plain = statistic == "mean" or over == "pages"
-    return Typical(tuple(units), own=exp(float(np.mean(own))) if plain else None, ratio=True)
+        return Typical(tuple(units), mean_of(units), ratio=True)
+    units = by_round(found, lambda times: log_ratios(times[a], times[b]))
+    mean = mean_of(by_round(found, lambda times: _means(times[a], times[b])))
+    return Typical(tuple(units), mean if statistic == "mean" else None, ratio=True)
+
+
+def _means(a: Values, b: Values) -> Values:
+    """Values whose mean is ln(mean b / mean a), with its spread (delta method)."""
+    mean_a, mean_b = float(a.mean()), float(b.mean())
+    return np.asarray(log(mean_b / mean_a) + b / mean_b - a / mean_a)
 
 
 def _centres(cell: Cell, a: str, b: str, statistic: Statistic) -> float:
@@ -134,7 +138,7 @@ class Ordering(Predicate, kw_only=True, frozen=True):
 
 
 class RatioShift(Predicate, kw_only=True, frozen=True):
-    """How b / a itself changes from some cells to others: (b / a there) / (b / a here)."""
+    """How b / a changes from some cells to others: (b / a there) / (b / a here), of medians."""
 
     a: str
     b: str
@@ -149,8 +153,7 @@ class RatioShift(Predicate, kw_only=True, frozen=True):
             return not_run([self.a, self.b], self.loads)
         here, there = (ratio_of(side, self.a, self.b, self.statistic) for side in sides)
         shift = zip(here.units, there.units, strict=False)  # as many rounds as both have
-        own = there.own / here.own if here.own and there.own else None
-        got = Typical(tuple(t - h for h, t in shift), own=own, ratio=True)
+        got = Typical(tuple(t - h for h, t in shift), ratio=True)
         low = self.at_least if self.at_least > 0 else -inf
         answer = settle(got, Band(low, self.at_most))
         return incomplete(answer, sum(map(len, sides)), self.cells)
@@ -264,9 +267,12 @@ class SameRanking(Predicate, kw_only=True, frozen=True):
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
     """None where one of them does not vary."""
-    ranks = pl.DataFrame({"x": x, "y": y}).select(pl.corr("x", "y", method="spearman"))
-    rho = ranks.item()
-    return None if rho is None or np.isnan(rho) else float(rho)
+    from scipy.stats import rankdata  # slow to import
+
+    ranks = rankdata([x, y], axis=1)
+    if (np.ptp(ranks, axis=1) == 0).any():
+        return None
+    return float(np.corrcoef(ranks)[0, 1])
 
 
 class Rho(Mean, frozen=True):

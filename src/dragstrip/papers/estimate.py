@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from scipy.special import bdtrc, stdtr, stdtrit
 
-from dragstrip.stats.block_ratio import log_ratios as log_ratios
+from dragstrip.papers.measured import Values
 from dragstrip.stats.median import middle
 from dragstrip.stats.order_interval import order_interval, p_above
 
@@ -25,7 +25,8 @@ class Estimate(Protocol):
     def value(self) -> float: ...
     @property
     def own(self) -> float | None:
-        """The paper's own statistic of our loads, where that is another number."""
+        """The paper's own statistic of our loads, where that is another number. It has no interval
+        that holds its level; what is shown is shown by it, too."""
 
     @property
     def floor(self) -> float:
@@ -38,45 +39,6 @@ class Estimate(Protocol):
     def p_below(self, point: float) -> float: ...
 
 
-class Typical(Struct, frozen=True, dict=True):
-    """The median over rounds or pages (`dragstrip.stats.order_interval`)."""
-
-    units: Sequence[float]
-    own: float | None = None
-    ratio: bool = False
-    """The units are logarithms, and e to their power is meant."""
-
-    @cached_property
-    def ordered(self) -> list[float]:
-        return sorted(float(u) for u in self.units)
-
-    @property
-    def value(self) -> float:
-        return self._back(middle(self.ordered))
-
-    @property
-    def floor(self) -> float:
-        return p_above(self.ordered, -math.inf)
-
-    def interval(self) -> tuple[float, float] | None:
-        found = order_interval(self.ordered, LEVEL)
-        return found and (self._back(found[0]), self._back(found[1]))
-
-    def p_above(self, point: float) -> float:
-        return p_above(self.ordered, self._there(point))
-
-    def p_below(self, point: float) -> float:
-        return p_above([-u for u in reversed(self.ordered)], -self._there(point))
-
-    def _back(self, unit: float) -> float:
-        return math.exp(min(unit, 700.0)) if self.ratio else unit
-
-    def _there(self, point: float) -> float:
-        if not self.ratio:
-            return point
-        return math.log(point) if point > 0 else -math.inf
-
-
 class Mean(Struct, frozen=True):
     """A mean or a share with its standard error, by Student's t; infinite freedom is the normal
     distribution."""
@@ -87,7 +49,10 @@ class Mean(Struct, frozen=True):
     low: float = -math.inf
     high: float = math.inf
     """What the number cannot exceed."""
-    own: float | None = None
+
+    @property
+    def own(self) -> float | None:
+        return None
 
     @property
     def floor(self) -> float:
@@ -112,6 +77,58 @@ class Mean(Struct, frozen=True):
         return float(stdtrit(min(self.freedom, 1e9), share))
 
 
+class Typical(Struct, frozen=True, dict=True):
+    """The median over rounds or pages (`dragstrip.stats.order_interval`).
+
+    Where the paper computes means, what they say of our loads must agree: the median alone would
+    answer another question where one stack's loads are skewed and another's are not, and a mean
+    alone has no interval that holds its level then.
+    """
+
+    units: Sequence[float]
+    mean: Mean | None = None
+    """The paper's own statistic of the same loads, in the same unit."""
+    ratio: bool = False
+    """The units are logarithms, and e to their power is meant."""
+
+    @cached_property
+    def ordered(self) -> list[float]:
+        return sorted(float(u) for u in self.units)
+
+    @property
+    def value(self) -> float:
+        return self._back(middle(self.ordered))
+
+    @property
+    def own(self) -> float | None:
+        return None if self.mean is None else self._back(self.mean.value)
+
+    @property
+    def floor(self) -> float:
+        return p_above(self.ordered, -math.inf)
+
+    def interval(self) -> tuple[float, float] | None:
+        found = order_interval(self.ordered, LEVEL)
+        return found and (self._back(found[0]), self._back(found[1]))
+
+    def p_above(self, point: float) -> float:
+        unit = self._there(point)
+        return max(p_above(self.ordered, unit), self.mean.p_above(unit) if self.mean else 0.0)
+
+    def p_below(self, point: float) -> float:
+        unit = self._there(point)
+        turned = [-u for u in reversed(self.ordered)]
+        return max(p_above(turned, -unit), self.mean.p_below(unit) if self.mean else 0.0)
+
+    def _back(self, unit: float) -> float:
+        return math.exp(min(unit, 700.0)) if self.ratio else unit
+
+    def _there(self, point: float) -> float:
+        if not self.ratio:
+            return point
+        return math.log(point) if point > 0 else -math.inf
+
+
 class Greatest(Struct, frozen=True, dict=True):
     """The greatest of several numbers, each estimated by itself.
 
@@ -121,7 +138,11 @@ class Greatest(Struct, frozen=True, dict=True):
     """
 
     parts: Sequence[Estimate]
-    own: float | None = None
+
+    @property
+    def own(self) -> float | None:
+        owns = [part.own for part in self.parts if part.own is not None]
+        return max(owns, default=None)
 
     @property
     def value(self) -> float:
@@ -167,16 +188,14 @@ def several(p: Sequence[float]) -> float:
     return min(1.0, 2 * min(len(p) * min(p), by_count))
 
 
-def mean_of(values: Sequence[float], low: float = -math.inf, high: float = math.inf) -> Mean:
-    """Of at least two values."""
+def mean_of(
+    values: Sequence[float] | Values, low: float = -math.inf, high: float = math.inf
+) -> Mean:
+    """With Student's t. One value says nothing of its error."""
     found = np.asarray(values, dtype=float)
     n = len(found)
-    error = float(found.std(ddof=1)) / math.sqrt(n)
-    return Mean(float(found.mean()), error, n - 1, low, high)
-
-
-def unbounded(found: Estimate) -> bool:
-    return found.interval() is None
+    error = float(found.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+    return Mean(float(found.mean()), error, max(n - 1, 1), low, high)
 
 
 def words(found: Estimate, unit: str = "") -> str:

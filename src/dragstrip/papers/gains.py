@@ -11,8 +11,8 @@ from msgspec import Struct, structs
 from dragstrip.papers.answer import Answer, Band, all_of, incomplete, settle
 from dragstrip.papers.base import PAGES_OWN, Predicate, named, not_run, shorter
 from dragstrip.papers.cells import Cell, Over, Statistic, Where, aligned, by_page, by_round, select
-from dragstrip.papers.estimate import Mean, Typical, words
-from dragstrip.papers.measured import Evidence
+from dragstrip.papers.estimate import Mean, Typical, mean_of, words
+from dragstrip.papers.measured import Evidence, Values
 from dragstrip.papers.shares import doubt, settle_share
 from dragstrip.stats.anova_counts import AnovaCounts, Counts, anova_counts
 
@@ -30,13 +30,19 @@ def difference_of(
 
     if over == "pages":
         units = by_page(found, centres)
-    elif scale == "gain":
+        return Typical(tuple(units), mean_of(units))
+    if scale == "gain":
         units = by_round(found, lambda times: times[a] / times[ref] - 1)
+        means = by_round(found, lambda times: _means(times[a], times[ref]))
     else:
-        units = by_round(found, lambda times: times[a] - times[ref])
-    plain = statistic == "mean" or over == "pages"
-    own = float(np.mean([centres(cell) for cell in found])) if plain else None
-    return Typical(tuple(units), own=own)
+        units = means = by_round(found, lambda times: times[a] - times[ref])
+    return Typical(tuple(units), mean_of(means) if statistic == "mean" else None)
+
+
+def _means(a: Values, ref: Values) -> Values:
+    """Values whose mean is the gain of the means, with its spread (delta method)."""
+    gain = float(a.mean() / ref.mean())
+    return np.asarray(gain - 1 + (a - gain * ref) / ref.mean())
 
 
 class Gain(Predicate, kw_only=True, frozen=True):
@@ -130,7 +136,7 @@ class MagnitudeOrder(Predicate, kw_only=True, frozen=True):
         for more, less in pairwise(sizes):
             for sign, name in ((1, "ahead of the next by"), (-1, "ahead of its opposite by")):
                 units = [sign * b - a for a, b in zip(more.units, less.units, strict=True)]
-                got = Typical(units, own=float(np.mean(units)))
+                got = Typical(units, mean_of(units))
                 answers.append(named(settle(got, Band(low=0)), f"{name} "))
         claimed = " > ".join(words(size) for size in sizes)
         whole = named(shorter(all_of(answers), answers), f"claimed sizes {claimed}; ")

@@ -1,7 +1,7 @@
 """Predicates on one stack: how it answers to a factor, and how long it takes at all."""
 
 from collections.abc import Sequence
-from math import exp, inf
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -9,9 +9,9 @@ import numpy as np
 from dragstrip.papers.answer import Answer, Band, incomplete, settle
 from dragstrip.papers.base import PAGES_OWN, Predicate, margin_band, named, not_run, sized
 from dragstrip.papers.cells import Cell, Where, aligned, by_round, select
-from dragstrip.papers.estimate import Typical
+from dragstrip.papers.estimate import Typical, mean_of
 from dragstrip.papers.gains import difference_of
-from dragstrip.papers.measured import Evidence
+from dragstrip.papers.measured import Evidence, Values
 
 Scale = Literal["ratio", "ms"]
 
@@ -62,10 +62,7 @@ class SensitivityOrder(Predicate, kw_only=True, frozen=True):
         less, more = change(self, self.less, *both[0]), change(self, self.more, *both[1])
         units = [a - b for a, b in zip(less.units, more.units, strict=False)]
         ms = self.scale == "ms"
-        own = None
-        if less.own is not None and more.own is not None:
-            own = less.own - more.own if ms else less.own / more.own
-        got = Typical(units, own=own, ratio=not ms)
+        got = Typical(units, ratio=not ms)
         what = "ms" if ms else "times"
         told = f"{self.less} {less.value:.4g} {what}, {self.more} {more.value:.4g} {what}; "
         answer = named(settle(got, Band(high=0.0 if ms else 1.0)), told)
@@ -107,8 +104,8 @@ class Absolute(Predicate, kw_only=True, frozen=True):
         if not found:
             return not_run([self.stack], self.loads)
         units = by_round(found, lambda times: times[self.stack])
-        own = self.own(float(np.mean([c.centre(self.stack, self.statistic) for c in found])))
-        answer = settle(Typical(tuple(units), own), Band(self.at_least, self.at_most), unit="ms")
+        got = Typical(tuple(units), mean_of(units) if self.statistic == "mean" else None)
+        answer = settle(got, Band(self.at_least, self.at_most), unit="ms")
         if any(cell.standin for cell in found):
             return Answer(verdict="not testable", ours=answer.ours, why=PAGES_OWN)
         return incomplete(answer, len(found), self.cells)
@@ -133,8 +130,7 @@ class ImpliedBytes(Predicate, kw_only=True, frozen=True):
         units = by_round(
             found, lambda times: np.mean([times[s] for s in self.stacks], axis=0) * carries
         )
-        centres = [c.centre(s, self.statistic) for c in found for s in self.stacks]
-        got = Typical(tuple(units), own=self.own(float(np.mean(centres)) * carries))
+        got = Typical(tuple(units), mean_of(units) if self.statistic == "mean" else None)
         low = self.at_least if self.at_least > 0 else -inf
         answer = settle(got, Band(low, self.at_most), unit="bytes")
         return incomplete(answer, len(found), self.cells)
@@ -204,11 +200,16 @@ def change(
 ) -> Typical:
     """There against here, round by round: rounds of a study are repetitions of all its cells."""
     logs = rule.scale == "ratio"
-    units, centres = [], []
+    units, means = [], []
     for side in (here, there):
         units.append(by_round(side, lambda times: np.log(times[stack]) if logs else times[stack]))
-        found = np.array([cell.centre(stack, rule.statistic) for cell in side])
-        centres.append(float(np.mean(np.log(found) if logs else found)))
-    apart = centres[1] - centres[0]
+        means.append(by_round(side, lambda times: _of_mean(times[stack]) if logs else times[stack]))
     shift = [t - h for h, t in zip(*units, strict=False)]
-    return Typical(shift, own=rule.own(exp(apart) if logs else apart), ratio=logs)
+    apart = [t - h for h, t in zip(*means, strict=False)]
+    return Typical(shift, mean_of(apart) if rule.statistic == "mean" else None, ratio=logs)
+
+
+def _of_mean(times: Values) -> Values:
+    """Values whose mean is the logarithm of the mean, with its spread (delta method)."""
+    mean = float(times.mean())
+    return np.asarray(np.log(mean) + times / mean - 1)

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from math import inf, sqrt
+from statistics import fmean as mean
 
 from msgspec import Struct, structs
 
 from dragstrip.papers.answer import Answer, Band, all_of, every_one, incomplete, settle
 from dragstrip.papers.base import Predicate, not_run, sized
 from dragstrip.papers.cells import Cell, Statistic, aligned, by_round
-from dragstrip.papers.estimate import Greatest, Mean, Typical, words
+from dragstrip.papers.estimate import Greatest, Mean, Typical, mean_of, words
 from dragstrip.papers.measured import Evidence
 from dragstrip.papers.shares import doubt
-from dragstrip.stats.one_rtt import one_rtt_corrected
 
 
 class HandshakeRtts(Predicate, kw_only=True, frozen=True):
@@ -94,10 +94,10 @@ class OneRttTable(Predicate, kw_only=True, frozen=True):
         groups = [f"{cell.page} {cell.network}" for cell in cells]
         within = [size.p_above(1.0) for size in sizes]
         above = [row.p_below(0.0) for row in rows]
-        near = _tally([abs(r.own) < 1 for r in rows], within, groups)
-        positive = _tally([r.own > 0 for r in rows], above, groups)
+        near = _tally([abs(mean(r.units)) < 1 for r in rows], within, groups)
+        positive = _tally([mean(r.units) > 0 for r in rows], above, groups)
         parts = [_settle(near, self.within_one), _settle(positive, self.positive)]
-        most = Greatest(sizes, own=max(abs(row.own) for row in rows))
+        most = Greatest(sizes)
         if self.greatest:
             parts.append(settle(most, self.greatest, unit="RTT"))
         told = (
@@ -112,16 +112,10 @@ class OneRttTable(Predicate, kw_only=True, frozen=True):
         return incomplete(answer, len(rows), self.cells)
 
 
-class Residual(Typical, frozen=True):
-    """What is left of a difference; `own` is the paper's, of the means."""
-
-    own: float = 0.0
-
-
 class Magnitude(Struct, frozen=True):
     """The size of a number that may have either sign: an interval over zero begins there."""
 
-    of: Residual
+    of: Typical
 
     @property
     def value(self) -> float:
@@ -129,7 +123,7 @@ class Magnitude(Struct, frozen=True):
 
     @property
     def own(self) -> float | None:
-        return abs(self.of.own)
+        return None if self.of.own is None else abs(self.of.own)
 
     @property
     def floor(self) -> float:
@@ -152,11 +146,11 @@ class Magnitude(Struct, frozen=True):
         return 1.0 if point < 0 else max(self.of.p_below(point), self.of.p_above(-point))
 
 
-def _corrected(cell: Cell, a: str, ref: str) -> Residual:
+def _corrected(cell: Cell, a: str, ref: str) -> Typical:
+    """What is left, in round trips; the paper's is of the means (`stats.one_rtt`)."""
     rtt_ms = cell.factors["rtt_ms"]
     units = (cell.times[a] - cell.times[ref] + rtt_ms) / rtt_ms
-    value = one_rtt_corrected(list(cell.times[ref]), list(cell.times[a]), rtt_ms).rtts
-    return Residual(tuple(units), own=round(value, 12))
+    return Typical(tuple(units), mean_of(units))
 
 
 def _tally(hits: Sequence[bool], other: Sequence[float], groups: Sequence[str]) -> Mean:

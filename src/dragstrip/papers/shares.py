@@ -98,19 +98,18 @@ class Extreme(Predicate, kw_only=True, frozen=True):
 
     def answer(self, evidence: Evidence) -> Answer:
         parts: list[Estimate] = []
-        names, own = [], []
+        names = []
         standin = False
         for metric in self.metrics or [self.metric]:
             for cell in self.found(evidence, self.a, *self.b, metric=metric):
                 standin = standin or cell.standin
                 for b in self.b:
-                    parts.append(ratio_of([cell], self.a, b, "median"))
-                    own.append(cell.centre(b, self.statistic) / cell.centre(self.a, self.statistic))
+                    parts.append(ratio_of([cell], self.a, b, self.statistic))
                     names.append(f"{b} / {self.a}, {metric}, {cell.page} on {cell.network}")
         have = len(parts) // (len(self.b) * len(self.metrics or [self.metric]))
         if not parts:
             return not_run([self.a, *self.b], self.loads)
-        got = Greatest(parts, own=max(own))
+        got = Greatest(parts)
         band = Band(self.at_least if self.at_least > 0 else -inf, self.at_most)
         answer = sized(got, band, neutral=1, standin=standin)
         where = names[int(np.argmax([part.value for part in parts]))]

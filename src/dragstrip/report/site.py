@@ -228,7 +228,10 @@ class _Site:
     @cached_property
     def _environment(self) -> Environment:
         made = environment()
-        names = ("duration", "percent", "size", "ratio", "listed", "counted", "amount", "led", "ms")
+        names = (
+            *("duration", "percent", "size", "ratio", "interval", "listed", "counted", "amount"),
+            *("led", "ms"),
+        )
         made.globals.update({name: getattr(words, name) for name in names})
         made.globals.update(
             why_drawing=why_drawing.drawing,

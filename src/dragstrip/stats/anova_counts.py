@@ -11,6 +11,7 @@ Source: Wolsing et al., ANRW 2019, section 4.
 from collections.abc import Sequence
 from statistics import fmean
 
+import numpy as np
 from msgspec import Struct
 
 from dragstrip.stats.holm import holm
@@ -36,7 +37,7 @@ def anova_counts(runs: Runs, alpha: float = 0.01) -> AnovaCounts:
     """Raises `ValueError` if a page has fewer than two runs of a stack."""
     if any(min(len(ref), len(b)) < 2 for ref, b in runs.values()):
         raise ValueError("an ANOVA needs at least two runs of each stack on every page")
-    p = [_p(ref, b) for ref, b in runs.values()]
+    p = _p_of_pages(runs)
     faster = [fmean(b) < fmean(ref) for ref, b in runs.values()]
     return AnovaCounts(
         printed=_count(p, faster, alpha),
@@ -44,12 +45,21 @@ def anova_counts(runs: Runs, alpha: float = 0.01) -> AnovaCounts:
     )
 
 
-def _p(ref: Sequence[float], b: Sequence[float]) -> float:
+def _p_of_pages(runs: Runs) -> list[float]:
     from scipy.stats import f_oneway  # slow to import
 
-    if len({*ref, *b}) == 1:
-        return 1.0  # no spread at all; SciPy would divide by zero
-    return float(f_oneway(ref, b).pvalue)
+    found: dict[str, float] = {}
+    alike: dict[tuple[int, int], list[str]] = {}
+    for page, (ref, b) in runs.items():
+        if len({*ref, *b}) == 1:
+            found[page] = 1.0  # no spread at all; SciPy would divide by zero
+        else:
+            alike.setdefault((len(ref), len(b)), []).append(page)
+    for pages in alike.values():  # one call for all pages with as many runs
+        refs, others = ([runs[page][side] for page in pages] for side in (0, 1))
+        p = f_oneway(np.array(refs), np.array(others), axis=1).pvalue
+        found |= dict(zip(pages, p.tolist(), strict=True))
+    return [found[page] for page in runs]
 
 
 def _count(p: Sequence[float], faster: Sequence[bool], alpha: float) -> Counts:
