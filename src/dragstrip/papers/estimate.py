@@ -5,6 +5,7 @@ shown to lie above. The interval at a level ends where that is half of what the 
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
@@ -158,9 +159,9 @@ class Greatest(Struct, frozen=True, dict=True):
         miss = (1 - LEVEL) / 2
         highest = max(part.interval()[1] for part in self.parts)  # type: ignore[index]
         points = sorted(part.value for part in self.parts)
+        shown = bisect_right(points, miss, key=self.p_above)
         lowest = min(part.interval()[0] for part in self.parts)  # type: ignore[index]
-        low = next((p for p in reversed(points) if self.p_above(p) <= miss), lowest)
-        return low, highest
+        return points[shown - 1] if shown else lowest, highest
 
     def p_above(self, point: float) -> float:
         return several([part.p_above(point) for part in self.parts])

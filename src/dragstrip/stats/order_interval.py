@@ -11,6 +11,7 @@ Letters 4 (1986), 75-79. Coverage by simulation: docs/reference/coverage.md.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
 
@@ -49,7 +50,7 @@ def least(level: float) -> int:
 def p_above(ordered: Sequence[float], point: float) -> float:
     """One-sided p of "the median is at most `point`": half of what the interval misses whose lower
     end is `point`. Where all values lie above it is 2^-n, over `SHORT`."""
-    n, k = len(ordered), sum(value <= point for value in ordered)
+    n, k = len(ordered), bisect_right(ordered, point)
     if k in (0, n):
         return 2.0**-n / SHORT if k == 0 else 1.0
     tails = _tails(n)
