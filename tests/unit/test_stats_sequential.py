@@ -50,7 +50,7 @@ def test_nothing_is_decided_between_looks():
 
 def test_a_look_whose_level_asks_for_more_blocks_decides_nothing():
     plan = Plan(looks=(6, 31), spending="O'Brien-Fleming")
-    assert decide([-0.5] * 6, plan) == Decision("go on", 6, None, None)
+    assert decide([-0.5] * 6, plan) == Decision("go on", 0, None, None)
 
 
 def test_slower_equivalent_and_the_cap():

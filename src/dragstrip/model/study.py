@@ -83,8 +83,9 @@ class Stopping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Shared by all looks, and by all stacks that are compared with the first."""
     margin: float | None = 0.05
     """Equivalence margin (0.05 is 5 %); None never stops for equivalence."""
-    spending: Spending = "O'Brien-Fleming"
-    """How alpha is spent: hardly any of it at early looks, or about as much at each (Pocock)."""
+    spending: Spending = "Pocock"
+    """How alpha is spent: about as much at each look, or hardly any of it early (O'Brien-Fleming),
+    when a median of few blocks has no interval."""
 
     def __post_init__(self) -> None:
         if list(self.looks) != sorted(set(self.looks)) or min(self.looks, default=2) < 2:

@@ -14,7 +14,8 @@ from dragstrip.study.controls import controls_of
 RUNS = 31
 """The cap; most cells are settled earlier."""
 STOPPING = Stopping(looks=(5, 8, 12, 17, 23), margin=0.02, spending="Pocock")
-"""A cell ends when every factor's share is shown to be more or less than nothing, or within 2 %."""
+"""A cell ends when every factor's share is shown to be more or less than nothing, or within 2 %,
+by the interval that is printed: Student's of a mean, which five blocks have at every level."""
 
 
 def bridge_study(
