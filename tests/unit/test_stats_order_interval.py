@@ -61,7 +61,7 @@ def test_turned_around_it_is_the_same(values):
 
 
 apart = st.lists(st.integers(-(10**6), 10**6), min_size=5, max_size=40, unique=True).map(sorted)
-"""Whole numbers: between neighbours that differ in the last bit alone nothing can be interpolated."""
+"""Whole numbers: nothing lies between neighbours that differ in the last bit alone."""
 
 
 @given(apart, st.sampled_from([0.9, 0.95, 0.99]))

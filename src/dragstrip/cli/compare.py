@@ -37,6 +37,10 @@ def compare(
         list[str] | None,
         typer.Option(help="What to compare, such as fcp or down_bytes; may be repeated."),
     ] = None,
+    across_clocks: Annotated[
+        bool,
+        typer.Option("--across-clocks", help="Compare virtual time with real time all the same."),
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Compare two result folders; with --fail-if, exit with 1 if B fails a condition."""
@@ -47,7 +51,8 @@ def compare(
     metrics = [metric_name(name) for name in metric or ["plt"]]
     conditions = [parse(text, metrics[0]) for text in fail_if or []]
     shown = {*metrics, *(c.metric for c in conditions)}
-    found = compare_capsules(Capsule.open(a), Capsule.open(b), spread_of=shown)
+    capsules = Capsule.open(a), Capsule.open(b)
+    found = compare_capsules(*capsules, spread_of=shown, across_clocks=across_clocks)
     gated = gate(conditions, found.rows)
     if as_json:
         sys.stdout.buffer.write(_json(a, b, found, gated))

@@ -129,6 +129,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
             control,
             saved,
             spreads(study, table),
+            clock=study.clock.kind,
         )
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
     found = list(cells(study, table, METRICS))

@@ -26,6 +26,7 @@ from dragstrip.testbed.programs import program
 from dragstrip.testbed.testbed import testbed
 from dragstrip.testbed.uplink_pasta import TUN, tun_refused
 from dragstrip.testbed.workspace import sweep
+from dragstrip.virtual.kernel import recipe
 from dragstrip.visit.cpu_speed import CpuSpeed
 from dragstrip.visit.host import HostMeter
 
@@ -108,6 +109,7 @@ def _examine() -> Iterator[Finding]:
     yield _attempt("link program", lambda: program("dragstrip-link"))
     yield _attempt("origin program", lambda: program("dragstrip-origin"))
     yield from _legacy()
+    yield _virtual()
     yield _proxies()
     yield _steal()
     yield _speed()
@@ -142,6 +144,17 @@ def _legacy() -> Iterator[Finding]:
             found=str(item.program) if item.installed else "not installed",
             mend=lack or f"needed for {item.group}; dragstrip legacy install {item.group}",
         )
+
+
+def _virtual() -> Finding:
+    there = recipe.installed()
+    return Finding(
+        what="virtual time",
+        good=there is not None,
+        needed=False,
+        found=recipe.name_of(there) if there else "no kernel",
+        mend="needed for races with --virtual; dragstrip virtual install",
+    )
 
 
 def _steal() -> Finding:

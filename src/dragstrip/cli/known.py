@@ -13,6 +13,7 @@ from dragstrip.cli.known_pages import list_pages
 from dragstrip.study.presets import networks, stacks
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
+from dragstrip.virtual.kernel import recipe
 
 
 class Kind(StrEnum):
@@ -55,4 +56,7 @@ def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
                 str(item.program) if item.installed else "dragstrip legacy install " + item.group
             )
             table.add_row(f"{item.name}: {item.what}", there)
+        guest = recipe.installed()
+        what = "the guests' kernel, for races in virtual time (--virtual)"
+        table.add_row(what, str(guest) if guest else "dragstrip virtual install")
     Console().print(table)

@@ -21,11 +21,21 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def virtual(self) -> bool:
         return self.kind != "real"
 
+    @property
+    def short(self) -> str:
+        """In a word or two, to stand beside a result."""
+        return _SHORT[self.kind]
+
     def describe(self) -> str:
         """In words, as a report says it."""
         return _WORDS[self.kind]
 
 
+_SHORT: dict[Kind, str] = {
+    "real": "real time",
+    "network": "virtual time",
+    "computing": "virtual time with computing",
+}
 _WORDS: dict[Kind, str] = {
     "real": "real time",
     "network": "virtual time; computing takes none",

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from dragstrip.model.background import BackgroundReport
+from dragstrip.model.clock import Kind
 from dragstrip.model.network import Side
 from dragstrip.model.page import address
 from dragstrip.model.stack import ConnectionMode, Protocol
@@ -376,6 +377,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     seed: int
     """Seed of the link's random stream, the same for the whole block."""
     connection: ConnectionMode = "first"
+    clock: Kind = "real"
+    """Whose milliseconds its times are, see `dragstrip.model.clock.Clock`."""
     beside: int = 0
     """Most blocks that were under way at once in other testbeds of this host during the visit."""
     started_us: int

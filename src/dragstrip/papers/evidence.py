@@ -11,6 +11,8 @@ from typing import Any
 
 import polars as pl
 
+from dragstrip.model.clock import Clock
+from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.study import Study
@@ -51,13 +53,19 @@ def nothing() -> pl.DataFrame:
 def from_capsules(folders: Iterable[Path], parts: Mapping[str, str] | None = None) -> Evidence:
     """Loads of all the studies of a paper. A stack in `parts` is called what it plays.
 
-    Raises `InputError` for a folder that is no capsule.
+    Raises `InputError` for a folder that is no capsule, and if some were made in virtual time and
+    others were not.
     """
     frames = [nothing()]
+    clocks: dict[Clock, Path] = {}
     doubted: dict[Key, Struck] = {}
     for folder in folders:
         capsule = Capsule.open(folder)
         study, visits = capsule.manifest.study, list(capsule.visits())
+        clocks.setdefault(study.clock, folder)
+        if len(clocks) > 1:
+            said = " and ".join(f"{path} in {clock.short}" for clock, path in clocks.items())
+            raise InputError(f"{said} are no evidence together: give each a folder of its own")
         frames.append(loads(study, visits))
         doubted |= struck(study, visits, parts)
     found = pl.concat(frames).with_columns(pl.col("stack").replace(parts or {}))

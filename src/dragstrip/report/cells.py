@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.model.clock import REAL, Clock
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
@@ -42,12 +43,13 @@ class Cell(Struct, frozen=True, kw_only=True):
     page: Page
     network: Network
     connection: ConnectionMode = "first"
+    clock: Clock = REAL
     seen: Observed
     results: tuple[StackResult, ...]
 
     @property
     def where(self) -> str:
-        return where(self.page.name, self.network.name, self.connection)
+        return where(self.page.name, self.network.name, self.connection, self.clock)
 
     @property
     def counted(self) -> int:
@@ -55,9 +57,10 @@ class Cell(Struct, frozen=True, kw_only=True):
         return self.seen.counted
 
 
-def where(page: str, network: str, connection: str) -> str:
-    place = f"{page} over {network}"
-    return place if connection == "first" else f"{place}, {connection}"
+def where(page: str, network: str, connection: str, clock: Clock = REAL) -> str:
+    """Such as ``demo over LTE``, with the connection mode and the clock where they are special."""
+    special = ("" if connection == "first" else connection, clock.short if clock.virtual else "")
+    return ", ".join((f"{page} over {network}", *filter(None, special)))
 
 
 def page_file(number: int, place: str) -> str:
@@ -78,6 +81,7 @@ def cells(
         yield Cell(
             page=study.page(seen.page),
             network=study.network(seen.network),
+            clock=study.clock,
             connection=seen.connection,
             seen=seen,
             results=tuple(_result(seen, stack, study.stacks[0], metrics) for stack in study.stacks),

@@ -44,12 +44,15 @@ def drawing(answer: Why, found: WhyCell | Pooled) -> str:
     for row, (at, (words, one, sure)) in enumerate(zip(starts, steps, strict=False), start=1):
         parts += _bar(row, (words, change(answer, one)), at, one, sure, x)
     parts += _end(answer.b, len(steps) + 1, x(starts[-1]), _value(found, "b"))
-    label = escape(f"From {answer.a} to {answer.b} on {place(found)}: {change(answer, found)}")
+    label = escape(
+        f"From {answer.a} to {answer.b} on {place(answer, found)}: {change(answer, found)}"
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="why" viewBox="0 0 {WIDTH} {height}" '
         f'role="img" aria-label="{label}"><style>{_STYLE}</style>'
-        f'<text x="0" y="16" font-weight="600">{escape(place(found))}: from {escape(answer.a)} to '
-        f"{escape(answer.b)}, {escape(change(answer, found))}</text>{''.join(parts)}</svg>"
+        f'<text x="0" y="16" font-weight="600">{escape(place(answer, found))}: '
+        f"from {escape(answer.a)} to {escape(answer.b)}, {escape(change(answer, found))}</text>"
+        f"{''.join(parts)}</svg>"
     )
 
 

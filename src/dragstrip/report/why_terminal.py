@@ -36,7 +36,7 @@ def _parts(answer: Why) -> Iterator[RenderableType]:
 
 def _table(answer: Why, found: WhyCell | Pooled) -> Table:
     table = Table(
-        title=f"{place(found)}: from {answer.a} to {answer.b}",
+        title=f"{place(answer, found)}: from {answer.a} to {answer.b}",
         caption=basis(found),
         title_justify="left",
         caption_justify="left",

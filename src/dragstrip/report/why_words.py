@@ -3,6 +3,7 @@
 import math
 
 from dragstrip.model.bridge import KNOWN
+from dragstrip.model.clock import Clock
 from dragstrip.report.cells import where
 from dragstrip.report.words import counted, listed, percent
 from dragstrip.results.observed import BY_NAME
@@ -31,13 +32,15 @@ def span(found: Span) -> str:
     return f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
-def place(found: WhyCell | Pooled) -> str:
+def place(answer: Why, found: WhyCell | Pooled) -> str:
     """``demo over LTE``, or how many cells of which network."""
+    clock = Clock(kind=answer.clock)
     if isinstance(found, WhyCell):
-        return where(found.page, found.network, found.connection)
+        return where(found.page, found.network, found.connection, clock)
     mode = "" if found.connection == "first" else f", {found.connection}"
     over = f"over {found.network}" if found.network else "over all networks"
-    return f"{found.cells} cells {over}{mode}"
+    timed = f", {clock.short}" if clock.virtual else ""
+    return f"{found.cells} cells {over}{mode}{timed}"
 
 
 def basis(found: WhyCell | Pooled) -> str:
@@ -58,8 +61,8 @@ def by_size(found: WhyCell | Pooled) -> list[Part]:
 def sentence(answer: Why, found: WhyCell | Pooled) -> str:
     """Who is faster, by how much, what explains it and what does not."""
     what = _metric(answer)
-    said = f"{answer.b} against {answer.a} on {place(found)}, {what}: {change(answer, found)}, "
-    said += f"{basis(found)}."
+    said = f"{answer.b} against {answer.a} on {place(answer, found)}, {what}: "
+    said += f"{change(answer, found)}, {basis(found)}."
     shown = [part for part in by_size(found) if part.shown]
     rest = [part.words for part in by_size(found) if not part.shown]
     if shown:
@@ -93,13 +96,13 @@ def notes(answer: Why) -> list[str]:
         for one in cell.interactions:
             a, b = one.factors
             said.append(
-                f"On {place(cell)}, {KNOWN[a].words} and {KNOWN[b].words} together make it "
+                f"On {place(answer, cell)}, {KNOWN[a].words} and {KNOWN[b].words} together make it "
                 f"{change(answer, one)} than both do one by one."
             )
         if cell.censored:
             said.append(
-                f"On {place(cell)}, {counted(cell.censored, 'load')} failed or timed out and "
-                "entered at the time limit."
+                f"On {place(answer, cell)}, {counted(cell.censored, 'load')} failed or timed out "
+                "and entered at the time limit."
             )
     return said
 

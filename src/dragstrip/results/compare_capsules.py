@@ -78,9 +78,18 @@ class _Load(Struct, frozen=True):
     censored: bool
 
 
-def compare_capsules(a: Capsule, b: Capsule, spread_of: Collection[str] = ()) -> Comparison:
-    """Every metric, and the spread of those in `spread_of`. Raises `InputError` if the capsules
-    share no stack on any cell."""
+def compare_capsules(
+    a: Capsule, b: Capsule, spread_of: Collection[str] = (), *, across_clocks: bool = False
+) -> Comparison:
+    """Every metric, and the spread of those in `spread_of`.
+
+    Raises `InputError` if the capsules share no stack on any cell, or if one was made in virtual
+    time and the other was not, unless `across_clocks` says that this is the question.
+    """
+    clocks = [capsule.manifest.study.clock for capsule in (a, b)]
+    if clocks[0] != clocks[1] and not across_clocks:
+        said = " and ".join(f"{c.path} in {k.short}" for c, k in zip((a, b), clocks, strict=True))
+        raise InputError(f"{said} cannot be compared; --across-clocks does it all the same")
     visits_a, visits_b = list(a.visits()), list(b.visits())
     of_a, of_b = _cells(a, visits_a), _cells(b, visits_b)
     rows = [

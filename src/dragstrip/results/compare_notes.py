@@ -1,11 +1,19 @@
 """What the reader of a comparison of two capsules must know beside the numbers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dragstrip.model.visit import Visit
 from dragstrip.results.blocks import trials
 from dragstrip.results.capsule import Capsule
+from dragstrip.results.manifest import Start
 from dragstrip.verdict.rules import VERSION
+
+_SURROUNDINGS: Mapping[str, Callable[[Start], str]] = {
+    "browser": lambda s: s.browser_version,
+    "dragstrip": lambda s: s.git or s.dragstrip_version,
+    "guests' kernel": lambda s: s.guest or "none",
+    "machine": lambda s: f"{s.machine.cpu}, {s.machine.cores} cores, {s.machine.kernel}",
+}
 
 
 def notes(a: Capsule, b: Capsule, of_a: Sequence[Visit], of_b: Sequence[Visit]) -> list[str]:
@@ -40,6 +48,8 @@ def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:
         for name in in_a:
             if name in in_b and in_a[name] != in_b[name]:
                 yield f"{kind} {name} differs: A has {in_a[name]}; B has {in_b[name]}."
+    if one.clock != other.clock:
+        yield f"The clocks differ: A is in {one.clock.describe()}, B in {other.clock.describe()}."
     if one.client != other.client:
         yield f"The clients differ: A has {one.client}; B has {other.client}."
 
@@ -55,11 +65,7 @@ def _unshared(a: Capsule, b: Capsule) -> Iterator[str]:
 
 def _surroundings(a: Capsule, b: Capsule) -> Iterator[str]:
     """Versions and machines: all starts of a capsule, because a resumed one may have several."""
-    for what, of in (
-        ("browser", lambda s: s.browser_version),
-        ("dragstrip", lambda s: s.git or s.dragstrip_version),
-        ("machine", lambda s: f"{s.machine.cpu}, {s.machine.cores} cores, {s.machine.kernel}"),
-    ):
+    for what, of in _SURROUNDINGS.items():
         in_a, in_b = (sorted({of(s) for s in c.manifest.starts}) for c in (a, b))
         if in_a != in_b:
             yield f"The {what} differs: A has {' and '.join(in_a)}; B has {' and '.join(in_b)}."

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import UNSET, Struct, UnsetType
 
+from dragstrip.model.clock import Kind
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Outcome, Reason, Visit
 from dragstrip.results.bias import Bias, bias
@@ -94,6 +95,8 @@ class VisitLine(Struct, frozen=True, kw_only=True):
 
 class Summary(Struct, frozen=True, kw_only=True):
     study: str
+    clock: Kind
+    """Whose milliseconds all times are: ``real``, or virtual (`dragstrip.model.clock.Clock`)."""
     rules: int
     """`dragstrip.verdict.rules.VERSION` by which the visits were judged."""
     blocks: int
@@ -118,10 +121,12 @@ def summarise(
     controls: Sequence[Control] = (),
     stopping: Saving | None = None,
     spreads: Iterable[Spread] = (),
+    clock: Kind = "real",
 ) -> Summary:
     """`comparisons`, `controls` and `stopping` come from the files of `results` of that name."""
     return Summary(
         study=study,
+        clock=clock,
         rules=VERSION,
         blocks=len({v.block for v in visits}),
         visits=tuple(_line(v) for v in visits),

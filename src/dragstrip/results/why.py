@@ -8,6 +8,7 @@ import polars as pl
 from msgspec import Struct
 
 from dragstrip.model.bridge import KNOWN, LOSS, REST, Lattice
+from dragstrip.model.clock import Kind
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import CellKey, Study
 from dragstrip.results.observed import Observed, observed
@@ -94,6 +95,8 @@ class Why(Struct, frozen=True, kw_only=True):
     stacks: int
     orders: int
     orders_possible: int
+    clock: Kind = "real"
+    """Whose milliseconds the times are, see `dragstrip.model.clock.Clock`."""
 
 
 def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
@@ -119,6 +122,7 @@ def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
         stacks=len(lattice.stacks),
         orders=len(lattice.orders.orders),
         orders_possible=lattice.orders.total,
+        clock=study.clock.kind,
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from dragstrip.browsers.cdp import CdpError
 from dragstrip.model.study import Study
 from dragstrip.schedule.worker import Made, Order, Visitor
@@ -61,7 +63,8 @@ class _Blocks:
             self._open.close()
             self._running = None
             raise
-        return made
+        visit, load = made
+        return structs.replace(visit, clock=self._study.clock.kind), load
 
     def _start(self, order: Order) -> "_Attempt":
         folder = self._open.enter_context(workspace())
