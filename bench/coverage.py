@@ -1,0 +1,155 @@
+"""How often the intervals that the program prints hold the truth, on simulated loads.
+
+    uv run python bench/coverage.py [studies]
+
+Writes docs/reference/coverage.json and coverage.svg, and prints the table of coverage.md. Seeded;
+4,000 studies per point by default (about three minutes).
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import altair as alt
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from dragstrip.stats.control import false_alarms
+from dragstrip.stats.log_ratio import of_mean
+from dragstrip.stats.order_interval import least, order_interval
+from dragstrip.stats.sequential import Plan, decide
+from dragstrip.stats.spread import quantile_ratio
+
+HERE = Path(__file__).parents[1] / "docs" / "reference"
+SIZES = (3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 31)
+SEED = 18
+Floats = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
+
+
+def later(share: float) -> Draw:
+    """Normal logs of 3 %; this share of the loads takes half as long again."""
+    return lambda r, n: 0.03 * r.normal(size=n) + np.log(1.5) * (r.random(n) < share)
+
+
+LOADS: dict[str, Draw] = {
+    "normal": lambda r, n: 0.05 * r.normal(size=n),
+    "log-normal times": lambda r, n: np.log(np.exp(0.5 * r.normal(size=n)) + 1),
+    "exponential tail": lambda r, n: np.log(1 + 0.3 * r.exponential(size=n)),
+    "t with 3 df": lambda r, n: 0.05 * r.standard_t(3, size=n),
+    "1 in 10 later": later(0.1),
+    "3 in 10 later": later(0.3),
+}
+"""Logs of load times."""
+SHARES = 12
+"""Stacks whose visits enter a share of `why`: two factors and the rest, in all orders."""
+
+
+def main() -> None:
+    studies = int(sys.argv[1]) if len(sys.argv) > 1 else 4000
+    rows = [
+        {"interval": name, "level": level, "loads": loads, "n": n, "held": held, "studies": made}
+        for name, level, loads, n, held, made in points(studies)
+    ]
+    (HERE / "coverage.json").write_bytes(msgspec.json.format(msgspec.json.encode(rows)) + b"\n")
+    draw(rows)
+    table(rows)
+
+
+def points(studies: int) -> Iterator[tuple[str, float, str, int, float, int]]:
+    for number, (loads, logs) in enumerate(LOADS.items()):
+        for n in SIZES:
+            r = np.random.default_rng([SEED, number, n])
+            one = logs(r, (studies, n))
+            # One stack alone is skewed; two stacks whose loads are skewed in different ways.
+            pairs = one - 0.05 * r.normal(size=(studies, n))
+            truth = float(np.median(logs(r, (400_000,))))
+            apart = float(np.median(logs(r, (400_000,)) - 0.05 * r.normal(size=400_000)))
+            for name, level, values, centre in (
+                ("median of one stack", 0.95, one, truth),
+                ("ratio over blocks", 0.95, pairs, apart),
+                ("ratio over blocks", 0.99, pairs, apart),
+                ("ratio, 24 at once", 1 - 0.05 / 24, pairs, apart),
+            ):
+                if n >= least(level):
+                    held = np.mean([_in(order_interval(sorted(v), level), centre) for v in values])
+                    yield name, level, loads, n, float(held), studies
+            yield "share of why", 0.95, loads, n, _share(logs, r, n, studies), studies
+        few = max(200, studies // 8)
+        for statistic in ("p95", "iqr"):
+            for n in (31, 61) if statistic == "p95" else (11, 15, 21, 31):
+                r = np.random.default_rng([SEED, number, n, 1])
+                held = np.mean([_spread(logs, r, n, statistic) for _ in range(few)])
+                yield f"ratio of {statistic}", 0.95, loads, n, float(held), few
+        r = np.random.default_rng([SEED, number, 2])
+        some = max(200, studies // 4)
+        alarms = [
+            decide((logs(r, (31,)) - logs(r, (31,))).tolist(), Plan()).verdict in _FOUND
+            for _ in range(some)
+        ]
+        yield "stopping, all looks", 0.95, loads, 31, 1 - float(np.mean(alarms)), some
+    r = np.random.default_rng([SEED, 3])
+    for n in (5, 12, 31, 100):
+        found = [false_alarms((r.random(n) < 0.05).tolist(), 0.05) for _ in range(studies)]
+        held = float(np.mean([f.low <= 0.05 <= f.high for f in found]))
+        yield "rate of false alarms", 0.95, "A/A", n, held, studies
+
+
+_FOUND = ("faster", "slower")
+
+
+def _in(interval: tuple[float, float] | None, truth: float) -> bool:
+    return interval is not None and interval[0] <= truth <= interval[1]
+
+
+def _share(logs: Draw, r: np.random.Generator, n: int, studies: int) -> float:
+    """A mean effect over orders: half of the stacks have the factor, half do not."""
+    visits = logs(r, (studies, n, SHARES))
+    one = visits[:, :, : SHARES // 2].mean(axis=2) - visits[:, :, SHARES // 2 :].mean(axis=2)
+    # A stack whose visits alone are skewed gives the share its skewness.
+    own = one + 0.5 * visits[:, :, 0]
+    centre = 0.5 * float(logs(r, (400_000,)).mean())
+    held = [_in(of_mean(row, 0.95), np.exp(centre)) for row in own.tolist()]
+    return float(np.mean(held))
+
+
+def _spread(logs: Draw, r: np.random.Generator, n: int, statistic: str) -> bool:
+    a, b = (np.exp(logs(r, (n,))).tolist() for _ in range(2))
+    found = quantile_ratio(a, b, statistic, paired=True)  # type: ignore[arg-type]
+    return found is None or _in(found.interval(), 1.0)
+
+
+def draw(rows: list[dict[str, object]]) -> None:
+    """Lines within the grey band keep their level to 1.5 points."""
+    shown = [r | {"miss": 100 * (r["held"] - r["level"]), "down": -1.5, "up": 1.5} for r in rows]  # type: ignore[operator]
+    alt.data_transformers.disable_max_rows()
+    base = alt.Chart(alt.Data(values=shown)).encode(x=alt.X("n:Q", title="blocks or loads"))
+    band = base.mark_area(opacity=0.15, color="grey").encode(y="down:Q", y2="up:Q")
+    line = base.mark_line(point={"size": 12}, strokeWidth=1).encode(
+        y=alt.Y("miss:Q", title="coverage less level, points"),
+        color=alt.Color("loads:N", title="loads"),
+    )
+    named = alt.Facet("title:N", title=None)
+    titled = "datum.interval + ', ' + format(datum.level, '.1%')"
+    drawn = alt.layer(band, line).properties(width=250, height=150)
+    drawn.facet(named, columns=3).transform_calculate(title=titled).save(HERE / "coverage.svg")
+
+
+def table(rows: list[dict[str, object]]) -> None:
+    kinds = [*LOADS, "A/A"]
+    print(f"| interval | level | blocks | {' | '.join(kinds)} |")
+    print("|---" * (3 + len(kinds)) + "|")
+    held: dict[tuple[object, ...], dict[object, object]] = {}
+    for row in rows:
+        key = row["interval"], row["level"], row["n"]
+        held.setdefault(key, {})[row["loads"]] = row["held"]
+    for (interval, level, n), own in sorted(
+        held.items(), key=lambda x: (str(x[0][0]), x[0][1], x[0][2])
+    ):
+        cells = [f"{100 * own[kind]:.1f}" if kind in own else "" for kind in kinds]  # type: ignore[operator]
+        print(f"| {interval} | {100 * level:.1f} % | {n} | {' | '.join(cells)} |")  # type: ignore[operator]
+
+
+if __name__ == "__main__":
+    main()
