@@ -42,10 +42,12 @@ def capsule(
     start: Start = START,
 ) -> Capsule:
     """One block per time, `first_seed` and up; None is a timeout. `hour` is when it was made."""
-    with Capsule.create(folder, Manifest(study=of or study(), starts=(start,))) as made_:
+    of = of or study()
+    with Capsule.create(folder, Manifest(study=of, starts=(start,))) as made_:
         for i in range(len(next(iter(times.values())))):
             for stack, found in times.items():
-                made_.append(_visit(stack, i, found[i], first_seed + i, hour))
+                seen = _visit(stack, i, found[i], first_seed + i, hour)
+                made_.append(structs.replace(seen, clock=of.clock.kind))
     return Capsule.open(folder)
 
 

@@ -136,6 +136,9 @@ def _ratio(found: "Difference") -> str:
         return "no block counts"
     if found.statistic != "median" and found.low is None:
         return f"{found.ratio:.3f} (no interval: needs {LEAST[found.statistic]} loads)"
+    if found.ends:
+        low, high = found.ends
+        return f"{found.ratio:.5f} (pairs {low:.5f} to {high:.5f})"
     said = interval(found.ratio, found.low, found.high)
     return f"{said}; {bounded(found.bound)}" if found.bound else said
 
@@ -143,17 +146,19 @@ def _ratio(found: "Difference") -> str:
 def _too_few(rows: "Sequence[Compared]", gated: "Sequence[Gated]") -> Iterator[Text]:
     """Where no load could have failed a condition, say how many could."""
     most = max((row.difference.n_a for row in rows), default=0)
-    if gated and most < gated[0].needs:
+    needs = max((g.needs for g in gated), default=0)
+    if most < needs:
         yield Text(
             f"{most} loads of each side cannot fail a condition among {len(gated)}; "
-            f"make at least {gated[0].needs}",
+            f"make at least {needs}",
             style="yellow",
         )
 
 
 def _line(gated: "Gated") -> Text:
     place = f"{gated.stack} on {gated.cell}"
+    how = "virtual time, by pairs" if gated.p is None else f"p {gated.p:.2g}"
     return Text(
-        f"{gated.condition!r}: {gated.verdict} for {place} (p {gated.p:.2g})",
+        f"{gated.condition!r}: {gated.verdict} for {place} ({how})",
         style=_STYLES[gated.verdict],
     )

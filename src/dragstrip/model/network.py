@@ -195,6 +195,12 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self.gilbert_elliott.loss if self.gilbert_elliott else self.loss
 
     @property
+    def chance(self) -> bool:
+        """Whether chance decides what happens to a packet: loss, jitter, doubles, overtaking."""
+        own = self.mean_loss or self.jitter_ms or self.duplicate or self.reorder
+        return bool(own) or any(path.loss for path in self.hosts)
+
+    @property
     def least_delay_ms(self) -> float:
         """No packet takes less."""
         if self.reorder:
@@ -277,6 +283,11 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     header's 14 bytes (netem)."""
     background: tuple[Background, ...] = ()
     """Other traffic on the same link during a visit."""
+
+    @property
+    def chance(self) -> bool:
+        """See `Direction.chance`."""
+        return self.down.chance or self.up.chance
 
     def direction(self, side: Side) -> Direction:
         return self.down if side == "down" else self.up

@@ -19,6 +19,7 @@ from dragstrip.results.compare_notes import notes
 from dragstrip.results.observed import BY_NAME, Observed, observed
 from dragstrip.results.tables import frames
 from dragstrip.stats.block_ratio import FAILED, BlockRatio, block_ratio
+from dragstrip.stats.majority import Majority
 from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
 
 
@@ -43,11 +44,14 @@ class Difference(Struct, frozen=True, kw_only=True):
     """B / A: above 1, B is slower. Infinite if most loads of B failed."""
     low: float | None
     high: float | None
-    """95 % confidence interval of `ratio`."""
+    """95 % confidence interval of `ratio`; None with too few loads."""
+    ends: tuple[float, float] | None = None
+    """The least and the greatest ratio of a pair, where the estimator is `majority`."""
     pairing: Literal["paired", "unpaired"]
     """By the seed of the block's link, or in the order the blocks were made."""
-    estimator: Literal["ranks", "quantiles"] = "ranks"
-    """`ranks`: the interval of order statistics; `quantiles` of spread."""
+    estimator: Literal["ranks", "majority", "quantiles"] = "ranks"
+    """`ranks`: the interval of order statistics; `quantiles` of spread; `majority`: as `ranks`, but
+    conditions are decided by more than half of the pairs, see `dragstrip.stats.majority`."""
     statistic: Literal["median", "p95", "iqr"] = "median"
     """What is compared: the ratio of the typical block, or the spread of all, see
     `dragstrip.stats.spread`."""
@@ -65,7 +69,7 @@ class Compared(Struct, frozen=True):
     """A difference with the estimate it was read from, for gates to ask further."""
 
     difference: Difference
-    estimate: Estimate | Filled | None
+    estimate: Estimate | Majority | Filled | None
 
 
 class Comparison(Struct, frozen=True):
@@ -92,6 +96,7 @@ def compare_capsules(
         raise InputError(f"{said} cannot be compared; --across-clocks does it all the same")
     visits_a, visits_b = list(a.visits()), list(b.visits())
     of_a, of_b = _cells(a, visits_a), _cells(b, visits_b)
+    exact = _exact(a) & _exact(b)
     rows = [
         row
         for cell in of_a
@@ -100,7 +105,7 @@ def compare_capsules(
         if stack in _stacks(b)
         for metric in BY_NAME
         for row in (
-            _compare(of_a[cell], of_b[cell], stack, metric),
+            _compare(of_a[cell], of_b[cell], stack, metric, exact),
             *(
                 _spread(of_a[cell], of_b[cell], stack, metric, statistic)
                 for statistic in (STATISTICS if metric in spread_of else ())
@@ -167,13 +172,24 @@ def _spread(
     )
 
 
-def _compare(in_a: Observed, in_b: Observed, stack: str, metric: str) -> Compared:
+def _exact(capsule: Capsule) -> set[str]:
+    """Names of the networks on which loads have no noise: computing takes no time there, and
+    nothing is left to chance."""
+    study = capsule.manifest.study
+    return {n.name for n in study.networks if study.clock.kind == "network" and not n.chance}
+
+
+def _compare(
+    in_a: Observed, in_b: Observed, stack: str, metric: str, exact: Collection[str]
+) -> Compared:
     a, b, pairs = _loads(in_a, in_b, stack, metric)
     both = min(len(a), len(b))
     a, b = a[:both], b[:both]
     found = _estimate(a, b) if a else None
     low, high = (found.interval() if found else None) or (None, None)
     full = _filled(found, in_a, in_b, stack) if found else None
+    ended = not any(load.censored for load in (*a, *b))
+    votes = Majority(found) if found and not full and ended and in_a.network in exact else None
     return Compared(
         Difference(
             cell=in_a.name,
@@ -188,8 +204,10 @@ def _compare(in_a: Observed, in_b: Observed, stack: str, metric: str) -> Compare
             censored_a=sum(o.censored for o in a),
             censored_b=sum(o.censored for o in b),
             bound=full.bound() if full else None,
+            estimator="majority" if votes else "ranks",
+            ends=votes.ends if votes else None,
         ),
-        full or found,
+        full or votes or found,
     )
 
 

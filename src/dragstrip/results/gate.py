@@ -10,6 +10,9 @@ a build with many cells from failing by chance. A cell passes if its interval li
 of the threshold; anything else is not decided, and fails nothing.
 
 With p95 or iqr it is the spread that is judged: the 95th percentile, or the interquartile range.
+
+In virtual time, on networks without chance, loads have no noise: there more than half of the pairs
+decide, be it one of one (`dragstrip.stats.majority`), and p is None.
 """
 
 import math
@@ -20,8 +23,9 @@ from typing import Literal
 from msgspec import Struct
 
 from dragstrip.model.errors import InputError
-from dragstrip.results.compare_capsules import Compared
+from dragstrip.results.compare_capsules import Compared, Difference
 from dragstrip.stats.holm import holm
+from dragstrip.stats.majority import Majority
 from dragstrip.stats.order_interval import SHORT
 from dragstrip.visit.metrics import METRICS
 
@@ -48,8 +52,9 @@ class Gated(Struct, frozen=True, kw_only=True):
     cell: str
     stack: str
     verdict: Literal["failed", "passed", "not decided"]
-    p: float
-    """That the threshold is not exceeded, adjusted for all conditions, cells and stacks."""
+    p: float | None
+    """That the threshold is not exceeded, adjusted for all conditions, cells and stacks; None where
+    more than half of the pairs decided."""
     needs: int
     """Loads of each side without which it cannot fail among so many comparisons."""
 
@@ -99,13 +104,31 @@ def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gate
                 f"--fail-if {condition.text!r}: no visit of these capsules has a "
                 f"{condition.metric.removesuffix('_ms')}; give another metric"
             )
-    adjusted = holm([_p(condition, row, beyond=True) for condition, row in asked])
+    tests = [(c, row) for c, row in asked if not isinstance(row.estimate, Majority)]
+    adjusted = iter(holm([_p(condition, row, beyond=True) for condition, row in tests]))
     # All loads beyond have p 2^-n / SHORT, times their number.
-    needs = max(2, math.ceil(math.log2(len(asked) / (SHORT * ALPHA))))
-    return [_judge(*one, p, needs) for one, p in zip(asked, adjusted, strict=True)]
+    needs = max(2, math.ceil(math.log2(len(tests) / (SHORT * ALPHA)))) if tests else 1
+    return [
+        _voted(c, row.difference, row.estimate)
+        if isinstance(row.estimate, Majority)
+        else _judged(c, row, next(adjusted), needs)
+        for c, row in asked
+    ]
 
 
-def _judge(condition: Condition, row: Compared, p: float, needs: int) -> Gated:
+def _voted(condition: Condition, of: Difference, pairs: Majority) -> Gated:
+    beyond = pairs.beyond(condition.ratio, condition.way)
+    return Gated(
+        condition=condition.text,
+        cell=of.cell,
+        stack=of.stack,
+        verdict="not decided" if beyond is None else "failed" if beyond else "passed",
+        p=None,
+        needs=1,
+    )
+
+
+def _judged(condition: Condition, row: Compared, p: float, needs: int) -> Gated:
     within = _p(condition, row, beyond=False) <= ALPHA
     return Gated(
         condition=condition.text,
@@ -119,7 +142,7 @@ def _judge(condition: Condition, row: Compared, p: float, needs: int) -> Gated:
 
 def _p(condition: Condition, row: Compared, *, beyond: bool) -> float:
     """p of "B is not beyond the threshold" or, if not `beyond`, of "B is at or beyond it"."""
-    if row.estimate is None:
+    if row.estimate is None or isinstance(row.estimate, Majority):
         return 1.0
     above = beyond == (condition.way == "above")
     test = row.estimate.p_above if above else row.estimate.p_below

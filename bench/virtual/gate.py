@@ -1,0 +1,156 @@
+"""Does the gate in virtual time find what was planted, and pass what is equal?
+
+    uv run python bench/virtual/gate.py [tries] [--blocks N] [--load N] [--equal DRAGSTRIP]
+        [--write]
+
+Each try has a seed of its own. With it the demo page is raced over LTE, as it is and with one thing
+changed behind the same names; `dragstrip compare` then judges the two capsules. `--equal` is the
+program of another checkout whose Rust parts were compiled with other options, so that it is another
+build that does the same. `--load` keeps that many busy loops running beside it. With `--write` the
+table goes to docs/reference/virtual-gate.json.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from replays import busy
+
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "virtual-gate.json"
+HERE = [sys.executable, "-c", "from dragstrip.cli import main; main()"]
+STUDY = """
+name = "gate"
+pages = ["demo"]
+networks = ["lte"]
+stacks = ["tcp", "quic"]
+runs = {blocks}
+seed = {seed}
+clock = {{ kind = "network" }}
+[network.lte]
+down = {{ rate_mbps = {rate}, delay_ms = {delay}, queue_ms = 200 }}
+up = {{ rate_mbps = 2.8, delay_ms = 37, queue_ms = 200 }}
+[stack.tcp]
+base = "h2"
+initial_window_packets = {window}
+[stack.quic]
+base = "h3"
+initial_window_packets = {window}
+"""
+AS_IT_IS = {"rate": 10.5, "delay": 37, "window": 10}
+PLANTED: dict[str, tuple[dict[str, float], str]] = {
+    "rate 1 % less": ({"rate": 10.395}, "slower > 0.1%"),
+    "round trip 1 ms longer": ({"delay": 38}, "slower > 0.1%"),
+    "initial window one packet less": ({"window": 9}, "slower > 0.1%"),
+    "answers held 20 us": ({"delay": 37.02}, "network_plt slower > 0%"),
+    "nothing": ({}, "slower > 0.1%"),
+    "nothing, to the microsecond": ({}, "network_plt slower > 0%"),
+}
+"""What is changed, and the condition it is judged by."""
+
+
+class Row(Struct, kw_only=True):
+    planted: str
+    condition: str
+    tries: int
+    blocks: int
+    failed: int = 0
+    """Tries that the gate failed for at least one stack."""
+    stacks: dict[str, int] = {}
+    """Tries that it failed for this stack."""
+    ratios: dict[str, list[float]] = {}
+    """B / A of each try."""
+
+
+def main() -> None:
+    asked = arguments()
+    rows = {
+        name: Row(planted=name, condition=condition, tries=asked.tries, blocks=asked.blocks)
+        for name, (change, condition) in PLANTED.items()
+        if change or asked.equal
+    }
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as kept, busy(asked.load), ThreadPoolExecutor(2) as pool:
+        for said in pool.map(lambda seed: attempt(Path(kept), seed, asked), range(asked.tries)):
+            for name, ratios, failed in said:
+                add(rows[name], ratios, failed)
+            print(
+                {n: f"{r.failed} of {len(next(iter(r.ratios.values())))}" for n, r in rows.items()},
+                file=sys.stderr,
+                flush=True,
+            )
+    table = {
+        "page": "demo over LTE",
+        "busy_loops": asked.load,
+        "seconds": time.monotonic() - began,
+        "rows": list(rows.values()),
+    }
+    text = msgspec.json.format(msgspec.json.encode(table), indent=2)
+    print(text.decode())
+    if asked.write:
+        DOCS.write_bytes(text + b"\n")
+
+
+def attempt(
+    kept: Path, seed: int, asked: argparse.Namespace
+) -> list[tuple[str, dict[str, float], set[str]]]:
+    """Of each change: its name, B / A by stack, and the stacks that the gate failed."""
+    base = race(HERE, kept / f"{seed}", "base", seed, {}, asked.blocks)
+    said = []
+    for name, (change, condition) in PLANTED.items():
+        if not change and not asked.equal:
+            continue
+        program = HERE if change else [asked.equal]
+        called = "-".join(change) or "equal"
+        changed = race(program, kept / f"{seed}", called, seed, change, asked.blocks)
+        found = compare(base, changed, condition)
+        metric = "network_plt_ms" if condition.startswith("network") else "plt_ms"
+        ratios = {d["stack"]: d["ratio"] for d in found["differences"] if d["metric"] == metric}
+        failed = {c["stack"] for c in found["conditions"] if c["verdict"] == "failed"}
+        said.append((name, ratios, failed))
+    return said
+
+
+def race(
+    program: list[str], folder: Path, name: str, seed: int, change: dict[str, float], blocks: int
+) -> Path:
+    folder.mkdir(exist_ok=True)
+    study = folder / f"{name}.toml"
+    study.write_text(STUDY.format(seed=seed, blocks=blocks, **(AS_IT_IS | change)))
+    out = folder / name
+    argv = [*program, "run", str(study), "--out", str(out), "--jobs", "1"]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(argv)} ended with {done.returncode}:\n{done.stderr}")
+    return out
+
+
+def compare(a: Path, b: Path, condition: str) -> dict[str, list[dict[str, object]]]:
+    argv = [*HERE, "compare", str(a), str(b), "--fail-if", condition, "--json"]
+    return msgspec.json.decode(subprocess.run(argv, capture_output=True, check=False).stdout)
+
+
+def add(row: Row, ratios: dict[str, float], failed: set[str]) -> None:
+    row.failed += bool(failed)
+    for stack, ratio in ratios.items():
+        row.stacks[stack] = row.stacks.get(stack, 0) + (stack in failed)
+        row.ratios.setdefault(stack, []).append(ratio)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tries", type=int, nargs="?", default=20)
+    parser.add_argument("--blocks", type=int, default=1)
+    parser.add_argument("--load", type=int, default=0, help="busy loops beside it")
+    parser.add_argument("--equal", default="", help="program of another checkout")
+    parser.add_argument("--write", action="store_true")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
