@@ -1,9 +1,9 @@
 """What a few exact pairs of loads say: more than half of them decide.
 
 In virtual time a load has no noise. Two loads with the same seed differ by what was changed, and by
-the luck that the change brought about: once in some thirty loads a thread wakes late, and the load
-takes 5 or 10 % longer. A test for populations would ask for ten loads all the same. Here each pair
-has its say, and one odd pair among three is outvoted.
+the luck that the change brought about: another order of threads, other keys. A test for populations
+would ask for ten loads all the same. Here each pair has its say, and one odd pair among three is
+outvoted.
 
 That is no level of confidence, so there is no p value. How often a majority errs was measured:
 docs/reference/virtual-gate.md.

@@ -34,9 +34,9 @@ _LAST_LINES = 3
 # The job's folder is the process's current folder: so its path, which differs from guest to guest,
 # is nowhere in what the kernel is told. hostfs follows /proc/self/cwd outside the guest.
 #
-# Chromium (Abseil) finds the rate of the processor's time stamps by sleeping 1, 2, 4 ... 128 ms until
-# two measurements agree. Those stamps are the host's and the sleeps are virtual, so they never do, and
-# once in thirty loads that held up a page for 255 ms. A kernel that names the rate is believed.
+# Chromium (Abseil) finds the rate of the processor's time stamps by sleeping 1, 2, 4 ... 128 ms
+# until two measurements agree. The stamps are the host's and the sleeps virtual, so they never do,
+# and one load in thirty was held up for 255 ms. A kernel that names the rate is believed.
 _INIT = """#!/bin/sh
 mount -t proc proc /proc
 mount -t sysfs sys /sys

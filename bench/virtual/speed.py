@@ -1,0 +1,118 @@
+"""How fast is virtual time? Seconds of loads, of the wall clock and of the processor.
+
+    uv run python bench/virtual/speed.py [--native] [--write]
+
+Three studies, one guest at a time and then one a core: the demo page over LTE, a page of 50 objects
+on a slow lossy link (loads of 11 s), and 13 MB at 1 Mbit/s (loads of 160 s). Seconds are of whole
+commands: start, guests, verdict, tables and report. `--native` runs the first two in real time,
+too, which needs a quiet machine. `--write`: the table goes to docs/reference/virtual-speed.json.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "virtual-speed.json"
+DRAGSTRIP = [sys.executable, "-c", "from dragstrip.cli import main; main()"]
+STUDIES = {
+    "demo over LTE, 3 x h1, h2, h3": (["demo"], "LTE", ["h1", "h2", "h3"], 3),
+    "50 x 10 kB, 0.468 Mbit/s, 131 ms, 1.5 % loss": (
+        ["synth:50x10KB"],
+        "0.468mbit/0.468mbit/131ms/1.5%/200ms",
+        ["h2", "h3"],
+        4,
+    ),
+    "128 x 100 kB, 1 Mbit/s, 100 ms, 1 % loss": (
+        ["synth:128x100KB"],
+        "1mbit/1mbit/50ms/1%/200ms",
+        ["h2", "h3"],
+        1,
+    ),
+}
+
+
+class Row(Struct, kw_only=True):
+    study: str
+    clock: str
+    jobs: int
+    visits: int
+    load_s: float
+    """Of all loads together, by the study's own clock, quiet time included."""
+    wall_s: float
+    cpu_s: float
+
+    @property
+    def times(self) -> float:
+        """Loads' seconds in a second of the wall clock."""
+        return self.load_s / self.wall_s
+
+
+def main() -> None:
+    asked = arguments()
+    rows = []
+    for name, (pages, network, stacks, runs) in STUDIES.items():
+        ways = [("network", 1), ("network", len(os.sched_getaffinity(0)))]
+        if asked.native and runs > 1:
+            ways.append(("real", 1))
+        for clock, jobs in ways:
+            if jobs > 1 and runs == 1:
+                continue
+            row = measured(name, pages, network, stacks, runs, clock, jobs)
+            rows.append(row)
+            print(
+                f"| {row.study} | {row.clock}, {row.jobs} at once | {row.visits} | "
+                f"{row.load_s:.1f} | {row.wall_s:.1f} | {row.cpu_s:.1f} | {row.times:.1f} |",
+                flush=True,
+            )
+    if asked.write:
+        DOCS.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=2) + b"\n")
+
+
+def measured(
+    name: str,
+    pages: list[str],
+    network: str,
+    stacks: list[str],
+    runs: int,
+    clock: str,
+    jobs: int,
+) -> Row:
+    with tempfile.TemporaryDirectory() as kept:
+        argv = [*DRAGSTRIP, "race", *pages, "--network", network, "--runs", str(runs), "--json"]
+        argv += [word for stack in stacks for word in ("--stack", stack)]
+        argv += ["--out", f"{kept}/c", "--no-calibrate"]
+        argv += ["--virtual", "--jobs", str(jobs)] if clock == "network" else []
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        done = subprocess.run(argv, capture_output=True, check=True)
+        wall_s = time.monotonic() - began
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        visits = json.loads(done.stdout)["visits"]
+    return Row(
+        study=name,
+        clock=clock,
+        jobs=jobs,
+        visits=len(visits),
+        load_s=sum(v["plt_ms"] / 1000 + 0.1 for v in visits if v["plt_ms"]),
+        wall_s=wall_s,
+        cpu_s=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+    )
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--native", action="store_true", help="in real time, too")
+    parser.add_argument("--write", action="store_true")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
