@@ -106,7 +106,7 @@ def attempt(
         if not change and not asked.equal:
             continue
         program = HERE if change else [asked.equal]
-        called = "-".join(change) or "equal"
+        called = name.replace(" ", "-") if change else "equal"
         changed = race(program, kept / f"{seed}", called, seed, change, asked.blocks)
         found = compare(base, changed, condition)
         metric = "network_plt_ms" if condition.startswith("network") else "plt_ms"

@@ -9,7 +9,7 @@ import pytest
 from dragstrip.model.errors import InputError
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.virtual.kernel import build as builds
-from dragstrip.virtual.kernel import recipe
+from dragstrip.virtual.kernel import prebuilt, recipe
 from dragstrip.virtual.kernel.build import build
 from dragstrip.virtual.kernel.sources import version
 
@@ -83,3 +83,44 @@ def test_options_have_values(tmp_path):
     assert options["UML_TIME_TRAVEL_SUPPORT"] == "y"
     assert options["SMP"] == "n"
     assert options["UML_MAX_USERSPACE_ITERATIONS"] == "0"
+
+
+def made_kernel(folder: Path, script: str = "#!/bin/sh\necho 7.2.13\n") -> Path:
+    here = folder / f"linux-7.2.13-{recipe.digest()}"
+    here.mkdir(parents=True)
+    for name in prebuilt.FILES:
+        (here / name).write_text(script)
+        (here / name).chmod(0o755)
+    return here / "linux"
+
+
+def test_a_kernel_is_packed_here_and_taken_there(cache, tmp_path):
+    built, archive = made_kernel(tmp_path / "there"), tmp_path / "kernel.tar.xz"
+    prebuilt.pack(built, archive)
+    again = tmp_path / "again.tar.xz"
+    prebuilt.pack(built, again)
+    assert archive.read_bytes() == again.read_bytes()
+    taken = prebuilt.take(archive)
+    assert taken == recipe.installed() == cache / built.parent.name / "linux"
+    assert (taken.parent / "COPYING").read_bytes() == (built.parent / "COPYING").read_bytes()
+    assert prebuilt.take(archive) == taken
+    with tarfile.open(archive) as tar:
+        assert f"{built.parent.name}/SOURCES" in tar.getnames()
+
+
+def test_other_archives_are_refused_and_leave_nothing(cache, tmp_path, monkeypatch):
+    text = tmp_path / "text"
+    text.write_text("no archive")
+    with pytest.raises(InputError, match="text cannot be read"):
+        prebuilt.take(text)
+    with pytest.raises(InputError, match=r"linux\.tar is no kernel"):
+        prebuilt.take(archive(tmp_path, README="x"))
+    broken = tmp_path / "broken.tar.xz"
+    prebuilt.pack(made_kernel(tmp_path / "broken", "not a program"), broken)
+    with pytest.raises(InputError, match="does not run on this machine"):
+        prebuilt.take(broken)
+    monkeypatch.setattr(prebuilt, "digest", lambda: "0123456789ab")
+    with pytest.raises(InputError, match="needs one that ends in -0123456789ab"):
+        prebuilt.take(broken)
+    assert recipe.installed() is None
+    assert not list(cache.glob("linux-*"))

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from dragstrip.cli import exits
 from dragstrip.virtual.kernel import recipe
 from dragstrip.virtual.kernel.build import build
+from dragstrip.virtual.kernel.prebuilt import pack, take
 
 app = typer.Typer(help="The kernel for races in virtual time.", no_args_is_help=True)
 
@@ -38,6 +39,10 @@ def install(
         Path | None,
         typer.Option(help="Sources of Linux (.deb or .tar); by default Debian's are fetched."),
     ] = None,
+    prebuilt: Annotated[
+        Path | None,
+        typer.Option(help="An archive that `dragstrip virtual pack` wrote; nothing is built."),
+    ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Build it although it is there already.")
     ] = False,
@@ -46,6 +51,8 @@ def install(
     """Build the guest's kernel into the cache folder, in about five minutes on two cores."""
     console = Console(stderr=True)
     there = None if again else recipe.installed()
+    if not there and prebuilt:
+        there = take(prebuilt)
     if there:
         console.print(f"{recipe.name_of(there)} is there: {there}", highlight=False)
     else:
@@ -58,6 +65,25 @@ def install(
             licence=recipe.LICENCE,
         )
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    return exits.DONE
+
+
+@app.command("pack")
+def pack_(
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="By default NAME.tar.xz, here.")
+    ] = None,
+) -> int:
+    """Write the built kernel to an archive that others can install."""
+    there = recipe.kernel()
+    archive = out or Path(f"{recipe.name_of(there)}.tar.xz")
+    pack(there, archive)
+    size = archive.stat().st_size / 1e6
+    Console(stderr=True).print(
+        f"{archive}: {size:.1f} MB. {recipe.LICENCE}: offer its sources beside it, the Debian "
+        f"package {recipe.PACKAGE}.",
+        highlight=False,
+    )
     return exits.DONE
 
 
