@@ -31,6 +31,7 @@ networks = ["lte"]
 stacks = ["tcp", "quic"]
 runs = {blocks}
 seed = {seed}
+controls = false
 clock = {{ kind = "network" }}
 [network.lte]
 down = {{ rate_mbps = {rate}, delay_ms = {delay}, queue_ms = 200 }}
