@@ -4,6 +4,7 @@ import pytest
 import simulate
 from msgspec import structs
 
+from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.report.answer import Answer, answer
@@ -51,6 +52,31 @@ def test_a_shown_difference_names_stack_size_interval_and_blocks() -> None:
         "initial window)."
     )
     assert said.believe == "It rests on 10 visits, each of which passed every check of the testbed."
+
+
+def exactly(*plts: tuple[float | None, ...]) -> str:
+    virtual = structs.replace(cell_of(*plts), clock=NETWORK)
+    return answer(virtual, 180).sentence.partition(" h2 and h1 also")[0]
+
+
+def test_few_blocks_are_enough_in_virtual_time() -> None:
+    assert exactly((1000, 940), (1000, 938)) == (
+        "h2 loads demo over LTE in virtual time 6.0 to 6.2 % faster than h1, in each of 2 blocks. "
+        "Virtual time has no noise."
+    )
+    assert exactly((1000, 940)).endswith(
+        "6.0 % faster than h1, in its one block. Virtual time has no noise."
+    )
+    assert exactly((1000, 940), (1000, 1002), (1000, 950)) == (
+        "On demo over LTE in virtual time no stack is faster than h1 in each of 3 blocks."
+    )
+    assert "100.0 % faster than h1" in exactly((None, 900), (None, 900))
+
+
+def test_few_blocks_are_not_enough_where_luck_is_part_of_the_network() -> None:
+    cell = structs.replace(cell_of((1000, 940), (1000, 938)), clock=NETWORK)
+    lossy = structs.replace(cell.network, up=structs.replace(cell.network.up, loss=0.01))
+    assert answer(structs.replace(cell, network=lossy), 180).standing == "too few"
 
 
 def test_the_baseline_may_win() -> None:

@@ -56,11 +56,16 @@ class Cell(Struct, frozen=True, kw_only=True):
         """Blocks that count."""
         return self.seen.counted
 
+    @property
+    def exact(self) -> bool:
+        """Loads have no noise: computing takes no time, and nothing is left to chance."""
+        return self.clock.kind == "network" and not self.network.chance
+
 
 def where(page: str, network: str, connection: str, clock: Clock = REAL) -> str:
     """Such as ``demo over LTE``, with the connection mode and the clock where they are special."""
-    special = ("" if connection == "first" else connection, clock.short if clock.virtual else "")
-    return ", ".join((f"{page} over {network}", *filter(None, special)))
+    place = f"{page} over {network}" + ("" if connection == "first" else f", {connection}")
+    return f"{place} in {clock.short}" if clock.virtual else place
 
 
 def page_file(number: int, place: str) -> str:

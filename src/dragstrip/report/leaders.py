@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import numpy as np
 from msgspec import Struct
 
 from dragstrip.report.cells import Cell
@@ -47,10 +48,25 @@ def lead(cell: Cell, metric: str = "plt_ms") -> Lead:
         pairs = (compare_stacks(cell.seen, best, name, metric) for name in level if name != best)
         found = [c for c in pairs if c]
     rivals = sorted(found, key=lambda c: c.ratio**sign)
-    beaten = [c for c in rivals if _beaten(c, sign)]
+    if few_but_exact(cell):
+        beaten = [c for c in rivals if all(r * sign < sign for r in each(cell, best, c.b, metric))]
+    else:
+        beaten = [c for c in rivals if _beaten(c, sign)]
     leaders = (best, *(c.b for c in rivals if c not in beaten))
     by = beaten[0] if beaten else None
     return Lead(_kind(cell, rivals, beaten), leaders, by, cell.counted)
+
+
+def few_but_exact(cell: Cell) -> bool:
+    """Too few blocks for an interval, but in each of them loads have no noise."""
+    return cell.exact and 0 < cell.counted < ENOUGH_BLOCKS
+
+
+def each(cell: Cell, a: str, b: str, metric: str = "plt_ms") -> list[float]:
+    """a / b of every block; 1 where neither load ended, and without end where `a` did not."""
+    of_a, of_b = cell.seen.of(a, metric), cell.seen.of(b, metric)
+    values_a, values_b = (np.where(of.censored, np.inf, of.values) for of in (of_a, of_b))
+    return [1.0 if x == y else float(x / y) for x, y in zip(values_a, values_b, strict=True)]
 
 
 def mark(c: Comparison | None, metric: Metric) -> str:
@@ -70,7 +86,7 @@ def _beaten(c: Comparison, sign: int) -> bool:
 
 
 def _kind(cell: Cell, rivals: list[Comparison], beaten: list[Comparison]) -> Kind:
-    if cell.counted < ENOUGH_BLOCKS:
+    if cell.counted < ENOUGH_BLOCKS and not few_but_exact(cell):
         return "too few"
     if beaten:
         return "lead" if len(beaten) == len(rivals) else "tie"
