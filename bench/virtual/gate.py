@@ -45,12 +45,12 @@ initial_window_packets = {window}
 """
 AS_IT_IS = {"rate": 10.5, "delay": 37, "window": 10}
 PLANTED: dict[str, tuple[dict[str, float], str]] = {
-    "rate 1 % less": ({"rate": 10.395}, "slower > 0.1%"),
-    "round trip 1 ms longer": ({"delay": 38}, "slower > 0.1%"),
-    "initial window one packet less": ({"window": 9}, "slower > 0.1%"),
-    "answers held 20 us": ({"delay": 37.02}, "network_plt slower > 0%"),
-    "nothing": ({}, "slower > 0.1%"),
-    "nothing, to the microsecond": ({}, "network_plt slower > 0%"),
+    "rate 1 % less": ({"rate": 10.395}, "slower > 0.25%"),
+    "round trip 1 ms longer": ({"delay": 38}, "slower > 0.25%"),
+    "initial window one packet less": ({"window": 9}, "slower > 0.25%"),
+    "answers held 20 us": ({"delay": 37.02}, "connect_to_request slower > 0.01%"),
+    "nothing": ({}, "slower > 0.25%"),
+    "nothing, as for 20 us": ({}, "connect_to_request slower > 0.01%"),
 }
 """What is changed, and the condition it is judged by."""
 
@@ -110,7 +110,7 @@ def attempt(
         called = name.replace(" ", "-") if change else "equal"
         changed = race(program, kept / f"{seed}", called, seed, change, asked.blocks)
         found = compare(base, changed, condition)
-        metric = "network_plt_ms" if condition.startswith("network") else "plt_ms"
+        metric = "plt_ms" if condition.startswith("slower") else "connect_to_request_ms"
         ratios = {d["stack"]: d["ratio"] for d in found["differences"] if d["metric"] == metric}
         failed = {c["stack"] for c in found["conditions"] if c["verdict"] == "failed"}
         said.append((name, ratios, failed))

@@ -33,10 +33,6 @@ _LAST_LINES = 3
 
 # The job's folder is the process's current folder: so its path, which differs from guest to guest,
 # is nowhere in what the kernel is told. hostfs follows /proc/self/cwd outside the guest.
-#
-# Chromium (Abseil) finds the rate of the processor's time stamps by sleeping 1, 2, 4 ... 128 ms
-# until two measurements agree. The stamps are the host's and the sleeps virtual, so they never do,
-# and one load in thirty was held up for 255 ms. A kernel that names the rate is believed.
 _INIT = """#!/bin/sh
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -46,9 +42,6 @@ mkdir -p /dev/shm && mount -t tmpfs tmpfs /dev/shm
 mkdir -p /mnt/job /mnt/capsule /mnt/home/.cache /mnt/tmp
 mount -t hostfs none /mnt/job -o /proc/self/cwd
 [ ! -L /mnt/job/{capsule} ] || mount -t hostfs none /mnt/capsule -o /proc/self/cwd/{capsule}
-mkdir /run/cpu0 && cp -r /sys/devices/system/cpu/cpu0/topology /run/cpu0
-echo 1000000 > /run/cpu0/tsc_freq_khz
-mount --bind /run/cpu0 /sys/devices/system/cpu/cpu0
 ip link set lo up
 export HOME=/mnt/home TMPDIR=/mnt/tmp PYTHONDONTWRITEBYTECODE=1 {exact}=1
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -115,8 +108,11 @@ def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest
 
 
 def _init() -> str:
-    paths = ":".join(path for path in sys.path if path)
-    python = f"env PYTHONPATH={shlex.quote(paths)} {shlex.quote(sys.executable)}"
+    """However dragstrip was called, the guest is told the same: its own folder, and what the
+    caller's PYTHONPATH names."""
+    paths = (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", ""))
+    python = f"env PYTHONPATH={shlex.quote(':'.join(filter(None, paths)))} "
+    python += shlex.quote(sys.executable)
     cache = shlex.quote(str(cache_folder("").absolute()))
     return _INIT.format(cache=cache, capsule=CAPSULE, exact=EXACT_TIMERS, python=python)
 
