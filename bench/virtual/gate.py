@@ -1,7 +1,7 @@
 """Does the gate in virtual time find what was planted, and pass what is equal?
 
     uv run python bench/virtual/gate.py [tries] [--blocks N] [--load N] [--equal DRAGSTRIP]
-        [--write]
+        [--out FOLDER] [--write]
 
 Each try has a seed of its own. With it the demo page is raced over LTE, as it is and with one thing
 changed behind the same names; `dragstrip compare` then judges the two capsules. `--equal` is the
@@ -11,6 +11,7 @@ table goes to docs/reference/virtual-gate.json.
 """
 
 import argparse
+import contextlib
 import subprocess
 import sys
 import tempfile
@@ -76,8 +77,11 @@ def main() -> None:
         if change or asked.equal
     }
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as kept, busy(asked.load), ThreadPoolExecutor(2) as pool:
-        for said in pool.map(lambda seed: attempt(Path(kept), seed, asked), range(asked.tries)):
+    with contextlib.ExitStack() as stack:
+        kept = asked.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        stack.enter_context(busy(asked.load))
+        pool = stack.enter_context(ThreadPoolExecutor(2))
+        for said in pool.map(lambda seed: attempt(kept, seed, asked), range(asked.tries)):
             for name, ratios, failed in said:
                 add(rows[name], ratios, failed)
             print(
@@ -120,7 +124,7 @@ def attempt(
 def race(
     program: list[str], folder: Path, name: str, seed: int, change: dict[str, float], blocks: int
 ) -> Path:
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     study = folder / f"{name}.toml"
     study.write_text(STUDY.format(seed=seed, blocks=blocks, **(AS_IT_IS | change)))
     out = folder / name
@@ -149,6 +153,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--blocks", type=int, default=1)
     parser.add_argument("--load", type=int, default=0, help="busy loops beside it")
     parser.add_argument("--equal", default="", help="program of another checkout")
+    parser.add_argument("--out", type=Path, help="kept, and gone on with by the same command")
     parser.add_argument("--write", action="store_true")
     return parser.parse_args()
 
