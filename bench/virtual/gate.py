@@ -115,7 +115,11 @@ def attempt(
         changed = race(program, kept / f"{seed}", called, seed, change, asked.blocks)
         found = compare(base, changed, condition)
         metric = "plt_ms" if condition.startswith("slower") else "connect_to_request_ms"
-        ratios = {d["stack"]: d["ratio"] for d in found["differences"] if d["metric"] == metric}
+        ratios = {
+            d["stack"]: d["ratio"]
+            for d in found["differences"]
+            if (d["metric"], d["statistic"]) == (metric, "median")
+        }
         failed = {c["stack"] for c in found["conditions"] if c["verdict"] == "failed"}
         said.append((name, ratios, failed))
     return said
