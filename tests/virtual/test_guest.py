@@ -152,6 +152,20 @@ def _readable(python: str) -> bool:
     return not subprocess.run(argv, env=_environment(), capture_output=True).returncode
 
 
+def test_how_it_is_called_does_not_matter(tmp_path):
+    script = tmp_path / "elsewhere" / "run.py"
+    script.parent.mkdir()
+    script.write_text(MAIN)
+    environment = os.environ | {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(_cache())}
+    journals = []
+    for number, how in enumerate((["-c", MAIN], [str(script)])):
+        out = tmp_path / f"c{number}"
+        argv = [sys.executable, *how, *RACE, "--runs", "1", "--seed", "3", "--out", str(out)]
+        subprocess.run(argv, env=environment, check=True, capture_output=True, timeout=300)
+        journals.append((out / JOURNAL).read_bytes())
+    assert journals[0] == journals[1]
+
+
 def test_killed_in_the_middle_it_resumes_to_the_same_capsule(tmp_path, host_state):
     before = host_state()
     argv = [sys.executable, "-c", MAIN, *RACE, "--runs", "2", "--jobs", "1", "--seed", "3"]
