@@ -62,6 +62,13 @@ def test_the_gateway_answers_ping(ordinary):
     assert all(t >= 30 for t in times)
 
 
+def test_every_address_is_ready_at_once():
+    """One that gets ready later looks to a browser as if the network had changed."""
+    done = run("link", "--delay", "15ms", "--", "ip", "-o", "addr", "show")
+    assert "10." in done.stdout, done.stderr
+    assert "tentative" not in done.stdout
+
+
 @BOTH
 def test_environment_folder_user_input_and_exit_code_pass_through(ordinary, tmp_path):
     script = "pwd; echo $HOME; id -u; cat; exit 41"

@@ -63,7 +63,10 @@ def plug_client(spaces: Namespaces, subnet: Subnet) -> None:
         "net.ipv4.ping_group_range=0 0",  # ping without privileges; group 0 is the caller's
     ]
     if has_ipv6():
-        settings += ["net.ipv6.conf.all.forwarding=1", "net.ipv6.conf.default.accept_ra=0"]
+        # No search for doubles: an address that is ready a second after its interface looks to a
+        # browser as if the network had changed, and it gives up what it was loading.
+        settings += ["net.ipv6.conf.default.accept_dad=0", "net.ipv6.conf.default.accept_ra=0"]
+        settings += ["net.ipv6.conf.all.forwarding=1"]
         quiet = [f"net.ipv6.conf.{name}.disable_ipv6=1" for name in ("all", "default")]
         spaces.run("link", "sysctl", "-q", "-w", *quiet)
     spaces.run("client", "sysctl", "-q", "-w", *settings)
