@@ -116,8 +116,8 @@ def test_one_late_stamp_is_no_clock_that_is_off_but_many_are():
     asked = visit.requests[0]
     asked = structs.replace(asked, response_start_ms=asked.response_start_ms + 20)  # queued
 
-    def codes(late: int) -> set[str]:
-        urls = [f"{asked.url}{i}" for i in range(40)]
+    def codes(late: int, of: int) -> set[str]:
+        urls = [f"{asked.url}{i}" for i in range(of)]
         requests = tuple(
             structs.replace(asked, url=url, send_start_ms=asked.send_start_ms + 9 * (i < late))
             for i, url in enumerate(urls)
@@ -126,8 +126,8 @@ def test_one_late_stamp_is_no_clock_that_is_off_but_many_are():
         told = structs.replace(visit, requests=requests, served=log)
         return {r.code for r in agreed(told, made.LTE, Thresholds())}
 
-    assert codes(2) == set()
-    assert codes(3) == {"clock-jump"}
+    assert codes(2, of=40) == codes(1, of=7) == codes(1, of=2) == set()
+    assert codes(3, of=40) == codes(2, of=7) == codes(1, of=1) == {"clock-jump"}
 
 
 def test_a_link_left_out_is_no_matter_of_clocks():

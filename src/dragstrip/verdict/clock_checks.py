@@ -49,8 +49,9 @@ def offset_ms(visit: Visit, network: Network) -> tuple[float, float] | None:
     A request takes at least the upstream delay to the server, its answer at least the downstream
     delay back (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989).
     None without a request that both know. Requests that were made twice are left out: which is
-    which is not known. One in twenty may have been sent before its stamp says so: old browsers
-    stamp a request on an open connection of HTTP/1.1 some milliseconds late where they are busy.
+    which is not known. One in twenty, and one of the few of a small page, may have been sent before
+    its stamp says so: old browsers stamp a request on an open connection late where they are busy.
+    A clock that is off is so for every request.
     """
     up, down = network.up.least_delay_ms, network.down.least_delay_ms
     least, mosts = float("-inf"), []
@@ -60,7 +61,10 @@ def offset_ms(visit: Visit, network: Network) -> tuple[float, float] | None:
         seen_ms = (served.t_us - visit.started_us) / 1000
         least = max(least, seen_ms + down - request.response_start_ms)
         mosts.append(seen_ms - up - request.send_start_ms)
-    return (least, sorted(mosts)[len(mosts) // 20]) if mosts else None
+    if not mosts:
+        return None
+    late = min(max(len(mosts) // 20, 1), len(mosts) - 1)
+    return least, sorted(mosts)[late]
 
 
 def _pairs(visit: Visit) -> Iterator[tuple[Request, Served]]:

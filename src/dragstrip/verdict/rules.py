@@ -11,10 +11,11 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 2
+VERSION = 3
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    3: ("one request stamped late by a busy browser is no clock that is off",),
     2: (
         "status, size and hash of answers, and what a page asks for, are held against the page",
         "addresses, ports, names looked up, certificates and proxies are judged",
