@@ -1,10 +1,10 @@
 """Attribution on known ground: what was planted must be found, and nothing else.
 
-    uv run python bench/why_known.py [blocks] [--write]
+    uv run python bench/why_known.py [blocks] [--virtual] [--write]
 
 Stacks differ in properties of which only the planted ones matter on the page raced; the others are
 known to do nothing there. Every case is raced in a real browser over LTE. With `--write` the table
-goes to docs/reference/why.md (about five minutes on a quiet machine).
+goes to docs/reference/why.md (about five minutes on a quiet machine; in virtual time on any).
 """
 
 import sys
@@ -14,13 +14,14 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from dragstrip.cli.clocks import jobs_of, timed
 from dragstrip.cli.conduct import make_visits
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.report.why_words import span
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.tables import refresh, scan
-from dragstrip.results.why import WhyCell, why
+from dragstrip.results.why import Part, WhyCell, why
 from dragstrip.study.bridge import bridge_study
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
@@ -65,7 +66,7 @@ CASES = (
 )
 
 
-def measure(case: Case, blocks: int, folder: Path) -> WhyCell:
+def measure(case: Case, blocks: int, folder: Path, *, virtual: bool) -> WhyCell:
     base = make_study(
         name="why-known",
         pages=[case.page],
@@ -76,9 +77,10 @@ def measure(case: Case, blocks: int, folder: Path) -> WhyCell:
         client=Client(),
         cache=folder,
     )
-    study = structs.replace(bridge_study(base, H2, case.b, runs=blocks), stopping=None)
+    bridge = bridge_study(base, H2, case.b, runs=blocks)
+    study = timed(structs.replace(bridge, stopping=None), virtual=virtual)
     out = folder / case.name.replace(" ", "-").replace("/", "-")
-    make_visits(study, out, calibrate=False)
+    make_visits(study, out, calibrate=False, jobs=jobs_of(study.clock, None))
     capsule = Capsule.open(out)
     refresh(capsule)
     (cell,) = why(study, scan(capsule, "visits"), case.metric).cells
@@ -87,30 +89,34 @@ def measure(case: Case, blocks: int, folder: Path) -> WhyCell:
 
 def row(case: Case, cell: WhyCell) -> str:
     others = [part for part in cell.parts if part.factor not in case.planted]
-    wrong = [part.words for part in others if not part.low <= 1 <= part.high]
+    wrong = [part.words for part in others if not holds(part, 1.0)]
     planted = [part for part in cell.parts if part.factor in case.planted]
     said = "; ".join(f"{part.words} {span(part)}" for part in planted) or "-"
     rest = "; ".join(f"{part.words} {span(part)}" for part in others) or "-"
     found = all(part.shown for part in planted)
     if len(planted) == 1:
-        found = found and planted[0].low <= cell.ratio <= planted[0].high
+        found = found and holds(planted[0], cell.ratio)
     verdict = "yes" if found and not wrong else f"no ({', '.join(wrong) or 'planted'})"
     return f"| {case.name} | {case.page} | {span(cell)} | {said} | {rest} | {cell.n} | {verdict} |"
 
 
-def table(cases: Sequence[Case], blocks: int) -> str:
+def holds(part: Part, ratio: float) -> bool:
+    return part.low is not None and part.high is not None and part.low <= ratio <= part.high
+
+
+def table(cases: Sequence[Case], blocks: int, *, virtual: bool) -> str:
     head = ["planted", "page", "B / A", "its share", "shares of the rest", "blocks", "as planted"]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     with tempfile.TemporaryDirectory() as folder:
         for case in cases:
-            lines.append(row(case, measure(case, blocks, Path(folder))))
+            lines.append(row(case, measure(case, blocks, Path(folder), virtual=virtual)))
             print(lines[-1], flush=True)
     return "\n".join(lines)
 
 
 def main() -> None:
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
-    found = table(CASES, numbers[0] if numbers else 9)
+    found = table(CASES, numbers[0] if numbers else 9, virtual="--virtual" in sys.argv)
     if "--write" in sys.argv:
         before, _, _ = DOCS.read_text().partition("| planted |")
         DOCS.write_text(f"{before}{found}\n")

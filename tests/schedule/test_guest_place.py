@@ -17,7 +17,7 @@ from dragstrip.model.study import Block
 from dragstrip.schedule.worker import Order, Visitor
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.workspace import scratch_root
-from dragstrip.virtual import place as places
+from dragstrip.virtual import errand as errands
 from dragstrip.virtual.place import in_guest, seed_of
 
 STUDY = structs.replace(made.study(runs=2), clock=NETWORK)
@@ -28,7 +28,7 @@ sys.path[:0] = {path!r}
 from pathlib import Path
 import made
 from made_place import LOAD
-from dragstrip.virtual.job import ALIVE, ENDED, JOB, read, visit_file, write
+from dragstrip.virtual.job import ALIVE, ENDED, JOB, read, result_file, write
 from dragstrip.testbed.errors import TestbedError
 folder = Path.cwd()
 job = read(folder, JOB)
@@ -37,7 +37,7 @@ def visit(position):
     seed = int(os.environ["DRAGSTRIP_SEED"])
     told = made.visit(made.STACKS[stack].protocol, block=job.block.id, position=position,
                       attempt=job.attempt, started_us=seed % 2**40)
-    write(folder, visit_file(position), (told, LOAD))
+    write(folder, result_file(position), (told, LOAD))
     if job.artefacts:
         (folder / "capsule" / stack).write_text(job.block.id)
 {play}
@@ -59,7 +59,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
         path = [path for path in sys.path if path]
         kernel.write_text(PLAY.format(python=sys.executable, path=path, play=script))
         kernel.chmod(0o755)
-        monkeypatch.setattr(places, "kernel", lambda: kernel)
+        monkeypatch.setattr(errands, "kernel", lambda: kernel)
 
     return play
 
@@ -106,6 +106,13 @@ def test_a_guest_that_dies_costs_its_block(played, nothing_left):
         with pytest.raises(CdpError, match="the guest ended: Kernel panic"):
             ordered(visit, BLOCK, 0, BLOCK.order[1])
         ordered(visit, BLOCK, 0, BLOCK.order[0])
+
+
+def test_what_goes_wrong_after_the_last_visit_costs_the_block(played, nothing_left):
+    last = WORKS.replace("ENDED, None", "ENDED, TestbedError('the NetLog is missing')")
+    played(last)
+    with in_guest(STUDY) as visit, pytest.raises(TestbedError, match="NetLog is missing"):
+        ordered(visit, BLOCK, 0, *BLOCK.order)
 
 
 @pytest.mark.parametrize("error", [TestbedError, CdpError, InputError])

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from dragstrip.cli.clocks import checked
 from dragstrip.cli.conduct import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.recording import Recorded, Recording
+from dragstrip.pages.resolve import resolve
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.schedule.worker import Order
 from dragstrip.study.file import make_study
@@ -101,6 +103,16 @@ def test_blocks_have_luck_of_their_own(tmp_path):
     made = visits(tmp_path / "c")
     assert all(v.valid for v in made), [v.reasons for v in made]
     assert len({v.plt_ms for v in made}) == 6
+
+
+def test_a_page_is_held_against_its_recording_in_a_guest(tmp_path):
+    page = resolve("demo", tmp_path)
+    once, again = (list(checked(page, virtual=True)) for _ in range(2))
+    assert [c.protocol for c in once] == ["h1", "h2", "h3"]
+    assert {c.outcome for c in once} == {"loaded"}
+    assert all(c.fidelity.asked == c.fidelity.recorded == len(page.resources) for c in once)
+    assert all(c.screenshot.startswith(b"\x89PNG") for c in once)
+    assert once == again
 
 
 def test_frames_and_repeat_visits_work_in_a_guest(tmp_path):

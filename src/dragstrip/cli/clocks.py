@@ -2,23 +2,30 @@
 looked at before the first."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from dragstrip.cli.calibration import before_visits
 from dragstrip.model.clock import NETWORK, Clock
 from dragstrip.model.errors import InputError
-from dragstrip.model.study import Study
+from dragstrip.model.page import Page
+from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
 from dragstrip.schedule.admission import MOST_JOBS, Admission, Admits, parse_jobs
 from dragstrip.schedule.worker import Place
 from dragstrip.virtual.admission import Guests
+from dragstrip.virtual.errand import errand
+from dragstrip.virtual.job import CheckJob
 from dragstrip.virtual.kernel.recipe import kernel, name_of
 from dragstrip.virtual.place import in_guest
+
+if TYPE_CHECKING:
+    from dragstrip.visit.check import Check
 
 
 def timed(study: Study, *, virtual: bool) -> Study:
@@ -63,3 +70,14 @@ def prepare(study: Study, capsule: Capsule, calibrate: bool | None) -> None:
         before_visits(study, capsule, calibrate)
     elif calibrate:
         raise InputError("--calibrate measures the link in real time: leave it out with --virtual")
+
+
+def checked(page: Page, *, virtual: bool) -> "Iterator[Check]":
+    """The page replayed and held against its recording. Raises `TestbedError`, `CdpError`."""
+    if virtual:
+        with errand(CheckJob(page=page, client=Client()), NETWORK, seed=0) as sent:
+            yield from sent.results()
+        return
+    from dragstrip.visit.check import check  # with Pillow and NumPy, which load slowly
+
+    yield from check(page, Client())

@@ -102,22 +102,28 @@ def show(
     checks: Annotated[
         bool, typer.Option("--check", help="Replay it and score that against the recording.")
     ] = False,
+    virtual: Annotated[
+        bool,
+        typer.Option("--virtual", help="Replay it in virtual time: exact, and without privileges."),
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Drawing to write (.html).")
     ] = None,
 ) -> None:
     """Print and draw a page: hosts, objects, bytes, dependencies, waterfall."""
     # Drawing and scoring load slowly; wrong input must not wait for them.
+    from dragstrip.cli.clocks import checked
     from dragstrip.report.page_drawing import draw
-    from dragstrip.visit.check import check
 
+    if virtual and not checks:
+        raise InputError("--virtual is for --check: without it nothing is replayed")
     resolved = resolve(page, page_cache())
     _print(resolved)
     _print_tree(resolved)
     made = []
-    for checked in check(resolved, Client()) if checks else ():
-        made.append(checked)
-        _print_check(checked)
+    for one in checked(resolved, virtual=virtual) if checks else ():
+        made.append(one)
+        _print_check(one)
     drawing = out or Path(f"{resolved.name}.html")
     drawing.write_text(draw(resolved, made), encoding="utf-8")
     Console().print(f"drawn: {drawing}", highlight=False)

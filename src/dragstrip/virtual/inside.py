@@ -1,4 +1,4 @@
-"""The program that a guest runs: makes the visits of its job, then switches the guest off.
+"""The program that a guest runs: does its job, then switches the guest off.
 
 Run as `python -m dragstrip.virtual.inside FOLDER CAPSULE`; see `dragstrip.virtual.job` for the
 folder.
@@ -10,14 +10,27 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from dragstrip.browsers.cdp import CdpError
 from dragstrip.model.errors import InputError
 from dragstrip.schedule.place import in_testbed
 from dragstrip.schedule.worker import Order
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.virtual.job import ALIVE, ENDED, JOB, Job, read, visit_file, write
+from dragstrip.virtual.job import (
+    ALIVE,
+    ENDED,
+    JOB,
+    BlockJob,
+    CheckJob,
+    Job,
+    read,
+    result_file,
+    write,
+)
+from dragstrip.visit.check import check
 
 _POWER_OFF = 0x4321FEDC
 """LINUX_REBOOT_CMD_POWER_OFF, see reboot(2)."""
@@ -28,7 +41,9 @@ def main(folder: Path, capsule: Path) -> None:
     threading.Thread(target=_beat, args=(folder / ALIVE,), daemon=True).start()
     ended: Exception | None = None
     try:
-        _make(folder, capsule, read(folder, JOB))
+        for number, made in enumerate(_results(read(folder, JOB), capsule)):
+            os.sync()  # what belongs to a visit is there before it is
+            write(folder, result_file(number), made)
     except (CdpError, TestbedError, InputError) as error:
         ended = error
     except Exception as error:  # whatever it is, the owner must hear of it
@@ -37,12 +52,14 @@ def main(folder: Path, capsule: Path) -> None:
     write(folder, ENDED, ended)
 
 
-def _make(folder: Path, capsule: Path, job: Job) -> None:
-    with in_testbed(job.study, capsule if job.artefacts else None) as visit:
-        for position, stack in enumerate(job.block.order):
-            made = visit(Order(block=job.block, attempt=job.attempt, stack=stack))
-            os.sync()  # what belongs to the visit is there before it is
-            write(folder, visit_file(position), made)
+def _results(job: Job, capsule: Path) -> Iterator[Any]:
+    match job:
+        case BlockJob():
+            with in_testbed(job.study, capsule if job.artefacts else None) as visit:
+                for stack in job.block.order:
+                    yield visit(Order(block=job.block, attempt=job.attempt, stack=stack))
+        case CheckJob():
+            yield from check(job.page, job.client)
 
 
 def _beat(alive: Path) -> None:

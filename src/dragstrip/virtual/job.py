@@ -1,6 +1,6 @@
 """What passes between a guest and its owner, as files in a folder that both see.
 
-The owner writes the job before the guest starts; the guest writes visits as they are made, and how
+The owner writes the job before the guest starts; the guest writes results as they are made, and how
 it ended. A file appears under its name when all of it is there.
 """
 
@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from dragstrip.model.study import Block, Study
+from dragstrip.model.page import Page
+from dragstrip.model.study import Block, Client, Study
 
 JOB = "job"
 CAPSULE = "capsule"
@@ -22,8 +23,8 @@ ALIVE = "alive"
 """Changes as long as virtual time goes on."""
 
 
-class Job(Struct, frozen=True, kw_only=True):
-    """An attempt at a block, all of it."""
+class BlockJob(Struct, frozen=True, kw_only=True):
+    """An attempt at a block, all of it. Its results are its visits, in the order of the block."""
 
     study: Study
     block: Block
@@ -31,9 +32,27 @@ class Job(Struct, frozen=True, kw_only=True):
     artefacts: bool
     """Whether there is a capsule to keep them in."""
 
+    @property
+    def about(self) -> str:
+        return f"block {self.block.id}"
 
-def visit_file(position: int) -> str:
-    return f"visit-{position}"
+
+class CheckJob(Struct, frozen=True, kw_only=True):
+    """A page held against its recording. Its results are those of `dragstrip.visit.check`."""
+
+    page: Page
+    client: Client
+
+    @property
+    def about(self) -> str:
+        return self.page.name
+
+
+Job = BlockJob | CheckJob
+
+
+def result_file(number: int) -> str:
+    return f"result-{number}"
 
 
 def write(folder: Path, name: str, value: Any) -> None:

@@ -1,0 +1,184 @@
+"""Where QUIC's gain over stock HTTP/2 comes from, over pages and networks: docs/results/why.md.
+
+    uv run python bench/why_pages.py CAPSULE... docs/results/why
+
+Each capsule is made by `dragstrip why` from h2 to QUIC over one network; see the page for the
+commands. Writes NAME.md and NAME.svg.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+
+from msgspec import Struct
+from results import command, took_s
+
+from dragstrip.model.bridge import Lattice
+from dragstrip.model.network import Network
+from dragstrip.report.why_drawing import drawing
+from dragstrip.report.why_words import notes, place, sentence, span
+from dragstrip.results.capsule import Capsule
+from dragstrip.results.observed import observed
+from dragstrip.results.tables import scan
+from dragstrip.results.why import Pooled, Why, WhyCell, why
+
+TCP_PLUS = frozenset({"window", "pacing", "tcp"})
+"""What wolsing2019's TCP+ changes of stock TCP."""
+HEIGHT = 320
+"""Of one network's picture."""
+
+
+class Raced(Struct, frozen=True):
+    """What one capsule answers."""
+
+    capsule: Capsule
+    network: Network
+    answer: Why
+
+    @property
+    def pooled(self) -> Pooled:
+        (found,) = self.answer.pooled
+        return found
+
+
+def main() -> None:
+    *folders, target = map(Path, sys.argv[1:])
+    every = [read(Capsule.open(folder)) for folder in folders]
+    target.with_suffix(".svg").write_text(picture(every))
+    target.with_suffix(".md").write_text("\n".join([*page(every, target.name), ""]))
+
+
+def read(capsule: Capsule) -> Raced:
+    study = capsule.manifest.study
+    return Raced(capsule, study.networks[0], why(study, scan(capsule, "visits")))
+
+
+def picture(every: Sequence[Raced]) -> str:
+    drawn = [drawing(raced.answer, raced.pooled) for raced in every]
+    rows = [
+        svg.replace("<svg ", f'<svg y="{HEIGHT * n}" height="{HEIGHT - 20}" ', 1)
+        for n, svg in enumerate(drawn)
+    ]
+    size = f'viewBox="0 0 1100 {HEIGHT * len(rows)}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(rows)}</svg>\n'
+
+
+def page(every: Sequence[Raced], name: str) -> Iterator[str]:
+    yield "# Where QUIC's gain over stock HTTP/2 comes from"
+    yield ""
+    yield f"![A waterfall for each network, from h2 to QUIC]({name}.svg)"
+    yield ""
+    for raced in every:
+        yield f"- {sentence(raced.answer, raced.pooled)}"
+    yield ""
+    yield from shares(every)
+    for raced in every:
+        yield from by_page(raced)
+    yield from one_round_trip(every)
+    yield from made(every)
+
+
+def shares(every: Sequence[Raced]) -> Iterator[str]:
+    yield "Page load time after / before each change, geometric mean over pages, 95 % over pages:"
+    yield ""
+    yield f"| changed | {' | '.join(raced.network.name for raced in every)} |"
+    yield "|---" * (len(every) + 1) + "|"
+    factors = {p.factor: p.words for raced in every for p in raced.pooled.parts}
+    for factor, words in factors.items():
+        found = [
+            next((span(p) for p in raced.pooled.parts if p.factor == factor), "-")
+            for raced in every
+        ]
+        yield f"| {words} | {' | '.join(found)} |"
+    rest = [span(raced.pooled.unexplained) for raced in every]
+    yield f"| unexplained | {' | '.join(rest)} |"
+    yield f"| **QUIC / h2** | {' | '.join(span(raced.pooled) for raced in every)} |"
+    yield ""
+
+
+def by_page(raced: Raced) -> Iterator[str]:
+    cells = sorted(raced.answer.cells, key=lambda cell: cell.ratio)
+    parts = cells[0].parts
+    yield f"## {place(raced.answer, raced.pooled)}, page by page"
+    yield ""
+    yield f"| page | h2, s | QUIC, s | QUIC / h2 | {' | '.join(p.words for p in parts)} | rest |"
+    yield "|---" * (5 + len(parts)) + "|"
+    for cell in cells:
+        own = {p.factor: f"{p.ratio:.3f}" for p in cell.parts}
+        found = " | ".join(own[p.factor] for p in parts)
+        times = f"{cell.value_a / 1000:.3f} | {cell.value_b / 1000:.3f} | {cell.ratio:.3f}"
+        yield f"| {cell.page} | {times} | {found} | {cell.unexplained.ratio:.3f} |"
+    yield ""
+
+
+def one_round_trip(every: Sequence[Raced]) -> Iterator[str]:
+    yield "## Beside wolsing2019's correction by one round trip"
+    yield ""
+    yield "Its Table 3 takes one round trip off TCP+ and looks at what is left of QUIC's gain."
+    yield "Here that round trip was held back from QUIC, too, so what it costs is measured."
+    yield "The first column is the table's own figure; the last is what it would say if it took off"
+    yield "what the round trip did cost. All are in round trips, means over pages (least to most)."
+    yield ""
+    yield (
+        "| network | QUIC - (TCP+ - 1 RTT) | what the round trip costs QUIC | QUIC a round trip "
+        "late - TCP+ | wikipedia: first column |"
+    )
+    yield "|---" * 5 + "|"
+    for raced in every:
+        lines = [round_trips(raced, cell) for cell in raced.answer.cells]
+        columns = [spread(column) for column in zip(*lines, strict=True)]
+        wiki = next(
+            line[0]
+            for line, cell in zip(lines, raced.answer.cells, strict=True)
+            if cell.page == "wikipedia"
+        )
+        yield f"| {raced.network.name} | {' | '.join(columns)} | {wiki:+.2f} |"
+    yield ""
+
+
+def round_trips(raced: Raced, cell: WhyCell) -> tuple[float, float, float]:
+    """The paper's figure, what a held round trip costs, and the figure corrected by that."""
+    study = raced.capsule.manifest.study
+    assert study.bridge
+    lattice = Lattice(study.bridge)
+    (seen,) = (
+        one
+        for one in observed(study, scan(raced.capsule, "visits"))
+        if (one.page, one.network) == (cell.page, cell.network)
+    )
+
+    def mean(node: frozenset[str]) -> float:
+        return float(seen.of(lattice.stacks[node].name, "plt_ms").values.mean())
+
+    rtt = raced.network.rtt_ms
+    quic, tcp = mean(lattice.whole), mean(TCP_PLUS)
+    late = mean(lattice.whole - {"handshake"})
+    return (quic - tcp + rtt) / rtt, (late - quic) / rtt, (late - tcp) / rtt
+
+
+def spread(values: Sequence[float]) -> str:
+    return f"{fmean(values):+.2f} ({min(values):+.2f} to {max(values):+.2f})"
+
+
+def made(every: Sequence[Raced]) -> Iterator[str]:
+    yield "## How it was made"
+    yield ""
+    hours = 0.0
+    for raced in every:
+        visits = list(raced.capsule.visits())
+        hours += took_s(raced.capsule, visits) / 3600
+        invalid = sum(not v.valid for v in visits)
+        yield f"    {command(raced.capsule.manifest.starts[-1].command)}"
+        yield ""
+        yield f"{len(visits)} visits, {invalid} invalid. "
+        yield ""
+    start = every[-1].capsule.manifest.starts[-1]
+    yield f"{hours:.1f} hours in all, in virtual time, on two cores; {start.browser_version}."
+    yield ""
+    for said in dict.fromkeys(line for raced in every for line in notes(raced.answer)):
+        yield f"- {said}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""A job given to a guest, seen from outside: its results as they are made, and how it ended."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dragstrip.browsers.cdp import CdpError
+from dragstrip.model.clock import Clock
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.workspace import workspace
+from dragstrip.virtual.guest import Guest, guest
+from dragstrip.virtual.job import ALIVE, CAPSULE, ENDED, JOB, Job, read, result_file, write
+from dragstrip.virtual.kernel.recipe import kernel
+
+STILL_S = 120.0
+"""How long virtual time may stand still, in seconds of this machine's time."""
+_LOOK_S = 0.02
+
+
+@contextlib.contextmanager
+def errand(
+    job: Job, clock: Clock, seed: int, artefacts: Path | None = None, still_s: float = STILL_S
+) -> Iterator["Errand"]:
+    """Start a guest on `job`; it is gone when this ends. `artefacts` is the capsule it may write.
+
+    Raises `TestbedError` if it cannot be started.
+    """
+    with workspace() as folder:
+        if artefacts:
+            (folder / CAPSULE).symlink_to(artefacts.absolute())
+        write(folder, JOB, job)
+        with guest(kernel(), folder, clock, seed) as running:
+            yield Errand(running, folder, job.about, still_s)
+
+
+class Errand:
+    """Made by `errand`. Its methods raise what the guest raised, and `CdpError` if it died."""
+
+    def __init__(self, running: Guest, folder: Path, about: str, still_s: float) -> None:
+        self._guest = running
+        self._folder = folder
+        self._about = about
+        self._still_s = still_s
+
+    def result(self, number: int) -> Any:
+        """Wait for the result, counted from 0."""
+        if not self._await(result_file(number)):
+            raise CdpError("the guest ended before its visits were made")
+        return read(self._folder, result_file(number))
+
+    def results(self) -> Iterator[Any]:
+        """All of them, as they are made."""
+        number = 0
+        while self._await(result_file(number)):
+            yield read(self._folder, result_file(number))
+            number += 1
+
+    def finish(self) -> None:
+        """Wait until the guest has put away what belongs to no single result."""
+        self._await(None)
+
+    def _await(self, name: str | None) -> bool:
+        """False if the guest ended well without this file."""
+        beat, since = self._beat(), time.monotonic()
+        while True:
+            running, ended = self._guest.running, (self._folder / ENDED).exists()
+            if name and (self._folder / name).exists():
+                return True
+            if ended:
+                if error := read(self._folder, ENDED):
+                    raise error
+                return False
+            if not running:
+                raise CdpError(f"the guest ended: {self._guest.last_words()}")
+            if (now := self._beat()) != beat:
+                beat, since = now, time.monotonic()
+            elif time.monotonic() - since > self._still_s:
+                raise TestbedError(
+                    f"virtual time stood still for {self._still_s:.0f} s in {self._about}: "
+                    "something in the page, the browser or the server computes for ever, and "
+                    "computing takes no virtual time; race this page in real time"
+                )
+            time.sleep(_LOOK_S)
+
+    def _beat(self) -> bytes:
+        with contextlib.suppress(FileNotFoundError):
+            return (self._folder / ALIVE).read_bytes()
+        return b""
