@@ -31,6 +31,9 @@ _SHARED = Path("/dev/shm")
 _MODES = {"network": "inf-cpu", "computing": ""}
 _LAST_LINES = 3
 
+# The shell stays, for the first process has to bury those that lost their parents: the namespaces of
+# old browsers do not end before.
+#
 # The job's folder is the process's current folder: so its path, which differs from guest to guest,
 # is nowhere in what the kernel is told. hostfs follows /proc/self/cwd outside the guest.
 _INIT = """#!/bin/sh
@@ -47,7 +50,7 @@ export HOME=/mnt/home TMPDIR=/mnt/tmp PYTHONDONTWRITEBYTECODE=1 {exact}=1
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 ln -s {cache} /mnt/home/.cache/dragstrip
 cd /mnt/home
-exec {python} -m dragstrip.virtual.inside /mnt/job /mnt/capsule
+{python} -m dragstrip.virtual.inside /mnt/job /mnt/capsule
 """
 
 
