@@ -7,18 +7,20 @@ commands. Writes NAME.md and NAME.svg.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from statistics import fmean
 
 from msgspec import Struct
-from results import command, took_s
+from results import command
 
 from dragstrip.model.bridge import Lattice
 from dragstrip.model.network import Network
 from dragstrip.report.why_drawing import drawing
 from dragstrip.report.why_words import notes, place, sentence, span
-from dragstrip.results.capsule import Capsule
+from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.results.observed import observed
 from dragstrip.results.tables import scan
 from dragstrip.results.why import Pooled, Why, WhyCell, why
@@ -164,20 +166,36 @@ def spread(values: Sequence[float]) -> str:
 def made(every: Sequence[Raced]) -> Iterator[str]:
     yield "## How it was made"
     yield ""
-    hours = 0.0
     for raced in every:
-        visits = list(raced.capsule.visits())
-        hours += took_s(raced.capsule, visits) / 3600
-        invalid = sum(not v.valid for v in visits)
-        yield f"    {command(raced.capsule.manifest.starts[-1].command)}"
+        capsule, study = raced.capsule, raced.capsule.manifest.study
+        yield f"    {command(capsule.manifest.starts[-1].command)}"
         yield ""
-        yield f"{len(visits)} visits, {invalid} invalid. "
+        visits = list(capsule.visits())
+        said = f"{len(visits)} visits, {sum(not v.valid for v in visits)} invalid; "
+        said += f"{hours(capsule):.1f} hours on two cores; {blocks(raced)}."
+        answered = {cell.page for cell in raced.answer.cells}
+        if missing := [p.name for p in study.pages if p.name not in answered]:
+            codes = Counter(r.code for v in visits if v.page in missing for r in v.reasons)
+            why_not = ", ".join(f"{code} {n}" for code, n in codes.most_common())
+            said += f" Without an answer: {', '.join(missing)} ({why_not or 'not visited'})."
+        yield said
         yield ""
-    start = every[-1].capsule.manifest.starts[-1]
-    yield f"{hours:.1f} hours in all, in virtual time, on two cores; {start.browser_version}."
+    yield f"{every[-1].capsule.manifest.starts[-1].browser_version}, in virtual time."
     yield ""
     for said in dict.fromkeys(line for raced in every for line in notes(raced.answer)):
         yield f"- {said}"
+
+
+def hours(capsule: Capsule) -> float:
+    """From the start to the last visit, of this machine's time and not the guests'."""
+    begun = datetime.fromisoformat(capsule.manifest.starts[0].started).timestamp()
+    return ((capsule.path / JOURNAL).stat().st_mtime - begun) / 3600
+
+
+def blocks(raced: Raced) -> str:
+    """How many count, by page."""
+    counts = sorted({cell.n for cell in raced.answer.cells})
+    return f"{' to '.join(map(str, counts[:: max(len(counts) - 1, 1)]))} blocks a page"
 
 
 if __name__ == "__main__":

@@ -130,6 +130,13 @@ def test_time_that_stands_still_is_an_error_with_the_block_in_it(played, nothing
         ordered(visit, BLOCK, 0, BLOCK.order[0])
 
 
+def test_a_guest_that_waits_for_ever_costs_its_block(played, nothing_left):
+    beats = "for beat in range(0, 40_000, 900):\n    (folder / ALIVE).write_text(str(beat))\n"
+    played("visit(0)\nvisit(1)\n" + beats + "    time.sleep(0.05)\ntime.sleep(60)")
+    with in_guest(STUDY) as visit, pytest.raises(CdpError, match="never happens: 6 hours"):
+        ordered(visit, BLOCK, 0, *BLOCK.order)
+
+
 def test_a_slow_guest_may_take_its_time(played, nothing_left):
     beats = "for beat in range(10):\n    (folder / ALIVE).write_text(str(beat))\n"
     played(beats + "    time.sleep(0.2)\n" + WORKS)

@@ -16,6 +16,8 @@ from dragstrip.virtual.kernel.recipe import kernel
 
 STILL_S = 120.0
 """How long virtual time may stand still, in seconds of this machine's time."""
+ENDLESS_S = 6 * 3600
+"""How much virtual time may pass without a result. Where all wait for ever, that takes seconds."""
 _LOOK_S = 0.02
 
 
@@ -64,6 +66,7 @@ class Errand:
     def _await(self, name: str | None) -> bool:
         """False if the guest ended well without this file."""
         beat, since = self._beat(), time.monotonic()
+        latest = beat + ENDLESS_S
         while True:
             running, ended = self._guest.running, (self._folder / ENDED).exists()
             if name and (self._folder / name).exists():
@@ -76,6 +79,11 @@ class Errand:
                 raise CdpError(f"the guest ended: {self._guest.last_words()}")
             if (now := self._beat()) != beat:
                 beat, since = now, time.monotonic()
+                if beat > latest:
+                    raise CdpError(
+                        f"{self._about}: the guest waits for something that never happens: "
+                        f"{ENDLESS_S // 3600} hours of virtual time passed without a result"
+                    )
             elif time.monotonic() - since > self._still_s:
                 raise TestbedError(
                     f"virtual time stood still for {self._still_s:.0f} s in {self._about}: "
@@ -84,7 +92,8 @@ class Errand:
                 )
             time.sleep(_LOOK_S)
 
-    def _beat(self) -> bytes:
+    def _beat(self) -> int:
+        """Seconds of virtual time that the guest has seen pass."""
         with contextlib.suppress(FileNotFoundError):
-            return (self._folder / ALIVE).read_bytes()
-        return b""
+            return int((self._folder / ALIVE).read_bytes() or 0)
+        return 0

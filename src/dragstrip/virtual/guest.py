@@ -31,8 +31,8 @@ _SHARED = Path("/dev/shm")
 _MODES = {"network": "inf-cpu", "computing": ""}
 _LAST_LINES = 3
 
-# The shell stays, for the first process has to bury those that lost their parents: the namespaces of
-# old browsers do not end before.
+# The shell stays, for the first process has to bury those that lost their parents: the namespaces
+# of old browsers do not end before.
 #
 # The job's folder is the process's current folder: so its path, which differs from guest to guest,
 # is nowhere in what the kernel is told. hostfs follows /proc/self/cwd outside the guest.

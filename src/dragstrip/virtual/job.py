@@ -20,7 +20,7 @@ CAPSULE = "capsule"
 ENDED = "ended"
 """An exception, or None: what the guest wrote last."""
 ALIVE = "alive"
-"""Changes as long as virtual time goes on."""
+"""Seconds of virtual time so far; changes as long as that goes on."""
 
 
 class BlockJob(Struct, frozen=True, kw_only=True):
