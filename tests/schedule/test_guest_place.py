@@ -125,8 +125,20 @@ def test_what_went_wrong_inside_is_raised_outside(error, played, nothing_left, t
 
 
 def test_time_that_stands_still_is_an_error_with_the_block_in_it(played, nothing_left):
-    played("(folder / ALIVE).write_bytes(b'1')\ntime.sleep(60)")
+    played("(folder / ALIVE).write_bytes(b'1')\nwhile True: pass")
     with in_guest(STUDY, still_s=0.5) as visit, pytest.raises(TestbedError, match="stood still"):
+        ordered(visit, BLOCK, 0, BLOCK.order[0])
+
+
+def test_a_guest_that_gets_no_processor_may_take_its_time(played, nothing_left):
+    played("(folder / ALIVE).write_bytes(b'1')\ntime.sleep(3)\n" + WORKS)
+    with in_guest(STUDY, still_s=0.5) as visit:
+        ordered(visit, BLOCK, 0, *BLOCK.order)
+
+
+def test_a_guest_that_does_nothing_costs_its_block(played, nothing_left):
+    played("(folder / ALIVE).write_bytes(b'1')\ntime.sleep(60)")
+    with in_guest(STUDY, still_s=0.2) as visit, pytest.raises(CdpError, match="did nothing"):
         ordered(visit, BLOCK, 0, BLOCK.order[0])
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dragstrip.browsers.cdp import CdpError
+from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.model.clock import Clock
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.workspace import workspace
@@ -15,10 +16,14 @@ from dragstrip.virtual.job import ALIVE, CAPSULE, ENDED, JOB, Job, read, result_
 from dragstrip.virtual.kernel.recipe import kernel
 
 STILL_S = 120.0
-"""How long virtual time may stand still, in seconds of this machine's time."""
+"""How long a guest may compute, in CPU seconds of this machine, while virtual time stands still. A
+guest that waits for its turn on a busy machine computes nothing meanwhile."""
+_IDLE_TIMES = 10
+"""So many times as long it may neither compute nor let virtual time pass."""
 ENDLESS_S = 6 * 3600
 """How much virtual time may pass without a result. Where all wait for ever, that takes seconds."""
 _LOOK_S = 0.02
+_LOOK_AT_CPU_S = 0.5
 
 
 @contextlib.contextmanager
@@ -65,7 +70,7 @@ class Errand:
 
     def _await(self, name: str | None) -> bool:
         """False if the guest ended well without this file."""
-        beat, since = self._beat(), time.monotonic()
+        beat, still = self._beat(), Standstill(self._guest.pid)
         latest = beat + ENDLESS_S
         while True:
             running, ended = self._guest.running, (self._folder / ENDED).exists()
@@ -78,22 +83,54 @@ class Errand:
             if not running:
                 raise CdpError(f"the guest ended: {self._guest.last_words()}")
             if (now := self._beat()) != beat:
-                beat, since = now, time.monotonic()
-                if beat > latest:
-                    raise CdpError(
-                        f"{self._about}: the guest waits for something that never happens: "
-                        f"{ENDLESS_S // 3600} hours of virtual time passed without a result"
-                    )
-            elif time.monotonic() - since > self._still_s:
-                raise TestbedError(
-                    f"virtual time stood still for {self._still_s:.0f} s in {self._about}: "
-                    "something in the page, the browser or the server computes for ever, and "
-                    "computing takes no virtual time; race this page in real time"
-                )
+                beat, still = now, Standstill(self._guest.pid)
+                self._check_end(beat, latest)
+            else:
+                self._check_still(still)
             time.sleep(_LOOK_S)
+
+    def _check_end(self, beat: int, latest: int) -> None:
+        if beat > latest:
+            raise CdpError(
+                f"{self._about}: the guest waits for something that never happens: "
+                f"{ENDLESS_S // 3600} hours of virtual time passed without a result"
+            )
+
+    def _check_still(self, still: "Standstill") -> None:
+        computed_s, lasted_s = still.look()
+        if computed_s > self._still_s:
+            raise TestbedError(
+                f"virtual time stood still in {self._about} while {self._still_s:.0f} s were "
+                "computed: something in the page, the browser or the server computes for ever, and "
+                "computing takes no virtual time; race this page in real time"
+            )
+        if lasted_s > self._still_s * _IDLE_TIMES:
+            raise CdpError(f"{self._about}: the guest did nothing for {lasted_s:.0f} s")
 
     def _beat(self) -> int:
         """Seconds of virtual time that the guest has seen pass."""
         with contextlib.suppress(FileNotFoundError):
             return int((self._folder / ALIVE).read_bytes() or 0)
         return 0
+
+
+class Standstill:
+    """Since virtual time last moved: how much a guest, a session of processes, has computed."""
+
+    def __init__(self, session: int) -> None:
+        self._session = session
+        self._began = self._looked = time.monotonic()
+        self._spent: dict[int, float] | None = None
+        self._computed_s = 0.0
+
+    def look(self) -> tuple[float, float]:
+        """CPU seconds, and seconds, of this machine. Processes that came and went between two looks
+        are missed."""
+        now = time.monotonic()
+        if now - self._looked > _LOOK_AT_CPU_S:
+            spent = session_cpu_s(self._session)
+            if self._spent is not None:
+                known = self._spent
+                self._computed_s += sum(s - known.get(pid, 0.0) for pid, s in spent.items())
+            self._spent, self._looked = spent, now
+        return self._computed_s, now - self._began

@@ -60,6 +60,8 @@ class Guest:
     def __init__(self, process: "subprocess.Popen[bytes]", folder: Path) -> None:
         self._process = process
         self._folder = folder
+        self.pid = process.pid
+        """The first of its session, too: all of the guest's processes are in it."""
 
     @property
     def running(self) -> bool:
