@@ -23,7 +23,7 @@ from dragstrip.report.why_drawing import drawing
 from dragstrip.report.why_words import notes, place, sentence, span
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.results.observed import observed
-from dragstrip.results.tables import scan
+from dragstrip.results.tables import refresh, scan
 from dragstrip.results.why import Pooled, Why, WhyCell, why
 
 TCP_PLUS = frozenset({"window", "pacing", "tcp"})
@@ -66,6 +66,7 @@ def main() -> None:
 
 def read(capsule: Capsule) -> Raced:
     study = capsule.manifest.study
+    refresh(capsule)
     return Raced(capsule, study.networks[0], why(study, scan(capsule, "visits")))
 
 
