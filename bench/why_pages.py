@@ -19,10 +19,10 @@ from results import command
 from dragstrip.model.bridge import Lattice
 from dragstrip.model.network import Network
 from dragstrip.papers.claims import published
-from dragstrip.report.why_drawing import drawing
+from dragstrip.report.why_drawing import WIDTH, drawing
 from dragstrip.report.why_words import notes, place, sentence, span
 from dragstrip.results.capsule import JOURNAL, Capsule
-from dragstrip.results.observed import observed
+from dragstrip.results.observed import Observed, observed
 from dragstrip.results.tables import refresh, scan
 from dragstrip.results.why import Pooled, Why, WhyCell, why
 
@@ -50,6 +50,8 @@ class Raced(Struct, frozen=True):
     capsule: Capsule
     network: Network
     answer: Why
+    seen: dict[str, Observed]
+    """By page, over this network as it is."""
 
     @property
     def pooled(self) -> Pooled:
@@ -67,7 +69,9 @@ def main() -> None:
 def read(capsule: Capsule) -> Raced:
     study = capsule.manifest.study
     refresh(capsule)
-    return Raced(capsule, study.networks[0], why(study, scan(capsule, "visits")))
+    table, network = scan(capsule, "visits"), study.networks[0]
+    seen = {one.page: one for one in observed(study, table) if one.network == network.name}
+    return Raced(capsule, network, why(study, table), seen)
 
 
 def picture(every: Sequence[Raced]) -> str:
@@ -75,10 +79,10 @@ def picture(every: Sequence[Raced]) -> str:
     rows, top = [], 0
     for raced in every:
         svg = drawing(raced.answer, raced.pooled)
-        height = int(svg.partition('viewBox="0 0 1100 ')[2].partition('"')[0])
+        height = int(svg.partition(f'viewBox="0 0 {WIDTH} ')[2].partition('"')[0])
         rows.append(svg.replace("<svg ", f'<svg y="{top}" height="{height}" ', 1))
         top += height + 20
-    size = f'viewBox="0 0 1100 {top}"'
+    size = f'viewBox="0 0 {WIDTH} {top}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(rows)}</svg>\n'
 
 
@@ -164,11 +168,7 @@ def round_trips(raced: Raced, cell: WhyCell) -> tuple[float, float, float]:
     study = raced.capsule.manifest.study
     assert study.bridge
     lattice = Lattice(study.bridge)
-    (seen,) = (
-        one
-        for one in observed(study, scan(raced.capsule, "visits"))
-        if (one.page, one.network) == (cell.page, cell.network)
-    )
+    seen = raced.seen[cell.page]
 
     def mean(node: frozenset[str]) -> float:
         return float(seen.of(lattice.stacks[node].name, "plt_ms").values.mean())
