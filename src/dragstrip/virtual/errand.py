@@ -19,7 +19,8 @@ STILL_S = 120.0
 """How long a guest may compute, in CPU seconds of this machine, while virtual time stands still. A
 guest that waits for its turn on a busy machine computes nothing meanwhile."""
 _IDLE_TIMES = 10
-"""So many times as long it may neither compute nor let virtual time pass."""
+"""A guest that neither computes nor lets virtual time pass is given up after this many times
+`STILL_S`."""
 ENDLESS_S = 6 * 3600
 """How much virtual time may pass without a result. Where all wait for ever, that takes seconds."""
 _LOOK_S = 0.02
