@@ -32,7 +32,6 @@ from msgspec import Struct, structs
 from dragstrip.browsers.chromium import browser_version
 from dragstrip.model.browsers import Browser
 from dragstrip.model.network import Network
-from dragstrip.model.servers import Server
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
@@ -80,7 +79,7 @@ class Row(Struct, frozen=True, kw_only=True):
     browser: Browser
     protocol: Protocol
     load: str
-    server: Server
+    server: str
     n: int
     invalid: int
     median_ms: float | None
@@ -166,7 +165,7 @@ def visit_all(
 def compared(loads: Sequence[Load], stacks: Sequence[Stack]) -> Iterator[Row]:
     for page in PAGES:
         for browser, protocol in dict.fromkeys((s.browser, s.protocol) for s in stacks):
-            above: dict[Server, Times] = {}
+            above: dict[str, Times] = {}
             for stack in (s for s in stacks if (s.browser, s.protocol) == (browser, protocol)):
                 took = times(loads, page, stack.name)
                 made = sum((v.page, v.stack) == (page, stack.name) for v in loads)
@@ -192,7 +191,7 @@ Times = dict[str, float]
 """By block."""
 
 
-def between(stack: Stack, load: str, mine: Times, against: Server, theirs: Times) -> Gap | None:
+def between(stack: Stack, load: str, mine: Times, against: str, theirs: Times) -> Gap | None:
     """From the blocks in which both visits are valid; None without one."""
     pairs = matched(theirs, mine)
     if not pairs[0]:

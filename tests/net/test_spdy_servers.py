@@ -14,7 +14,7 @@ from dragstrip.pages.recording import Recorded, Recording
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
-from dragstrip.testbed.spdy_server import addresses_of
+from dragstrip.testbed.servers.site import addresses_of
 from dragstrip.testbed.testbed import Testbed
 from dragstrip.testbed.testbed import testbed as open_testbed
 
@@ -111,7 +111,7 @@ def asked(bed: Testbed, address: str, *requests: Request) -> list[Any]:
 
 
 def address(bed: Testbed, stack: Any) -> str:
-    return addresses_of(stack.server, bed.addresses)[HOST]
+    return addresses_of(stack.serving, bed.addresses)[HOST]
 
 
 def carried(answer: Any) -> object:
@@ -159,7 +159,7 @@ def test_who_leaves_before_the_handshake_is_logged(bed, stack):
 
 
 def test_it_goes_on_after_an_error(bed, stack):
-    process = bed.origin._spdy[stack.server]._process
+    process = bed.origin._started[stack.server]._process
     for command, fields, complaint in (
         ("fly", {}, "command not understood"),
         ("tune", {"protocol": "h3", "resumption": True}, "protocol is one of"),

@@ -78,7 +78,7 @@ impl Authority {
             return Ok(chain.clone());
         }
         let chain = vec![
-            self.leaf(host).with_context(|| host.to_owned())?.into(),
+            self.leaf(&[host]).with_context(|| host.to_owned())?.into(),
             self.intermediate.der().clone(),
         ];
         let chain = Arc::new(CertifiedKey::new(chain, self.signer.clone()));
@@ -86,9 +86,9 @@ impl Authority {
         Ok(chain)
     }
 
-    /// A chain like the one `issue` gives, for a server that is not ours.
-    pub fn chain_pem(&self, host: &str) -> Result<String> {
-        let leaf = self.leaf(host).with_context(|| host.to_owned())?;
+    /// A chain like the one `issue` gives, good for all `hosts`, for a server that is not ours.
+    pub fn chain_pem(&self, hosts: &[&str]) -> Result<String> {
+        let leaf = self.leaf(hosts).with_context(|| hosts.join(", "))?;
         Ok(leaf.pem() + &self.intermediate.pem())
     }
 
@@ -96,10 +96,13 @@ impl Authority {
         self.leaf_key.serialize_pem()
     }
 
-    fn leaf(&self, host: &str) -> Result<Certificate> {
-        let mut params = params(host);
+    fn leaf(&self, hosts: &[&str]) -> Result<Certificate> {
+        let mut params = params(hosts.first().copied().unwrap_or_default());
         params.serial_number = Some((self.last_serial.fetch_add(1, Ordering::Relaxed) + 1).into());
-        params.subject_alt_names = vec![rcgen::SanType::DnsName(host.try_into()?)];
+        let names = hosts
+            .iter()
+            .map(|&host| Ok(rcgen::SanType::DnsName(host.try_into()?)));
+        params.subject_alt_names = names.collect::<Result<_>>()?;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;

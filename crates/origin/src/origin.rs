@@ -41,6 +41,8 @@ pub struct Certificates {
     pub key: String,
     /// Leaf and intermediate by host.
     pub chains: BTreeMap<String, String>,
+    /// The same for all hosts at once, for servers that take one certificate.
+    pub shared: String,
 }
 
 /// A running server. It lives as long as the runtime it was bound in.
@@ -104,10 +106,12 @@ impl Origin {
     /// Chains like those this origin sends. An error if a host is no DNS name.
     pub fn certificates(&self, hosts: &[String]) -> Result<Certificates> {
         let authority = &self.shared.authority;
-        let chain = |host: &String| Ok((host.clone(), authority.chain_pem(host)?));
+        let chain = |host: &String| Ok((host.clone(), authority.chain_pem(&[host])?));
+        let all: Vec<&str> = hosts.iter().map(String::as_str).collect();
         Ok(Certificates {
             key: authority.leaf_key_pem(),
             chains: hosts.iter().map(chain).collect::<Result<_>>()?,
+            shared: authority.chain_pem(&all)?,
         })
     }
 

@@ -19,12 +19,12 @@ from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import NO_PROXIES, session_proxies
 from dragstrip.browsers.generations import GENERATIONS, Generation
 from dragstrip.model.browsers import TODAY, Browser
+from dragstrip.model.servers import OURS, known
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
-from dragstrip.testbed.caddy import PORT as CADDY_PORT
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
-from dragstrip.testbed.second_origin import PORTS
+from dragstrip.testbed.servers.site import places_of
 from dragstrip.testbed.testbed import Testbed
 
 _QUIET_FLAGS = (
@@ -76,15 +76,15 @@ def stack_flags(stack: Stack, addresses: Mapping[str, str]) -> tuple[str, ...]:
     if stack.protocol == "gquic":
         forced = ",".join(f"{host}:443" for host in addresses)
         flags.append(f"--origin-to-force-quic-on={forced}")
-    port = CADDY_PORT if stack.server == "caddy" else PORTS.get(stack.server)
-    if port and addresses:
-        flags.append(_resolver_rules(addresses, f":{port}"))
+    places = places_of(stack.serving, addresses)
+    if places != places_of(known()[OURS], addresses):
+        flags.append(_resolver_rules(places))
     return tuple(flags)
 
 
-def _resolver_rules(addresses: Mapping[str, str], port: str = "") -> str:
-    """Leads to the testbed's hosts and nowhere else, to `port` instead of a URL's own."""
-    rules = ", ".join(f"MAP {host} {ip}{port}" for host, ip in addresses.items())
+def _resolver_rules(places: Mapping[str, str]) -> str:
+    """Leads to these places, addresses or ``IP:PORT`` by host, and nowhere else."""
+    rules = ", ".join(f"MAP {host} {place}" for host, place in places.items())
     return f"--host-resolver-rules={rules}, MAP * ~NOTFOUND"
 
 

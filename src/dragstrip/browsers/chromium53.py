@@ -25,7 +25,7 @@ from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import installed
-from dragstrip.testbed.spdy_server import addresses_of
+from dragstrip.testbed.servers.site import addresses_of
 from dragstrip.testbed.testbed import Testbed
 
 _FIRST_PORT = 9222
@@ -176,5 +176,5 @@ def chromium53(bed: Testbed, client: Client, hosts: Sequence[str]) -> Iterator[C
 
 def host_lines(stack: Stack, addresses: Mapping[str, str]) -> tuple[str, ...]:
     """Where the stack's server answers for the testbed's hosts, as lines of a hosts file."""
-    found = addresses_of(stack.server, addresses)
+    found = addresses_of(stack.serving, addresses)
     return tuple(f"{ip} {host}" for host, ip in found.items())

@@ -21,6 +21,7 @@ from dragstrip.cli import (
     report,
     reproduce,
     run,
+    servers,
     stacks,
     virtual,
     why,
@@ -47,6 +48,8 @@ app.command()(compare.compare)
 app.command()(export.export)
 app.add_typer(page.app, name="page")
 app.add_typer(stacks.app, name="stacks")
+app.add_typer(servers.app, name="servers")
+app.add_typer(servers.app, name="server", hidden=True)
 app.add_typer(legacy.app, name="legacy")
 app.add_typer(virtual.app, name="virtual")
 app.command("list")(known.known)

@@ -1,5 +1,6 @@
 """`dragstrip list`: what is known by name."""
 
+import shutil
 from enum import StrEnum
 from typing import Annotated
 
@@ -10,22 +11,26 @@ from rich.table import Table
 from dragstrip.browsers.chromium import browser_version
 from dragstrip.browsers.generations import find_chromium
 from dragstrip.cli.known_pages import list_pages
+from dragstrip.model import servers
+from dragstrip.model.servers import Server
 from dragstrip.study.presets import networks, stacks
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
+from dragstrip.testbed.servers.packages import unpacked
 from dragstrip.virtual.kernel import recipe
 
 
 class Kind(StrEnum):
     networks = "networks"
     stacks = "stacks"
+    servers = "servers"
     browsers = "browsers"
     pages = "pages"
     papers = "papers"
 
 
 def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
-    """List the networks, stacks, browsers, pages or papers that are known by name."""
+    """List the networks, stacks, servers, browsers, pages or papers that are known by name."""
     table = Table(box=None, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
     if kind is Kind.networks:
@@ -39,6 +44,13 @@ def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
         table.add_column("source")
         for stack in stacks().values():
             table.add_row(stack.name, stack.fingerprint, stack.describe(), stack.source)
+    elif kind is Kind.servers:
+        table.add_column("speaks")
+        table.add_column("is")
+        table.add_column("there")
+        for server in servers.known().values():
+            spoken = ", ".join(server.protocols)
+            table.add_row(server.name, spoken, server.what, _there(server))
     elif kind is Kind.pages:
         list_pages(table)
     elif kind is Kind.papers:
@@ -60,3 +72,14 @@ def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
         what = "the guests' kernel, for races in virtual time (--virtual)"
         table.add_row(what, str(guest) if guest else "dragstrip virtual install")
     Console().print(table)
+
+
+def _there(server: Server) -> str:
+    """Its version, or what brings it."""
+    if server.package:
+        packages = unpacked(server)
+        return packages[0].version if packages else f"dragstrip servers install {server.name}"
+    if server.item and not catalogue()[server.item].installed:
+        return f"dragstrip legacy install {catalogue()[server.item].group}"
+    missing = [package for name, package in server.needs.items() if not shutil.which(name)]
+    return f"apt-get install {' '.join(missing)}" if missing else "yes"

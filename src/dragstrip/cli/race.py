@@ -10,9 +10,11 @@ from dragstrip.cli.conduct import conduct
 from dragstrip.cli.options import AsJson, Calibrate, Jobs, Out, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.model.clock import NETWORK, REAL
+from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.servers import parse_server, placed
 
 
 def race(
@@ -25,6 +27,14 @@ def race(
         typer.Option(help="A name, or down/up/delay/loss/queue (10.5mbit/2.8mbit/37ms/0%/200ms)."),
     ],
     stack: Annotated[list[str], typer.Option(help="Stacks to race; the first is the reference.")],
+    server: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Your own server, by the command that starts it, like './myserver {config}', or "
+            "several as NAME=COMMAND; it then serves every stack. See docs/howto/own-server.md.",
+            metavar="[NAME=]COMMAND",
+        ),
+    ] = None,
     runs: Annotated[int, typer.Option(help="Blocks per page and network.")] = 5,
     out: Out = None,
     frames: Annotated[
@@ -68,7 +78,7 @@ def race(
         name="race",
         pages=page,
         networks=[find_network(n) for n in network],
-        stacks=[find_stack(s) for s in stack],
+        stacks=_stacks(stack, server or []),
         connections=["first", "repeat"] if repeat else ["first"],
         runs=runs,
         seed=seed,
@@ -86,3 +96,12 @@ def race(
         calibrate=calibrate,
         jobs=jobs_of(study.clock, jobs),
     )
+
+
+def _stacks(names: list[str], servers: list[str]) -> list[Stack]:
+    """The stacks, or each of them on each of the servers that were brought."""
+    asked = [find_stack(name) for name in names]
+    if not servers:
+        return asked
+    brought = [parse_server(text) for text in servers]
+    return [placed(s, server, find_stack(s.protocol)) for server in brought for s in asked]

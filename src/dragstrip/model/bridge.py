@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.orders import Node, find_orders
-from dragstrip.model.servers import RECORDS
+from dragstrip.model.servers import OURS, known
 from dragstrip.model.stack import QUIC_ONLY, TCP_ONLY, Stack
 
 
@@ -53,7 +53,7 @@ FACTORS = (
     Factor("flow-control", "flow-control window", ("flow_window_bytes",)),
     Factor("priorities", "priorities", ("priorities",)),
     Factor("discovery", "discovery", ("discovery",)),
-    Factor("server", "server", ("server",)),
+    Factor("server", "server", ("server", "brought")),
     Factor("browser", "browser", ("browser",)),
 )
 KNOWN: Mapping[str, Factor] = {f.name: f for f in (*FACTORS, LOSS, REST)}
@@ -104,6 +104,7 @@ class Lattice:
         self.stacks: Mapping[Node, Stack] = {}
         self.players: tuple[Factor, ...] = ()
         self._source = f"between {self.a.name} and {self.b.name}"
+        self._with_server = _with_server(self.a, self.b)
         differing = [f for f in FACTORS if self._differ(f)]
         _check(bridge, differing)
         asked = [f for f in differing if not bridge.factors or f.name in bridge.factors]
@@ -148,6 +149,8 @@ class Lattice:
             return _rounds(self.a) != _rounds(self.b)
         if factor.name in _REPEAT_ONLY and not self._repeat:
             return False
+        if self._with_server.issuperset(factor.fields):
+            return False
         return any(self._value(f, as_b=False) != self._value(f, as_b=True) for f in factor.fields)
 
     def _value(self, field: str, *, as_b: bool) -> Any:
@@ -170,7 +173,10 @@ class Lattice:
                     values[field] = self._value(field, as_b=as_b)
                 elif self.a.transport != self.b.transport and as_b != with_rest:
                     return None
-        if values.get("tls_record") == RECORDS[values["server"]]:
+        server = values["brought"] or known()[values["server"]]
+        for field in self._with_server & set(values):
+            values[field] = getattr(self.a if server == self.a.serving else self.b, field)
+        if values.get("tls_record") == server.tls_record:
             values["tls_record"] = None
         rounds = _rounds(self.b if self._as_b(HANDSHAKE, node) else self.a)
         for free in self._free(node):
@@ -191,6 +197,15 @@ class Lattice:
 
     def _as_b(self, factor: Factor, node: Node) -> bool:
         return (factor if factor in self.players else REST).name in node
+
+
+def _with_server(a: Stack, b: Stack) -> set[str]:
+    """Fields that change with the server: what one of the two decides itself, and records, which
+    only our origin can be asked for."""
+    own = {name for stack in (a, b) for name in stack.serving.own.get(stack.transport, ())}
+    if OURS not in (a.server, b.server):
+        own.add("tls_record")
+    return own
 
 
 def _check(bridge: Bridge, differing: list[Factor]) -> None:

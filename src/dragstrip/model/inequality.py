@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from dragstrip.model.browsers import GENERATION
-from dragstrip.model.stack import QUIC_ONLY, TCP_ONLY, Stack
+from dragstrip.model.stack import NAMES, QUIC_ONLY, TCP_ONLY, Stack
 
 SIX_CONNECTIONS = "connections (h1 opens up to six per host, each with its own initial window)"
 """What HTTP/1.1 has in every browser (RFC 9112 section 9.4 sets no number)."""
@@ -30,11 +30,22 @@ def inequalities(a: Stack, b: Stack) -> list[Inequality]:
     found = []
     if a.protocol != b.protocol and "h1" in (a.protocol, b.protocol):
         found.append(Inequality("connections", SIX_CONNECTIONS))
+    of_their_own = _of_its_own(a) | _of_its_own(b)
     for name, say in _SAY.items():
         of_a, of_b = _value(a, name, b), _value(b, name, a)
-        if of_a != of_b:
+        if of_a != of_b and name not in of_their_own:
             found.append(Inequality(name, say(of_b, of_a)))
+    for one, other in ((b, a), (a, b)):
+        if named := [n for n in _SAY if n in _of_its_own(one) - _of_its_own(other)]:
+            what = ", ".join(NAMES[{"paced": "pacing"}.get(n, n)] for n in named)
+            found.append(Inequality("own", f"what {one.server} decides itself ({what})"))
     return found
+
+
+def _of_its_own(stack: Stack) -> set[str]:
+    """What the stack's server decides and nobody here knows, as `_SAY` names it."""
+    own = stack.serving.own.get(stack.transport, ())
+    return {{"pacing": "paced"}.get(name, name) for name in own}
 
 
 def sentences(b: Stack, others: Sequence[Stack]) -> list[str]:

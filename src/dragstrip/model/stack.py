@@ -7,8 +7,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, structs
 
+from dragstrip.model import servers
 from dragstrip.model.browsers import NEWEST_TLS, SPEAKS, TODAY, Browser
-from dragstrip.model.servers import FIXED, MAKE, RECORDS, UNTOLD, Records, Server
+from dragstrip.model.servers import OURS, Records, Server
 
 Protocol = Literal["h1", "h2", "h3", "gquic", "spdy"]
 """The protocol a request really used, as both browser and origin name it in our records."""
@@ -44,7 +45,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """TCP: initial receive window of the client in packets; None leaves the kernel's."""
     tls_record: Records | None = None
     """TCP: plaintext bytes of a TLS record at most, 256 to 16384, or ``dynamic``, growing from one
-    packet to 16384; None leaves the server's own, see `dragstrip.model.servers.RECORDS`."""
+    packet to 16384; None leaves the server's own."""
     udp_payload_bytes: int = 1452
     """QUIC: size of a full UDP payload; nothing is probed."""
     flow_window_bytes: int = 15 * 2**20
@@ -61,7 +62,10 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The origin obeys the browser's priorities (RFC 9218)."""
     discovery: Literal["direct", "alt-svc"] = "direct"
     """h3: the browser knows beforehand, or finds out by Alt-Svc (RFC 7838) and mixes protocols."""
-    server: Server = "dragstrip-origin"
+    server: str = OURS
+    """By name, see `dragstrip.model.servers`."""
+    brought: Server | None = None
+    """The server itself, if it is the study's and not one that is known by name."""
     hold_rtts: int = 0
     """The origin holds each connection's first response for so many round trips of the network: a
     known effect, to see whether it is found."""
@@ -76,14 +80,20 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         for name in foreign:
             if getattr(self, name) != defaults[name]:
                 raise ValueError(f"{name} does not exist for {self.protocol}; leave it out")
-        for name, only in FIXED.get((self.server, self.transport), {}).items():
+        serving = self.serving
+        if self.protocol not in serving.protocols:
+            raise ValueError(f"server {self.server} does not speak {self.protocol}")
+        for name, only in serving.fixed.get(self.transport, {}).items():
             if getattr(self, name) != only:
                 raise ValueError(f"server {self.server} has {name} = {only!r} and no other")
+        for name in serving.own.get(self.transport, ()):
+            if getattr(self, name) != defaults[name]:
+                raise ValueError(f"server {self.server} decides {name} itself; leave it out")
         if not 1 <= self.initial_window_packets <= 1000:
             raise ValueError("initial_window_packets must be between 1 and 1000")
         if isinstance(self.tls_record, int) and not 256 <= self.tls_record <= 16384:
             raise ValueError("tls_record must be between 256 and 16384 bytes, or dynamic")
-        if self.tls_record is not None and self.server != "dragstrip-origin":
+        if self.tls_record is not None and self.server != OURS:
             raise ValueError(f"server {self.server} has record sizes of its own: no tls_record")
         if not 1200 <= self.udp_payload_bytes <= 1472:
             raise ValueError("udp_payload_bytes must be between 1200 and 1472")
@@ -91,15 +101,13 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("QUIC needs tls 1.3")
         if (self.protocol == "gquic") != (self.tls == "quic-crypto"):
             raise ValueError("gquic needs tls quic-crypto, and nothing else has it")
-        if self.protocol == "spdy" and self.server not in ("node-spdy", "netty"):
-            raise ValueError("spdy needs server node-spdy or netty, and no other has it")
         if self.tls == "1.3" and (newest := NEWEST_TLS.get(self.browser)):
             raise ValueError(f"browser {self.browser} needs tls {newest}; it knows no later")
         if self.early_data and not (self.resumption and self.tls != "1.2"):
             raise ValueError("early_data needs tls 1.3 and resumption")
         if self.hold_rtts < 0:
             raise ValueError("hold_rtts must not be negative")
-        if self.hold_rtts and self.server != "dragstrip-origin":
+        if self.hold_rtts and self.server != OURS:
             raise ValueError(f"server {self.server} cannot hold responses: leave hold_rtts out")
 
     @property
@@ -107,14 +115,23 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return "quic" if self.protocol in ("h3", "gquic") else "tcp"
 
     @property
+    def serving(self) -> Server:
+        """What answers. Raises `ValueError` if nobody knows it."""
+        found = self.brought or servers.known().get(self.server)
+        if not found:
+            named = ", ".join(servers.known())
+            raise ValueError(f"unknown server {self.server!r}; known are {named}")
+        return found
+
+    @property
     def record(self) -> Records | None:
-        """The record size that is in effect; None over QUIC."""
-        return None if self.transport == "quic" else self.tls_record or RECORDS[self.server]
+        """The record size that is in effect; None over QUIC, or if the server's is not known."""
+        return None if self.transport == "quic" else self.tls_record or self.serving.tls_record
 
     @property
     def untold(self) -> Mapping[str, str]:
-        """What the server's log does not say, see `dragstrip.model.servers`."""
-        return UNTOLD.get((self.server, self.transport), {})
+        """What the server's log does not say, by what the verdict would need it for."""
+        return self.serving.untold_of(self.transport)
 
     def connect_rtts(self, *, repeat: bool) -> int:
         """Least round trips until a first request may be sent over https.
@@ -124,7 +141,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         well). Early data goes along with TLS's or QUIC's first message. Alt-Svc begins with TCP,
         and with QUIC on a repeat visit.
         """
-        early = self.early_data and repeat
+        its_own = self.serving.own.get(self.transport, ())
+        early = repeat and (self.early_data or "early_data" in its_own)
         quic = self.transport == "quic" and (self.discovery == "direct" or repeat)
         return (0 if quic else 1) + (0 if early else 1)
 
@@ -143,17 +161,24 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         left_out |= {"hold_rtts"} if not self.hold_rtts else set()
         left_out |= {"browser"} if self.browser == TODAY else set()
         left_out |= {"tls_record"} if self.tls_record is None else set()
+        left_out |= {"brought"} if self.brought is None else set()
         fields = {k: v for k, v in msgspec.to_builtins(self).items() if k not in left_out}
         return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()[:12]
 
     def words(self) -> Mapping[str, str]:
         """Each property that means something for this protocol, in words."""
         foreign = TCP_ONLY if self.transport == "quic" else QUIC_ONLY
-        return {
-            what: say(self.record if name == "tls_record" else getattr(self, name))
+        own = self.serving.own.get(self.transport, ())
+        said = {
+            what: f"{what} of its own choice"
+            if name in own
+            else say(self.record if name == "tls_record" else getattr(self, name))
             for name, (what, say) in _WORDS.items()
             if name not in foreign
         }
+        if self.brought:
+            said["server"] = f"{self.server}, build {self.brought.digest}"
+        return said
 
     def describe(self) -> str:
         """One line: the whole of it, without what is as it always was."""
@@ -200,11 +225,10 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     ),
     "tls_record": (
         "TLS records",
-        lambda n: (
-            "TLS records that grow from one packet to 16384 bytes"
-            if n == "dynamic"
-            else f"TLS records up to {n} bytes"
-        ),
+        lambda n: {
+            None: "TLS records of its own choice",
+            "dynamic": "TLS records that grow from one packet to 16384 bytes",
+        }.get(n, f"TLS records up to {n} bytes"),
     ),
     "udp_payload_bytes": ("packet size", "UDP payload {} bytes".format),
     "flow_window_bytes": ("flow control", "flow-control window {} bytes".format),
@@ -225,12 +249,16 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
 }
 
 
+NAMES: Mapping[str, str] = {name: what for name, (what, _) in _WORDS.items()}
+"""Each field in words."""
+
+
 def differences(a: Stack, b: Stack) -> list[tuple[str, str, str]]:
     """(property, in `a`, in `b`) wherever the two differ; a dash where one has no such thing.
 
-    Between two servers also what cannot be matched, see `dragstrip.model.servers`.
+    Between two servers also what comes with them and cannot be matched.
     """
-    ours, theirs = ({**s.words(), **MAKE[s.server]} for s in (a, b))
+    ours, theirs = ({**s.words(), **s.serving.make} for s in (a, b))
     return [
         (what, ours.get(what, "-"), theirs.get(what, "-"))
         for what in dict.fromkeys([*ours, *theirs])

@@ -16,13 +16,13 @@ from dragstrip.model.thresholds import Thresholds
 Spending = Literal["O'Brien-Fleming", "Pocock"]
 
 
-class Client(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The browser and everything about it that is held fixed."""
+class Client(Struct, frozen=True, kw_only=True):
+    """Everything about the browser that is held fixed; which one it is, says each stack.
 
-    browser: str = "chromium-headless-shell"
+    Every visit has a fresh context."""
+
     viewport: tuple[int, int] = (1366, 768)
     device_scale: float = 1.0
-    start: str = "fresh context"
     pin_random: bool = True
     """Math.random and crypto.getRandomValues give the same numbers in every visit, so that a page
     which draws lots (for an experiment, an advertisement) draws the same for every stack."""

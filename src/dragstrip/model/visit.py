@@ -420,6 +420,9 @@ class Visit(Struct, frozen=True, kw_only=True):
     proxies: tuple[str, ...] = ()
     """Variables of the browser's environment that name a proxy."""
     connections: tuple[Connection, ...] = ()
+    congestion: tuple[str, ...] = ()
+    """Congestion control of the TCP connections that were open at the end, by the kernel's word,
+    where the server tells no transport."""
     link: LinkReport | None = None
     host: HostReport | None = None
     overhead: Overhead | None = None

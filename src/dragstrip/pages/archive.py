@@ -29,7 +29,7 @@ from dragstrip.pages.urls import Unservable, servable
 
 FORMAT = 1
 SUFFIX = ".har.zip"
-_HAR_MEMBER = "har.har"
+HAR_MEMBER = "har.har"
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
 _MEMBER = re.compile(r"([0-9a-f]{64})\.[a-z0-9]{1,8}")
@@ -91,7 +91,7 @@ def read_screenshot(page: Page) -> bytes | None:
 def _write_zip(file: IO[bytes], text: bytes, recording: Recording) -> None:
     # Stored and not deflated: bodies are mostly compressed, and equal input gives equal bytes.
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(zipfile.ZipInfo(_HAR_MEMBER, _ZIP_TIME), text)
+        archive.writestr(zipfile.ZipInfo(HAR_MEMBER, _ZIP_TIME), text)
         written = set()
         for member, body in _members(recording):
             if member not in written:
@@ -106,12 +106,12 @@ def _load(file: Path, path: Path) -> Page:
             digest = hashlib.file_digest(whole, "sha256").hexdigest()[:12]
         with zipfile.ZipFile(file) as archive:
             sizes = _body_sizes(archive)
-            log = har.decode(archive.read(_HAR_MEMBER)).log
+            log = har.decode(archive.read(HAR_MEMBER)).log
         return _page(path, log, sizes, digest)
     except OSError as error:
         raise PageError(f"{path} cannot be read: {error.strerror or error}") from None
     except (_Flaw, msgspec.DecodeError) as error:
-        raise PageError(f"{path}, {_HAR_MEMBER}: {error}; import or record it again") from None
+        raise PageError(f"{path}, {HAR_MEMBER}: {error}; import or record it again") from None
     except _BAD_ZIP as error:
         raise PageError(
             f"{path} is not a whole page file ({error}); import or record it again"
@@ -125,7 +125,7 @@ class _Flaw(ValueError):
 def _body_sizes(archive: zipfile.ZipFile) -> dict[str, int]:
     """Length of each body member, after checking that it is the body its name says."""
     names = archive.namelist()
-    if not names or names[0] != _HAR_MEMBER:
+    if not names or names[0] != HAR_MEMBER:
         raise _Flaw("it must be the first member of the archive")
     sizes = {}
     for name in names[1:]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Stack
 
 SAME, HELD = "control-same", "control-held"
@@ -18,7 +19,7 @@ def controls_of(stacks: Sequence[Stack], *, live: bool = False) -> tuple[Stack, 
     """
     first = stacks[0]
     same = structs.replace(first, name=SAME, source=f"A/A control: {first.name} under another name")
-    if live or first.server != "dragstrip-origin":
+    if live or first.server != OURS:
         return (same,)
     source = f"positive control: {first.name}, first responses one round trip late"
     return same, structs.replace(first, name=HELD, source=source, hold_rtts=1)

@@ -19,6 +19,9 @@ up = { rate_mbps = 0.5, delay_ms = 50, queue_ms = 200 }   # all fields: docs/ref
 base = "TCP+"
 initial_window_packets = 20    # fields of dragstrip.model.stack.Stack
 
+[server.mine]                  # optional, any number: docs/reference/server.md; its stacks are
+command = "./mine {{ config }}"   # mine-h1, mine-h2 and mine-h3
+
 [client]                       # optional, see dragstrip.model.study.Client
 timeout_s = 60
 
@@ -35,7 +38,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from dragstrip.model.clock import REAL, Clock
 from dragstrip.model.errors import InputError
@@ -49,6 +52,7 @@ from dragstrip.study.controls import controls_of
 from dragstrip.study.networks import placed, read_network
 from dragstrip.study.possible import check
 from dragstrip.study.presets import find_network, find_stack, make_stack, stacks
+from dragstrip.study.servers import read_server, stacks_of
 
 _Names = Annotated[list[str], Meta(min_length=1)]
 MAX_SEED = 2**48
@@ -64,7 +68,8 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     network: dict[str, dict[str, Any]] = {}
     stack: dict[str, dict[str, Any]] = {}
     connections: Annotated[tuple[ConnectionMode, ...], Meta(min_length=1)] = ("first",)
-    client: Client = Client()
+    server: dict[str, dict[str, Any]] = {}
+    client: dict[str, Any] = {}
     think_time: bool = False
     controls: bool = True
     warm_ups: Annotated[int, Meta(ge=0)] = 0
@@ -112,7 +117,7 @@ def read_outline(path: Path) -> Outline:
         raise InputError(f"{path} is not TOML: {error}") from None
     own = {name: _own(path, name, table) for name, table in file.network.items()}
     try:
-        variations = _stacks(file.stack)
+        variations = _stacks(file.stack, _brought(path.parent, file.server))
         return Outline(
             name=file.name or path.stem,
             pages=tuple(p for given in file.pages for p in expand(_beside(path, given))),
@@ -121,7 +126,7 @@ def read_outline(path: Path) -> Outline:
             connections=file.connections,
             runs=file.runs,
             seed=file.seed,
-            client=file.client,
+            client=_client(file.client),
             think_time=file.think_time,
             controls=file.controls,
             warm_ups=file.warm_ups,
@@ -218,9 +223,31 @@ def _own(study: Path, name: str, table: dict[str, Any]) -> Network:
         raise InputError(f"{study}: network.{name}.{error}") from None
 
 
-def _stacks(tables: dict[str, dict[str, Any]]) -> dict[str, Stack]:
+def _client(table: dict[str, Any]) -> Client:
+    """Raises `InputError`. What a capsule says of its client is not asked so strictly."""
+    if "browser" in table:
+        raise InputError(
+            'client.browser: a stack names its browser, like [stack.old] browser = "…"'
+        )
+    if unknown := set(table) - {f.name for f in structs.fields(Client)}:
+        raise InputError(f"client: Object contains unknown field `{min(unknown)}`")
+    try:
+        return msgspec.convert(table, Client)
+    except msgspec.ValidationError as error:
+        raise InputError(f"client: {placed(str(error))}") from None
+
+
+def _brought(folder: Path, tables: dict[str, dict[str, Any]]) -> dict[str, Stack]:
+    """The stacks of the servers that a study brings."""
+    found: dict[str, Stack] = {}
+    for name, table in tables.items():
+        found |= stacks_of(read_server(name, table, folder))
+    return found
+
+
+def _stacks(tables: dict[str, dict[str, Any]], brought: dict[str, Stack]) -> dict[str, Stack]:
     """Variations may build upon the known stacks and upon those before them."""
-    own: dict[str, Stack] = {}
+    own = dict(brought)
     for name, fields in tables.items():
         try:
             own[name] = make_stack(name, fields, {**stacks(), **own})

@@ -12,15 +12,16 @@ import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.model.browsers import GENERATION, Browser
-from dragstrip.model.servers import Server
+from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Protocol, Stack
 
 FILE = "server_gaps.json"
 
 
 class Gap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    server: Server
-    against: Server
+    server: str
+    """By name; so is `against`."""
+    against: str
     browser: Browser
     protocol: Protocol
     load: str
@@ -71,7 +72,7 @@ def gaps() -> tuple[Gap, ...]:
 def servers(stacks: Sequence[Stack], known: Iterable[Gap] | None = None) -> str:
     """Who serves which stack, and the gap of each server to that of the first stack; empty if one
     server serves them all."""
-    served: dict[Server, list[Stack]] = {}
+    served: dict[str, list[Stack]] = {}
     for stack in stacks:
         served.setdefault(stack.server, []).append(stack)
     if len(served) < 2:
@@ -89,7 +90,7 @@ TCP+, both from our origin, 31 blocks: `uv run python bench/parity 31` (docs/ref
 
 def own_parity(stacks: Sequence[Stack]) -> Iterator[str]:
     """What our own origin adds where no link limits it: one server, and yet two."""
-    own = [s for s in stacks if s.server == "dragstrip-origin"]
+    own = [s for s in stacks if s.server == OURS]
     if len({s.protocol == "h3" for s in own}) == 2:
         yield (
             f"without a rate limit our origin sends 1 MB over QUIC in {OWN_PARITY} of TCP's time: "
@@ -97,11 +98,11 @@ def own_parity(stacks: Sequence[Stack]) -> Iterator[str]:
         )
 
 
-def _sentences(served: dict[Server, list[Stack]], known: tuple[Gap, ...]) -> Iterator[str]:
+def _sentences(served: dict[str, list[Stack]], known: tuple[Gap, ...]) -> Iterator[str]:
     either = (*known, *(g.reversed() for g in known))
     first, *others = served
 
-    def nearest(server: Server, against: Server) -> Gap | None:
+    def nearest(server: str, against: str) -> Gap | None:
         """In a browser of the figure if there is one."""
         browsers = {s.browser for name in {server, against} & {*served} for s in served[name]}
         found = [g for g in either if (g.server, g.against) == (server, against)]

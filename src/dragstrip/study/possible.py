@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dragstrip.model.browsers import GENERATION, HANDS_OVER_NO_FRAMES, KNOWS_TESTBEDS_ONLY
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
+from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 
@@ -38,7 +39,7 @@ def _check_live(networks: Sequence[Network], stacks: Sequence[Stack]) -> None:
     if any(network.background for network in networks):
         raise InputError("background load needs an origin of ours: a live page has none")
     for stack in stacks:
-        if stack.server != "dragstrip-origin":
+        if stack.server != OURS:
             raise InputError(
                 f"stack {stack.name!r} asks for server {stack.server}: on a live page the server "
                 "is the site's"

@@ -9,10 +9,12 @@ from typing import Any
 
 import msgspec
 
+from dragstrip.model import servers
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.study.networks import read_network
+from dragstrip.study.servers import stacks_of
 
 
 @cache
@@ -23,10 +25,13 @@ def networks() -> Mapping[str, Network]:
 
 @cache
 def stacks() -> Mapping[str, Stack]:
-    """Name to stack, from stacks.toml and legacy_stacks.toml."""
+    """Name to stack: stacks.toml, legacy_stacks.toml, and those of every foreign server."""
     known: dict[str, Stack] = {}
     for name, fields in (_table("stacks") | _table("legacy_stacks")).items():
         known[name] = make_stack(name, fields, known)
+    for server in servers.known().values():
+        if server.driver == "program":
+            known |= stacks_of(server)
     return known
 
 

@@ -37,6 +37,9 @@ class Outside:
     def qlog(self, folder: Path | None) -> None:
         pass
 
+    def look(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

@@ -22,6 +22,8 @@ class OriginLog(Struct, frozen=True, kw_only=True):
     connections: tuple[Connection, ...]
     cpu_s: float | None
     """CPU time of the origin since it started; None if another server stands before it."""
+    congestion: tuple[str, ...] = ()
+    """Of TCP connections whose server tells no transport, by the kernel's word."""
 
 
 class _Serving(Struct, frozen=True, kw_only=True):
@@ -39,6 +41,8 @@ class Certificates(Struct, frozen=True, kw_only=True):
     """Of all leaves."""
     chains: dict[str, str]
     """Leaf and intermediate by host."""
+    shared: str
+    """Leaf and intermediate of all these hosts."""
 
 
 class Server(Protocol):
@@ -54,6 +58,7 @@ class Server(Protocol):
     def serve(self, page: Page, *, think: bool = False) -> None: ...
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None: ...
     def qlog(self, folder: Path | None) -> None: ...
+    def look(self) -> None: ...
     def close(self) -> None: ...
     def log(self) -> OriginLog: ...
 
@@ -114,9 +119,11 @@ class Origin:
         self._process.ask("close", dict[str, Any])
 
     def certificates(self, hosts: Sequence[str]) -> dict[str, dict[str, str]]:
-        """By host `certificate` (leaf, intermediate) and `key` in PEM, like the origin's own."""
+        """By host `certificate` (leaf, intermediate) and `key` in PEM, like the origin's own; by
+        no name one for all hosts."""
         made = self.chains(hosts)
-        return {h: {"certificate": chain, "key": made.key} for h, chain in made.chains.items()}
+        chains = {**made.chains, "": made.shared}
+        return {h: {"certificate": chain, "key": made.key} for h, chain in chains.items()}
 
     def chains(self, hosts: Sequence[str]) -> Certificates:
         """Certificates like the origin's own, by host."""

@@ -13,14 +13,19 @@ import msgspec
 from dragstrip.testbed.errors import TestbedError
 
 T = TypeVar("T")
-_UNTIL_STDIN_ENDS = '"$@" <&- & p=$!; cat > /dev/null; kill $p; wait $p'
+_UNTIL_STDIN_ENDS = """
+exec 3<&0
+"$@" 3<&- < /dev/null & p=$!
+(cat <&3 > /dev/null; kill $p 2> /dev/null) &
+wait $p
+"""
 _ANSWER_TIMEOUT_S = 30.0
 _EXIT_TIMEOUT_S = 2.0
 
 
 def until_stdin_ends(*argv: str) -> list[str]:
-    """`argv` under a shell that ends it with the stdin it was given, so that a program that knows
-    nothing of stdin cannot outlive its owner, even if that is killed."""
+    """`argv` under a shell that ends with it, and ends it with the stdin that the shell was given:
+    a program that knows nothing of stdin cannot outlive its owner, even if that is killed."""
     return ["sh", "-c", _UNTIL_STDIN_ENDS, "sh", *argv]
 
 

@@ -10,8 +10,8 @@ from dragstrip.testbed.kernel import Kernel
 from dragstrip.testbed.link import Link, emulated_link
 from dragstrip.testbed.namespaces import Namespaces, namespaces
 from dragstrip.testbed.origin import Server
-from dragstrip.testbed.servers import places_of, servers
-from dragstrip.testbed.spdy_server import addresses_of
+from dragstrip.testbed.servers import servers
+from dragstrip.testbed.servers.site import addresses_of, places_of
 from dragstrip.testbed.wires import host_addresses, wire_up
 from dragstrip.testbed.workspace import workspace
 
@@ -36,7 +36,7 @@ class Testbed:
 
     def places(self, stack: Stack) -> dict[str, str]:
         """``IP:PORT`` at which the stack's server answers https, by host."""
-        return places_of(stack.server, self.addresses)
+        return places_of(stack.serving, self.addresses)
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
         """Hold connections opened from now on to the stack, on a network of this round trip.
@@ -45,7 +45,7 @@ class Testbed:
         """
         if self.kernel:
             self.kernel.tune(stack)
-        self.link.addresses = addresses_of(stack.server, self.addresses)
+        self.link.addresses = addresses_of(stack.serving, self.addresses)
         self.origin.tune(stack, rtt_ms)
 
 

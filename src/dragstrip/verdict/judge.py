@@ -133,13 +133,12 @@ def _reasons(
 ) -> Iterator[Reason]:
     yield from request_checks.protocol(visit, stack)
     if not page.live:
-        yield from request_checks.agreement(visit)
+        yield from request_checks.agreement(visit, stack)
         yield from request_checks.replay(visit, page, limits)
         yield from request_checks.unanswered(visit, page, stack)
         yield from content_checks.as_recorded(visit, page)
         yield from content_checks.complete(visit, page, limits)
-        if "transport" not in stack.untold:
-            yield from stack_checks.transport(visit, stack)
+        yield from stack_checks.transport(visit, stack)
     yield from request_checks.aborted(visit, limits)
     yield from discovery_checks.discovered(visit, network, stack)
     yield from stack_checks.handshakes(visit, page, network, stack)

@@ -37,6 +37,9 @@ def handshakes(visit: Visit, page: Page, network: Network, stack: Stack) -> Iter
         if not connection.error and connection.secure:
             first_of_host.setdefault(connection.host, connection)
     resumed = [str(host) for host, c in first_of_host.items() if c.resumed]
+    again = set(resumed)
+    if "idle" in stack.untold:  # its first connection may have carried no request
+        again |= {str(c.host) for c in visit.connections if c.resumed}
     early = [s for s in visit.served if s.early]
     if visit.connection == "first":
         if resumed:
@@ -45,7 +48,7 @@ def handshakes(visit: Visit, page: Page, network: Network, stack: Stack) -> Iter
             yield Reason("warm", "a first visit sent early data: " + some(s.url for s in early))
     elif stack.resumption:
         known = first_of_host if visit.primed is None else visit.primed
-        cold = [str(host) for host, c in first_of_host.items() if host in known and not c.resumed]
+        cold = [str(host) for host in first_of_host if host in known and str(host) not in again]
         if cold:
             yield Reason("stack-drift", "a repeat visit resumed no TLS session with " + some(cold))
         yield from _early(visit, page, network, stack, first_of_host)
@@ -140,6 +143,9 @@ def _cached(visit: Visit) -> Iterator[Reason]:
 
 def transport(visit: Visit, stack: Stack) -> Iterator[Reason]:
     """Every connection's sending side as the origin's kernel or QUIC library reports it."""
+    yield from _other_control(visit, stack)
+    if "transport" in stack.untold:
+        return
     told = [c for c in visit.connections if not c.error]
     silent = sum(c.transport is None for c in told)
     if silent:
@@ -159,6 +165,16 @@ def transport(visit: Visit, stack: Stack) -> Iterator[Reason]:
     )
     for lie, times in lies.items():
         yield Reason("stack-drift", f"{lie} ({times} of {len(told)} connections)")
+
+
+def _other_control(visit: Visit, stack: Stack) -> Iterator[Reason]:
+    """A server may choose for its sockets what the kernel was not told (TCP_CONGESTION)."""
+    if stack.transport == "tcp" and (other := set(visit.congestion) - {stack.congestion}):
+        yield Reason(
+            "stack-drift",
+            f"congestion control is {', '.join(sorted(other))} by the kernel's word, "
+            f"{stack.congestion} was asked for",
+        )
 
 
 def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]:

@@ -70,6 +70,7 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
             link = bed.link.report()
             host_report, waits = host.report(), queue.longest_ms()
             spent_s = _spent(browser_cpu_s, browser.cpu_s())
+            bed.origin.look()
             bed.link.passthrough()  # what is still open closes fast, and outside the visit
             sent = others.stop()
         reading = time.monotonic()
@@ -116,6 +117,7 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
         proxies=browser.proxies(),
         unmeasured=CANNOT_TELL.get(plan.stack.browser, ()),
         connections=log.connections,
+        congestion=log.congestion,
         link=link,
         host=structs.replace(
             host_report,

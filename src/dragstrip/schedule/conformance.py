@@ -1,0 +1,115 @@
+"""What a server does of all that a race asks of it, found out by visits in a real browser."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct, structs
+
+from dragstrip.model.network import Network
+from dragstrip.model.page import Page
+from dragstrip.model.servers import Server
+from dragstrip.model.stack import ConnectionMode, Stack
+from dragstrip.model.study import Block, Client, Study
+from dragstrip.model.visit import ReasonCode, Visit
+from dragstrip.schedule.lab import Lab, lab
+from dragstrip.study.servers import stack_on
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.verdict.judge import with_verdict
+from dragstrip.visit.drive import Plan
+
+_NETWORK = Network.parse("50mbit/50mbit/10ms/0%/200ms")
+"""Fast, with a round trip long enough to tell early data by."""
+_OTHER_CONTROL = "reno"
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One thing that was tried. `unknown` is what nobody can tell, never what went wrong."""
+
+    protocol: str
+    what: str
+    outcome: Literal["yes", "no", "unknown"]
+    said: str = ""
+
+
+def conformance(server: Server, page: Page) -> Iterator[Finding]:
+    """Try each protocol of the server, as each becomes known. Raises `TestbedError` only if the
+    testbed breaks: a server that does not start is a finding."""
+    for protocol in server.protocols:
+        stack = stack_on(server, protocol)
+        study = Study(
+            name="check",
+            pages=(page,),
+            networks=(_NETWORK,),
+            stacks=(stack,),
+            runs=1,
+            seed=1,
+            client=Client(timeout_s=30),
+        )
+        try:
+            with lab(study) as bench:
+                yield from _tried(bench, study, stack)
+        except TestbedError as error:
+            yield Finding(
+                protocol=protocol, what="starts and serves", outcome="no", said=str(error)
+            )
+
+
+def _tried(bench: Lab, study: Study, stack: Stack) -> Iterator[Finding]:
+    page = study.pages[0]
+    first, again = (_visit(bench, study, stack, mode) for mode in ("first", "repeat"))
+
+    def found(what: str, visit: Visit, codes: set[ReasonCode], said: str = "") -> Finding:
+        against = [r.detail for r in visit.reasons if r.code in codes]
+        against += [visit.error or visit.outcome] if visit.outcome != "loaded" else []
+        outcome: Literal["yes", "no"] = "no" if against else "yes"
+        return Finding(
+            protocol=stack.protocol, what=what, outcome=outcome, said="; ".join(against) or said
+        )
+
+    def unknown(what: str, why: str) -> Finding:
+        return Finding(protocol=stack.protocol, what=what, outcome="unknown", said=why)
+
+    yield found("speaks it on every request", first, {"fallback", "mixed"})
+    objects = f"{len(page.resources)} objects"
+    yield found(
+        "sends every object as recorded", first, {"content-mismatch", "replay-miss"}, objects
+    )
+    yield found("the first visit is cold", first, {"warm"})
+    if why := stack.untold.get("handshakes"):
+        yield unknown("a repeat visit resumes", f"its log does not tell {why}")
+    else:
+        yield found("a repeat visit resumes", again, {"stack-drift"})
+    yield found(
+        "a repeat visit is served as well", again, {"fallback", "mixed", "content-mismatch"}
+    )
+    if why := stack.untold.get("requests"):
+        yield unknown("its log agrees with the browser", f"nothing tells {why}")
+    else:
+        yield found("its log agrees with the browser", first, {"stack-drift", "clock-jump"})
+    if stack.transport == "tcp":
+        other = structs.replace(stack, congestion=_OTHER_CONTROL)
+        yield found(
+            "takes the kernel's congestion control",
+            _visit(bench, study, other, "first"),
+            {"stack-drift"},
+            f"{', '.join(sorted(set(first.congestion)))} and {_OTHER_CONTROL}, as asked",
+        )
+    else:
+        yield unknown("congestion control", "QUIC's is the server's own")
+
+
+def _visit(bench: Lab, study: Study, stack: Stack, mode: ConnectionMode) -> Visit:
+    page = study.pages[0]
+    block = Block(
+        page=page.name,
+        network=_NETWORK.name,
+        index=0,
+        seed=1,
+        order=(stack.name,),
+        connection=mode,
+    )
+    plan = Plan(
+        block=block, attempt=1, page=page, network=_NETWORK, stack=stack, client=study.client
+    )
+    visit, _ = bench.visit(plan)
+    return with_verdict(visit, page, _NETWORK, stack, study.thresholds)

@@ -1,0 +1,128 @@
+"""Servers that a study or a command line brings, and the stacks of every server."""
+
+import hashlib
+import re
+import shlex
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.servers import Server, known
+from dragstrip.model.stack import Stack
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
+_SPACED = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_BRACES = re.compile(r"(?<!\{)\{\s*(\w+)\s*\}(?!\})")
+_QUIC_OF_ITS_OWN = (
+    "congestion",
+    "initial_window_packets",
+    "pacing",
+    "udp_payload_bytes",
+    "flow_window_bytes",
+    "ack_every_packets",
+    "early_data",
+)
+_BROUGHT: Mapping[str, Any] = {
+    "fixed": {
+        "tcp": {"pacing": False, "early_data": False, "priorities": False},
+        "quic": {"priorities": False},
+    },
+    "own": {"quic": _QUIC_OF_ITS_OWN},
+}
+"""What holds of a server nobody here knows, unless its table says otherwise. Congestion control
+and initial window of its TCP are the kernel's, and so the stack's to choose."""
+
+
+def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
+    """A server from its TOML table. Paths in it are relative to `folder`.
+
+    `config_file` names a file with the text of `config`. Raises `InputError`.
+    """
+    if not _NAME.fullmatch(name):
+        raise InputError(f"server {name!r}: a name has small letters, digits, dots and dashes")
+    if name in known():
+        raise InputError(f"server {name!r} is one of dragstrip's own; choose another name")
+    fields = {**_BROUGHT, **table, "name": name}
+    if "config_file" in fields:
+        path = folder / fields.pop("config_file")
+        try:
+            fields["config"] = path.read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"server {name!r}: config_file {path}: {error}") from None
+    if isinstance(command := fields.get("command"), str):
+        fields["command"] = _words(command)
+    try:
+        server = msgspec.convert(fields, Server)
+    except msgspec.ValidationError as error:
+        raise InputError(f"server {name!r}: {error}") from None
+    program = _program(name, server.command[0], folder)
+    return structs.replace(
+        server,
+        command=(str(program), *server.command[1:]),
+        digest=hashlib.sha256(program.read_bytes()).hexdigest()[:12],
+    )
+
+
+def parse_server(text: str) -> Server:
+    """``NAME=COMMAND`` or a command alone, whose program then names it; ``{port}`` and the like are
+    as in templates. Raises `InputError`."""
+    named = re.match(r"([a-z0-9][a-z0-9_.-]*)=(?=\S)", text)
+    try:
+        command = _words(text[named.end() :] if named else text)
+    except ValueError as error:
+        raise InputError(f"--server {text!r}: {error}") from None
+    if not command:
+        raise InputError("--server needs a command, like --server './myserver {config}'")
+    name = named[1] if named else re.sub(r"[^a-z0-9_.-]", "-", Path(command[0]).name.lower())
+    return read_server(name, {"command": command}, Path.cwd())
+
+
+def _words(command: str) -> list[str]:
+    """As a shell splits it; ``{port}`` is ``{{ port }}``."""
+    return [_BRACES.sub(r"{{ \1 }}", word) for word in shlex.split(_SPACED.sub(r"{\1}", command))]
+
+
+def _program(server: str, program: str, folder: Path) -> Path:
+    """The file that is started, so that another build can be told from it."""
+    found = str(folder / program) if "/" in program else shutil.which(program)
+    if not found or not Path(found).is_file():
+        raise InputError(f"server {server!r}: there is no program {program}")
+    return Path(found).absolute()
+
+
+def stacks_of(server: Server) -> dict[str, Stack]:
+    """``NAME-h2`` and so on: what it speaks, stock."""
+    made = (stack_on(server, protocol) for protocol in server.protocols)
+    return {stack.name: stack for stack in made}
+
+
+def stack_on(server: Server, protocol: str, **fields: Any) -> Stack:
+    """Raises `ValueError` for what the server does not speak, or cannot be asked."""
+    transport = "quic" if protocol in ("h3", "gquic") else "tcp"
+    values = {
+        "name": f"{server.name}-{protocol}",
+        "source": server.what or f"the study's server {server.name}",
+        "protocol": protocol,
+        "server": server.name,
+        "brought": None if server.name in known() else server,
+        **server.fixed.get(transport, {}),
+        **fields,
+    }
+    return Stack(**values)
+
+
+def placed(stack: Stack, server: Server, stock: Stack) -> Stack:
+    """The stack as `server` serves it. What it asks beyond `stock`, the stock stack of its
+    protocol, is asked of the server. Raises `InputError`."""
+    names = [f.name for f in structs.fields(Stack) if f.name not in ("name", "source", "server")]
+    asked = {n: getattr(stack, n) for n in names if getattr(stack, n) != getattr(stock, n)}
+    try:
+        made = stack_on(server, stack.protocol, **asked)
+    except ValueError as error:
+        raise InputError(f"--stack {stack.name} on server {server.name}: {error}") from None
+    return structs.replace(made, name=f"{server.name}-{stack.name}")

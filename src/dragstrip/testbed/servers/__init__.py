@@ -1,0 +1,116 @@
+"""The far end of the link: our origin, and beside or before it what else the stacks ask for.
+
+How each kind of server runs says a file beside this one; which servers there are,
+`dragstrip.model.servers`.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from dragstrip.model.page import Page
+from dragstrip.model.servers import Driver, Server
+from dragstrip.model.stack import Stack
+from dragstrip.model.visit import Connection
+from dragstrip.testbed.namespaces import Namespaces
+from dragstrip.testbed.origin import Origin, OriginLog, origin
+from dragstrip.testbed.servers.codec import Codec
+from dragstrip.testbed.servers.program import Program
+from dragstrip.testbed.servers.second_origin import SecondOrigin
+from dragstrip.testbed.servers.site import Running, Site
+
+_DRIVERS: Mapping[Driver, Callable[[Server, Site], Running]] = {
+    "second-origin": SecondOrigin,
+    "codec": Codec,
+    "program": Program,
+}
+"""Of every server but our origin, which is always there."""
+_PLAIN = "plain.sock"
+
+
+class Servers:
+    """Made by `servers`. The stack says who answers; others start when first asked for."""
+
+    def __init__(
+        self, behind: Origin, spaces: Namespaces, folder: Path, addresses: Mapping[str, str]
+    ) -> None:
+        self._origin = behind
+        self._spaces = spaces
+        self._folder = folder
+        self._addresses = addresses
+        self._started: dict[str, Running] = {}
+        self._other: Running | None = None
+        """Who answers, if it is not the origin."""
+        self._serving: tuple[Page, bool] | None = None
+        self.ca: Path | None = behind.ca
+
+    @property
+    def authority(self) -> str:
+        """Of all servers: their certificates are like the origin's."""
+        return self._origin.authority
+
+    def serve(self, page: Page, *, think: bool = False) -> None:
+        self._origin.serve(page, think=think)
+        self._serving = page, think
+        for other in self._started.values():
+            other.serve(page, think=think)
+
+    def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
+        if stack.serving.driver == "origin":
+            self._other = None
+            self._origin.tune(stack, rtt_ms)
+        else:
+            self._other = self._running(stack.serving)
+            self._other.tune(stack, rtt_ms)
+
+    def _running(self, server: Server) -> Running:
+        if server.name not in self._started:
+            site = Site(
+                spaces=self._spaces,
+                folder=self._folder / server.name,
+                origin=self._origin,
+                plain=self._folder / _PLAIN,
+                addresses=self._addresses,
+            )
+            made = _DRIVERS[server.driver](server, site)
+            self._started[server.name] = made
+            if self._serving:
+                page, think = self._serving
+                made.serve(page, think=think)
+        return self._started[server.name]
+
+    def qlog(self, folder: Path | None) -> None:
+        """Of our own origin only."""
+        self._origin.qlog(folder)
+
+    def look(self) -> None:
+        """Take note of what ends with the connections, while they are open."""
+        if self._other:
+            self._other.look()
+
+    def close(self) -> None:
+        if self._other:
+            self._other.close()
+        self._origin.close()
+
+    def connections(self) -> tuple[Connection, ...]:
+        return (self._other or self._origin).connections()
+
+    def log(self) -> OriginLog:
+        told = self._origin.log()
+        return self._other.log(told) if self._other else told
+
+    def stop(self) -> None:
+        for other in self._started.values():
+            other.stop()
+
+
+@contextlib.contextmanager
+def servers(spaces: Namespaces, folder: Path, addresses: Mapping[str, str]) -> Iterator[Servers]:
+    """Run the origin, and whatever else the stacks will ask for, for these hosts."""
+    with origin(spaces, folder, plain=folder / _PLAIN) as behind:
+        made = Servers(behind, spaces, folder, addresses)
+        try:
+            yield made
+        finally:
+            made.stop()

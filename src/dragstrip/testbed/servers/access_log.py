@@ -1,0 +1,161 @@
+"""A foreign server's access log as evidence: what it says, and nothing it does not."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.model.servers import PROTOCOLS, AccessLog
+from dragstrip.model.stack import Protocol
+from dragstrip.model.visit import Connection, Served
+from dragstrip.testbed.errors import TestbedError
+
+
+class Line(Struct, frozen=True, kw_only=True):
+    """A request that ended."""
+
+    began_us: int
+    """Since the Unix epoch; so is `ended_us`."""
+    ended_us: int
+    port: int
+    """The client's."""
+    protocol: Protocol
+    method: str
+    host: str
+    path: str
+    status: int
+    size: int | None
+    """Bytes of the body that were handed to the transport; None if the log does not say."""
+    resumed: bool = False
+
+    @property
+    def url(self) -> str:
+        return f"https://{self.host}{self.path}"
+
+
+def read_lines(file: Path, form: AccessLog) -> list[Line]:
+    """All lines by the time at which they began, and empties the log. Raises `TestbedError` naming
+    line and field that are wrong.
+
+    Servers append, so between requests a cut loses nothing.
+    """
+    if not file.exists():
+        return []
+    text = file.read_bytes()
+    with file.open("r+b") as whole:
+        whole.truncate()
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() not in (b"", b"{}"):
+            lines.append(_line(line, form, f"{file.name}, line {number}"))
+    return sorted(lines, key=lambda line: line.began_us)
+
+
+def _line(text: bytes, form: AccessLog, where: str) -> Line:
+    try:
+        said = msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise TestbedError(
+            f"the server's access log says what was not expected: {where}: {error}"
+        ) from None
+
+    def told(name: str) -> Any:
+        for key in form.fields[name].split("|"):
+            value: Any = said
+            for step in key.split("."):
+                value = value.get(step) if isinstance(value, Mapping) else None
+            if value not in (None, "", "-"):
+                return value
+        raise TestbedError(
+            f"the server's access log says what was not expected: {where}: no {name} "
+            f"({form.fields[name]})"
+        )
+
+    protocol = {**PROTOCOLS, **form.protocols}.get(told("protocol"), "")
+    if protocol not in get_args(Protocol):
+        raise TestbedError(
+            f"the server's access log names an unknown protocol: {where}: {told('protocol')!r}"
+        )
+    try:
+        ended_us, took_us = (
+            round(float(told(name)) * form.seconds.get(name, 1.0) * 1e6)
+            for name in ("ended", "took")
+        )
+        return Line(
+            began_us=ended_us - took_us,
+            ended_us=ended_us,
+            port=int(told("port")),
+            protocol=protocol,  # type: ignore[arg-type]
+            method=told("method"),
+            host=told("host").partition(":")[0],
+            path=told("path"),
+            status=int(told("status")),
+            size=int(told("bytes")) if "bytes" in form.fields else None,
+            resumed="resumed" in form.fields and _said(said, form),
+        )
+    except (TypeError, ValueError) as error:
+        raise TestbedError(
+            f"the server's access log says what was not expected: {where}: {error}"
+        ) from None
+
+
+def _said(said: Mapping[str, Any], form: AccessLog) -> bool:
+    value: Any = said
+    for step in form.fields["resumed"].split("."):
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value in form.resumed
+
+
+def requests(lines: Sequence[Line], behind: Sequence[Served]) -> tuple[Served, ...]:
+    """Each line as the origin would have logged it.
+
+    How the recording answered, and with which body, is the word of `behind`, what the origin saw of
+    the same requests: it depends on method and URL alone. What the server answered by itself the
+    recording did not answer.
+    """
+    origins = {(s.method, s.url): s for s in behind}
+
+    def served(line: Line) -> Served:
+        asked = origins.get((line.method, line.url))
+        given = asked.body_bytes if asked else 0
+        return Served(
+            t_us=line.began_us,
+            end_us=line.ended_us,
+            host=line.host,
+            method=line.method,
+            url=line.url,
+            protocol=line.protocol,
+            connection=line.port,
+            client_port=line.port,
+            resumed=line.resumed,
+            early=False,
+            status=line.status,
+            body_bytes=given if line.size is None else line.size,
+            match=asked.match if asked else "miss",
+            digest=asked.digest if asked else "",
+        )
+
+    return tuple(served(line) for line in lines)
+
+
+def connections(lines: Sequence[Line]) -> tuple[Connection, ...]:
+    """Connections that carried a request, by the client's port, which also serves as their id.
+
+    Each begins with its first request, as far as the log knows.
+    """
+    first: dict[tuple[int, Protocol], Line] = {}
+    for line in lines:
+        first.setdefault((line.port, line.protocol), line)
+    return tuple(
+        Connection(
+            id=port,
+            protocol=protocol,
+            host=line.host,
+            client_port=port,
+            t_us=line.began_us,
+            resumed=line.resumed,
+        )
+        for (port, protocol), line in first.items()
+    )

@@ -1,0 +1,270 @@
+"""Anybody's server as the far end of the link: Caddy, nginx, or one that a study brings.
+
+It terminates TLS, HTTP and QUIC with certificates of the throw-away CA, and asks the origin over a
+Unix socket for every answer, or serves the page from a document root. It runs in the origin's
+namespace, which has no way out but the link, without any capability. Its access log is its word on
+each request; its TCP's congestion control is read from the kernel.
+"""
+
+import contextlib
+import shutil
+import subprocess
+import time
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dragstrip.model.page import Page
+from dragstrip.model.servers import Server
+from dragstrip.model.stack import Stack
+from dragstrip.model.visit import Connection
+from dragstrip.pages.document_root import write_document_root
+from dragstrip.pages.recording import PageError
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.origin import OriginLog
+from dragstrip.testbed.process import until_stdin_ends
+from dragstrip.testbed.servers import access_log
+from dragstrip.testbed.servers.packages import installed, loader
+from dragstrip.testbed.servers.site import Site, addresses_of, port_of
+from dragstrip.testbed.servers.template import arguments, mentioned, render
+
+_PATIENCE_S = 20.0
+_LOOK_S = 0.005
+_LAST_WORDS = 3
+_TICKET_KEY_BYTES = 80
+"""As nginx and HAProxy want it."""
+_TICKET_KEYS = 3
+"""As many as HAProxy wants, in base64."""
+_UNPRIVILEGED = (
+    *("unshare", "--user", "--map-user=65534", "--map-group=65534"),
+    *("setpriv", "--no-new-privs"),
+)
+"""In a user namespace of its own it is nobody and has no capability, over the network least of all;
+what files it may read is still what its owner may."""
+
+
+class Program:
+    """One configuration at a time. Ending the process is what ends its connections for certain: a
+    new configuration leaves requests under way, and often QUIC's listener, as they were."""
+
+    def __init__(self, server: Server, site: Site) -> None:
+        """Raises `TestbedError` where a program is missing."""
+        for needed, package in server.needs.items():
+            if not shutil.which(needed):
+                raise TestbedError(
+                    f"{needed} is missing: apt-get install {package}, or race other stacks"
+                )
+        self._server, self._site = server, site
+        self._home = installed(server) if server.package else None
+        self._port = port_of(server)
+        self._addresses = addresses_of(server, site.addresses)
+        self._used = mentioned(server.config, *server.command, *server.environment.values())
+        self._page: Page | None = None
+        self._wish: tuple[object, ...] = ()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._congestion: tuple[str, ...] = ()
+        site.folder.mkdir()
+        self._certificates = self._written_certificates()
+        key = bytes(range(_TICKET_KEY_BYTES))
+        (site.folder / "ticket.key").write_bytes(key)
+        (site.folder / "ticket.keys").write_bytes((b64encode(key) + b"\n") * _TICKET_KEYS)
+
+    def serve(self, page: Page, *, think: bool) -> None:
+        self._page = page
+
+    def tune(self, stack: Stack, rtt_ms: float) -> None:
+        """Run with the stack's TLS and protocol. What else it asks is the kernel's or cannot be
+        had, which `Stack` refuses."""
+        values = self._values(stack)
+        config = render(self._server.config, f"server {stack.server}, config", **values)
+        argv = arguments(self._server.command, **values)
+        environment = [
+            f"{name}={render(text, f'server {stack.server}, {name}', **values)}"
+            for name, text in self._server.environment.items()
+        ]
+        wish = argv, environment, config, values["roots"]
+        if wish != self._wish:
+            self.stop()
+            written = config or msgspec.json.format(msgspec.json.encode(values)).decode()
+            Path(values["config"]).write_text(written)
+            self._wish = wish
+        if not self._child:
+            self._start(["env", *environment, *argv], stack)
+            self._stack = stack
+
+    def close(self) -> None:
+        if not self._child:
+            return
+        self._must_live()
+        self.stop()
+        self._part_from_clients()
+        self.tune(self._stack, 0.0)
+
+    def look(self) -> None:
+        """The congestion control of every TCP connection that is open, by the kernel's word."""
+        shown = self._site.spaces.run(
+            "origin", "ss", "--no-header", "--numeric", "--tcp", "--info", "--oneline",
+            "state", "established", "sport", "=", f":{self._port}",
+        )  # fmt: skip
+        # Receive and send queue, both ends, and then what `tcp_info` says.
+        lines = [line.split() for line in shown.splitlines()]
+        self._congestion = tuple(words[4] for words in lines if len(words) > 4)
+
+    def connections(self) -> tuple[Connection, ...]:
+        return ()
+
+    def log(self, behind: OriginLog) -> OriginLog:
+        form = self._server.log
+        found, self._congestion = self._congestion, ()
+        if not form:
+            return OriginLog(requests=(), connections=(), cpu_s=None, congestion=found)
+        lines = access_log.read_lines(Path(render(form.path, "log", **self._places())), form)
+        return OriginLog(
+            requests=access_log.requests(lines, behind.requests),
+            connections=access_log.connections(lines),
+            cpu_s=None,
+            congestion=found,
+        )
+
+    def stop(self) -> None:
+        if not self._child:
+            return
+        assert self._child.stdin
+        with contextlib.suppress(BrokenPipeError):
+            self._child.stdin.close()
+        try:
+            self._child.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+        self._child = None
+
+    def _places(self) -> dict[str, str]:
+        folder = self._site.folder
+        return {"folder": str(folder), "config": str(folder / self._server.config_name)}
+
+    def _values(self, stack: Stack) -> dict[str, Any]:
+        """What templates may use; docs/reference/server.md."""
+        folder = self._site.folder
+        hosts = [
+            {"name": host, "address": address, **self._certificates[host]}
+            for host, address in self._addresses.items()
+        ]
+        root = self._document_root()
+        whole = self._certificates[""]
+        return {
+            **self._places(),
+            "port": self._port,
+            "address": hosts[0]["address"],
+            "addresses": [host["address"] for host in hosts],
+            "hosts": hosts,
+            **whole,
+            "upstream": str(self._site.plain),
+            "root": str(root / hosts[0]["name"]) if root and len(hosts) == 1 else str(root or ""),
+            "roots": str(root or ""),
+            "home": str(self._home or ""),
+            "loader": loader(self._home) if self._home else [],
+            "log": render(self._server.log.path, "log", **self._places())
+            if self._server.log
+            else str(folder / "access.log"),
+            "ticket_key": str(folder / "ticket.key"),
+            "ticket_keys": str(folder / "ticket.keys"),
+            "protocol": stack.protocol,
+            "tls": stack.tls,
+            "resumption": stack.resumption,
+            "early_data": stack.early_data,
+        }
+
+    def _document_root(self) -> Path | None:
+        """The page as files, if anything asks for them. Raises `PageError` for a page that files
+        cannot be; who takes the JSON file, which has everything, may do without them."""
+        asked = self._used & {"root", "roots"}
+        if not self._page or (self._server.config and not asked):
+            return None
+        folder = self._site.folder / f"root-{self._page.digest}"
+        try:
+            if not folder.exists():
+                write_document_root(self._page, folder)
+        except PageError:
+            if asked:
+                raise
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+        return folder
+
+    def _written_certificates(self) -> dict[str, dict[str, str]]:
+        """Paths by host, and under no name those of one certificate for all hosts."""
+        folder, hosts = self._site.folder, self._site.certificates()
+        found = {}
+        for host, pem in hosts.items():
+            chain, key, both = (folder / f"{host or 'all'}.{end}" for end in ("crt", "key", "pem"))
+            chain.write_text(pem["certificate"])
+            key.write_text(pem["key"])
+            both.write_text(pem["certificate"] + pem["key"])
+            found[host] = {"certificate": str(chain), "key": str(key), "both": str(both)}
+        return found
+
+    def _start(self, argv: list[str], stack: Stack) -> None:
+        output = self._site.folder / "output.txt"
+        command = self._site.spaces.command("origin", *_UNPRIVILEGED, *until_stdin_ends(*argv))
+        with output.open("wb") as told:
+            self._child = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=told,
+                stderr=told,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + _PATIENCE_S
+        while not self._serves(stack):
+            self._must_live("did not start")
+            if time.monotonic() > deadline:
+                self.stop()
+                raise TestbedError(self._accused(f"does not serve after {_PATIENCE_S:g} s"))
+            time.sleep(_LOOK_S)
+
+    def _serves(self, stack: Stack) -> bool:
+        text = self._output()
+        if self._server.failed and self._server.failed in text:
+            self.stop()
+            raise TestbedError(self._accused("did not start"))
+        if self._server.ready:
+            return self._server.ready in text
+        kinds = {"h3": ["udp"]}.get(stack.protocol, ["tcp"])
+        if stack.discovery == "alt-svc":
+            kinds = ["tcp", "udp"]
+        return all(not self._deaf(kind) for kind in kinds)
+
+    def _deaf(self, kind: str) -> set[str]:
+        """Addresses at which it does not listen."""
+        shown = self._site.spaces.run(
+            "origin", "ss", "--no-header", "--numeric", "--listening", f"--{kind}"
+        )
+        ends = {line.split()[3] for line in shown.splitlines()}
+        if any(f"{everywhere}:{self._port}" in ends for everywhere in ("*", "0.0.0.0", "[::]")):
+            return set()
+        return {ip for ip in self._addresses.values() if f"{ip}:{self._port}" not in ends}
+
+    def _must_live(self, what: str = "ended by itself") -> None:
+        if self._child and self._child.poll() is not None:
+            code = self._child.returncode
+            self.stop()
+            raise TestbedError(self._accused(f"{what} (exit {code})"))
+
+    def _accused(self, what: str) -> str:
+        words = " ".join(self._output().strip().splitlines()[-_LAST_WORDS:])
+        return f"server {self._server.name} {what}: {words or 'it said nothing'}"
+
+    def _output(self) -> str:
+        output = self._site.folder / "output.txt"
+        return output.read_text(errors="replace") if output.exists() else ""
+
+    def _part_from_clients(self) -> None:
+        """Many a server leaves without a word to its QUIC clients, so their sockets are aborted."""
+        sockets = f"--numeric --no-header --udp dport = :{self._port}"
+        abort = f"ss --kill {sockets} > /dev/null && ss {sockets}"
+        left = self._site.spaces.run("client", "sh", "-c", abort)
+        if left:
+            raise TestbedError(f"the kernel (CONFIG_INET_DIAG_DESTROY) does not abort {left}")

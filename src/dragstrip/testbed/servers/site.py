@@ -1,0 +1,78 @@
+"""What a server finds at the far end of the link, and what the testbed asks of it there."""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Protocol
+
+from dragstrip.model.page import Page
+from dragstrip.model.servers import Server
+from dragstrip.model.stack import Stack
+from dragstrip.model.visit import Connection
+from dragstrip.testbed.namespaces import Namespaces
+from dragstrip.testbed.origin import Origin, OriginLog
+
+PORT = 443
+_CHOSEN_PORTS = 20_000, 10_000
+"""The first of them, and how many: above those of known servers, below a client's own."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a server runs. The namespace has no way out but the link."""
+
+    spaces: Namespaces
+    folder: Path
+    """Of this server alone; not there yet."""
+    origin: Origin
+    plain: Path
+    """Unix socket at which the origin answers any request over plain HTTP/1.1."""
+    addresses: Mapping[str, str]
+    """The origin's address of each host."""
+
+    def certificates(self) -> dict[str, dict[str, str]]:
+        """By host `certificate` (with its intermediate) and `key`, PEM; by no name of all hosts."""
+        return self.origin.certificates(list(self.addresses))
+
+
+class Running(Protocol):
+    """A server that is there. Everything may raise `TestbedError`."""
+
+    def serve(self, page: Page, *, think: bool) -> None:
+        """The page changes; who asks the origin for every answer need do nothing."""
+
+    def tune(self, stack: Stack, rtt_ms: float) -> None:
+        """Hold connections accepted from now on to the stack."""
+
+    def look(self) -> None:
+        """Take note of what ends with the connections, while they are open."""
+
+    def close(self) -> None:
+        """End every connection; what lets clients resume stays good."""
+
+    def connections(self) -> tuple[Connection, ...]:
+        """Connections that belong to the next `log`, as they stand now, as far as it knows them."""
+
+    def log(self, behind: OriginLog) -> OriginLog:
+        """What was asked for and connected since the last call. `behind` is what the origin saw."""
+
+    def stop(self) -> None: ...
+
+
+def port_of(server: Server) -> int:
+    """Where it answers https; the same for the same name in every testbed."""
+    first, many = _CHOSEN_PORTS
+    return server.port or first + zlib.crc32(server.name.encode()) % many
+
+
+def addresses_of(server: Server, addresses: Mapping[str, str]) -> dict[str, str]:
+    """Where `server` answers for hosts whose addresses at the origin are given."""
+    return {host: str(IPv4Address(ip) + server.beside) for host, ip in addresses.items()}
+
+
+def places_of(server: Server, addresses: Mapping[str, str]) -> dict[str, str]:
+    """``IP:PORT`` at which `server` answers https, by host."""
+    port = port_of(server)
+    return {host: f"{ip}:{port}" for host, ip in addresses_of(server, addresses).items()}

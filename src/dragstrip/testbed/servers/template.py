@@ -1,0 +1,42 @@
+"""Texts of a server's description become its command line and configuration."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, TemplateError, meta
+
+from dragstrip.testbed.errors import TestbedError
+
+_JINJA = Environment(undefined=StrictUndefined, keep_trailing_newline=True)
+_SPREAD = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+def render(text: str, what: str, **values: Any) -> str:
+    """Raises `TestbedError` naming `what` and the line of it that is wrong."""
+    try:
+        return _JINJA.from_string(text).render(**values)
+    except TemplateError as error:
+        line = getattr(error, "lineno", None)
+        where = f"{what}, line {line}" if line else what
+        named = ", ".join(sorted(values))
+        raise TestbedError(f"{where}: {error.message}; there are {named}") from None
+
+
+def arguments(command: Iterable[str], **values: Any) -> list[str]:
+    """A list that stands alone becomes an argument for each of its members. Raises as `render`."""
+    made: list[str] = []
+    for text in command:
+        alone = _SPREAD.fullmatch(text.strip())
+        value = values.get(alone[1]) if alone else None
+        made += map(str, value) if isinstance(value, list) else [render(text, text, **values)]
+    return made
+
+
+def mentioned(*texts: str) -> frozenset[str]:
+    """The variables that these templates use."""
+    try:
+        found = (meta.find_undeclared_variables(_JINJA.parse(text)) for text in texts)
+        return frozenset().union(*found)
+    except TemplateError:
+        return frozenset()  # `render` says what is wrong
