@@ -23,6 +23,9 @@ _PASSED_ON = (
     signal.SIGUSR2,
 )
 _WATCHED = {*_PASSED_ON, signal.SIGCHLD}
+_LOOKS_AGAIN_S = 0.2
+"""SIGCHLD that comes while no thread waits for it may go to a thread that a library has started
+and that does not block it, and be lost."""
 _SI_KERNEL = 0x80
 """`si_code` of a signal the terminal sent, to the command as well (sigaction(2))."""
 
@@ -65,13 +68,12 @@ def run_inside(spaces: Namespaces, subnet: Subnet, command: Sequence[str]) -> in
         setsigdef=[signal.SIGPIPE],
     )
     while True:
-        told = signal.sigwaitinfo(_WATCHED)
-        if told.si_signo == signal.SIGCHLD:
-            ended, status = os.waitpid(child, os.WNOHANG)
-            if ended:
-                code = os.waitstatus_to_exitcode(status)
-                return 128 - code if code < 0 else code
-        elif told.si_code != _SI_KERNEL:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            code = os.waitstatus_to_exitcode(status)
+            return 128 - code if code < 0 else code
+        told = signal.sigtimedwait(_WATCHED, _LOOKS_AGAIN_S)
+        if told and told.si_signo != signal.SIGCHLD and told.si_code != _SI_KERNEL:
             _send(child, told.si_signo)
 
 
