@@ -1,6 +1,6 @@
 """A server somebody might bring: HTTP/1.1 over TLS from a document root, by Python's own library.
 
-python tiny_server.py CONFIG [--lie | --die-at PATH | --mute]
+python tiny_server.py CONFIG [--lie | --die-at PATH | --mute | --wait SECONDS]
 """
 
 import http.server
@@ -10,6 +10,7 @@ import socketserver
 import ssl
 import sys
 import threading
+import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -24,6 +25,8 @@ def handler(config, options):
                 sys.stderr.write("tiny server: out of luck\n")
                 sys.stderr.flush()
                 os._exit(3)
+            if "--wait" in options:
+                time.sleep(float(options[options.index("--wait") + 1]))
             host = self.headers["Host"].partition(":")[0]
             file = Path(config["roots"], host, path.lstrip("/") or "index.html")
             body = file.read_bytes() if file.is_file() else b"no"

@@ -260,3 +260,29 @@ def test_exit_codes_and_json(tmp_path, capfd):
     assert "fcp_ms" not in {d["metric"] for d in said["differences"]}
     assert "'slower > 5%': failed for h2 on made|LTE" in err
     assert app(["compare", b, a, *gated], standalone_mode=False) == exits.DONE
+
+
+def test_two_stacks_of_one_capsule_are_held_against_each_other(tmp_path, capfd):
+    both_builds = capsule(tmp_path / "a", both(STEADY, slowed(1.1)))
+    found = compare_capsules(both_builds, both_builds, pairs=[("h2", "h3")])
+    [one] = {r.difference.stack for r in found.rows}
+    assert one == "h3 against h2"
+    assert row(found, one).pairing == "paired"
+    assert row(found, one).ratio == pytest.approx(1.1, abs=0.005)
+    argv = ["compare", str(tmp_path / "a"), "--pair", "h2:h3", "--fail-if", "slower > 5%"]
+    assert app(argv, standalone_mode=False) == exits.FAILED_CONDITION
+    assert "h3 against h2" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "give two result folders, or one and --pair"),
+        (["--pair", "h2"], "write it like old-h2:new-h2"),
+        (["--pair", "h2:h9"], "has no stack 'h9'; it has h2, h3"),
+    ],
+)
+def test_a_pair_that_cannot_be_is_wrong_input(tmp_path, words, complaint):
+    capsule(tmp_path / "a", both(STEADY))
+    with pytest.raises(InputError, match=complaint):
+        app(["compare", str(tmp_path / "a"), *words], standalone_mode=False)

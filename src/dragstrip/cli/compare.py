@@ -14,6 +14,7 @@ from rich.text import Text
 
 from dragstrip.cli import exits
 from dragstrip.cli.options import AsJson
+from dragstrip.model.errors import InputError
 from dragstrip.report.words import bounded, interval
 
 if TYPE_CHECKING:
@@ -25,7 +26,18 @@ _STYLES = {"failed": "bold red", "passed": "green", "not decided": "yellow"}
 
 def compare(
     a: Annotated[Path, typer.Argument(help="Capsule to compare with.", metavar="A")],
-    b: Annotated[Path, typer.Argument(help="Capsule that is judged.", metavar="B")],
+    b: Annotated[
+        Path | None,
+        typer.Argument(help="Capsule that is judged; left out, A with --pair.", metavar="[B]"),
+    ] = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A stack of A and one of B, like old-h2:new-h2; may be repeated. By default each "
+            "stack with its like.",
+            metavar="STACK:STACK",
+        ),
+    ] = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
@@ -48,11 +60,16 @@ def compare(
     from dragstrip.results.compare_capsules import compare_capsules
     from dragstrip.results.gate import gate, metric_name, parse
 
+    pairs = [_pair(text) for text in pair or []]
+    if b is None:
+        if not pairs:
+            raise InputError("give two result folders, or one and --pair old-h2:new-h2")
+        b = a
     metrics = [metric_name(name) for name in metric or ["plt"]]
     conditions = [parse(text, metrics[0]) for text in fail_if or []]
     shown = {*metrics, *(c.metric for c in conditions)}
     capsules = Capsule.open(a), Capsule.open(b)
-    found = compare_capsules(*capsules, spread_of=shown, across_clocks=across_clocks)
+    found = compare_capsules(*capsules, spread_of=shown, across_clocks=across_clocks, pairs=pairs)
     gated = gate(conditions, found.rows)
     if as_json:
         sys.stdout.buffer.write(_json(a, b, found, gated))
@@ -60,6 +77,13 @@ def compare(
     rows = [row for row in found.rows if row.difference.metric in shown and _told(row, asked)]
     Console(stderr=True).print(_text(found.notes, rows, gated), highlight=False)
     return exits.FAILED_CONDITION if any(g.verdict == "failed" for g in gated) else exits.DONE
+
+
+def _pair(text: str) -> tuple[str, str]:
+    a, colon, b = text.partition(":")
+    if not (a and colon and b):
+        raise InputError(f"--pair {text!r}: write it like old-h2:new-h2")
+    return a, b
 
 
 def _told(row: "Compared", asked: Collection[tuple[str, str]]) -> bool:

@@ -82,14 +82,31 @@ class _Load(Struct, frozen=True):
     censored: bool
 
 
-def compare_capsules(
-    a: Capsule, b: Capsule, spread_of: Collection[str] = (), *, across_clocks: bool = False
-) -> Comparison:
-    """Every metric, and the spread of those in `spread_of`.
+Pair = tuple[str, str]
+"""A stack of A and the stack of B that is held against it, by name."""
 
-    Raises `InputError` if the capsules share no stack on any cell, or if one was made in virtual
-    time and the other was not, unless `across_clocks` says that this is the question.
+
+def compare_capsules(
+    a: Capsule,
+    b: Capsule,
+    spread_of: Collection[str] = (),
+    *,
+    across_clocks: bool = False,
+    pairs: Sequence[Pair] = (),
+) -> Comparison:
+    """Every metric, and the spread of those in `spread_of`, of each pair of stacks; without pairs,
+    of every stack that both have.
+
+    Raises `InputError` if the capsules share no stack on any cell, if one was made in virtual time
+    and the other was not, unless `across_clocks` says that this is the question, or for a pair that
+    they do not have.
     """
+    for capsule, wanted in ((a, [one for one, _ in pairs]), (b, [other for _, other in pairs])):
+        if missing := [name for name in wanted if name not in _stacks(capsule)]:
+            raise InputError(
+                f"{capsule.path} has no stack {missing[0]!r}; it has {', '.join(_stacks(capsule))}"
+            )
+    both = pairs or [(name, name) for name in _stacks(a) if name in _stacks(b)]
     clocks = [capsule.manifest.study.clock for capsule in (a, b)]
     if clocks[0] != clocks[1] and not across_clocks:
         said = " and ".join(f"{c.path} in {k.short}" for c, k in zip((a, b), clocks, strict=True))
@@ -101,8 +118,7 @@ def compare_capsules(
         row
         for cell in of_a
         if cell in of_b
-        for stack in _stacks(a)
-        if stack in _stacks(b)
+        for stack in both
         for metric in BY_NAME
         for row in (
             _compare(of_a[cell], of_b[cell], stack, metric, exact),
@@ -134,10 +150,10 @@ def _cells(capsule: Capsule, visits: Sequence[Visit]) -> dict[str, Observed]:
 
 
 def _loads(
-    in_a: Observed, in_b: Observed, stack: str, metric: str
+    in_a: Observed, in_b: Observed, stack: Pair, metric: str
 ) -> tuple[list[_Load], list[_Load], bool]:
     """Of A and of B, and whether they are pairs."""
-    seen_a, seen_b = _by_seed(in_a, stack, metric), _by_seed(in_b, stack, metric)
+    seen_a, seen_b = _by_seed(in_a, stack[0], metric), _by_seed(in_b, stack[1], metric)
     shared = [seed for seed in seen_a if seed in seen_b]
     if len(shared) > 1:
         return [seen_a[s] for s in shared], [seen_b[s] for s in shared], True
@@ -145,7 +161,7 @@ def _loads(
 
 
 def _spread(
-    in_a: Observed, in_b: Observed, stack: str, metric: str, statistic: Statistic
+    in_a: Observed, in_b: Observed, stack: Pair, metric: str, statistic: Statistic
 ) -> Compared:
     """Loads that failed or timed out enter at the time limit."""
     a, b, pairs = _loads(in_a, in_b, stack, metric)
@@ -155,7 +171,7 @@ def _spread(
     return Compared(
         Difference(
             cell=in_a.name,
-            stack=stack,
+            stack=_label(stack),
             metric=metric,
             ratio=estimate.value if estimate else None,
             low=low,
@@ -180,7 +196,7 @@ def _exact(capsule: Capsule) -> set[str]:
 
 
 def _compare(
-    in_a: Observed, in_b: Observed, stack: str, metric: str, exact: Collection[str]
+    in_a: Observed, in_b: Observed, stack: Pair, metric: str, exact: Collection[str]
 ) -> Compared:
     a, b, pairs = _loads(in_a, in_b, stack, metric)
     both = min(len(a), len(b))
@@ -193,7 +209,7 @@ def _compare(
     return Compared(
         Difference(
             cell=in_a.name,
-            stack=stack,
+            stack=_label(stack),
             metric=metric,
             ratio=found.value if found else None,
             low=low,
@@ -211,11 +227,17 @@ def _compare(
     )
 
 
-def _filled(found: BlockRatio, in_a: Observed, in_b: Observed, stack: str) -> Filled | None:
+def _label(pair: Pair) -> str:
+    a, b = pair
+    return b if a == b else f"{b} against {a}"
+
+
+def _filled(found: BlockRatio, in_a: Observed, in_b: Observed, stack: Pair) -> Filled | None:
     """With the invalid visits of both sides; None where they do not cast doubt."""
-    if not in_doubt(in_a, stack) and not in_doubt(in_b, stack):
+    of_a, of_b = stack
+    if not in_doubt(in_a, of_a) and not in_doubt(in_b, of_b):
         return None
-    return filled(found.logs, invalid_visits(in_a, stack) + invalid_visits(in_b, stack))
+    return filled(found.logs, invalid_visits(in_a, of_a) + invalid_visits(in_b, of_b))
 
 
 def _by_seed(cell: Observed, stack: str, metric: str) -> Mapping[int, _Load]:

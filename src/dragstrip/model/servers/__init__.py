@@ -132,7 +132,8 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
 
 def _untold_of_programs(log: AccessLog | None) -> Mapping[str, str]:
     found = {
-        "content": "the hash of the bodies it sent; known is what the origin gave to it",
+        "content": "the hash of the bodies it sent"
+        + ("; known is what the origin gave to it" if log else ""),
         "idle": "connections that carried no request",
         "transport": "the transport's state, but for TCP's congestion control",
         "cpu": "the server's CPU time",
@@ -146,11 +147,11 @@ def _untold_of_programs(log: AccessLog | None) -> Mapping[str, str]:
 
 @cache
 def known() -> Mapping[str, Server]:
-    """Name to server, from the files of this folder."""
+    """Name to server, from the files of this folder; a `base` gives what a file leaves out."""
+    files = (f for f in resources.files(__package__).iterdir() if f.name.endswith(".toml"))
+    tables = {f.name.removesuffix(".toml"): msgspec.toml.decode(f.read_bytes()) for f in files}
     found = {}
-    for file in sorted(resources.files(__package__).iterdir(), key=lambda f: f.name):
-        if file.name.endswith(".toml"):
-            name = file.name.removesuffix(".toml")
-            table = msgspec.toml.decode(file.read_bytes())
-            found[name] = msgspec.convert({**table, "name": name}, Server)
+    for name, table in sorted(tables.items()):
+        base = tables[table.pop("base")] if "base" in table else {}
+        found[name] = msgspec.convert({**base, **table, "name": name}, Server)
     return found

@@ -1,6 +1,7 @@
 """A foreign server's access log as evidence: what it says, and nothing it does not."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -80,7 +81,7 @@ def _line(text: bytes, form: AccessLog, where: str) -> Line:
         )
     try:
         ended_us, took_us = (
-            round(float(told(name)) * form.seconds.get(name, 1.0) * 1e6)
+            round(_seconds(told(name)) * form.seconds.get(name, 1.0) * 1e6)
             for name in ("ended", "took")
         )
         return Line(
@@ -99,6 +100,13 @@ def _line(text: bytes, form: AccessLog, where: str) -> Line:
         raise TestbedError(
             f"the server's access log says what was not expected: {where}: {error}"
         ) from None
+
+
+def _seconds(value: Any) -> float:
+    """A number, or a moment in words (ISO 8601). Raises `ValueError`."""
+    if isinstance(value, str) and "T" in value:
+        return datetime.fromisoformat(value).timestamp()
+    return float(value)
 
 
 def _said(said: Mapping[str, Any], form: AccessLog) -> bool:

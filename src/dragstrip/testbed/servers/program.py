@@ -35,14 +35,18 @@ _LOOK_S = 0.005
 _LAST_WORDS = 3
 _TICKET_KEY_BYTES = 80
 """As nginx and HAProxy want it."""
+_SHORT_KEY_BYTES = 48
+"""As Apache wants it."""
 _TICKET_KEYS = 3
 """As many as HAProxy wants, in base64."""
 _UNPRIVILEGED = (
     *("unshare", "--user", "--map-user=65534", "--map-group=65534"),
+    *("--pid", "--fork", "--kill-child"),
     *("setpriv", "--no-new-privs"),
 )
 """In a user namespace of its own it is nobody and has no capability, over the network least of all;
-what files it may read is still what its owner may."""
+what files it may read is still what its owner may. In a PID namespace of its own its workers end
+with it: one that lingers would still hold the port."""
 
 
 class Program:
@@ -64,11 +68,14 @@ class Program:
         self._page: Page | None = None
         self._wish: tuple[object, ...] = ()
         self._child: subprocess.Popen[bytes] | None = None
+        self._heard: set[str] = set()
+        """The transports of which it is known that it listens, since it was started."""
         self._congestion: tuple[str, ...] = ()
         site.folder.mkdir()
         self._certificates = self._written_certificates()
         key = bytes(range(_TICKET_KEY_BYTES))
         (site.folder / "ticket.key").write_bytes(key)
+        (site.folder / "ticket48.key").write_bytes(key[:_SHORT_KEY_BYTES])
         (site.folder / "ticket.keys").write_bytes((b64encode(key) + b"\n") * _TICKET_KEYS)
 
     def serve(self, page: Page, *, think: bool) -> None:
@@ -91,8 +98,9 @@ class Program:
             Path(values["config"]).write_text(written)
             self._wish = wish
         if not self._child:
-            self._start(["env", *environment, *argv], stack)
-            self._stack = stack
+            self._start(["env", *environment, *argv])
+        self._stack = stack
+        self._until_it_serves(stack)
 
     def close(self) -> None:
         if not self._child:
@@ -170,6 +178,7 @@ class Program:
             if self._server.log
             else str(folder / "access.log"),
             "ticket_key": str(folder / "ticket.key"),
+            "ticket_key_48": str(folder / "ticket48.key"),
             "ticket_keys": str(folder / "ticket.keys"),
             "protocol": stack.protocol,
             "tls": stack.tls,
@@ -206,9 +215,10 @@ class Program:
             found[host] = {"certificate": str(chain), "key": str(key), "both": str(both)}
         return found
 
-    def _start(self, argv: list[str], stack: Stack) -> None:
+    def _start(self, argv: list[str]) -> None:
         output = self._site.folder / "output.txt"
         command = self._site.spaces.command("origin", *_UNPRIVILEGED, *until_stdin_ends(*argv))
+        self._heard.clear()
         with output.open("wb") as told:
             self._child = subprocess.Popen(
                 command,
@@ -217,24 +227,27 @@ class Program:
                 stderr=told,
                 start_new_session=True,
             )
+
+    def _until_it_serves(self, stack: Stack) -> None:
+        kinds = {"udp"} if stack.transport == "quic" else {"tcp"}
+        if stack.discovery == "alt-svc":
+            kinds.add("tcp")
         deadline = time.monotonic() + _PATIENCE_S
-        while not self._serves(stack):
+        while not self._serves(kinds - self._heard):
             self._must_live("did not start")
             if time.monotonic() > deadline:
                 self.stop()
                 raise TestbedError(self._accused(f"does not serve after {_PATIENCE_S:g} s"))
             time.sleep(_LOOK_S)
+        self._heard |= kinds
 
-    def _serves(self, stack: Stack) -> bool:
-        text = self._output()
+    def _serves(self, kinds: set[str]) -> bool:
+        text = self._output() if kinds else ""
         if self._server.failed and self._server.failed in text:
             self.stop()
             raise TestbedError(self._accused("did not start"))
-        if self._server.ready:
+        if self._server.ready and kinds:
             return self._server.ready in text
-        kinds = {"h3": ["udp"]}.get(stack.protocol, ["tcp"])
-        if stack.discovery == "alt-svc":
-            kinds = ["tcp", "udp"]
         return all(not self._deaf(kind) for kind in kinds)
 
     def _deaf(self, kind: str) -> set[str]:
