@@ -7,7 +7,6 @@ from msgspec import structs
 
 from conftest import CLIENT, Track, judged, plan_of, told
 from dragstrip.browsers.chromium import stack_flags
-from dragstrip.browsers.load import fresh_tab
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack
@@ -104,9 +103,9 @@ def test_scripts_draw_the_same_numbers(track):
     browser = track.browser("h2", browser="chromium70")
     drawn = []
     for _ in range(2):
-        with fresh_tab(browser, CLIENT) as session:
-            browser.cdp.call("Page.navigate", session, url="data:text/html,<p>")
-            found = browser.cdp.call("Runtime.evaluate", session, expression="Math.random()")
+        with browser.fresh_tab(CLIENT) as tab:
+            browser.cdp.call("Page.navigate", tab.session, url="data:text/html,<p>")
+            found = browser.cdp.call("Runtime.evaluate", tab.session, expression="Math.random()")
             drawn.append(found["result"]["value"])
     assert drawn[0] == drawn[1]
 

@@ -7,7 +7,6 @@ import pytest
 from msgspec import structs
 
 from conftest import CLIENT
-from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.recording import Recorded, Recording
 
@@ -37,10 +36,10 @@ def found(track):
 
     def look(client):
         browser = track.browser("h2")
-        with fresh_tab(browser, client, page.recorded_ms) as session:
-            assert load(browser, session, page.url, client).outcome == "loaded"
+        with browser.fresh_tab(client, page.recorded_ms) as tab:
+            assert tab.load(page.url).outcome == "loaded"
             expression = {"expression": "JSON.stringify(window.found)", "returnByValue": True}
-            answer = browser.cdp.call("Runtime.evaluate", session, **expression)
+            answer = browser.cdp.call("Runtime.evaluate", tab.session, **expression)
         return msgspec.json.decode(answer["result"]["value"])
 
     return look

@@ -9,7 +9,6 @@ from PIL import Image, ImageOps
 
 from conftest import CLIENT, NETWORK, judged, plan_of
 from dragstrip.browsers.chromium import chromium
-from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.painted import BOXES, painted
 from dragstrip.pages.recording import Recorded, Recording
@@ -36,10 +35,10 @@ def bed(page):
 @pytest.mark.parametrize("protocol", ["h1", "h2", "h3"])
 def test_painted_boxes_are_seen_as_they_were_painted(bed, page, protocol):
     client = structs.replace(CLIENT, frames=True)
-    with chromium(bed, protocol, client) as browser, fresh_tab(browser, client) as session:
-        loaded = load(browser, session, page.url, client)
+    with chromium(bed, protocol, client) as browser, browser.fresh_tab(client) as tab:
+        loaded = tab.load(page.url)
         answer = browser.cdp.call(
-            "Runtime.evaluate", session, expression="performance.painted", returnByValue=True
+            "Runtime.evaluate", tab.session, expression="performance.painted", returnByValue=True
         )
     seen = visual(loaded.frames)
     painted_ms = answer["result"]["value"]
@@ -68,8 +67,8 @@ def test_what_a_busy_page_draws_late_is_waited_for(bed, tmp_path):
     late = Recording(name="late", url=answer.url, source="made", answers=[answer])
     client = structs.replace(CLIENT, frames=True)
     bed.origin.serve(write_page(tmp_path / "late.har.zip", late))
-    with chromium(bed, "h2", client) as browser, fresh_tab(browser, client) as session:
-        loaded = load(browser, session, answer.url, client)
+    with chromium(bed, "h2", client) as browser, browser.fresh_tab(client) as tab:
+        loaded = tab.load(answer.url)
     seen = visual(loaded.frames)
     assert seen
     assert seen.fvc_ms is not None
@@ -78,17 +77,17 @@ def test_what_a_busy_page_draws_late_is_waited_for(bed, tmp_path):
 
 def test_no_frames_unless_asked_for(bed, page):
     bed.origin.serve(page)
-    with chromium(bed, "h2", CLIENT) as browser, fresh_tab(browser, CLIENT) as session:
-        assert load(browser, session, page.url, CLIENT).frames == ()
+    with chromium(bed, "h2", CLIENT) as browser, browser.fresh_tab(CLIENT) as tab:
+        assert tab.load(page.url).frames == ()
 
 
 def test_the_net_log_is_whole_and_on_the_same_clock(bed, page, tmp_path):
     kept = tmp_path / "netlog" / "h3.json"
     with (
         chromium(bed, "h3", CLIENT, net_log=kept) as browser,
-        fresh_tab(browser, CLIENT) as session,
+        browser.fresh_tab(CLIENT) as tab,
     ):
-        loaded = load(browser, session, page.url, CLIENT)
+        loaded = tab.load(page.url)
     log = json.loads(kept.read_bytes())
     sessions = log["constants"]["logEventTypes"]["QUIC_SESSION"]
     begun = [e for e in log["events"] if e["type"] == sessions and e["phase"] == 1]

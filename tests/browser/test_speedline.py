@@ -15,7 +15,6 @@ from msgspec import structs
 
 from conftest import CLIENT, NETWORK
 from dragstrip.browsers.chromium import chromium
-from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.browsers.screencast import Frame
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.painted import painted
@@ -73,8 +72,8 @@ def test_the_reference_implementation_agrees_within_a_percent(name, tmp_path):
     with open_testbed(page.hosts) as bed:
         bed.origin.serve(page)
         bed.link.configure(NETWORK, 1)
-        with chromium(bed, "h2", client) as browser, fresh_tab(browser, client) as session:
-            frames = load(browser, session, page.url, client).frames
+        with chromium(bed, "h2", client) as browser, browser.fresh_tab(client) as tab:
+            frames = tab.load(page.url).frames
     ours, theirs = visual(frames), reference(frames)
     assert ours
     # speedline cuts completeness down to whole percents.

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from conftest import CLIENT, NETWORK
-from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.model.network import Network
 from dragstrip.pages.archive import write_page
 from dragstrip.pages.prepare import prepare
@@ -61,9 +60,9 @@ def test_the_har_names_protocol_timings_and_sizes_of_every_request(track):
     page = track.page("12x3KB", hosts=4)
     track.bed.origin.serve(page)
     browser = track.browser("h3")
-    with fresh_tab(browser, CLIENT) as session:
+    with browser.fresh_tab(CLIENT) as tab:
         track.bed.link.configure(NETWORK, 1)
-        loaded = load(browser, session, page.url, CLIENT)
+        loaded = tab.load(page.url)
         track.bed.link.passthrough()
     visit = track.visit("h3", page)
     archive = json.loads(json.dumps(har(visit, loaded, page.url, "Chromium 156")))

@@ -1,13 +1,17 @@
 """A server that a study brings: its table, its stacks, and what is refused in a line."""
 
+import re
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.inequality import sentences
-from dragstrip.model.servers import known
+from dragstrip.model.servers import Server, known
 from dragstrip.study.file import read_outline
 from dragstrip.study.presets import find_stack, stacks
-from dragstrip.study.servers import parse_server, placed, read_server
+from dragstrip.study.servers import parse_server, placed, read_server, stacks_of
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.servers.site import places_of, port_of
 from dragstrip.testbed.servers.template import arguments, mentioned, render
@@ -128,3 +132,18 @@ def test_templates_name_what_is_wrong():
         render("{{ prot }}", "config", port=1)
     with pytest.raises(TestbedError, match="config, line 2: "):
         render("\n{% for %}", "config", port=1)
+
+
+def test_the_how_to_adds_a_server_that_can_be_had():
+    """The file in docs/howto/add-a-server.md is a whole server."""
+    text = (Path(__file__).parents[2] / "docs" / "howto" / "add-a-server.md").read_text()
+    [table] = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    toy = msgspec.convert({**msgspec.toml.decode(table), "name": "toy"}, Server)
+    assert set(stacks_of(toy)) == {"toy-h1", "toy-h2", "toy-h3"}
+    values = {
+        name: name
+        for name in ("address", "port", "config", "certificate", "key", "upstream", "log")
+    }
+    assert mentioned(toy.config, *toy.command) <= set(values)
+    assert arguments(toy.command, **values)[2] == "address:port"
+    assert "proxy unix:upstream" in render(toy.config, "config", **values)

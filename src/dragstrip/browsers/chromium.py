@@ -10,14 +10,17 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragstrip.browsers.bodies import with_digests
 from dragstrip.browsers.cdp import Cdp, CdpError
 from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import NO_PROXIES, session_proxies
+from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.generations import GENERATIONS, Generation
+from dragstrip.browsers.load import Load, fresh_session, load
 from dragstrip.model.browsers import TODAY, Browser
 from dragstrip.model.servers import OURS, known
 from dragstrip.model.stack import Protocol, Stack
@@ -107,10 +110,32 @@ class Chromium:
         """Variables of its processes' environment that name a proxy."""
         return session_proxies(self.session)
 
-    def forget_cache(self, session: str) -> None:
-        """The next load of this tab fetches everything anew, with the tickets it has."""
+    @contextlib.contextmanager
+    def fresh_tab(
+        self, client: Client, recorded_ms: float | None = None
+    ) -> Iterator["ChromiumTab"]:
+        with fresh_session(self.cdp, client, recorded_ms) as session:
+            yield ChromiumTab(self.cdp, session, client, self.generation)
+
+
+@dataclass(frozen=True)
+class ChromiumTab:
+    """Made by `Chromium.fresh_tab`, in a context of its own."""
+
+    cdp: Cdp
+    session: str
+    client: Client
+    generation: Generation
+
+    def load(self, url: str) -> Load:
+        return load(self.cdp, self.session, url, self.client)
+
+    def forget_cache(self) -> None:
         method, params = self.generation.forget_cache
-        self.cdp.call(method, session, **params)
+        self.cdp.call(method, self.session, **params)
+
+    def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
+        return with_digests(self.cdp, self.session, exchanges, seed)
 
 
 def browser_version(browser: Browser = TODAY) -> str:

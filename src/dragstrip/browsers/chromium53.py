@@ -13,14 +13,18 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from dragstrip.browsers import devtools_pipe
+from dragstrip.browsers import devtools_pipe, load53
+from dragstrip.browsers.bodies import with_digests
 from dragstrip.browsers.cdp import Cdp, CdpError
 from dragstrip.browsers.chromium import AS_NOBODY, Place, fresh_home, inside, living_in
 from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import session_proxies
+from dragstrip.browsers.exchanges import Exchange
+from dragstrip.browsers.load import Load
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
@@ -69,16 +73,18 @@ class Chromium53:
         """Variables of its processes' environment that name a proxy."""
         return session_proxies(self._session)
 
-    def forget_cache(self, session: str) -> None:
-        """The next load of this tab fetches everything anew, with the tickets it has.
-
-        It is not cleared but passed by: QtWebEngine answers clearBrowserCache and does nothing.
-        """
-        self.cdp.call("Network.setCacheDisabled", session, cacheDisabled=True)
+    @contextlib.contextmanager
+    def fresh_tab(
+        self, client: Client, recorded_ms: float | None = None
+    ) -> Iterator["Chromium53Tab"]:
+        """A tab in a browser of its own. Raises `TestbedError` and `CdpError`."""
+        with self._fresh() as cdp:
+            load53.make_ready(cdp, client, recorded_ms)
+            yield Chromium53Tab(cdp, client)
 
     @contextlib.contextmanager
-    def tab(self) -> Iterator[Cdp]:
-        """A fresh browser with one tab, at about:blank. Raises `TestbedError` and `CdpError`."""
+    def _fresh(self) -> Iterator[Cdp]:
+        """A fresh browser with one tab, at about:blank."""
         port = next(self._ports)
         home = self._home()
         carry = (sys.executable, "-I", devtools_pipe.__file__, str(port))
@@ -120,6 +126,25 @@ class Chromium53:
             *(f"{name}={value}" for name, value in settings.items()),
             *(str(program), str(program.with_name("window.qml")), str(width), str(height)),
         ]
+
+
+@dataclass(frozen=True)
+class Chromium53Tab:
+    """Made by `Chromium53.fresh_tab`."""
+
+    cdp: Cdp
+    client: Client
+
+    def load(self, url: str) -> Load:
+        return load53.load(self.cdp, url, self.client)
+
+    def forget_cache(self) -> None:
+        """It is not cleared but passed by: QtWebEngine answers clearBrowserCache and does
+        nothing."""
+        self.cdp.call("Network.setCacheDisabled", load53.TAB, cacheDisabled=True)
+
+    def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
+        return with_digests(self.cdp, load53.TAB, exchanges, seed)
 
 
 @contextlib.contextmanager

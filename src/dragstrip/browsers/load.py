@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip.browsers.cdp import Cdp, CdpError, Event
-from dragstrip.browsers.chromium import Chromium
 from dragstrip.browsers.exchanges import Exchange, exchanges
 from dragstrip.browsers.screencast import (
     INTERVAL_MS,
@@ -80,12 +79,8 @@ class Load(Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def fresh_tab(browser: Chromium, client: Client, recorded_ms: float | None = None) -> Iterator[str]:
-    """A tab in a context of its own, ready to be observed; yields the CDP session.
-
-    If the client pins time, scripts find themselves at `recorded_ms`, ms of the Unix epoch.
-    """
-    cdp = browser.cdp
+def fresh_session(cdp: Cdp, client: Client, recorded_ms: float | None = None) -> Iterator[str]:
+    """A tab in a context of its own, ready to be observed; yields the CDP session."""
     width, height = client.viewport
     context = cdp.call("Target.createBrowserContext")["browserContextId"]
     try:
@@ -132,13 +127,12 @@ def preludes(client: Client, recorded_ms: float | None) -> Iterator[str]:
         yield _PIN_TIME.replace("RECORDED_MS", f"{recorded_ms:.0f}")
 
 
-def load(browser: Chromium, session: str, url: str, client: Client) -> Load:
+def load(cdp: Cdp, session: str, url: str, client: Client) -> Load:
     """Navigate the tab to `url` and watch until the load event plus the client's quiet time.
 
     A load that fails or does not end in time is an outcome, not an exception. Raises `CdpError`
     if the browser itself breaks.
     """
-    cdp = browser.cdp
     watch = _Watch(cdp, session)
     sent_s = time.time()
     deadline = time.monotonic() + client.timeout_s

@@ -7,22 +7,20 @@ here is navigationStart rounded down: they err to the slow side, by less than 1 
 event ends at a difference of two whole milliseconds.
 """
 
-import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from dragstrip.browsers.cdp import Cdp, CdpError, Event
-from dragstrip.browsers.chromium53 import Chromium53
 from dragstrip.browsers.exchanges import Exchange, exchanges, failure
 from dragstrip.browsers.load import Load, Navigation, preludes
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Outcome
 
-_TAB = ""
+TAB = ""
 """The connection is the tab's own, so its messages name no session."""
 _READ_TIMINGS = "JSON.stringify(performance.timing)"
 
@@ -35,32 +33,28 @@ class _Timings(Struct, frozen=True):
     loadEventEnd: int
 
 
-@contextlib.contextmanager
-def fresh_tab(browser: Chromium53, client: Client, recorded_ms: float | None) -> Iterator[str]:
-    """A tab in a browser of its own, ready to be observed; yields the CDP session."""
+def make_ready(cdp: Cdp, client: Client, recorded_ms: float | None) -> None:
+    """Make the only tab of a browser ready to be observed."""
     width, height = client.viewport
-    with browser.tab() as cdp:
-        cdp.call("Page.enable")
-        cdp.call("Network.enable")
-        cdp.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=client.device_scale,
-            mobile=False,
-            fitWindow=False,
-        )
-        for source in preludes(client, recorded_ms):
-            cdp.call("Page.addScriptToEvaluateOnLoad", scriptSource=source)
-        yield _TAB
+    cdp.call("Page.enable")
+    cdp.call("Network.enable")
+    cdp.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=height,
+        deviceScaleFactor=client.device_scale,
+        mobile=False,
+        fitWindow=False,
+    )
+    for source in preludes(client, recorded_ms):
+        cdp.call("Page.addScriptToEvaluateOnLoad", scriptSource=source)
 
 
-def load(browser: Chromium53, url: str, client: Client) -> Load:
+def load(cdp: Cdp, url: str, client: Client) -> Load:
     """Navigate the tab to `url` and watch until the load event plus the client's quiet time.
 
     A load that fails or does not end in time is an outcome. Raises `CdpError`.
     """
-    cdp = browser.cdp
     watch = _Watch(cdp)
     sent_s = time.time()
     deadline = time.monotonic() + client.timeout_s

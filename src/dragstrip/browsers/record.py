@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 
 from dragstrip.browsers.cdp import CdpError
 from dragstrip.browsers.chromium import Chromium, Place, chromium_at
-from dragstrip.browsers.load import Load, fresh_tab, load
+from dragstrip.browsers.load import Load
 from dragstrip.browsers.netlog import Logged, NetLogError, read_netlog
 from dragstrip.model.page import Failure
 from dragstrip.model.study import Client
@@ -97,9 +97,9 @@ def record(
 
 
 def _visit(browser: Chromium, url: str, client: Client, settle_ms: float) -> _Seen:
-    with fresh_tab(browser, client) as session:
-        loaded = load(browser, session, url, structs.replace(client, quiet_ms=settle_ms))
-        picture = screenshot(browser, session) if loaded.outcome == "loaded" else b""
+    with browser.fresh_tab(structs.replace(client, quiet_ms=settle_ms)) as tab:
+        loaded = tab.load(url)
+        picture = screenshot(browser, tab.session) if loaded.outcome == "loaded" else b""
     browser.cdp.send("Browser.close")  # in peace, so that the log is written to its end
     deadline = time.monotonic() + _CLOSE_S
     with contextlib.suppress(CdpError):

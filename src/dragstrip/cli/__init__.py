@@ -20,6 +20,7 @@ from dragstrip.cli import (
     rejudge,
     report,
     reproduce,
+    resume,
     run,
     servers,
     stacks,
@@ -71,7 +72,7 @@ def main() -> None:
     except (TestbedError, CdpError) as error:
         _fail(f"{error} (`dragstrip doctor` says what this machine lacks)", exits.NO_TESTBED)
     if code == exits.INTERRUPTED:
-        _fail("interrupted; the same command with this --out resumes it", exits.INTERRUPTED)
+        _fail(resume.told(), exits.INTERRUPTED)
     sys.exit(code)
 
 

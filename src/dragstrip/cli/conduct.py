@@ -13,7 +13,7 @@ from rich.console import Console
 
 from dragstrip.browsers.chromium import browser_version
 from dragstrip.browsers.load import Load
-from dragstrip.cli import exits
+from dragstrip.cli import exits, resume
 from dragstrip.cli.clocks import admission_of, guest_of, place_of, prepare
 from dragstrip.cli.progress import progress
 from dragstrip.model.study import Study
@@ -24,6 +24,7 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.frames_cost import known
 from dragstrip.results.manifest import Manifest, Start
 from dragstrip.schedule.run import Schedule, run
+from dragstrip.testbed.servers.packages import version_of
 from dragstrip.visit.frames import write_frames
 from dragstrip.visit.har import har
 
@@ -65,10 +66,12 @@ def make_visits(
     versions = {stack.name: browser_version(stack.browser) for stack in study.visited}
     browsers = ", ".join(dict.fromkeys(versions.values()))
     start = Start.here(browser_version=browsers, command=tuple(sys.argv))
+    start = structs.replace(start, server_versions=_versions(study))
     if guest := guest_of(study):
         start = structs.replace(start, guest=guest)
     if study.client.frames:
         start = structs.replace(start, frames_cost=known(start))
+    resume.into(out)
     with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
         stop = None
         if study.stopping or study.slow:
@@ -93,6 +96,12 @@ def make_visits(
             place = place_of(study, out)
             run(schedule, keep, out, admission=admission, place=place)
         capsule.finish()
+
+
+def _versions(study: Study) -> dict[str, str]:
+    """Of the servers that are not ours."""
+    found = {s.server: version_of(s.serving) for s in study.visited}
+    return {name: version for name, version in found.items() if version}
 
 
 def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:

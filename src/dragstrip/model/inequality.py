@@ -6,7 +6,7 @@ QUIC has by design, so they never count against QUIC. Over QUIC, everything that
 QUIC has it counts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct, structs
 
@@ -35,11 +35,21 @@ def inequalities(a: Stack, b: Stack) -> list[Inequality]:
         of_a, of_b = _value(a, name, b), _value(b, name, a)
         if of_a != of_b and name not in of_their_own:
             found.append(Inequality(name, say(of_b, of_a)))
-    for one, other in ((b, a), (a, b)):
-        if named := [n for n in _SAY if n in _of_its_own(one) - _of_its_own(other)]:
-            what = ", ".join(NAMES[{"paced": "pacing"}.get(n, n)] for n in named)
-            found.append(Inequality("own", f"what {one.server} decides itself ({what})"))
+    found += _own_choices(a, b)
     return found
+
+
+def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
+    """What servers decide themselves; of one server over one transport, it is the same."""
+    if a.serving == b.serving and a.transport == b.transport:
+        return
+    choose = [s for s in (b, a) if _of_its_own(s)]
+    if choose:
+        named = [n for n in _SAY if any(n in _of_its_own(s) for s in choose)]
+        what = ", ".join(NAMES[{"paced": "pacing"}.get(n, n)] for n in named)
+        who = " and ".join(dict.fromkeys(s.server for s in choose))
+        verb = "decides itself" if len({s.server for s in choose}) == 1 else "decide themselves"
+        yield Inequality("own", f"what {who} {verb} ({what})")
 
 
 def _of_its_own(stack: Stack) -> set[str]:

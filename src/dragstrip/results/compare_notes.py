@@ -10,6 +10,7 @@ from dragstrip.verdict.rules import VERSION
 
 _SURROUNDINGS: Mapping[str, Callable[[Start], str]] = {
     "browser": lambda s: s.browser_version,
+    "servers": lambda s: ", ".join(f"{n} {v}" for n, v in s.server_versions.items()) or "ours",
     "dragstrip": lambda s: s.git or s.dragstrip_version,
     "guests' kernel": lambda s: s.guest or "none",
     "machine": lambda s: f"{s.machine.cpu}, {s.machine.cores} cores, {s.machine.kernel}",

@@ -4,6 +4,7 @@ file and a study is never continued under changed conditions."""
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,8 @@ class Start(Struct, frozen=True, kw_only=True):
     """`git describe` of the program's own checkout; None if it does not run from one."""
     browser_version: str
     machine: Machine
+    server_versions: Mapping[str, str] = {}
+    """Of servers that are not ours, by name."""
     guest: str = ""
     """The kernel of its guests, by name, if it raced in virtual time."""
     calibration: Calibration | None = None

@@ -3,16 +3,14 @@
 import contextlib
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from dragstrip.browsers.chromium import chromium, stack_flags
-from dragstrip.browsers.chromium53 import chromium53, host_lines
+from dragstrip.browsers.driven import Driven
 from dragstrip.browsers.load import Load
-from dragstrip.browsers.tabs import Driven, fresh_tab, load
-from dragstrip.model.browsers import Browser
+from dragstrip.browsers.registry import BROWSERS
+from dragstrip.model.browsers import TODAY, Browser
 from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Protocol, Stack
@@ -24,7 +22,7 @@ from dragstrip.visit.drive import Plan, load_before, visit
 from dragstrip.visit.rehearsal import Rehearsal, rehearsal
 
 _Kind = tuple[Browser, Protocol, tuple[str, ...]]
-"""Visits in the same browser with the same protocol and flags, or names of hosts, share it."""
+"""Visits in the same browser that is told the same share it."""
 
 
 class Lab:
@@ -84,11 +82,11 @@ class Lab:
         if (page.digest, kind, connection) not in self._rehearsed:
             self._bed.link.passthrough()
             self._bed.tune(stack)
-            with fresh_tab(browser, self._client, page.recorded_ms) as session:
+            with browser.fresh_tab(self._client, page.recorded_ms) as tab:
                 if connection != "first":
-                    load_before(self._bed, browser, session, page, self._client, connection)
+                    load_before(self._bed, tab, page, connection)
                 self._bed.origin.log()
-                loaded = load(browser, session, page.url, self._client)
+                loaded = tab.load(page.url)
             self._bed.origin.close()
             found = rehearsal(page, loaded, self._bed.origin.log().requests)
             self._rehearsed[page.digest, kind, connection] = found
@@ -115,18 +113,14 @@ class Lab:
             if page.url not in self._quic_flags:
                 self._quic_flags[page.url] = self._where_quic_is(page)
             return stack.browser, "h3", self._quic_flags[page.url]
-        if stack.browser == "chromium53":
-            return stack.browser, stack.protocol, host_lines(stack, self._bed.addresses)
-        return stack.browser, stack.protocol, stack_flags(stack, self._bed.addresses)
+        told = BROWSERS[stack.browser].told(stack, self._bed.addresses)
+        return stack.browser, stack.protocol, told
 
     def _browser(self, kind: _Kind) -> Driven:
         if kind not in self._browsers:
             browser, protocol, told = kind
-            net_log = self._net_log(protocol)
-            made: AbstractContextManager[Driven] = (
-                chromium53(self._bed, self._client, told)
-                if browser == "chromium53"
-                else chromium(self._bed, protocol, self._client, told, net_log, browser=browser)
+            made = BROWSERS[browser].start(
+                self._bed, self._client, protocol, told, self._net_log(protocol)
             )
             self._browsers[kind] = self._resources.enter_context(made)
         return self._browsers[kind]
@@ -138,10 +132,10 @@ class Lab:
         """
         self._bed.link.passthrough()
         with (
-            chromium(self._bed, "h3", self._client) as browser,
-            fresh_tab(browser, self._client) as session,
+            BROWSERS[TODAY].start(self._bed, self._client, "h3", (), None) as browser,
+            browser.fresh_tab(self._client) as tab,
         ):
-            tried = load(browser, session, page.url, self._client)
+            tried = tab.load(page.url)
         hosts = {e.request.host for e in tried.exchanges if e.request.protocol == "h3"}
         if urlsplit(page.url).hostname not in hosts:
             raise InputError(f"{page.url} does not answer over HTTP/3; race other stacks on it")

@@ -7,7 +7,6 @@ from typing import Any
 from msgspec import Struct, structs
 
 from dragstrip.browsers.chromium import chromium
-from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.browsers.record import screenshot
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
@@ -63,10 +62,10 @@ def check(page: Page, client: Client) -> Iterator[Check]:
             bed.origin.log()
             with (
                 chromium(bed, protocol, client) as browser,
-                fresh_tab(browser, client, page.recorded_ms) as session,
+                browser.fresh_tab(patient, page.recorded_ms) as tab,
             ):
-                loaded = load(browser, session, page.url, patient)
-                picture = screenshot(browser, session) if loaded.outcome == "loaded" else b""
+                loaded = tab.load(page.url)
+                picture = screenshot(browser, tab.session) if loaded.outcome == "loaded" else b""
             bed.origin.close()
             yield Check(
                 protocol=protocol,

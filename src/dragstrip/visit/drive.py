@@ -10,10 +10,9 @@ from pathlib import Path
 
 from msgspec import structs
 
-from dragstrip.browsers.bodies import with_digests
+from dragstrip.browsers.driven import Driven, Tab
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
-from dragstrip.browsers.tabs import Driven, fresh_tab, load
 from dragstrip.model.browsers import CANNOT_TELL
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.page import Page
@@ -56,16 +55,16 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
     """
     begun = time.monotonic()
     bed.tune(plan.stack, plan.network.rtt_ms)
-    with fresh_tab(browser, plan.client, plan.page.recorded_ms) as session:
+    with browser.fresh_tab(plan.client, plan.page.recorded_ms) as tab:
         again = plan.block.connection != "first"
-        primed = prime(bed, browser, session, plan) if again else None
+        primed = prime(bed, tab, plan) if again else None
         before = bed.origin.log()  # what belongs to no visit
         wire = Wire(bed, browser.key_log, plan.client, plan.artefacts)
         bed.link.configure(plan.network, plan.block.seed, wire.record)
         with background(bed.spaces, bed.link, plan.network.background) as others:
             browser_cpu_s, queue, host = browser.cpu_s(), RunQueue(bed.spaces), HostMeter()
             navigated = time.monotonic()
-            loaded = load(browser, session, plan.page.url, plan.client)
+            loaded = tab.load(plan.page.url)
             ended = time.monotonic()
             link = bed.link.report()
             host_report, waits = host.report(), queue.longest_ms()
@@ -75,7 +74,7 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
             sent = others.stop()
         reading = time.monotonic()
         if loaded.outcome == "loaded":
-            read = with_digests(browser.cdp, session, loaded.exchanges, plan.block.seed)
+            read = tab.with_digests(loaded.exchanges, plan.block.seed)
             loaded = structs.replace(loaded, exchanges=read)
         content_ms = (time.monotonic() - reading) * 1000
     bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
@@ -139,7 +138,7 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
     return result, loaded
 
 
-def prime(bed: Testbed, browser: Driven, session: str, plan: Plan) -> tuple[str, ...]:
+def prime(bed: Testbed, tab: Tab, plan: Plan) -> tuple[str, ...]:
     """Load the page once, so that the tab's context holds tickets, and end every connection and
     return the hosts that answered.
 
@@ -147,22 +146,20 @@ def prime(bed: Testbed, browser: Driven, session: str, plan: Plan) -> tuple[str,
     loss: nothing of the load itself must be left to luck.
     """
     bed.link.configure(_delay_only(plan.network), plan.block.seed)
-    return load_before(bed, browser, session, plan.page, plan.client, plan.block.connection)
+    return load_before(bed, tab, plan.page, plan.block.connection)
 
 
 def load_before(
     bed: Testbed,
-    browser: Driven,
-    session: str,
+    tab: Tab,
     page: Page,
-    client: Client,
     connection: ConnectionMode,
 ) -> tuple[str, ...]:
     """What a repeat visit repeats, to the end of its connections. Leaves the link without delay.
     Returns the hosts that answered."""
-    load(browser, session, page.url, client)
+    tab.load(page.url)
     bed.link.passthrough()  # so that the ends of the connections arrive
-    load(browser, session, "about:blank", client)  # a page that goes on would connect anew
+    tab.load("about:blank")  # a page that goes on would connect anew
     bed.origin.close()
     log = bed.origin.log()
     answered = {s.host for s in log.requests if s.end_us}
@@ -173,7 +170,7 @@ def load_before(
             break
         bed.origin.close()
     if connection == "repeat":
-        browser.forget_cache(session)
+        tab.forget_cache()
     return tuple(sorted(answered))
 
 

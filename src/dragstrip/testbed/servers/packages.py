@@ -4,6 +4,7 @@ APT resolves, fetches and verifies them in folders of its own, from the mirrors 
 nothing is installed on the machine. They run with the libraries that came along.
 """
 
+import contextlib
 import hashlib
 import shutil
 import subprocess
@@ -40,6 +41,20 @@ def unpacked(server: Server) -> tuple[Package, ...]:
     """What its folder was made of, the server's own package first; empty if not installed."""
     file = home_of(server) / _LIST
     return msgspec.json.decode(file.read_bytes(), type=tuple[Package, ...]) if file.exists() else ()
+
+
+def version_of(server: Server) -> str:
+    """What is there of a server that is not ours, in words; empty for ours."""
+    if packages := unpacked(server):
+        return f"{packages[0].name} {packages[0].version}"
+    if server.digest:
+        return f"{server.name}, build {server.digest}"
+    for package in server.needs.values() if server.driver == "program" else ():
+        with contextlib.suppress(TestbedError, FileNotFoundError):
+            return f"{package} " + _run(
+                "dpkg-query", "--show", "--showformat", "${Version}", package
+            )
+    return ""
 
 
 def installed(server: Server) -> Path:

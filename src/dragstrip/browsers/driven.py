@@ -1,0 +1,44 @@
+"""What a visit asks of a browser, whichever it is. Adding one: docs/howto/add-a-browser.md."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from dragstrip.browsers.exchanges import Exchange
+from dragstrip.browsers.load import Load
+from dragstrip.model.study import Client
+
+
+class Tab(Protocol):
+    """A tab with nothing in it and nothing remembered. Everything may raise `CdpError`."""
+
+    def load(self, url: str) -> Load:
+        """Go to `url` and watch until the load event plus the client's quiet time. A load that
+        fails or does not end in time is an outcome, not an exception."""
+
+    def forget_cache(self) -> None:
+        """The next load fetches everything anew, with the tickets the tab has."""
+
+    def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
+        """The exchanges, a sample of them with the digest of the body that arrived."""
+
+
+class Driven(Protocol):
+    """A running browser, which speaks one protocol and no other."""
+
+    @property
+    def key_log(self) -> Path | None:
+        """Where it writes the TLS secrets of all its visits; None if it does not."""
+
+    def cpu_s(self) -> dict[int, float]:
+        """CPU time of each of its processes, by process id."""
+
+    def proxies(self) -> tuple[str, ...]:
+        """Variables of its processes' environment that name a proxy."""
+
+    def fresh_tab(
+        self, client: Client, recorded_ms: float | None = None
+    ) -> AbstractContextManager[Tab]:
+        """If the client pins time, scripts find themselves at `recorded_ms`, ms of the Unix
+        epoch."""

@@ -1,0 +1,22 @@
+"""What an interrupted command says: the whole command that goes on where it stopped."""
+
+import shlex
+import sys
+from pathlib import Path
+
+_capsule: list[Path] = []
+
+
+def into(out: Path) -> None:
+    """From now on visits go to `out`."""
+    _capsule[:] = [out]
+
+
+def told() -> str:
+    """Of this process's command line."""
+    if not _capsule:
+        return "interrupted"
+    words = sys.argv[1:]
+    if not any(word == "--out" or word.startswith("--out=") for word in words):
+        words = [*words, "--out", str(_capsule[0])]
+    return f"interrupted; this goes on where it stopped: {shlex.join(['dragstrip', *words])}"

@@ -1,0 +1,38 @@
+"""A browser is an entry in the registry: the lab starts what stands there, and asks no more."""
+
+import contextlib
+from typing import get_args
+
+from dragstrip.browsers.registry import BROWSERS, Kind
+from dragstrip.model.browsers import Browser
+from dragstrip.schedule.lab import Lab
+from dragstrip.study.presets import find_stack
+from made_capsule import study
+
+
+class Bed:
+    def __init__(self):
+        self.addresses = {"a.test": "10.64.1.1"}
+
+
+def test_every_browser_that_a_stack_may_name_can_be_driven():
+    assert set(BROWSERS) == set(get_args(Browser))
+
+
+def test_a_toy_browser_is_started_once_for_all_that_tell_it_the_same(monkeypatch):
+    started = []
+
+    @contextlib.contextmanager
+    def toy(bed, client, protocol, told, log):
+        started.append((protocol, told))
+        yield object()
+
+    kind = Kind(start=toy, told=lambda stack, addresses: (stack.protocol, *addresses))
+    monkeypatch.setattr("dragstrip.schedule.lab.BROWSERS", dict.fromkeys(BROWSERS, kind))
+    made = study()
+    with contextlib.ExitStack() as resources:
+        lab = Lab(Bed(), made.client, resources)
+        page = made.pages[0]
+        for name in ("h2", "h2+", "h3"):
+            lab._browser(lab._kind(page, find_stack(name)))
+    assert started == [("h2", ("h2", "a.test")), ("h3", ("h3", "a.test"))]
