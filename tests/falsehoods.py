@@ -508,6 +508,12 @@ def early_refused(scene: Scene, beyond: bool) -> Scene:
     return told.far("up", first_drop_us=lost_us, dropped=1).link("up", dropped_loss=0)
 
 
+def other_control(scene: Scene, beyond: bool) -> Scene:
+    """A server that decides TCP's congestion control itself, by the kernel's word."""
+    asked = scene.stack.congestion
+    return scene.but(congestion=(asked, "another" if beyond else asked))
+
+
 def _either(amount: float, beyond: bool) -> float:
     return amount if beyond else -amount
 
@@ -521,6 +527,7 @@ FALSEHOODS = [
     Falsehood("mixed", "one request by the origin's log", one_slipped_by_the_log),
     Falsehood("stack-drift", "an answer nobody gave", stranger),
     Falsehood("stack-drift", "a window one packet larger", window),
+    Falsehood("stack-drift", "another congestion control", other_control, ("h1", "h2")),
     Falsehood("replay-miss", "requests nobody recorded", invented),
     Falsehood("replay-miss", "a recorded object", missing),
     Falsehood("replay-miss", "a request that was refused", refused),

@@ -13,7 +13,6 @@ from msgspec import structs
 
 from conftest import CLIENT, NETWORK, Track, judged, open_track, plan_of, told
 from dragstrip.browsers.chromium53 import chromium53, host_lines
-from dragstrip.browsers.tabs import fresh_tab, load
 from dragstrip.model.network import HostPath, Network
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Visit
@@ -176,10 +175,10 @@ def test_the_wire_says_what_was_offered_and_what_was_chosen(track, tmp_path, ser
         track.bed.tune(stack)
         with (
             chromium53(track.bed, CLIENT, host_lines(stack, track.bed.addresses)) as browser,
-            fresh_tab(browser, CLIENT),
+            browser.fresh_tab(CLIENT) as tab,
         ):
             track.bed.link.configure(NETWORK, 7, capture)
-            assert load(browser, "", page.url, CLIENT).outcome == "loaded"
+            assert tab.load(page.url).outcome == "loaded"
             track.bed.link.passthrough()
         track.bed.origin.close()
         offered, chosen = hellos(capture, 1), hellos(capture, 2)

@@ -248,3 +248,24 @@ def test_http_takes_a_handshake_of_tcp_alone():
     assert connect_rtts(visit(stack, requests=(plain,)), stack) == 1
     secure = made.request("https://a.test/", "h1", 0)
     assert connect_rtts(visit(find_stack("h1"), requests=(secure,)), find_stack("h1")) == 2
+
+
+@pytest.mark.parametrize(
+    ("mode", "resumed", "codes"),
+    [
+        ("first", (True, False), set()),
+        ("first", (True, True), {"warm"}),
+        ("repeat", (False, True), set()),
+        ("repeat", (False, False), {"stack-drift"}),
+    ],
+)
+def test_where_idle_connections_are_untold_any_of_a_host_may_be_its_first(mode, resumed, codes):
+    stack = find_stack("caddy-h2")
+    assert "idle" in stack.untold
+    (one,) = visit(stack).connections
+    many = tuple(
+        structs.replace(one, id=i, t_us=one.t_us + i, resumed=was) for i, was in enumerate(resumed)
+    )
+    seen = visit(stack, connection=mode)
+    served = tuple(structs.replace(s, connection=0) for s in seen.served)
+    assert judged(structs.replace(seen, connections=many, served=served), stack) == codes

@@ -11,10 +11,14 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 3
+VERSION = 4
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    4: (
+        "a server that decides TCP's congestion control itself is caught, by the kernel's word",
+        "where a log does not tell idle connections, any of a host's may be its first",
+    ),
     3: ("one request stamped late by a busy browser is no clock that is off",),
     2: (
         "status, size and hash of answers, and what a page asks for, are held against the page",

@@ -38,8 +38,10 @@ def handshakes(visit: Visit, page: Page, network: Network, stack: Stack) -> Iter
             first_of_host.setdefault(connection.host, connection)
     resumed = [str(host) for host, c in first_of_host.items() if c.resumed]
     again = set(resumed)
-    if "idle" in stack.untold:  # its first connection may have carried no request
+    if "idle" in stack.untold:  # its log does not tell which connection of a host was the first
         again |= {str(c.host) for c in visit.connections if c.resumed}
+        fresh = {str(c.host) for c in visit.connections if not c.resumed}
+        resumed = [host for host in resumed if host not in fresh]
     early = [s for s in visit.served if s.early]
     if visit.connection == "first":
         if resumed:

@@ -275,9 +275,12 @@ class Program:
         return output.read_text(errors="replace") if output.exists() else ""
 
     def _part_from_clients(self) -> None:
-        """Many a server leaves without a word to its QUIC clients, so their sockets are aborted."""
-        sockets = f"--numeric --no-header --udp dport = :{self._port}"
-        abort = f"ss --kill {sockets} > /dev/null && ss {sockets}"
-        left = self._site.spaces.run("client", "sh", "-c", abort)
-        if left:
-            raise TestbedError(f"the kernel (CONFIG_INET_DIAG_DESTROY) does not abort {left}")
+        """Abort what is left of its connections, at both ends: many a server leaves without a word
+        to its QUIC clients, and what TCP still has to say would cross the link in the next visit.
+        """
+        for where, side in (("client", "dport"), ("origin", "sport")):
+            sockets = f"--numeric --no-header --tcp --udp {side} = :{self._port}"
+            abort = f"ss --kill {sockets} > /dev/null && ss {sockets}"
+            left = self._site.spaces.run(where, "sh", "-c", abort)  # type: ignore[arg-type]
+            if left:
+                raise TestbedError(f"the kernel (CONFIG_INET_DIAG_DESTROY) does not abort {left}")
