@@ -9,8 +9,8 @@ import pytest
 from msgspec import structs
 
 from dragstrip.browsers.chromium import Chromium, chromium
-from dragstrip.browsers.load import Load
 from dragstrip.browsers.driven import Driven
+from dragstrip.browsers.load import Load
 from dragstrip.model.browsers import TODAY, Browser
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
