@@ -192,7 +192,7 @@ def made(every: Sequence[Raced]) -> Iterator[str]:
         yield ""
         visits = list(capsule.visits())
         said = f"{len(visits)} visits, {sum(not v.valid for v in visits)} invalid; "
-        said += f"{hours(capsule):.1f} hours on two cores; {blocks(raced)}."
+        said += f"{hours(capsule):.1f} hours from the first visit to the last; {blocks(raced)}."
         answered = {cell.page for cell in raced.answer.cells}
         if missing := [p.name for p in study.pages if p.name not in answered]:
             codes = Counter(r.code for v in visits if v.page in missing for r in v.reasons)
