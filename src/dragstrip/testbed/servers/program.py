@@ -66,6 +66,8 @@ class Program:
         self._addresses = addresses_of(server, site.addresses)
         self._used = mentioned(server.config, *server.command, *server.environment.values())
         self._page: Page | None = None
+        self._roots: dict[str, Path | None] = {}
+        """By page; None for one that files cannot be."""
         self._wish: tuple[object, ...] = ()
         self._child: subprocess.Popen[bytes] | None = None
         self._heard: set[str] = set()
@@ -91,11 +93,12 @@ class Program:
             f"{name}={render(text, f'server {stack.server}, {name}', **values)}"
             for name, text in self._server.environment.items()
         ]
-        wish = argv, environment, config, values["roots"]
+        if not config and "config" in self._used:
+            config = msgspec.json.format(msgspec.json.encode(values)).decode()
+        wish = argv, environment, config
         if wish != self._wish:
             self.stop()
-            written = config or msgspec.json.format(msgspec.json.encode(values)).decode()
-            Path(values["config"]).write_text(written)
+            Path(values["config"]).write_text(config)
             self._wish = wish
         if not self._child:
             self._start(["env", *environment, *argv])
@@ -112,6 +115,8 @@ class Program:
 
     def look(self) -> None:
         """The congestion control of every TCP connection that is open, by the kernel's word."""
+        if self._stack.transport == "quic":
+            return
         shown = self._site.spaces.run(
             "origin", "ss", "--no-header", "--numeric", "--tcp", "--info", "--oneline",
             "state", "established", "sport", "=", f":{self._port}",
@@ -190,18 +195,19 @@ class Program:
         """The page as files, if anything asks for them. Raises `PageError` for a page that files
         cannot be; who takes the JSON file, which has everything, may do without them."""
         asked = self._used & {"root", "roots"}
-        if not self._page or (self._server.config and not asked):
+        takes_all = "config" in self._used and not self._server.config
+        if not self._page or not (asked or takes_all):
             return None
-        folder = self._site.folder / f"root-{self._page.digest}"
-        try:
-            if not folder.exists():
+        if self._page.digest not in self._roots:
+            folder = self._site.folder / f"root-{self._page.digest}"
+            try:
                 write_document_root(self._page, folder)
-        except PageError:
-            if asked:
-                raise
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-        return folder
+                self._roots[self._page.digest] = folder
+            except PageError:
+                if asked:
+                    raise
+                self._roots[self._page.digest] = None
+        return self._roots[self._page.digest]
 
     def _written_certificates(self) -> dict[str, dict[str, str]]:
         """Paths by host, and under no name those of one certificate for all hosts."""
