@@ -16,6 +16,7 @@ from dragstrip.papers.findings import VERDICTS, Findings, findings
 from dragstrip.papers.measured import Evidence
 from dragstrip.papers.space import CELL, space
 from dragstrip.report.claims import csv, markdown, page, write
+from dragstrip.verdict.rules import VERSION
 from dragstrip.report.paper_figures.catalogue import Sources, drawn
 from dragstrip.study.gaps import servers
 
@@ -105,6 +106,7 @@ def test_the_folder_holds_page_json_text_and_every_figure_in_four_forms(tmp_path
     figures = drawn(sources)[1:]
     write(tmp_path, found, figures)
     told = json.loads((tmp_path / "claims.json").read_bytes())
+    assert told["rules"] == VERSION
     assert Counter(c["verdict"] for c in told["claims"] if not c["restates"]) == {
         verdict: n for verdict, n in found.verdicts.items() if n
     }

@@ -20,6 +20,7 @@ from dragstrip.results.bias_words import sentence
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.file import Outline
 from dragstrip.study.gaps import servers
+from dragstrip.verdict.rules import VERSION
 
 VERDICTS: tuple[Verdict, ...] = (
     "reproduced",
@@ -94,6 +95,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     title: str
     authors: str
     venue: str
+    rules: int
+    """Of the verdict, by which all visits were judged."""
     verdicts: dict[str, int]
     """Of claims that restate no other."""
     restated: int
@@ -132,6 +135,7 @@ def findings(
         title=paper.paper.title,
         authors=paper.paper.authors,
         venue=paper.paper.venue,
+        rules=VERSION,
         verdicts={verdict: counted[verdict] for verdict in VERDICTS},
         restated=sum(bool(claim.restates) for claim in claims),
         cells_run=len(ran),
