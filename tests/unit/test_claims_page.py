@@ -16,9 +16,9 @@ from dragstrip.papers.findings import VERDICTS, Findings, findings
 from dragstrip.papers.measured import Evidence
 from dragstrip.papers.space import CELL, space
 from dragstrip.report.claims import csv, markdown, page, write
-from dragstrip.verdict.rules import VERSION
 from dragstrip.report.paper_figures.catalogue import Sources, drawn
 from dragstrip.study.gaps import servers
+from dragstrip.verdict.rules import VERSION
 
 BLOCKS = 5
 FACTORS = [c for c in SCHEMA if c not in ("block", "stack", "censored", *CELL, *METRICS)]
