@@ -2,7 +2,7 @@
 UV = scripts/uv
 RUN = $(UV) run --frozen --no-sync
 
-.PHONY: demo test check bench build legacy servers virtual setup clean
+.PHONY: demo test check bench build firefox legacy servers virtual setup clean
 .DEFAULT_GOAL := build
 
 demo: build  ## race h1, h2 and h3 on the bundled page over an LTE-like link
@@ -27,6 +27,9 @@ bench: build  ## measurements of this machine; needs a quiet one
 build: setup
 	cargo build --release --locked
 	$(UV) sync --quiet --frozen
+
+firefox:  ## Firefox, for the stacks named *-firefox (about 100 MB)
+	@scripts/setup firefox
 
 legacy: build  ## old browsers and their servers, from the package registries (about 200 MB)
 	@scripts/setup legacy

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from dragstrip.browsers.chromium import Chromium, browser_version, chromium
+from dragstrip.browsers.chromium import Chromium, chromium
+from dragstrip.browsers.registry import browser_version
 from dragstrip.model.frames_cost import FramesCost, StackFramesCost
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack

@@ -19,7 +19,7 @@ import altair as alt
 import msgspec
 from msgspec import Struct
 
-from dragstrip.browsers.chromium import browser_version
+from dragstrip.browsers.registry import browser_version
 from dragstrip.model.network import Network
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Client

@@ -29,8 +29,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from dragstrip.browsers.chromium import browser_version
-from dragstrip.model.browsers import Browser
+from dragstrip.browsers.registry import browser_version
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
@@ -76,7 +75,7 @@ class Load(Struct, frozen=True, kw_only=True):
 class Row(Struct, frozen=True, kw_only=True):
     """A server's valid visits, and each ratio of medians to a server above it."""
 
-    browser: Browser
+    browser: str
     protocol: Protocol
     load: str
     server: str

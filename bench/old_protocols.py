@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 
-from dragstrip.browsers.chromium import browser_version
+from dragstrip.browsers.registry import browser_version
 from dragstrip.cli.conduct import make_visits
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client

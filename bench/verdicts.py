@@ -28,7 +28,7 @@ from msgspec import structs
 from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
 
-from dragstrip.browsers.chromium import browser_version
+from dragstrip.browsers.registry import browser_version
 from dragstrip.model.network import Network
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dragstrip.browsers.cdp import Cdp, CdpError
-from dragstrip.browsers.chromium import Place, chromium_at
+from dragstrip.browsers.chromium import chromium_at
+from dragstrip.browsers.place import Place
 from dragstrip.model.study import Client
 
 _PATIENCE_S = 60.0

@@ -11,7 +11,7 @@ from msgspec import structs
 from dragstrip.browsers.chromium import Chromium, chromium
 from dragstrip.browsers.driven import Driven
 from dragstrip.browsers.load import Load
-from dragstrip.model.browsers import TODAY, Browser
+from dragstrip.model.browsers import TODAY
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Protocol, Stack
@@ -99,7 +99,7 @@ class Track:
         self._resources = resources
         self._browsers: dict[tuple[str, str, tuple[str, ...]], Chromium] = {}
 
-    def browser(self, protocol: Protocol, *flags: str, browser: Browser = TODAY) -> Chromium:
+    def browser(self, protocol: Protocol, *flags: str, browser: str = TODAY) -> Chromium:
         key = (protocol, browser, flags)
         if key not in self._browsers:
             self._browsers[key] = self._resources.enter_context(

@@ -1,10 +1,9 @@
 """A browser is an entry in the registry: the lab starts what stands there, and asks no more."""
 
 import contextlib
-from typing import get_args
 
-from dragstrip.browsers.registry import BROWSERS, Kind
-from dragstrip.model.browsers import Browser
+from dragstrip.browsers.registry import Kind, kind_of
+from dragstrip.model.browsers import BROWSERS
 from dragstrip.schedule.lab import Lab
 from dragstrip.study.presets import find_stack
 from made_capsule import study
@@ -16,7 +15,8 @@ class Bed:
 
 
 def test_every_browser_that_a_stack_may_name_can_be_driven():
-    assert set(BROWSERS) == set(get_args(Browser))
+    for name in (*BROWSERS, "/opt/mine/chrome"):
+        assert kind_of(name).told(find_stack("h1"), {"a.test": "10.64.1.1"}) is not None
 
 
 def test_a_toy_browser_is_started_once_for_all_that_tell_it_the_same(monkeypatch):
@@ -27,8 +27,12 @@ def test_a_toy_browser_is_started_once_for_all_that_tell_it_the_same(monkeypatch
         started.append((protocol, told))
         yield object()
 
-    kind = Kind(start=toy, told=lambda stack, addresses: (stack.protocol, *addresses))
-    monkeypatch.setattr("dragstrip.schedule.lab.BROWSERS", dict.fromkeys(BROWSERS, kind))
+    kind = Kind(
+        start=toy,
+        told=lambda stack, addresses: (stack.protocol, *addresses),
+        version=lambda: "Toy 1.0",
+    )
+    monkeypatch.setattr("dragstrip.schedule.lab.kind_of", lambda browser: kind)
     made = study()
     with contextlib.ExitStack() as resources:
         lab = Lab(Bed(), made.client, resources)

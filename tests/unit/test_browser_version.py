@@ -1,18 +1,46 @@
-"""Every browser that may be recorded with a capsule has a version."""
-
-from typing import get_args
+"""Every browser that may be recorded with a capsule has a version, and says what it really is."""
 
 import pytest
 
-from dragstrip.browsers.chromium import browser_version
-from dragstrip.model.browsers import TODAY, Browser
+from dragstrip.browsers.registry import browser_version
+from dragstrip.model.browsers import BROWSERS, FIREFOX, TODAY
 from dragstrip.testbed.errors import TestbedError
 
 
-@pytest.mark.parametrize("browser", sorted({*get_args(Browser)} - {TODAY}))
-def test_an_old_browser_says_which_it_is(browser):
+def version(browser: str) -> str:
     try:
-        said = browser_version(browser)
+        return browser_version(browser)
     except TestbedError as error:
         pytest.skip(str(error))
-    assert said.startswith(f"Chromium {browser.removeprefix('chromium')}.0.")
+
+
+@pytest.mark.parametrize("browser", sorted({*BROWSERS} - {TODAY, FIREFOX}))
+def test_an_old_browser_says_which_it_is(browser):
+    assert version(browser).startswith(f"Chromium {browser.removeprefix('chromium')}.0.")
+
+
+def test_firefox_says_which_it_is():
+    assert version(FIREFOX).startswith("Firefox 1")
+
+
+def script(folder, said):
+    program = folder / "chrome"
+    program.write_text(f"#!/bin/sh\necho '{said}'\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_two_builds_of_one_version_differ(tmp_path):
+    """The third line is another build: the same words, other bytes."""
+    first = browser_version(script(tmp_path, "Chromium 156.0.1.2 built on Debian"))
+    again = browser_version(script(tmp_path, "Chromium 156.0.1.2 built on Debian"))
+    other = browser_version(script(tmp_path, "Chromium 156.0.1.2 built on Debian  "))
+    assert first.startswith("Chromium 156.0.1.2, build ")
+    assert first == again != other
+
+
+def test_a_program_that_is_no_chromium_is_refused(tmp_path):
+    with pytest.raises(TestbedError, match="does not call it a Chromium: 'GNU bash'"):
+        browser_version(script(tmp_path, "GNU bash"))
+    with pytest.raises(TestbedError, match="no such program"):
+        browser_version(str(tmp_path / "nothing"))

@@ -7,7 +7,7 @@ The block's seed draws it: all stacks of a block read the same objects, other bl
 import base64
 import hashlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import structs
@@ -15,6 +15,7 @@ from msgspec import structs
 from dragstrip.browsers.cdp import Cdp, CdpError
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.model.page import digest_of
+from dragstrip.model.visit import Request
 
 MOST_BODIES = 8
 MOST_BYTES = 100_000
@@ -48,7 +49,15 @@ def with_digests(
     return tuple(_with_digest(e, found.get(e.id)) for e in every)
 
 
-def sample(exchanges: Iterable[Exchange], seed: int) -> Iterator[Exchange]:
+def _decoded(request: Request) -> int | None:
+    return request.body_bytes
+
+
+def sample(
+    exchanges: Iterable[Exchange],
+    seed: int,
+    size_of: Callable[[Request], int | None] = _decoded,
+) -> Iterator[Exchange]:
     """Answers whose bodies are to be read, in the order that the seed draws, while there is room.
 
     A redirect shares its id with what follows, so what is named twice is left out.
@@ -60,7 +69,7 @@ def sample(exchanges: Iterable[Exchange], seed: int) -> Iterator[Exchange]:
     count = 0
     for exchange in drawn:
         request = exchange.request
-        size = request.body_bytes
+        size = size_of(request)
         ended_well = request.status == 200 and not (request.error or request.from_cache)
         if not (ended_well and size and size <= left and ids.count(exchange.id) == 1):
             continue

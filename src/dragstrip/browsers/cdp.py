@@ -1,4 +1,5 @@
-"""The Chrome DevTools Protocol over a pipe: JSON messages that end with a NUL byte.
+"""The Chrome DevTools Protocol over a pipe: JSON messages that end with a NUL byte. WebDriver BiDi
+has the same shape and no sessions, and is carried likewise.
 
 Synchronous on purpose: a visit is one straight line, and a testbed has a thread of its own.
 """
@@ -35,7 +36,9 @@ class _Message(Struct):
     params: dict[str, Any] = {}
     sessionId: str = ""
     result: dict[str, Any] = {}
-    error: dict[str, Any] | None = None
+    error: dict[str, Any] | str | None = None
+    message: str = ""
+    """Of an error in WebDriver BiDi; DevTools have it inside."""
 
 
 class Cdp:
@@ -82,7 +85,8 @@ class Cdp:
                 raise CdpError(f"{method}: no answer for {_CALL_TIMEOUT_S:g} s")
         answer = self._answers.pop(number)
         if answer.error:
-            raise CdpError(f"{method}: {answer.error.get('message', answer.error)}")
+            said = answer.error.get("message") if isinstance(answer.error, dict) else answer.message
+            raise CdpError(f"{method}: {said or answer.error}")
         return answer.result
 
     def answered(self, number: int) -> bool:

@@ -6,11 +6,11 @@ cache or cookies with any other.
 """
 
 import contextlib
+import hashlib
 import os
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +19,10 @@ from dragstrip.browsers.cdp import Cdp, CdpError
 from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import NO_PROXIES, session_proxies
 from dragstrip.browsers.exchanges import Exchange
-from dragstrip.browsers.generations import GENERATIONS, Generation
+from dragstrip.browsers.generations import GENERATIONS, Generation, generation_of
 from dragstrip.browsers.load import Load, fresh_session, load
-from dragstrip.model.browsers import TODAY, Browser
+from dragstrip.browsers.place import AS_NOBODY, Place, fresh_home, living_in
+from dragstrip.model.browsers import TODAY, is_path
 from dragstrip.model.servers import OURS, known
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
@@ -55,15 +56,8 @@ _SHOWN = Path("/run/browser")
 _WITH_PROGRAM = f'mkdir -p {_SHOWN}; mount --bind "$1" {_SHOWN}; shift; exec "$@"'
 _WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 
-_UNPRIVILEGED = 65534
 _NET_LOG = "net-log.json"
 _KEY_LOG = "keys.log"
-AS_NOBODY = (
-    "setpriv",
-    f"--reuid={_UNPRIVILEGED}",
-    f"--regid={_UNPRIVILEGED}",
-    "--clear-groups",
-)
 
 
 def stack_flags(stack: Stack, addresses: Mapping[str, str]) -> tuple[str, ...]:
@@ -102,6 +96,11 @@ class Chromium:
     """Where it writes the TLS secrets of all its visits; None unless packets are kept."""
     generation: Generation = GENERATIONS[TODAY]
 
+    @property
+    def itself(self) -> str:
+        """Its product, version and start mode, as it says them itself."""
+        return f"{self.cdp.call('Browser.getVersion')['product']}, a fresh context for each visit"
+
     def cpu_s(self) -> dict[int, float]:
         """CPU time of each of the browser's processes, by process id."""
         return session_cpu_s(self.session)
@@ -138,30 +137,22 @@ class ChromiumTab:
         return with_digests(self.cdp, self.session, exchanges, seed)
 
 
-def browser_version(browser: Browser = TODAY) -> str:
+def chromium_version(browser: str = TODAY) -> str:
     """What the browser calls itself, like ``Chromium 156.0.8078.79``. Raises `TestbedError`.
 
     Older ones are held against a hash, and some of them do not tell: it is what they are.
     """
-    program = GENERATIONS[browser].program()
-    if browser != TODAY:
+    program = generation_of(browser).program()
+    if browser in catalogue():
         return " ".join(catalogue()[browser].what.split()[:2])
     done = subprocess.run([program, "--version"], capture_output=True, text=True)
-    return done.stdout.partition("built on")[0].strip()
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a browser runs and whom it trusts."""
-
-    command: Callable[..., list[str]]
-    """Puts before a program what makes it run there."""
-    workspace: Path
-    drop_root: bool
-    """Run as nobody; otherwise as the caller, who has no privileges there."""
-    ca: Path | None = None
-    """Certificate (PEM) of a further authority to trust."""
-    flags: tuple[str, ...] = ()
+    said = done.stdout.partition("built on")[0].strip()
+    if not is_path(browser):
+        return said
+    if done.returncode or "Chrom" not in said:
+        raise TestbedError(f"browser {browser}: --version does not call it a Chromium: {said!r}")
+    with program.open("rb") as data:  # builds of one's own often share a version
+        return f"{said}, build {hashlib.file_digest(data, 'sha256').hexdigest()[:12]}"
 
 
 def here(workspace: Path, ca: Path | None = None) -> Place:
@@ -179,7 +170,7 @@ def chromium(
     extra_flags: tuple[str, ...] = (),
     net_log: Path | None = None,
     *,
-    browser: Browser = TODAY,
+    browser: str = TODAY,
 ) -> Iterator[Chromium]:
     """Run a browser that can only speak `protocol` and only reach the testbed's hosts.
 
@@ -226,10 +217,10 @@ def chromium_at(
     extra_flags: tuple[str, ...] = (),
     net_log: Path | None = None,
     *,
-    browser: Browser = TODAY,
+    browser: str = TODAY,
 ) -> Iterator[Chromium]:
     """Run a browser in `place` that can only speak `protocol`. Raises as `chromium` does."""
-    generation = GENERATIONS[browser]
+    generation = generation_of(browser)
     program = generation.program()
     home = fresh_home(place, protocol)
     width, height = client.viewport
@@ -292,34 +283,3 @@ def chromium_at(
         if net_log and (home / _NET_LOG).exists():
             net_log.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(home / _NET_LOG, net_log)
-
-
-def living_in(home: Path) -> tuple[str, ...]:
-    """Puts before a command: what it writes beside its profile (sockets of PulseAudio, the folders
-    of older browsers' single instances) goes with its home, not to the machine's /tmp."""
-    return ("env", f"HOME={home}", f"TMPDIR={home}")
-
-
-def fresh_home(place: Place, label: str) -> Path:
-    """A fresh HOME whose certificate store trusts the place's CA. Raises `TestbedError`."""
-    home = Path(tempfile.mkdtemp(prefix=f"home-{label}-", dir=place.workspace))
-    store = home / ".pki" / "nssdb"
-    store.mkdir(parents=True)
-    certutil = shutil.which("certutil")
-    if not certutil:
-        raise TestbedError("certutil is missing: apt-get install libnss3-tools")
-    database = f"sql:{store}"
-    trust = ["-A", "-n", "dragstrip", "-t", "C,,", "-i", str(place.ca)]
-    for argv in (["-N", "--empty-password"], *([trust] if place.ca else [])):
-        done = subprocess.run(
-            [certutil, "-d", database, *argv],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode:
-            raise TestbedError(f"certutil {argv[0]} in {store} failed: {done.stderr.strip()}")
-    if place.drop_root:
-        for path in (home, *home.rglob("*")):
-            os.chown(path, _UNPRIVILEGED, _UNPRIVILEGED)
-    return home

@@ -8,10 +8,7 @@ source. The launcher (legacy/chromium53) switches SPDY/3.1 on.
 
 import contextlib
 import itertools
-import os
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,11 +17,19 @@ from pathlib import Path
 from dragstrip.browsers import devtools_pipe, load53
 from dragstrip.browsers.bodies import with_digests
 from dragstrip.browsers.cdp import Cdp, CdpError
-from dragstrip.browsers.chromium import AS_NOBODY, Place, fresh_home, inside, living_in
+from dragstrip.browsers.chromium import inside
 from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import session_proxies
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
+from dragstrip.browsers.place import (
+    AS_NOBODY,
+    Place,
+    child,
+    fresh_home,
+    living_in,
+    with_names,
+)
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
@@ -33,13 +38,7 @@ from dragstrip.testbed.servers.site import addresses_of
 from dragstrip.testbed.testbed import Testbed
 
 _FIRST_PORT = 9222
-_PREPARED = """
-set -e
-for file in hosts nsswitch.conf; do mount --bind "$1/$file" /etc/$file; done
-mount --bind "$2" "$1/chromium"
-shift 2
-exec "$@"
-"""
+_PREPARED = 'mount --bind "$1" "$2/chromium"; shift 2; exec "$@"'
 
 
 class Chromium53:
@@ -65,6 +64,12 @@ class Chromium53:
             raise CdpError("no tab of Chromium 53 is open")
         return self._cdp
 
+    @property
+    def itself(self) -> str:
+        """Its product, version and start mode, as it says them itself."""
+        agent = load53.agent(self.cdp)
+        return f"{agent}, in a window on a screen in memory, a fresh process for each visit"
+
     def cpu_s(self) -> dict[int, float]:
         """CPU time of each of the browser's processes, by process id."""
         return session_cpu_s(self._session)
@@ -89,8 +94,8 @@ class Chromium53:
         home = self._home()
         carry = (sys.executable, "-I", devtools_pipe.__file__, str(port))
         with (
-            _child(self._place, home / "chromium.err", *self._launch(home, port)) as browser,
-            _child(self._place, home / "pipe.err", *carry) as pipe,
+            child(self._place, home / "chromium.err", *self._launch(home, port)) as browser,
+            child(self._place, home / "pipe.err", *carry) as pipe,
         ):
             assert pipe.stdin
             assert pipe.stdout
@@ -103,8 +108,6 @@ class Chromium53:
 
     def _home(self) -> Path:
         home = fresh_home(self._place, "chromium53")
-        (home / "hosts").write_text("\n".join(("127.0.0.1 localhost", *self._hosts, "")))
-        (home / "nsswitch.conf").write_text("hosts: files\npasswd: files\ngroup: files\n")
         (home / "chromium").mkdir()
         return home
 
@@ -119,8 +122,8 @@ class Chromium53:
             "QT_SCALE_FACTOR": f"{self._client.device_scale:g}",
         }
         return [
-            *("unshare", "--mount", "sh", "-c", _PREPARED, "sh", str(home)),
-            str(self._program.parents[1]),
+            *with_names(home, self._hosts),
+            *("sh", "-c", _PREPARED, "sh", str(self._program.parents[1]), str(home)),
             *(AS_NOBODY if self._place.drop_root else ()),
             *living_in(home),
             *(f"{name}={value}" for name, value in settings.items()),
@@ -148,25 +151,6 @@ class Chromium53Tab:
 
 
 @contextlib.contextmanager
-def _child(place: Place, errors: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
-    with (
-        errors.open("wb") as said,
-        subprocess.Popen(
-            place.command(*argv),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=said,
-            start_new_session=True,
-        ) as child,
-    ):
-        try:
-            yield child
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-
-
-@contextlib.contextmanager
 def _x_server(place: Place, client: Client) -> Iterator[str]:
     """A screen in memory; yields its display. It listens on an abstract socket, which belongs to
     the network namespace, and so meets no other. Nor may its keymap, which it compiles into a file
@@ -179,9 +163,9 @@ def _x_server(place: Place, client: Client) -> Iterator[str]:
     alone = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /tmp && exec "$@"', "sh"]
     argv = [*alone, *(AS_NOBODY if place.drop_root else ()), "Xvfb", *quiet, *screen]
     errors = place.workspace / "xvfb.err"
-    with _child(place, errors, *argv) as child:
-        assert child.stdout
-        number = child.stdout.readline().decode().strip()
+    with child(place, errors, *argv) as process:
+        assert process.stdout
+        number = process.stdout.readline().decode().strip()
         if not number:
             said = errors.read_text(errors="replace").strip().splitlines()
             raise TestbedError(f"Xvfb did not start: {' '.join(said[-2:]) or 'no word why'}")

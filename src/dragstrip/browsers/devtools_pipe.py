@@ -1,11 +1,12 @@
 """A pipe to a browser whose DevTools speak WebSocket only (RFC 6455).
 
-    python devtools_pipe.py PORT
+    python devtools_pipe.py PORT [PATH]
 
 Carries messages that end with a NUL byte, as `--remote-debugging-pipe` of later browsers has them:
-from stdin to the first tab of the browser at 127.0.0.1:PORT, and from there to stdout. It waits for
-the tab, and ends with either side. Knows nothing of dragstrip, so it starts fast; it runs where the
-browser is, in a network namespace of its own.
+from stdin to the browser at 127.0.0.1:PORT, and from there to stdout. It speaks to PATH there, or
+to the first tab if none is given. It waits until the browser answers, and ends with either side.
+Knows nothing of dragstrip, so it starts fast; it runs where the browser is, in a network namespace
+of its own.
 """
 
 import base64
@@ -29,7 +30,7 @@ _FINAL, _MASKED = 0x80, 0x80
 
 
 def frame(opcode: int, payload: bytes) -> bytes:
-    """A whole message from a client (section 5.2). Its mask is zero: nothing stands between."""
+    """A whole message from a client (section 5.2). Firefox refuses a mask of zeros."""
     size = len(payload)
     if size < 126:
         head = bytes([_MASKED | size])
@@ -37,7 +38,15 @@ def frame(opcode: int, payload: bytes) -> bytes:
         head = bytes([_MASKED | 126]) + struct.pack(">H", size)
     else:
         head = bytes([_MASKED | 127]) + struct.pack(">Q", size)
-    return bytes([_FINAL | opcode]) + head + bytes(4) + payload
+    mask = os.urandom(3) + b"\x01"
+    return bytes([_FINAL | opcode]) + head + mask + masked(payload, mask)
+
+
+def masked(payload: bytes, mask: bytes) -> bytes:
+    """The payload with its mask put on or taken off (section 5.3)."""
+    stream = (mask * (len(payload) // 4 + 1))[: len(payload)]
+    both = int.from_bytes(payload, "big") ^ int.from_bytes(stream, "big")
+    return both.to_bytes(len(payload), "big")
 
 
 def take(received: bytearray) -> Iterator[tuple[int, bool, bytes]]:
@@ -71,11 +80,21 @@ def _tab(port: int) -> str:
     raise SystemExit(f"no tab at port {port} for {_PATIENCE_S:g} s")
 
 
-def _connect(port: int) -> tuple[socket.socket, bytearray]:
+def _reach(port: int) -> socket.socket:
+    """A connection, as soon as somebody listens."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            return socket.create_connection(("127.0.0.1", port))
+        time.sleep(_LOOK_S)
+    raise SystemExit(f"nobody listened at port {port} for {_PATIENCE_S:g} s")
+
+
+def _connect(port: int, path: str) -> tuple[socket.socket, bytearray]:
     """The opened socket (section 4.1), and what came after its answer."""
-    path = urlsplit(_tab(port)).path
+    path = path or urlsplit(_tab(port)).path
     key = base64.b64encode(os.urandom(16)).decode()
-    opened = socket.create_connection(("127.0.0.1", port))
+    opened = _reach(port)
     opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     opened.sendall(
         f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
@@ -94,8 +113,8 @@ def _connect(port: int) -> tuple[socket.socket, bytearray]:
     return opened, bytearray(rest)
 
 
-def main(port: int) -> None:
-    tab, received = _connect(port)
+def main(port: int, path: str = "") -> None:
+    tab, received = _connect(port, path)
     asked, message = bytearray(), b""
     while True:
         for opcode, final, payload in take(received):
@@ -126,4 +145,4 @@ def main(port: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), *sys.argv[2:])

@@ -31,6 +31,10 @@ class Driven(Protocol):
     def key_log(self) -> Path | None:
         """Where it writes the TLS secrets of all its visits; None if it does not."""
 
+    @property
+    def itself(self) -> str:
+        """Its product, version and start mode, as it says them itself."""
+
     def cpu_s(self) -> dict[int, float]:
         """CPU time of each of its processes, by process id."""
 

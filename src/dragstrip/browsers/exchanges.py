@@ -18,7 +18,7 @@ Headers = tuple[tuple[str, str], ...]
 
 ABORTED = "net::ERR_ABORTED"
 
-_PROTOCOLS: dict[str, Protocol] = {
+PROTOCOLS: dict[str, Protocol] = {
     "http/1.0": "h1",
     "http/1.1": "h1",
     "h2": "h2",
@@ -121,7 +121,7 @@ def _answered(current: _Open, response: dict[str, Any], origin_s: float) -> None
     )
     _change(
         current,
-        protocol=_PROTOCOLS.get(response.get("protocol", "")),
+        protocol=PROTOCOLS.get(response.get("protocol", "")),
         status=response["status"],
         mime=response.get("mimeType", ""),
         connection=int(response.get("connectionId", 0)),

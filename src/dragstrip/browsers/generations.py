@@ -1,11 +1,12 @@
 """The Chromiums that can be driven, and what differs between them."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dragstrip.model.browsers import TODAY, Browser
+from dragstrip.model.browsers import TODAY, is_path
 from dragstrip.model.stack import Protocol
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import installed
@@ -56,7 +57,7 @@ _OLD: Mapping[Protocol, tuple[str, ...]] = {
 # Clearing the cache would forget the servers' QUIC configurations too, and with them 0-RTT.
 _BYPASS = ("Network.setCacheDisabled", {"cacheDisabled": True})
 
-GENERATIONS: Mapping[Browser, Generation] = {
+GENERATIONS: Mapping[str, Generation] = {
     TODAY: Generation(
         program=find_chromium,
         protocols={**_TCP, "h3": ("--enable-quic", "--origin-to-force-quic-on=*")},
@@ -74,3 +75,18 @@ GENERATIONS: Mapping[Browser, Generation] = {
         program=lambda: installed("chromium78"), protocols=_OLD, forget_cache=_BYPASS
     ),
 }
+
+
+def generation_of(browser: str) -> Generation:
+    """By name, or by the path of a Chromium of the user's own, which is driven as today's is."""
+    if not is_path(browser):
+        return GENERATIONS[browser]
+    protocols = {p: ("--headless", *flags) for p, flags in GENERATIONS[TODAY].protocols.items()}
+    return Generation(program=lambda: _program(browser), protocols=protocols)
+
+
+def _program(path: str) -> Path:
+    program = Path(path)
+    if not (program.is_file() and os.access(program, os.X_OK)):
+        raise TestbedError(f"browser {path}: no such program; --browser takes a Chromium's path")
+    return program

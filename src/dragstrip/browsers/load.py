@@ -30,7 +30,7 @@ def _script(name: str) -> str:
     return resources.files("dragstrip.browsers").joinpath(name).read_text()
 
 
-_READ_TIMINGS = _script("read_timings.js")
+READ_TIMINGS = _script("read_timings.js")
 _NO_SERVICE_WORKER = _script("no_service_worker.js")
 _PIN_RANDOM = _script("pin_random.js")
 _PIN_TIME = _script("pin_time.js")
@@ -45,15 +45,16 @@ _SHOWN = """new Promise(shown => requestAnimationFrame(() => requestAnimationFra
 
 
 class Navigation(Struct, frozen=True, kw_only=True):
-    """PerformanceNavigationTiming of the document, ms since timeOrigin; 0 means not reached."""
+    """PerformanceNavigationTiming of the document, ms since timeOrigin; 0 means not reached, None
+    that the browser's word on it is not to be had."""
 
     connectStart: float = 0.0
-    responseStart: float = 0.0
+    responseStart: float | None = 0.0
     domContentLoadedEventEnd: float = 0.0
     loadEventEnd: float = 0.0
 
 
-class _Timings(Struct, frozen=True, kw_only=True):
+class Timings(Struct, frozen=True, kw_only=True):
     timeOrigin: float
     url: str
     navigation: Navigation | None = None
@@ -207,7 +208,7 @@ def _await_frames(cdp: Cdp, watch: "_Watch") -> None:
             watch.take()
 
 
-def _end_ms(timings: _Timings | None, client: Client) -> float:
+def _end_ms(timings: Timings | None, client: Client) -> float:
     """End of the visit, from the navigation's start; without end for a page that did not load."""
     loaded_ms = timings.navigation.loadEventEnd if timings and timings.navigation else math.inf
     return loaded_ms + client.quiet_ms
@@ -266,11 +267,16 @@ class _Watch:
             self._cdp.send("Page.handleJavaScriptDialog", self._session, accept=True)
 
 
-def _timings(cdp: Cdp, session: str) -> _Timings:
+def _timings(cdp: Cdp, session: str) -> Timings:
     answer: dict[str, Any] = cdp.call(
-        "Runtime.evaluate", session, expression=_READ_TIMINGS, returnByValue=True
+        "Runtime.evaluate", session, expression=READ_TIMINGS, returnByValue=True
     )
+    return timings_of(answer["result"])
+
+
+def timings_of(result: dict[str, Any]) -> Timings:
+    """What READ_TIMINGS gave, as the browser handed it over. Raises `CdpError`."""
     try:
-        return msgspec.json.decode(answer["result"]["value"], type=_Timings)
+        return msgspec.json.decode(result["value"], type=Timings)
     except (KeyError, msgspec.DecodeError) as error:
         raise CdpError(f"the page's timings cannot be read: {error}") from None

@@ -50,6 +50,13 @@ def make_ready(cdp: Cdp, client: Client, recorded_ms: float | None) -> None:
         cdp.call("Page.addScriptToEvaluateOnLoad", scriptSource=source)
 
 
+def agent(cdp: Cdp) -> str:
+    """What the browser calls itself, like ``Chrome/53.0.2785.148``. Raises `CdpError`."""
+    found = cdp.call("Runtime.evaluate", expression="navigator.userAgent", returnByValue=True)
+    words = str(found["result"]["value"]).split()
+    return next((word for word in words if word.startswith("Chrome/")), "")
+
+
 def load(cdp: Cdp, url: str, client: Client) -> Load:
     """Navigate the tab to `url` and watch until the load event plus the client's quiet time.
 

@@ -13,7 +13,8 @@
     const stack = new Error().stack;
     Error.stackTraceLimit = limit;
     const frames = typeof stack === "string" ? stack.split("\n") : [];
-    const found = (frames[4] || "").match(/https?:[^\s)?#]*/);
+    const own = frames[0].includes("@") ? 3 : 4;  // Chromium begins with the error's name, Firefox not
+    const found = (frames[own] || "").match(/https?:[^\s)?#]*/);
     return found ? found[0].replace(/(:\d+)+$/, "") : "";
   };
 

@@ -17,9 +17,10 @@ from urllib.parse import urldefrag
 from msgspec import Struct, structs
 
 from dragstrip.browsers.cdp import CdpError
-from dragstrip.browsers.chromium import Chromium, Place, chromium_at
+from dragstrip.browsers.chromium import Chromium, chromium_at
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.netlog import Logged, NetLogError, read_netlog
+from dragstrip.browsers.place import Place
 from dragstrip.model.page import Failure
 from dragstrip.model.study import Client
 from dragstrip.pages.coding import CodingError, decode

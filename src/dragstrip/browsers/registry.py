@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
-from dragstrip.browsers.chromium import chromium, stack_flags
+from dragstrip.browsers.chromium import chromium, chromium_version, stack_flags
 from dragstrip.browsers.chromium53 import chromium53, host_lines
 from dragstrip.browsers.driven import Driven
-from dragstrip.model.browsers import Browser
+from dragstrip.browsers.firefox import firefox, firefox_version, told
+from dragstrip.model.browsers import BROWSERS, FIREFOX, TODAY, is_path
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.testbed import Testbed
@@ -24,15 +24,17 @@ class Kind:
     """Starts it so that it speaks this protocol and no other; the path is for its own log."""
     told: Callable[[Stack, Mapping[str, str]], Told]
     """Of a stack and the addresses of the testbed's hosts; who is told the same is the same."""
+    version: Callable[[], str]
+    """What it calls itself, with its number. Raises `TestbedError` if it is not there."""
 
 
-def _chromium(browser: Browser) -> Kind:
+def _chromium(name: str) -> Kind:
     def start(
         bed: Testbed, client: Client, protocol: Protocol, told: Told, log: Path | None
     ) -> AbstractContextManager[Driven]:
-        return chromium(bed, protocol, client, told, log, browser=browser)
+        return chromium(bed, protocol, client, told, log, browser=name)
 
-    return Kind(start, stack_flags)
+    return Kind(start, stack_flags, lambda: chromium_version(name))
 
 
 def _chromium53(
@@ -41,7 +43,24 @@ def _chromium53(
     return chromium53(bed, client, told)
 
 
-BROWSERS: Mapping[Browser, Kind] = {
-    **{name: _chromium(name) for name in get_args(Browser)},
-    "chromium53": Kind(_chromium53, host_lines),
+def _firefox(
+    bed: Testbed, client: Client, protocol: Protocol, told: Told, log: Path | None
+) -> AbstractContextManager[Driven]:
+    return firefox(bed, protocol, client, told)
+
+
+_KINDS: Mapping[str, Kind] = {
+    **{name: _chromium(name) for name in BROWSERS},
+    "chromium53": Kind(_chromium53, host_lines, lambda: chromium_version("chromium53")),
+    FIREFOX: Kind(_firefox, told, firefox_version),
 }
+
+
+def kind_of(browser: str) -> Kind:
+    """By name, or by the path of a Chromium of the user's own."""
+    return _chromium(browser) if is_path(browser) else _KINDS[browser]
+
+
+def browser_version(browser: str = TODAY) -> str:
+    """What the browser calls itself, like ``Chromium 156.0.8078.79``. Raises `TestbedError`."""
+    return kind_of(browser).version()

@@ -11,8 +11,8 @@ import msgspec
 from msgspec import structs
 from rich.console import Console
 
-from dragstrip.browsers.chromium import browser_version
 from dragstrip.browsers.load import Load
+from dragstrip.browsers.registry import browser_version
 from dragstrip.cli import exits, resume
 from dragstrip.cli.clocks import admission_of, guest_of, place_of, prepare
 from dragstrip.cli.progress import progress

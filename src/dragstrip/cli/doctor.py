@@ -12,8 +12,8 @@ import typer
 from msgspec import Struct
 from rich.console import Console
 
-from dragstrip.browsers.chromium import browser_version
 from dragstrip.browsers.environment import named_proxies
+from dragstrip.browsers.registry import browser_version
 from dragstrip.cli import exits
 from dragstrip.cli.calibration import full
 from dragstrip.model.network import Network

@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragstrip.browsers.chromium import browser_version
 from dragstrip.browsers.generations import find_chromium
+from dragstrip.browsers.registry import browser_version
 from dragstrip.cli.known_pages import list_pages
 from dragstrip.model import servers
 from dragstrip.model.servers import Server

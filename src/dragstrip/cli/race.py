@@ -13,7 +13,7 @@ from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.study.file import make_study
-from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.presets import find_network, find_stack, in_browser
 from dragstrip.study.servers import parse_server, placed
 
 
@@ -33,6 +33,14 @@ def race(
             help="Your own server, by the command that starts it, like './myserver {config}', or "
             "several as NAME=COMMAND; it then serves every stack. See docs/howto/own-server.md.",
             metavar="[NAME=]COMMAND",
+        ),
+    ] = None,
+    browser: Annotated[
+        str | None,
+        typer.Option(
+            help="Load the stacks in another browser: 'firefox', or the path of your own Chromium. "
+            "See docs/howto/own-browser.md.",
+            metavar="NAME|PATH",
         ),
     ] = None,
     runs: Annotated[int, typer.Option(help="Blocks per page and network.")] = 5,
@@ -78,7 +86,7 @@ def race(
         name="race",
         pages=page,
         networks=[find_network(n) for n in network],
-        stacks=_stacks(stack, server or []),
+        stacks=_stacks(stack, server or [], browser),
         connections=["first", "repeat"] if repeat else ["first"],
         runs=runs,
         seed=seed,
@@ -98,9 +106,11 @@ def race(
     )
 
 
-def _stacks(names: list[str], servers: list[str]) -> list[Stack]:
+def _stacks(names: list[str], servers: list[str], browser: str | None) -> list[Stack]:
     """The stacks, or each of them on each of the servers that were brought."""
     asked = [find_stack(name) for name in names]
+    if browser:
+        asked = [in_browser(s, browser) for s in asked]
     if not servers:
         return asked
     brought = [parse_server(text) for text in servers]

@@ -1,49 +1,93 @@
-"""The browsers a stack may be raced in, by generation, and what the old ones cannot do or tell."""
+"""The browsers a stack may be raced in: what each of them is, speaks, and cannot do or tell."""
 
 from collections.abc import Mapping
-from typing import Literal
 
-Browser = Literal["chromium-headless-shell", "chromium53", "chromium70", "chromium78"]
+from msgspec import Struct, structs
 
-TODAY: Browser = "chromium-headless-shell"
 
-SPEAKS: Mapping[Browser, tuple[str, ...]] = {
-    TODAY: ("h1", "h2", "h3"),
-    "chromium53": ("h1", "h2", "spdy"),
-    "chromium70": ("h1", "h2", "gquic"),
-    "chromium78": ("h1", "h2", "gquic"),
-}
+class Browser(Struct, frozen=True, kw_only=True):
+    what: str
+    """In words, within a sentence."""
+    speaks: tuple[str, ...]
+    """The protocols it can be held to."""
+    switched_on: Mapping[str, str] = {}
+    """By protocol, what runs that its makers left off by default, or forced."""
+    newest_tls: str = "1.3"
+    refuses_silently: bool = False
+    """A request to a host whose certificate it refuses looks like one that a script dropped."""
+    frames: bool = True
+    """It hands over what it draws."""
+    testbeds_only: bool = False
+    """Its names come from a file of the testbed's hosts and from nowhere else."""
+    stamps_early_late: bool = False
+    """It stamps a request that goes as early data over QUIC after the handshake."""
+    drain_rtts: float = 0.0
+    """For so many round trips it holds on to a QUIC connection that its server has closed, and a
+    load that begins within them waits. A repeat visit begins after them."""
+    cannot_tell: tuple[str, ...] = ()
+    """What a visit cannot know because the browser does not measure it, in words."""
 
-GENERATION: Mapping[Browser, str] = {
-    TODAY: "today's Chromium",
-    "chromium53": "Chromium 53 of August 2016",
-    "chromium70": "Chromium 70 of August 2018",
-    "chromium78": "Chromium 78 of August 2019",
-}
 
-SWITCHED_ON: Mapping[tuple[Browser, str], str] = {
-    ("chromium53", "spdy"): "SPDY/3.1 switched on, which is off by default since version 51",
-    ("chromium70", "gquic"): "gQUIC forced for every host, in version Q043 and no other",
-    ("chromium78", "gquic"): "gQUIC forced for every host, in version Q043 and no other",
-}
-"""By browser and protocol, what runs that its makers left off by default, or forced."""
-
-NEWEST_TLS: Mapping[Browser, str] = {"chromium53": "1.2"}
-"""Where it is not 1.3."""
-
-REFUSES_SILENTLY: frozenset[Browser] = frozenset({"chromium53"})
-"""A request to a host whose certificate they refuse looks like one that a script dropped."""
-HANDS_OVER_NO_FRAMES: frozenset[Browser] = frozenset({"chromium53"})
-KNOWS_TESTBEDS_ONLY: frozenset[Browser] = frozenset({"chromium53"})
-"""Their names come from a file of the testbed's hosts and from nowhere else."""
+TODAY = "chromium-headless-shell"
+FIREFOX = "firefox"
 
 _NO_LCP = "largest contentful paint (Chromium measures it since version 77)"
-CANNOT_TELL: Mapping[Browser, tuple[str, ...]] = {
-    "chromium53": (
-        "the browser's own word on SPDY and HTTP/2 (its DevTools call both spdy)",
-        "first contentful paint (Chromium measures it since version 60)",
-        _NO_LCP,
+_Q043 = {"gquic": "gQUIC forced for every host, in version Q043 and no other"}
+
+BROWSERS: Mapping[str, Browser] = {
+    TODAY: Browser(what="today's Chromium", speaks=("h1", "h2", "h3")),
+    FIREFOX: Browser(
+        what="Firefox",
+        speaks=("h1", "h2", "h3"),
+        frames=False,
+        testbeds_only=True,
+        stamps_early_late=True,
+        drain_rtts=9.0,  # three PTOs (RFC 9000 section 10.2), each of srtt + 4 srtt / 2 at most
+        cannot_tell=(
+            "the connection of each request (WebDriver BiDi does not number them)",
+            "the first byte of an answer over a fresh HTTP/1.1 connection (Firefox takes the "
+            "server's session ticket for it)",
+            "when a request left that went as QUIC's early data (Firefox says the handshake's end)",
+            "bytes of headers on the wire (WebDriver BiDi counts them before compression)",
+        ),
     ),
-    "chromium70": (_NO_LCP,),
+    "chromium53": Browser(
+        what="Chromium 53 of August 2016",
+        speaks=("h1", "h2", "spdy"),
+        switched_on={"spdy": "SPDY/3.1 switched on, which is off by default since version 51"},
+        newest_tls="1.2",
+        refuses_silently=True,
+        frames=False,
+        testbeds_only=True,
+        cannot_tell=(
+            "the browser's own word on SPDY and HTTP/2 (its DevTools call both spdy)",
+            "first contentful paint (Chromium measures it since version 60)",
+            _NO_LCP,
+        ),
+    ),
+    "chromium70": Browser(
+        what="Chromium 70 of August 2018",
+        speaks=("h1", "h2", "gquic"),
+        switched_on=_Q043,
+        cannot_tell=(_NO_LCP,),
+    ),
+    "chromium78": Browser(
+        what="Chromium 78 of August 2019", speaks=("h1", "h2", "gquic"), switched_on=_Q043
+    ),
 }
-"""What a visit cannot know because its browser does not measure it, in words."""
+
+
+def is_path(name: str) -> bool:
+    """Whether it names a Chromium of the user's own, by its program."""
+    return "/" in name
+
+
+def find_browser(name: str) -> Browser:
+    """By name, or by the absolute path of a Chromium. Raises `ValueError`."""
+    if is_path(name):
+        return structs.replace(BROWSERS[TODAY], what=f"the Chromium at {name}")
+    if name not in BROWSERS:
+        raise ValueError(
+            f"unknown browser {name!r}; known are {', '.join(BROWSERS)}, or the path of a Chromium"
+        )
+    return BROWSERS[name]

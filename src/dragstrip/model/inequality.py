@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct, structs
 
-from dragstrip.model.browsers import GENERATION
+from dragstrip.model.browsers import find_browser
 from dragstrip.model.stack import NAMES, QUIC_ONLY, TCP_ONLY, Stack
 
 SIX_CONNECTIONS = "connections (h1 opens up to six per host, each with its own initial window)"
@@ -99,7 +99,7 @@ def _plain(label: str) -> Callable[[object, object], str]:
 
 
 def _browsers(b: object, a: object) -> str:
-    return f"browser ({GENERATION[b]} against {GENERATION[a]})"  # type: ignore[index]
+    return f"browser ({find_browser(str(b)).what} against {find_browser(str(a)).what})"
 
 
 _STOCK = {f.name: f.default for f in structs.fields(Stack)}

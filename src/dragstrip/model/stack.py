@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.model import servers
-from dragstrip.model.browsers import NEWEST_TLS, SPEAKS, TODAY, Browser
+from dragstrip.model.browsers import TODAY, Browser, find_browser
 from dragstrip.model.servers import OURS, Records, Server
 
 Protocol = Literal["h1", "h2", "h3", "gquic", "spdy"]
@@ -69,11 +69,12 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     hold_rtts: int = 0
     """The origin holds each connection's first response for so many round trips of the network: a
     known effect, to see whether it is found."""
-    browser: Browser = TODAY
+    browser: str = TODAY
+    """By name, see `dragstrip.model.browsers`; or the path of a Chromium."""
     source: str = ""
 
     def __post_init__(self) -> None:
-        if self.protocol not in SPEAKS[self.browser]:
+        if self.protocol not in self.loaded_by.speaks:
             raise ValueError(f"browser {self.browser} does not speak {self.protocol}")
         foreign = TCP_ONLY if self.transport == "quic" else QUIC_ONLY
         defaults = {f.name: f.default for f in structs.fields(type(self))}
@@ -101,7 +102,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("QUIC needs tls 1.3")
         if (self.protocol == "gquic") != (self.tls == "quic-crypto"):
             raise ValueError("gquic needs tls quic-crypto, and nothing else has it")
-        if self.tls == "1.3" and (newest := NEWEST_TLS.get(self.browser)):
+        if self.tls == "1.3" and self.loaded_by.newest_tls != "1.3":
+            newest = self.loaded_by.newest_tls
             raise ValueError(f"browser {self.browser} needs tls {newest}; it knows no later")
         if self.early_data and not (self.resumption and self.tls != "1.2"):
             raise ValueError("early_data needs tls 1.3 and resumption")
@@ -113,6 +115,11 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def transport(self) -> Literal["tcp", "quic"]:
         return "quic" if self.protocol in ("h3", "gquic") else "tcp"
+
+    @property
+    def loaded_by(self) -> Browser:
+        """What loads the page. Raises `ValueError` if nobody knows it."""
+        return find_browser(self.browser)
 
     @property
     def serving(self) -> Server:

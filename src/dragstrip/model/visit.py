@@ -417,6 +417,9 @@ class Visit(Struct, frozen=True, kw_only=True):
     issuers: Mapping[str, str] = {}
     """Each issuer of a certificate that the browser accepted, with the first URL it vouched for;
     empty where the browser does not say."""
+    browser: str = ""
+    """What loaded the page, its version and start mode, by the running browser's own word; empty in
+    capsules that are older than this field."""
     proxies: tuple[str, ...] = ()
     """Variables of the browser's environment that name a proxy."""
     connections: tuple[Connection, ...] = ()

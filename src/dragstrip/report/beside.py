@@ -4,7 +4,7 @@ several."""
 
 from collections.abc import Sequence
 
-from dragstrip.model.browsers import GENERATION, SWITCHED_ON, TODAY
+from dragstrip.model.browsers import TODAY, find_browser
 from dragstrip.model.inequality import sentences
 from dragstrip.model.stack import Stack
 from dragstrip.study.gaps import servers
@@ -27,11 +27,12 @@ def browsers(stacks: Sequence[Stack]) -> str:
     if all(stack.browser == TODAY for stack in stacks):
         return ""
     said = []
-    for browser in dict.fromkeys(stack.browser for stack in stacks):
-        mine = [stack for stack in stacks if stack.browser == browser]
+    for name in dict.fromkeys(stack.browser for stack in stacks):
+        browser = find_browser(name)
+        mine = [stack for stack in stacks if stack.browser == name]
         switches = dict.fromkeys(
-            switch for s in mine if (switch := SWITCHED_ON.get((browser, s.protocol)))
+            switch for s in mine if (switch := browser.switched_on.get(s.protocol))
         )
         on = f", with {' and '.join(switches)}" if switches else ""
-        said.append(f"{', '.join(s.name for s in mine)}: {GENERATION[browser]}{on}")
+        said.append(f"{', '.join(s.name for s in mine)}: {browser.what}{on}")
     return "Browsers: " + "; ".join(said) + "."

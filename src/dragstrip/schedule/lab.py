@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from dragstrip.browsers.driven import Driven
 from dragstrip.browsers.load import Load
-from dragstrip.browsers.registry import BROWSERS
-from dragstrip.model.browsers import TODAY, Browser
+from dragstrip.browsers.registry import kind_of
+from dragstrip.model.browsers import TODAY
 from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Protocol, Stack
@@ -21,7 +21,7 @@ from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.visit.drive import Plan, load_before, visit
 from dragstrip.visit.rehearsal import Rehearsal, rehearsal
 
-_Kind = tuple[Browser, Protocol, tuple[str, ...]]
+_Kind = tuple[str, Protocol, tuple[str, ...]]
 """Visits in the same browser that is told the same share it."""
 
 
@@ -113,13 +113,13 @@ class Lab:
             if page.url not in self._quic_flags:
                 self._quic_flags[page.url] = self._where_quic_is(page)
             return stack.browser, "h3", self._quic_flags[page.url]
-        told = BROWSERS[stack.browser].told(stack, self._bed.addresses)
+        told = kind_of(stack.browser).told(stack, self._bed.addresses)
         return stack.browser, stack.protocol, told
 
     def _browser(self, kind: _Kind) -> Driven:
         if kind not in self._browsers:
             browser, protocol, told = kind
-            made = BROWSERS[browser].start(
+            made = kind_of(browser).start(
                 self._bed, self._client, protocol, told, self._net_log(protocol)
             )
             self._browsers[kind] = self._resources.enter_context(made)
@@ -132,7 +132,7 @@ class Lab:
         """
         self._bed.link.passthrough()
         with (
-            BROWSERS[TODAY].start(self._bed, self._client, "h3", (), None) as browser,
+            kind_of(TODAY).start(self._bed, self._client, "h3", (), None) as browser,
             browser.fresh_tab(self._client) as tab,
         ):
             tried = tab.load(page.url)

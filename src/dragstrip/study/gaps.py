@@ -11,7 +11,7 @@ from importlib import resources
 import msgspec
 from msgspec import Struct, structs
 
-from dragstrip.model.browsers import GENERATION, Browser
+from dragstrip.model.browsers import find_browser
 from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Protocol, Stack
 
@@ -22,7 +22,7 @@ class Gap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     server: str
     """By name; so is `against`."""
     against: str
-    browser: Browser
+    browser: str
     protocol: Protocol
     load: str
     """Page and network, in words."""
@@ -52,8 +52,8 @@ class Gap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def words(self) -> str:
         return (
             f"{self.server} takes {self.figures()} times as long as {self.against} "
-            f"({self.protocol} in {GENERATION[self.browser]}, {self.load}, {self.blocks} blocks, "
-            f"{self.measured})"
+            f"({self.protocol} in {find_browser(self.browser).what}, {self.load}, "
+            f"{self.blocks} blocks, {self.measured})"
         )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 
-from dragstrip.model.browsers import GENERATION, HANDS_OVER_NO_FRAMES, KNOWS_TESTBEDS_ONLY
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.servers import OURS
@@ -22,9 +21,9 @@ def check(
     if live:
         _check_live(networks, stacks)
     for stack in stacks:
-        if client.frames and stack.browser in HANDS_OVER_NO_FRAMES:
+        if client.frames and not stack.loaded_by.frames:
             raise InputError(
-                f"stack {stack.name!r}: {GENERATION[stack.browser]} hands over no frames, and "
+                f"stack {stack.name!r}: {stack.loaded_by.what} hands over no frames, and "
                 "would race without their cost: look at no frames, or race other stacks"
             )
     for network in networks:
@@ -44,8 +43,8 @@ def _check_live(networks: Sequence[Network], stacks: Sequence[Stack]) -> None:
                 f"stack {stack.name!r} asks for server {stack.server}: on a live page the server "
                 "is the site's"
             )
-        if stack.browser in KNOWS_TESTBEDS_ONLY:
+        if stack.loaded_by.testbeds_only:
             raise InputError(
-                f"stack {stack.name!r}: {GENERATION[stack.browser]} knows the hosts of recorded "
+                f"stack {stack.name!r}: {stack.loaded_by.what} knows the hosts of recorded "
                 "pages only"
             )

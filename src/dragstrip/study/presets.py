@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from dragstrip.model import servers
+from dragstrip.model.browsers import is_path
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
@@ -70,6 +72,17 @@ def find_stack(name: str) -> Stack:
     raise InputError(
         f"unknown stack {name!r}{suggest(name, stacks())}; known are {', '.join(stacks())}"
     )
+
+
+def in_browser(stack: Stack, browser: str) -> Stack:
+    """The stack, loaded by another browser: by name, or a Chromium by its path. Raises
+    `InputError`."""
+    if is_path(browser) or Path(browser).is_file():
+        browser = str(Path(browser).resolve())
+    try:
+        return structs.replace(stack, browser=browser)
+    except ValueError as error:
+        raise InputError(f"--browser {browser}: stack {stack.name!r}: {error}") from None
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import urldefrag, urlsplit
 
 from dragstrip.browsers.exchanges import ABORTED
-from dragstrip.model.browsers import REFUSES_SILENTLY
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
@@ -114,7 +113,7 @@ def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
     def accused(request: Request) -> bool:
         if request.error == ABORTED:
-            return stack.browser in REFUSES_SILENTLY and request.host not in heard_of
+            return stack.loaded_by.refuses_silently and request.host not in heard_of
         return request.error.startswith("net::") and not (
             request.error in BY_THE_NETWORK or request.error.startswith(_BY_THE_PAGE)
         )

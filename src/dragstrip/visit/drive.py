@@ -13,7 +13,6 @@ from msgspec import structs
 from dragstrip.browsers.driven import Driven, Tab
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
-from dragstrip.model.browsers import CANNOT_TELL
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
@@ -24,11 +23,12 @@ from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.frames import visual
 from dragstrip.visit.host import HostMeter, others_share
 from dragstrip.visit.run_queue import RunQueue
-from dragstrip.visit.server_word import with_server_word
+from dragstrip.visit.server_word import with_server_word, without_late_stamps
 from dragstrip.visit.wire import Wire
 
 _CLOSINGS = 5
 _ASKS_AGAIN_S = 0.03
+_LEAST_DRAIN_S = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +76,13 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
         if loaded.outcome == "loaded":
             read = tab.with_digests(loaded.exchanges, plan.block.seed)
             loaded = structs.replace(loaded, exchanges=read)
+        itself = browser.itself
         content_ms = (time.monotonic() - reading) * 1000
     bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
     log = bed.origin.log()
     loaded = with_server_word(loaded, log.requests)
+    if plan.stack.loaded_by.stamps_early_late and plan.stack.transport == "quic":
+        loaded = without_late_stamps(loaded, log.requests)
     origin_cpu_s = _more(before.cpu_s, log.cpu_s)
     timing = loaded.navigation
     document = loaded.outcome == "loaded"
@@ -100,7 +103,9 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
         plt_ms=timing.loadEventEnd if document else None,
         dcl_ms=timing.domContentLoadedEventEnd if document else None,
         ttfb_ms=timing.responseStart if document else None,
-        connect_to_response_ms=timing.responseStart - timing.connectStart if document else None,
+        connect_to_response_ms=_less(timing.responseStart, timing.connectStart)
+        if document
+        else None,
         fcp_ms=loaded.fcp_ms,
         lcp_ms=loaded.lcp_ms,
         visual=visual(loaded.frames, loaded.blind_ms) if plan.client.frames else None,
@@ -113,8 +118,9 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
         addresses=places(bed, plan, (*requests, *log.requests), link),
         authority=bed.origin.authority,
         issuers=issuers(loaded.exchanges),
+        browser=itself,
         proxies=browser.proxies(),
-        unmeasured=CANNOT_TELL.get(plan.stack.browser, ()),
+        unmeasured=plan.stack.loaded_by.cannot_tell,
         connections=log.connections,
         congestion=log.congestion,
         link=link,
@@ -146,7 +152,10 @@ def prime(bed: Testbed, tab: Tab, plan: Plan) -> tuple[str, ...]:
     loss: nothing of the load itself must be left to luck.
     """
     bed.link.configure(_delay_only(plan.network), plan.block.seed)
-    return load_before(bed, tab, plan.page, plan.block.connection)
+    answered = load_before(bed, tab, plan.page, plan.block.connection)
+    if plan.stack.transport == "quic" and (rtts := plan.stack.loaded_by.drain_rtts):
+        time.sleep(_LEAST_DRAIN_S + rtts * plan.network.rtt_ms / 1000)
+    return answered
 
 
 def load_before(
@@ -202,6 +211,10 @@ def _delay_only(network: Network) -> Network:
         return Direction(delay_ms=direction.delay_ms)
 
     return structs.replace(network, down=only(network.down), up=only(network.up))
+
+
+def _less(end_ms: float | None, start_ms: float) -> float | None:
+    return None if end_ms is None else end_ms - start_ms
 
 
 def _more(before: float | None, after: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Which protocol was it? A server's word where the browser has none of its own."""
+"""A server's word where the browser has none of its own, or a false one."""
 
 from collections.abc import Iterable
 from urllib.parse import urldefrag
@@ -8,6 +8,20 @@ from msgspec import structs
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
 from dragstrip.model.visit import Served
+
+
+def without_late_stamps(load: Load, served: Iterable[Served]) -> Load:
+    """The load of a browser that stamps early data late: what the server took as such has no time
+    of sending, for it is not known."""
+    early = {(s.method, s.url) for s in served if s.early}
+
+    def corrected(exchange: Exchange) -> Exchange:
+        request = exchange.request
+        if (request.method, urldefrag(request.url).url) not in early:
+            return exchange
+        return structs.replace(exchange, request=structs.replace(request, send_start_ms=None))
+
+    return structs.replace(load, exchanges=tuple(corrected(e) for e in load.exchanges))
 
 
 def with_server_word(load: Load, served: Iterable[Served]) -> Load:

@@ -1,0 +1,152 @@
+"""From network events of WebDriver BiDi (W3C) to requests with times.
+
+Pure: events in, exchanges out. BiDi gives times in ms of the Unix epoch, 0 where a phase did not
+happen; everything becomes ms since timeOrigin. It numbers no connections and names no addresses.
+Firefox takes the first byte that arrives on a fresh connection of HTTP/1.1 for the answer's; with
+TLS 1.3 that is the server's session ticket, so such an answer has no first byte here.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import structs
+
+from dragstrip.browsers.cdp import Event
+from dragstrip.browsers.exchanges import ABORTED, PROTOCOLS, Exchange, Headers
+from dragstrip.model.visit import Request
+
+_GIVEN_UP = "NS_BINDING_ABORTED"
+_KINDS = {
+    "document": "Document",
+    "iframe": "Document",
+    "frame": "Document",
+    "style": "Stylesheet",
+    "script": "Script",
+    "image": "Image",
+    "font": "Font",
+    "audio": "Media",
+    "video": "Media",
+    "track": "TextTrack",
+    "manifest": "Manifest",
+    "report": "Other",
+}
+"""The destinations of Fetch (section 2.2.5), in the words of DevTools."""
+_IDENTITY = ("", "identity")
+
+
+def exchanges(events: Iterable[Event], time_origin_ms: float) -> tuple[Exchange, ...]:
+    """All http(s) requests in the order the browser made them.
+
+    `time_origin_ms` is the document's timeOrigin, ms of the Unix epoch.
+    """
+    found: dict[tuple[str, int], Exchange] = {}
+    for event in events:
+        params = event.params
+        if not event.method.startswith("network."):
+            continue
+        asked = params["request"]
+        if not asked["url"].startswith(("https:", "http:")):
+            continue
+        key = asked["request"], params["redirectCount"]
+        if event.method == "network.beforeRequestSent":
+            found[key] = _opened(params, time_origin_ms)
+        elif key in found:
+            found[key] = _HANDLERS[event.method](found[key], params, time_origin_ms)
+    return tuple(found.values())
+
+
+def _opened(params: dict[str, Any], origin_ms: float) -> Exchange:
+    asked = params["request"]
+    return Exchange(
+        request=Request(
+            url=asked["url"],
+            host=urlsplit(asked["url"]).hostname or "",
+            method=asked["method"],
+            protocol=None,
+            resource_type=_kind(asked),
+            start_ms=asked["timings"]["requestTime"] - origin_ms,
+        ),
+        id=asked["request"],
+        request_headers=_headers(asked),
+    )
+
+
+def _kind(asked: dict[str, Any]) -> str:
+    how = {"xmlhttprequest": "XHR", "fetch": "Fetch"}.get(asked.get("initiatorType") or "")
+    return how or _KINDS.get(asked.get("destination") or "", "Other")
+
+
+def _answered(exchange: Exchange, params: dict[str, Any], origin_ms: float) -> Exchange:
+    asked, response = params["request"], params["response"]
+    request = structs.replace(
+        exchange.request,
+        protocol=PROTOCOLS.get(response["protocol"]),
+        status=response["status"],
+        mime=response["mimeType"].partition(";")[0],
+        from_cache=response["fromCache"],
+        priority=next((v for k, v in _headers(asked) if k.lower() == "priority"), ""),
+        **_phases(asked["timings"], origin_ms),
+    )
+    if request.protocol == "h1" and request.connect_start_ms is not None:
+        request = structs.replace(request, response_start_ms=None)
+    return structs.replace(
+        exchange,
+        request=request,
+        request_headers=_headers(asked),
+        response_headers=_headers(response),
+        status_text=response["statusText"],
+        http_version=response["protocol"],
+    )
+
+
+def _ended(exchange: Exchange, params: dict[str, Any], origin_ms: float) -> Exchange:
+    exchange = _answered(exchange, params, origin_ms)
+    size = int(params["response"]["bodySize"] or 0)
+    coded = next((v for k, v in exchange.response_headers if k.lower() == "content-encoding"), "")
+    request = structs.replace(
+        exchange.request,
+        end_ms=_at(params["request"]["timings"], "responseEnd", origin_ms),
+        wire_bytes=0 if exchange.request.from_cache else size,
+        body_bytes=size if coded in _IDENTITY else None,
+    )
+    return structs.replace(exchange, request=request)
+
+
+def _failed(exchange: Exchange, params: dict[str, Any], origin_ms: float) -> Exchange:
+    error = params["errorText"]
+    request = structs.replace(
+        exchange.request,
+        error=ABORTED if error == _GIVEN_UP else error,
+        end_ms=params["timestamp"] - origin_ms,
+    )
+    return structs.replace(exchange, request=request)
+
+
+_HANDLERS = {
+    "network.responseStarted": _answered,
+    "network.responseCompleted": _ended,
+    "network.fetchError": _failed,
+}
+
+
+def _phases(timings: dict[str, float], origin_ms: float) -> dict[str, float | None]:
+    """A request that found its connection open has no handshake."""
+    opened = timings["connectEnd"] > timings["connectStart"]
+    return {
+        "dns_start_ms": _at(timings, "dnsStart", origin_ms) if opened else None,
+        "dns_end_ms": _at(timings, "dnsEnd", origin_ms) if opened else None,
+        "connect_start_ms": _at(timings, "connectStart", origin_ms) if opened else None,
+        "connect_end_ms": _at(timings, "connectEnd", origin_ms) if opened else None,
+        "tls_start_ms": _at(timings, "tlsStart", origin_ms) if opened else None,
+        "send_start_ms": _at(timings, "requestStart", origin_ms),
+        "response_start_ms": _at(timings, "responseStart", origin_ms),
+    }
+
+
+def _at(timings: dict[str, float], name: str, origin_ms: float) -> float | None:
+    return timings[name] - origin_ms if timings[name] else None
+
+
+def _headers(message: dict[str, Any]) -> Headers:
+    return tuple((h["name"], str(h["value"]["value"])) for h in message["headers"])

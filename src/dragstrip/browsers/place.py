@@ -1,0 +1,101 @@
+"""Where a browser runs, as whom, and what it trusts: the same for every browser."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragstrip.testbed.errors import TestbedError
+
+_UNPRIVILEGED = 65534
+AS_NOBODY = (
+    "setpriv",
+    f"--reuid={_UNPRIVILEGED}",
+    f"--regid={_UNPRIVILEGED}",
+    "--clear-groups",
+)
+# What is mounted here is seen by nobody else: the mount namespace is the process's own.
+_KNOWING = """
+set -e
+for file in hosts nsswitch.conf; do mount --bind "$1/$file" /etc/$file; done
+shift
+exec "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a browser runs and whom it trusts."""
+
+    command: Callable[..., list[str]]
+    """Puts before a program what makes it run there."""
+    workspace: Path
+    drop_root: bool
+    """Run as nobody; otherwise as the caller, who has no privileges there."""
+    ca: Path | None = None
+    """Certificate (PEM) of a further authority to trust."""
+    flags: tuple[str, ...] = ()
+
+
+def living_in(home: Path) -> tuple[str, ...]:
+    """Puts before a command: what it writes beside its profile (sockets of PulseAudio, the folders
+    of older browsers' single instances) goes with its home, not to the machine's /tmp."""
+    return ("env", f"HOME={home}", f"TMPDIR={home}")
+
+
+def fresh_home(place: Place, label: str, store_in: str = ".pki/nssdb") -> Path:
+    """A fresh HOME whose certificate store trusts the place's CA. Raises `TestbedError`."""
+    home = Path(tempfile.mkdtemp(prefix=f"home-{label}-", dir=place.workspace))
+    store = home / store_in
+    store.mkdir(parents=True)
+    certutil = shutil.which("certutil")
+    if not certutil:
+        raise TestbedError("certutil is missing: apt-get install libnss3-tools")
+    database = f"sql:{store}"
+    trust = ["-A", "-n", "dragstrip", "-t", "C,,", "-i", str(place.ca)]
+    for argv in (["-N", "--empty-password"], *([trust] if place.ca else [])):
+        done = subprocess.run(
+            [certutil, "-d", database, *argv],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise TestbedError(f"certutil {argv[0]} in {store} failed: {done.stderr.strip()}")
+    if place.drop_root:
+        for path in (home, *home.rglob("*")):
+            os.chown(path, _UNPRIVILEGED, _UNPRIVILEGED)
+    return home
+
+
+def with_names(home: Path, lines: Iterable[str]) -> tuple[str, ...]:
+    """Puts before a command: it knows the names that these lines of a hosts file say, and no
+    others. The files lie in `home`."""
+    (home / "hosts").write_text("\n".join(("127.0.0.1 localhost", *lines, "")))
+    (home / "nsswitch.conf").write_text("hosts: files\npasswd: files\ngroup: files\n")
+    return ("unshare", "--mount", "sh", "-c", _KNOWING, "sh", str(home))
+
+
+@contextlib.contextmanager
+def child(place: Place, errors: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process and its descendants, which end with the context. Its stdin and stdout are pipes."""
+    with (
+        errors.open("wb") as said,
+        subprocess.Popen(
+            place.command(*argv),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
