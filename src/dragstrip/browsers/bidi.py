@@ -140,7 +140,7 @@ class _Watch:
 def with_digests(cdp: Cdp, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
     """The exchanges, those of a sample with the size and the digest of the body that arrived.
 
-    What crossed the wire in a content coding has no size before its body is read.
+    What crossed the wire in a content coding has a size only if its body is read, and is no text.
     """
     every = tuple(exchanges)
     bodies = {e.id: body for e in sample(every, seed, _size) if (body := _body(cdp, e)) is not None}
@@ -152,7 +152,8 @@ def _size(request: Request) -> int:
 
 
 def _body(cdp: Cdp, exchange: Exchange) -> bytes | None:
-    """None if the browser did not keep it, or gives text that it has understood in its own way."""
+    """None if the browser did not keep it, or gives text that it has understood in its own way: in
+    another charset, or without a byte order mark. What crossed in a coding has no size to tell."""
     try:
         answer = cdp.call("network.getData", dataType="response", request=exchange.id)
     except CdpError:
@@ -161,9 +162,7 @@ def _body(cdp: Cdp, exchange: Exchange) -> bytes | None:
     if answer["bytes"]["type"] == "base64":
         return base64.b64decode(value)
     body = value.encode(errors="surrogatepass")
-    known = exchange.request.body_bytes
-    sure = value.isascii() if known is None else len(body) == known
-    return body if sure else None
+    return body if len(body) == exchange.request.body_bytes else None
 
 
 def _with_digest(exchange: Exchange, body: bytes | None) -> Exchange:

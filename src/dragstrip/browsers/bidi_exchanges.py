@@ -2,11 +2,15 @@
 
 Pure: events in, exchanges out. BiDi gives times in ms of the Unix epoch, 0 where a phase did not
 happen; everything becomes ms since timeOrigin. It numbers no connections and names no addresses.
+
 Firefox takes the first byte that arrives on a fresh connection of HTTP/1.1 for the answer's; with
-TLS 1.3 that is the server's session ticket, so such an answer has no first byte here.
+TLS 1.3 that is the server's session ticket. Which connection was fresh it does not say, so answers
+over TLS and HTTP/1.1 have no first byte here. It loads an image of an http:// URL over https (mixed
+content is upgraded), but where its cache answers it tells the page's own URL; here it is the one
+that was loaded.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,7 +57,16 @@ def exchanges(events: Iterable[Event], time_origin_ms: float) -> tuple[Exchange,
             found[key] = _opened(params, time_origin_ms)
         elif key in found:
             found[key] = _HANDLERS[event.method](found[key], params, time_origin_ms)
-    return tuple(found.values())
+    urls = {e.request.url for e in found.values()}
+    return tuple(_as_loaded(e, urls) for e in found.values())
+
+
+def _as_loaded(exchange: Exchange, urls: Container[str]) -> Exchange:
+    request = exchange.request
+    upgraded = request.url.replace("http:", "https:", 1)
+    if request.from_cache and request.url.startswith("http:") and upgraded in urls:
+        return structs.replace(exchange, request=structs.replace(request, url=upgraded))
+    return exchange
 
 
 def _opened(params: dict[str, Any], origin_ms: float) -> Exchange:
@@ -88,7 +101,7 @@ def _answered(exchange: Exchange, params: dict[str, Any], origin_ms: float) -> E
         priority=next((v for k, v in _headers(asked) if k.lower() == "priority"), ""),
         **_phases(asked["timings"], origin_ms),
     )
-    if request.protocol == "h1" and request.connect_start_ms is not None:
+    if request.protocol == "h1" and request.url.startswith("https:"):
         request = structs.replace(request, response_start_ms=None)
     return structs.replace(
         exchange,
@@ -106,7 +119,8 @@ def _ended(exchange: Exchange, params: dict[str, Any], origin_ms: float) -> Exch
     coded = next((v for k, v in exchange.response_headers if k.lower() == "content-encoding"), "")
     request = structs.replace(
         exchange.request,
-        end_ms=_at(params["request"]["timings"], "responseEnd", origin_ms),
+        end_ms=_at(params["request"]["timings"], "responseEnd", origin_ms)
+        or params["timestamp"] - origin_ms,
         wire_bytes=0 if exchange.request.from_cache else size,
         body_bytes=size if coded in _IDENTITY else None,
     )

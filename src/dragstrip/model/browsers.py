@@ -45,8 +45,9 @@ BROWSERS: Mapping[str, Browser] = {
         drain_rtts=9.0,  # three PTOs (RFC 9000 section 10.2), each of srtt + 4 srtt / 2 at most
         cannot_tell=(
             "the connection of each request (WebDriver BiDi does not number them)",
-            "the first byte of an answer over a fresh HTTP/1.1 connection (Firefox takes the "
-            "server's session ticket for it)",
+            "the first byte of an answer over HTTP/1.1 and TLS (Firefox takes the server's session "
+            "ticket for it)",
+            "the size of text that crossed the wire in a content coding",
             "when a request left that went as QUIC's early data (Firefox says the handshake's end)",
             "bytes of headers on the wire (WebDriver BiDi counts them before compression)",
         ),
