@@ -106,6 +106,12 @@ def test_what_falls_back_is_not_believed(track, codes):
     assert codes(made) & {"fallback", "mixed"}
 
 
+def test_a_name_that_nobody_knows_is_not_the_stacks_fault(track, codes):
+    made = make(track, "h2-firefox", without="s2.synth")
+    assert {r.error for r in made.requests if not r.protocol} == {"NS_ERROR_UNKNOWN_HOST"}
+    assert "replay-miss" in codes(made)
+
+
 def test_a_load_that_cannot_end_is_an_outcome(track):
     lost = structs.replace(NETWORK, down=structs.replace(NETWORK.down, loss=1.0))
     made = make(track, "h2-firefox", network=lost, client=structs.replace(CLIENT, timeout_s=4))

@@ -9,13 +9,14 @@ from typing import Annotated
 
 import msgspec
 import typer
-from msgspec import Struct
+from msgspec import Struct, structs
 from rich.console import Console
 
 from dragstrip.browsers.environment import named_proxies
 from dragstrip.browsers.registry import browser_version
 from dragstrip.cli import exits
 from dragstrip.cli.calibration import full
+from dragstrip.model.browsers import FIREFOX
 from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.study.presets import find_network
@@ -106,6 +107,7 @@ def _examine() -> Iterator[Finding]:
     mend = f"needed for `dragstrip link` and live pages as an ordinary user; {refused}"
     yield Finding(what=TUN, good=not refused, needed=False, mend=mend)
     yield _attempt("browser", browser_version)
+    yield structs.replace(_attempt("firefox", lambda: browser_version(FIREFOX)), needed=False)
     yield _attempt("link program", lambda: program("dragstrip-link"))
     yield _attempt("origin program", lambda: program("dragstrip-origin"))
     yield from _legacy()

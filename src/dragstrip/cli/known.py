@@ -8,16 +8,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragstrip.browsers.generations import find_chromium
 from dragstrip.browsers.registry import browser_version
 from dragstrip.cli.known_pages import list_pages
 from dragstrip.model import servers
+from dragstrip.model.browsers import BROWSERS, TODAY
 from dragstrip.model.servers import Server
 from dragstrip.study.presets import networks, stacks
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
 from dragstrip.testbed.servers.packages import unpacked
-from dragstrip.virtual.kernel import recipe
 
 
 class Kind(StrEnum):
@@ -58,20 +57,20 @@ def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
 
         list_papers(table)
     else:
-        table.add_column("path")
-        try:
-            table.add_row(browser_version(), str(find_chromium()))
-        except TestbedError as error:
-            table.add_row("none", str(error))
-        for item in catalogue().values():
-            there = (
-                str(item.program) if item.installed else "dragstrip legacy install " + item.group
-            )
-            table.add_row(f"{item.name}: {item.what}", there)
-        guest = recipe.installed()
-        what = "the guests' kernel, for races in virtual time (--virtual)"
-        table.add_row(what, str(guest) if guest else "dragstrip virtual install")
+        table.add_column("speaks")
+        table.add_column("is")
+        table.add_column("there")
+        for name, browser in BROWSERS.items():
+            table.add_row(name, ", ".join(browser.speaks), browser.what, _version(name))
+        table.add_row("PATH", ", ".join(BROWSERS[TODAY].speaks), "a Chromium of your own", "")
     Console().print(table)
+
+
+def _version(browser: str) -> str:
+    try:
+        return browser_version(browser)
+    except TestbedError as error:
+        return str(error)
 
 
 def _there(server: Server) -> str:

@@ -24,10 +24,33 @@ BY_THE_NETWORK = frozenset(
         "HTTP2_PING_FAILED",
         "SPDY_PING_FAILED",
     )
+) | frozenset(
+    f"NS_ERROR_{name}"
+    for name in (
+        "NET_HTTP3_PROTOCOL_ERROR",
+        "NET_HTTP2_SENT_GOAWAY",
+        "NET_INTERRUPT",
+        "NET_PARTIAL_TRANSFER",
+        "NET_RESET",
+        "NET_TIMEOUT",
+        "NET_TIMEOUT_EXTERNAL",
+    )
 )
 """What a browser calls packets that are lost or late, and ends that give up."""
-_BY_THE_PAGE = ("net::ERR_FAILED", "net::ERR_BLOCKED_BY_")
+_BY_THE_PAGE = (
+    "net::ERR_FAILED",
+    "net::ERR_BLOCKED_BY_",
+    "NS_ERROR_BLOCKED_BY_POLICY",
+    "NS_ERROR_CONTENT_BLOCKED",
+    "NS_ERROR_CORRUPTED_CONTENT",
+    "NS_ERROR_DOM_",
+    "NS_ERROR_FAILURE",
+)
 """Refused by the rules for other origins, or by the page's policy."""
+
+
+_OF_THE_BROWSER = ("net::", "NS_ERROR_", "SEC_ERROR_", "SSL_ERROR_", "MOZILLA_PKIX_")
+"""Errors as Chromium and as Firefox name them."""
 
 
 def protocol(visit: Visit, stack: Stack) -> Iterator[Reason]:
@@ -114,7 +137,7 @@ def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
     def accused(request: Request) -> bool:
         if request.error == ABORTED:
             return stack.loaded_by.refuses_silently and request.host not in heard_of
-        return request.error.startswith("net::") and not (
+        return request.error.startswith(_OF_THE_BROWSER) and not (
             request.error in BY_THE_NETWORK or request.error.startswith(_BY_THE_PAGE)
         )
 
