@@ -16,6 +16,7 @@ from results import command
 from dragstrip.model.browsers import FIREFOX
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Visit
+from dragstrip.report.words import DASH
 from dragstrip.results.capsule import Capsule
 
 
@@ -33,8 +34,8 @@ def page(capsule: Capsule) -> Iterator[str]:
     yield "Page load time in ms, median over blocks, and its coefficient of variation (standard"
     yield "deviation over mean) in percent. Every pair of columns is one stack in two browsers."
     yield ""
-    yield "The browsers differ in more than their sockets: how they parse, lay out and schedule. So"
-    yield "a column beside its neighbour says little about either; ratios of rows of one browser do."
+    yield "The browsers differ in more than their sockets: how they parse, lay out and schedule."
+    yield "So a column beside its neighbour says little; ratios within one browser do."
     yield ""
     for network in study.networks:
         yield f"Over {network.name}: {network.describe()}."
@@ -72,7 +73,7 @@ def paired(stacks: tuple[Stack, ...]) -> Iterator[tuple[Stack, Stack]]:
 def cell(visits: list[Visit], stack: Stack) -> str:
     times = [v.plt_ms for v in visits if v.stack == stack.name and v.valid and v.plt_ms]
     if len(times) < 2:
-        return "–"
+        return DASH
     return f"{median(times):.0f} ({stdev(times) / mean(times) * 100:.1f} %)"
 
 
