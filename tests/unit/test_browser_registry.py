@@ -16,7 +16,7 @@ class Bed:
 
 def test_every_browser_that_a_stack_may_name_can_be_driven():
     for name in (*BROWSERS, "/opt/mine/chrome"):
-        assert kind_of(name).told(find_stack("h1"), {"a.test": "10.64.1.1"}) is not None
+        assert kind_of(name).told(find_stack("h1"), {"a.test": "10.64.1.1"}, {}) is not None
 
 
 def test_a_toy_browser_is_started_once_for_all_that_tell_it_the_same(monkeypatch):
@@ -29,7 +29,7 @@ def test_a_toy_browser_is_started_once_for_all_that_tell_it_the_same(monkeypatch
 
     kind = Kind(
         start=toy,
-        told=lambda stack, addresses: (stack.protocol, *addresses),
+        told=lambda stack, addresses, spoken: (stack.protocol, *addresses),
         version=lambda: "Toy 1.0",
     )
     monkeypatch.setattr("dragstrip.schedule.lab.kind_of", lambda browser: kind)

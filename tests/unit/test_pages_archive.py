@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from dragstrip.pages.archive import load_page, write_page
 from dragstrip.pages.recording import PageError, Recorded, Recording, replaying
@@ -196,3 +197,29 @@ def test_a_damaged_page_file_never_loads_as_something_else(tmp_path_factory, dat
         return
     # What zip does not protect (times, attributes) may differ; the bodies may not.
     assert [r.body_bytes for r in page.resources] == [len(START.wire)]
+
+
+@pytest.mark.parametrize(
+    ("versions", "spoken"),
+    [
+        (("HTTP/1.1",), {"www.a.test": "h1"}),
+        (("h3", "HTTP/2.0", "h3"), {"www.a.test": "h3"}),
+        (("http/2.0", "h3"), {"www.a.test": "h2"}),
+        (("http/2+quic/43",), {"www.a.test": "h3"}),
+        (("", "unknown"), {}),
+    ],
+)
+def test_a_host_spoke_what_most_of_its_answers_were_recorded_in(tmp_path, versions, spoken):
+    answers = [
+        Recorded(url=f"https://www.a.test/{i or ''}", headers=HTML, wire=b"x", http_version=v)
+        for i, v in enumerate(versions)
+    ]
+    made = Recording(name="a", url=START.url, source="test", answers=tuple(answers))
+    assert load_page(write_page(tmp_path / "a.har.zip", made).path).spoken == spoken
+
+
+def test_what_http_spoke_is_no_choice(tmp_path):
+    fresh = structs.replace(START, http_version="h2")
+    plain = Recorded(url="http://b.test/x", headers=HTML, wire=b"x", http_version="HTTP/1.1")
+    made = Recording(name="a", url=START.url, source="test", answers=(fresh, plain))
+    assert write_page(tmp_path / "a.har.zip", made).spoken == {"www.a.test": "h2"}

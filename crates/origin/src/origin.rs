@@ -152,7 +152,7 @@ impl Origin {
     /// Holds for connections accepted from now on. An error, and no change, if it cannot be had.
     pub fn tune(&self, tuning: Tuning) -> Result<Tuning> {
         tuning.check()?;
-        *unpoisoned(&self.shared.tuning) = tuning;
+        *unpoisoned(&self.shared.tuning) = tuning.clone();
         Ok(tuning)
     }
 
@@ -182,7 +182,7 @@ impl Origin {
 
 impl Shared {
     pub fn tuning(&self) -> Tuning {
-        *unpoisoned(&self.tuning)
+        unpoisoned(&self.tuning).clone()
     }
 
     pub fn qlog(&self) -> Option<PathBuf> {

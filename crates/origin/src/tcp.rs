@@ -194,7 +194,13 @@ async fn handshake(
     connection: &mut Connection,
 ) -> Result<Opened> {
     let tuning = tune(&socket, shared)?;
-    let mut tls = ServerConnection::new(Arc::new(tls.tuned(tuning.tls)))?;
+    let h1_only = tuning.http.h1_only.contains(&socket.local_addr()?.ip());
+    let config = if h1_only {
+        tls.tuned_for_h1(tuning.tls)
+    } else {
+        tls.tuned(tuning.tls)
+    };
+    let mut tls = ServerConnection::new(Arc::new(config))?;
     tls.set_buffer_limit(Some(FRAME_BYTES));
     let early = Early::default();
     let stream = TlsStream::accept(socket, tls, early.clone(), tuning.tls.records, meter)

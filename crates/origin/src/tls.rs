@@ -36,6 +36,13 @@ impl Server {
         })
     }
 
+    /// The configuration of one connection that may speak HTTP/1.1 and nothing else.
+    pub fn tuned_for_h1(&self, tuning: Tls) -> ServerConfig {
+        let mut config = self.tuned(tuning);
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config
+    }
+
     /// The configuration of one connection.
     pub fn tuned(&self, tuning: Tls) -> ServerConfig {
         let mut config = match tuning.version {

@@ -1,5 +1,6 @@
 //! What the `tune` command sets. Nothing here is ever replaced by a silent default.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -31,7 +32,7 @@ impl Congestion {
 }
 
 /// How connections accepted from now on behave.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tuning {
     pub tcp: Tcp,
@@ -87,7 +88,7 @@ pub enum TlsVersion {
     V1_3,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
     /// Obey the client's priorities (RFC 9218).
@@ -98,6 +99,8 @@ pub struct Http {
     /// Answer nothing on a connection until this long after its first request, as if its handshake
     /// took that much longer: an effect of known size.
     pub hold_ms: f64,
+    /// Addresses at which TLS offers HTTP/1.1 and nothing else.
+    pub h1_only: Vec<IpAddr>,
 }
 
 impl Default for Tcp {
@@ -141,6 +144,7 @@ impl Default for Http {
             priorities: true,
             alt_svc: false,
             hold_ms: 0.0,
+            h1_only: Vec::new(),
         }
     }
 }

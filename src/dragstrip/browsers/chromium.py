@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from dragstrip.browsers.bodies import with_digests
 from dragstrip.browsers.cdp import Cdp, CdpError
@@ -56,13 +57,20 @@ _SHOWN = Path("/run/browser")
 _WITH_PROGRAM = f'mkdir -p {_SHOWN}; mount --bind "$1" {_SHOWN}; shift; exec "$@"'
 _WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 
+_NOBODY = "nobody.invalid:443"
 _NET_LOG = "net-log.json"
 _KEY_LOG = "keys.log"
 
 
-def stack_flags(stack: Stack, addresses: Mapping[str, str]) -> tuple[str, ...]:
-    """What a stack asks of the browser beyond its protocol."""
+def stack_flags(
+    stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """What a stack asks of the browser beyond its protocol; `spoken` is the page's."""
     flags = []
+    if stack.discovery == "as-recorded":
+        over_quic = [host for host in addresses if "h3" in stack.protocols(host, spoken)]
+        forced = ",".join(f"{host}:443" for host in over_quic)
+        flags.append(f"--origin-to-force-quic-on={forced or _NOBODY}")
     if stack.discovery == "alt-svc":
         # QUIC to a host with a private CA is refused unless the host is named here; with a port
         # that nothing uses it is not forced.

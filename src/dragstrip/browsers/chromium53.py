@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from dragstrip.browsers import devtools_pipe, load53
 from dragstrip.browsers.bodies import with_digests
@@ -183,7 +184,9 @@ def chromium53(bed: Testbed, client: Client, hosts: Sequence[str]) -> Iterator[C
         yield Chromium53(place, client, hosts, display)
 
 
-def host_lines(stack: Stack, addresses: Mapping[str, str]) -> tuple[str, ...]:
+def host_lines(
+    stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
     """Where the stack's server answers for the testbed's hosts, as lines of a hosts file."""
     found = addresses_of(stack.serving, addresses)
     return tuple(f"{ip} {host}" for host, ip in found.items())

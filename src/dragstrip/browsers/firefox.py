@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dragstrip.browsers import bidi, devtools_pipe
@@ -90,7 +91,9 @@ _PROTOCOL: Mapping[str, Mapping[str, Preference]] = {
 }
 
 
-def told(stack: Stack, addresses: Mapping[str, str]) -> tuple[str, ...]:
+def told(
+    stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
     """Where the stack's server answers, as lines of a hosts file, and what preferences it needs."""
     found = addresses_of(stack.serving, addresses)
     port = port_of(stack.serving)
@@ -99,8 +102,9 @@ def told(stack: Stack, addresses: Mapping[str, str]) -> tuple[str, ...]:
         wanted["security.tls.enable_0rtt_data"] = stack.early_data
     if port != PORT:
         wanted["network.socket.forcePort"] = f"{PORT}={port}"
-    if stack.protocol == "h3" and stack.discovery == "direct":
-        known = ",".join(f"{host};h3=:{port}" for host in found)
+    if stack.protocol == "h3" and stack.discovery != "alt-svc":
+        over_quic = [host for host in found if "h3" in stack.protocols(host, spoken)]
+        known = ",".join(f"{host};h3=:{port}" for host in over_quic)
         wanted["network.http.http3.alt-svc-mapping-for-testing"] = known
         wanted["network.http.http3.force-use-alt-svc-mapping-for-testing"] = True
         wanted["network.http.http3.backup_timer_delay"] = 0  # no TCP beside it

@@ -22,8 +22,9 @@ Told = tuple[str, ...]
 class Kind:
     start: Callable[[Testbed, Client, Protocol, Told, Path | None], AbstractContextManager[Driven]]
     """Starts it so that it speaks this protocol and no other; the path is for its own log."""
-    told: Callable[[Stack, Mapping[str, str]], Told]
-    """Of a stack and the addresses of the testbed's hosts; who is told the same is the same."""
+    told: Callable[[Stack, Mapping[str, str], Mapping[str, str]], Told]
+    """Of a stack, the addresses of the testbed's hosts, and a page's recorded protocols by host;
+    who is told the same is the same."""
     version: Callable[[], str]
     """What it calls itself, with its number. Raises `TestbedError` if it is not there."""
 

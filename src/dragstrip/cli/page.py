@@ -1,5 +1,6 @@
 """`dragstrip page`: make pages and look at them."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -138,6 +139,10 @@ def _print(page: Page) -> None:
         f"from {facts.source}; digest {facts.digest}\n{facts.path}",
         highlight=False,
     )
+    spoken = Counter(page.spoken.values())
+    if spoken:
+        said = ", ".join(f"{n} in {protocol}" for protocol, n in sorted(spoken.items()))
+        console.print(f"hosts recorded over https: {said}", highlight=False)
     for title, shares in (("host", facts.hosts), ("type", facts.types), ("status", facts.statuses)):
         console.print(_table(title, shares))
     for change in facts.changes:

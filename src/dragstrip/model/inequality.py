@@ -98,6 +98,11 @@ def _plain(label: str) -> Callable[[object, object], str]:
     return lambda b, a: label
 
 
+def _discovery(b: object, a: object) -> str:
+    mixed = "as-recorded" in (a, b)
+    return "each host in its recorded protocol" if mixed else "discovery by Alt-Svc"
+
+
 def _browsers(b: object, a: object) -> str:
     return f"browser ({find_browser(str(b)).what} against {find_browser(str(a)).what})"
 
@@ -119,7 +124,7 @@ _SAY: dict[str, Callable[[object, object], str]] = {
     "resumption": _plain("session resumption"),
     "early_data": _plain("early data on repeat visits"),
     "priorities": _plain("priorities"),
-    "discovery": _plain("discovery by Alt-Svc"),
+    "discovery": _discovery,
     "server": _against("server"),
     "hold_rtts": _against("round trips that first responses are held"),
     "browser": _browsers,

@@ -2,7 +2,9 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -81,6 +83,9 @@ class Page(Struct, frozen=True, kw_only=True):
     """When the recording began, ms of the Unix epoch."""
     load_ms: float | None = None
     """Load event of the recorded visit, from its first request's start, if it was one."""
+    spoken: Mapping[str, Literal["h1", "h2", "h3"]] = {}
+    """By host, the protocol that the recording names for most of its answers over https; a host
+    is left out where it names none."""
     live: bool = False
     """Not recorded but served by its own site; `path` and `resources` are empty."""
     screenshot: str | None = None

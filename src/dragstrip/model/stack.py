@@ -60,8 +60,9 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The origin takes TLS 1.3 early data (TCP) or 0-RTT (QUIC) on resumed connections."""
     priorities: bool = True
     """The origin obeys the browser's priorities (RFC 9218)."""
-    discovery: Literal["direct", "alt-svc"] = "direct"
-    """h3: the browser knows beforehand, or finds out by Alt-Svc (RFC 7838) and mixes protocols."""
+    discovery: Literal["direct", "alt-svc", "as-recorded"] = "direct"
+    """h3: the browser knows beforehand, or finds out by Alt-Svc (RFC 7838) and mixes protocols; or
+    each host has the protocol that its recording names, and h2 where it names none."""
     server: str = OURS
     """By name, see `dragstrip.model.servers`."""
     brought: Server | None = None
@@ -107,6 +108,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError(f"browser {self.browser} needs tls {newest}; it knows no later")
         if self.early_data and not (self.resumption and self.tls != "1.2"):
             raise ValueError("early_data needs tls 1.3 and resumption")
+        if self.discovery == "as-recorded" and self.server != OURS:
+            raise ValueError(f"server {self.server} cannot serve each host as it was recorded")
         if self.hold_rtts < 0:
             raise ValueError("hold_rtts must not be negative")
         if self.hold_rtts and self.server != OURS:
@@ -150,8 +153,14 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """
         its_own = self.serving.own.get(self.transport, ())
         early = repeat and (self.early_data or "early_data" in its_own)
-        quic = self.transport == "quic" and (self.discovery == "direct" or repeat)
+        quic = self.transport == "quic" and (self.discovery != "alt-svc" or repeat)
         return (0 if quic else 1) + (0 if early else 1)
+
+    def protocols(self, host: str, spoken: Mapping[str, str]) -> frozenset[str]:
+        """What an https request to this host of a page may use; `spoken` is that page's."""
+        if self.discovery == "as-recorded":
+            return frozenset({spoken.get(host, "h2")})
+        return frozenset({self.protocol, "h2"} if self.discovery == "alt-svc" else {self.protocol})
 
     @property
     def paced(self) -> bool:
@@ -213,7 +222,11 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "protocol": ("protocol", _protocol),
     "discovery": (
         "discovery",
-        {"direct": "asked for directly", "alt-svc": "found by Alt-Svc, after TCP"}.__getitem__,
+        {
+            "direct": "asked for directly",
+            "alt-svc": "found by Alt-Svc, after TCP",
+            "as-recorded": "only for hosts recorded in it; each other in its recorded protocol",
+        }.__getitem__,
     ),
     "congestion": ("congestion control", str),
     "initial_window_packets": ("initial window", "initial window {} packets".format),

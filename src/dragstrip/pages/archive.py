@@ -7,10 +7,11 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -33,6 +34,16 @@ HAR_MEMBER = "har.har"
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 _BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
 _MEMBER = re.compile(r"([0-9a-f]{64})\.[a-z0-9]{1,8}")
+_FAMILIES: Mapping[str, Literal["h1", "h2", "h3"]] = {
+    "http/1": "h1",
+    "http/2+quic": "h3",
+    "http/2": "h2",
+    "h2": "h2",
+    "http/3": "h3",
+    "h3": "h3",
+    "quic": "h3",
+}
+"""By how a HAR's httpVersion begins. Google's QUIC of old is the HTTP/3 of today."""
 _EXTENSIONS = {
     "text/html": ".html",
     "text/css": ".css",
@@ -159,7 +170,21 @@ def _page(path: Path, log: har.Log, sizes: dict[str, int], digest: str) -> Page:
         recorded_ms=_ms(log.pages[0].started_date_time) if log.pages else None,
         load_ms=log.pages[0].page_timings.on_load if log.pages else None,
         screenshot=extra.screenshot,
+        spoken=_spoken(log.entries),
     )
+
+
+def _spoken(entries: Sequence[har.Entry]) -> dict[str, Literal["h1", "h2", "h3"]]:
+    """By host, what most of its answers over https were recorded in; the older of two that are
+    equal."""
+    seen: dict[str, Counter[Literal["h1", "h2", "h3"]]] = {}
+    for entry in entries:
+        place = urlsplit(entry.request.url)
+        named = entry.response.http_version.lower()
+        family = next((f for start, f in _FAMILIES.items() if named.startswith(start)), None)
+        if family and place.scheme == "https":
+            seen.setdefault(place.hostname or "", Counter())[family] += 1
+    return {h: max(sorted(counts), key=counts.__getitem__) for h, counts in seen.items()}
 
 
 def _ms(moment: datetime) -> float:

@@ -113,7 +113,7 @@ class Lab:
             if page.url not in self._quic_flags:
                 self._quic_flags[page.url] = self._where_quic_is(page)
             return stack.browser, "h3", self._quic_flags[page.url]
-        told = kind_of(stack.browser).told(stack, self._bed.addresses)
+        told = kind_of(stack.browser).told(stack, self._bed.addresses, page.spoken)
         return stack.browser, stack.protocol, told
 
     def _browser(self, kind: _Kind) -> Driven:

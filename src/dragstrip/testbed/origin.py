@@ -1,8 +1,9 @@
 """The origin as a running process. The protocol is docs/reference/processes.md."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -66,14 +67,17 @@ class Server(Protocol):
 class Origin:
     """Made by `origin`."""
 
-    def __init__(self, process: JsonProcess, ca: Path) -> None:
+    def __init__(self, process: JsonProcess, ca: Path, addresses: Mapping[str, str]) -> None:
         self._process = process
+        self._addresses = addresses
+        self._page: Page | None = None
         self.ca: Path | None = ca
         """Certificate of the throw-away CA, PEM."""
         self.authority = ""
 
     def serve(self, page: Page, *, think: bool = False) -> None:
         """Replay this page from now on; with `think` as slowly as the recorded servers."""
+        self._page = page
         path = str(page.path.absolute())
         self.authority = self._process.ask("page", _Serving, path=path, think=think).authority
 
@@ -104,8 +108,17 @@ class Origin:
                 "priorities": stack.priorities,
                 "alt_svc": stack.discovery == "alt-svc",
                 "hold_ms": stack.hold_rtts * rtt_ms,
+                "h1_only": self._h1_only(stack),
             },
         )
+
+    def _h1_only(self, stack: Stack) -> list[str]:
+        """Addresses at which nothing but HTTP/1.1 may be offered. A browser that is held to one
+        protocol needs no such help."""
+        if stack.discovery != "as-recorded" or self._page is None:
+            return []
+        spoken = self._page.spoken
+        return [ip for h, ip in self._addresses.items() if stack.protocols(h, spoken) == {"h1"}]
 
     def qlog(self, folder: Path | None) -> None:
         """QUIC connections accepted from now on write ``ID.sqlog`` into `folder`; None ends that.
@@ -139,7 +152,12 @@ class Origin:
 
 
 @contextlib.contextmanager
-def origin(spaces: Namespaces, workspace: Path, plain: Path | None = None) -> Iterator[Origin]:
+def origin(
+    spaces: Namespaces,
+    workspace: Path,
+    plain: Path | None = None,
+    addresses: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Origin]:
     """Run the origin in its namespace, on ports 443 and 80 (http) of every address there.
 
     With `plain`, a path, also on a Unix socket there, without TLS.
@@ -150,4 +168,4 @@ def origin(spaces: Namespaces, workspace: Path, plain: Path | None = None) -> It
     with json_process(
         "dragstrip-origin", spaces.command("origin", *argv), workspace / "origin.err"
     ) as process:
-        yield Origin(process, ca)
+        yield Origin(process, ca, addresses)

@@ -131,7 +131,7 @@ def _untold_by_browser(visit: Visit) -> Iterator[str]:
 def _reasons(
     visit: Visit, page: Page, network: Network, stack: Stack, limits: Thresholds
 ) -> Iterator[Reason]:
-    yield from request_checks.protocol(visit, stack)
+    yield from request_checks.protocol(visit, page, stack)
     if not page.live:
         yield from request_checks.agreement(visit, stack)
         yield from request_checks.replay(visit, page, limits)

@@ -53,14 +53,21 @@ _OF_THE_BROWSER = ("net::", "NS_ERROR_", "SEC_ERROR_", "SSL_ERROR_", "MOZILLA_PK
 """Errors as Chromium and as Firefox name them."""
 
 
-def protocol(visit: Visit, stack: Stack) -> Iterator[Reason]:
+def protocol(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
     """Every request on the stack's protocol, by the browser's word and by the origin's.
 
-    A browser that discovers QUIC by Alt-Svc begins with h2: there both are as asked. An http:// URL
-    has HTTP/1.1 and nothing else.
+    A browser that discovers QUIC by Alt-Svc begins with h2: there both are as asked. A stack that
+    is as recorded asks for each host's own. An http:// URL has HTTP/1.1 and nothing else.
     """
-    asked = stack.protocol
-    allowed = {asked, "h2"} if stack.discovery == "alt-svc" else {asked}
+    as_recorded = stack.discovery == "as-recorded"
+    asked = "each host's recorded protocol" if as_recorded else stack.protocol
+
+    def allowed(url: str) -> frozenset[str]:
+        place = urlsplit(url)
+        if place.scheme == "http":
+            return frozenset({"h1"})
+        return stack.protocols(place.hostname or "", page.spoken)
+
     answers: list[tuple[str, str]] = [
         (r.protocol, r.url) for r in visit.requests if r.protocol and not r.from_cache
     ]
@@ -68,11 +75,7 @@ def protocol(visit: Visit, stack: Stack) -> Iterator[Reason]:
         ("browser", answers),
         ("origin", [(s.protocol, s.url) for s in visit.served]),
     ):
-        other = [
-            (used, url)
-            for used, url in seen
-            if used not in ({"h1"} if url.startswith("http:") else allowed)
-        ]
+        other = [(used, url) for used, url in seen if used not in allowed(url)]
         if not other:
             continue
         counts = ", ".join(f"{n} on {used}" for used, n in Counter(u for u, _ in other).items())
