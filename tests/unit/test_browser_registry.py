@@ -40,3 +40,26 @@ def test_a_toy_browser_is_started_once_for_all_that_tell_it_the_same(monkeypatch
         for name in ("h2", "h2+", "h3"):
             lab._browser(lab._kind(page, find_stack(name)))
     assert started == [("h2", ("h2", "a.test")), ("h3", ("h3", "a.test"))]
+
+
+def test_the_browser_that_was_used_longest_ago_makes_room(monkeypatch):
+    monkeypatch.setattr("dragstrip.schedule.lab._MOST_OPEN", 2)
+    said = []
+
+    @contextlib.contextmanager
+    def toy(bed, client, protocol, told, log):
+        said.append(f"+{protocol}")
+        yield protocol
+        said.append(f"-{protocol}")
+
+    kind = Kind(start=toy, told=lambda stack, addresses, spoken: (), version=lambda: "Toy 1.0")
+    monkeypatch.setattr("dragstrip.schedule.lab.kind_of", lambda browser: kind)
+    made = study()
+    with contextlib.ExitStack() as resources:
+        lab = Lab(Bed(), made.client, resources)
+        page = made.pages[0]
+        for name in ("h1", "h2", "h1", "h3", "h1", "h2"):
+            found = lab._browser(lab._kind(page, find_stack(name)))
+            assert found == name
+    assert said[:6] == ["+h1", "+h2", "-h2", "+h3", "-h3", "+h2"]
+    assert sorted(said[6:]) == ["-h1", "-h2"]

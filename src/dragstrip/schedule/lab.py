@@ -23,10 +23,13 @@ from dragstrip.visit.rehearsal import Rehearsal, rehearsal
 
 _Kind = tuple[str, Protocol, tuple[str, ...]]
 """Visits in the same browser that is told the same share it."""
+_MOST_OPEN = 8
+"""Browsers of a lab. A Firefox takes some 400 MB, a guest of virtual time has 6 GB."""
 
 
 class Lab:
-    """Made by `lab`. One browser per protocol and set of flags, started when first needed."""
+    """Made by `lab`. One browser per protocol and set of flags, started when first needed; the one
+    that was used longest ago makes room for another."""
 
     def __init__(
         self,
@@ -43,9 +46,12 @@ class Lab:
         self._client = client
         self._think = think
         self._warm_ups = warm_ups
-        self._warm: set[tuple[str, str, str, str]] = set()
+        self._warm: set[tuple[_Kind, str, str, str, str]] = set()
         self._resources = resources
-        self._browsers: dict[_Kind, Driven] = {}
+        self._open: dict[_Kind, tuple[Driven, contextlib.ExitStack]] = {}
+        """Least lately used first."""
+        self._known_there: set[tuple[str, _Kind, ConnectionMode]] = set()
+        """What was rehearsed in browsers that are open."""
         self._quic_flags: dict[str, tuple[str, ...]] = {}
         self._serving: Page | None = None
         self._rehearsed: dict[tuple[str, _Kind, ConnectionMode], Rehearsal] = {}
@@ -60,7 +66,8 @@ class Lab:
             rehearsed=self._fetched(plan.page, plan.stack, block.connection),
             artefacts=self._artefacts,
         )
-        warm = block.page, block.network, block.connection, plan.stack.name
+        kind = self._kind(plan.page, plan.stack)
+        warm = kind, block.page, block.network, block.connection, plan.stack.name
         if warm not in self._warm:
             self._warm.add(warm)
             for _ in range(self._warm_ups):
@@ -79,7 +86,7 @@ class Lab:
             self._serving = page
         kind = self._kind(page, stack)
         browser = self._browser(kind)
-        if (page.digest, kind, connection) not in self._rehearsed:
+        if (page.digest, kind, connection) not in self._known_there:
             self._bed.link.passthrough()
             self._bed.tune(stack)
             with browser.fresh_tab(self._client, page.recorded_ms) as tab:
@@ -90,6 +97,7 @@ class Lab:
             self._bed.origin.close()
             found = rehearsal(page, loaded, self._bed.origin.log().requests)
             self._rehearsed[page.digest, kind, connection] = found
+            self._known_there.add((page.digest, kind, connection))
         return browser
 
     def _known(self, page: Page) -> tuple[str, ...]:
@@ -117,13 +125,25 @@ class Lab:
         return stack.browser, stack.protocol, told
 
     def _browser(self, kind: _Kind) -> Driven:
-        if kind not in self._browsers:
-            browser, protocol, told = kind
-            made = kind_of(browser).start(
-                self._bed, self._client, protocol, told, self._net_log(protocol)
-            )
-            self._browsers[kind] = self._resources.enter_context(made)
-        return self._browsers[kind]
+        if kind in self._open:
+            self._open[kind] = self._open.pop(kind)
+            return self._open[kind][0]
+        if len(self._open) >= _MOST_OPEN:
+            self._close(next(iter(self._open)))
+        browser, protocol, told = kind
+        own = self._resources.enter_context(contextlib.ExitStack())
+        made = kind_of(browser).start(
+            self._bed, self._client, protocol, told, self._net_log(protocol)
+        )
+        self._open[kind] = own.enter_context(made), own
+        return self._open[kind][0]
+
+    def _close(self, kind: _Kind) -> None:
+        """Another of its kind would be cold: it has to be warmed up and rehearsed in anew."""
+        _, own = self._open.pop(kind)
+        own.close()
+        self._known_there = {known for known in self._known_there if known[1] != kind}
+        self._warm = {warm for warm in self._warm if warm[0] != kind}
 
     def _where_quic_is(self, page: Page) -> tuple[str, ...]:
         """Flags that force QUIC on those hosts of a live page that answer over it.
