@@ -107,7 +107,9 @@ class Chromium:
     @property
     def itself(self) -> str:
         """Its product, version and start mode, as it says them itself."""
-        return f"{self.cdp.call('Browser.getVersion')['product']}, a fresh context for each visit"
+        product: str = self.cdp.call("Browser.getVersion")["product"]
+        headless = "" if product.startswith("Headless") else ", headless"
+        return f"{product}{headless}, a fresh context for each visit"
 
     def cpu_s(self) -> dict[int, float]:
         """CPU time of each of the browser's processes, by process id."""
