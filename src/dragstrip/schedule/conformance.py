@@ -15,6 +15,7 @@ from dragstrip.schedule.lab import Lab, lab
 from dragstrip.study.servers import stack_on
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.verdict.judge import with_verdict
+from dragstrip.verdict.stack_checks import hurried
 from dragstrip.visit.drive import Plan
 
 _NETWORK = Network.parse("50mbit/50mbit/10ms/0%/200ms")
@@ -86,6 +87,7 @@ def _tried(bench: Lab, study: Study, stack: Stack) -> Iterator[Finding]:
         yield unknown("its log agrees with the browser", f"nothing tells {why}")
     else:
         yield found("its log agrees with the browser", first, {"stack-drift", "clock-jump"})
+    yield from _early(bench, study, stack, again)
     if stack.transport == "tcp":
         other = structs.replace(stack, congestion=_OTHER_CONTROL)
         yield found(
@@ -96,6 +98,23 @@ def _tried(bench: Lab, study: Study, stack: Stack) -> Iterator[Finding]:
         )
     else:
         yield unknown("congestion control", "QUIC's is the server's own")
+
+
+def _early(bench: Lab, study: Study, stack: Stack, again: Visit) -> Iterator[Finding]:
+    """Whether a repeat visit's first request goes with the handshake's first message, by the log or
+    by the browser's times. Nothing of a server that is known to have no early data."""
+    serving, what = stack.serving, "takes early data on a repeat visit"
+    may_choose = serving.fixed.get(stack.transport, {}).get("early_data") is None
+    own = "early_data" in serving.own.get(stack.transport, ())
+    if not (stack.early_data or own or may_choose) or not stack.resumption:
+        return
+    asked = structs.replace(stack, early_data=True) if may_choose and not own else stack
+    visit = again if asked is stack else _visit(bench, study, asked, "repeat")
+    document = next((r for r in visit.requests if r.url == study.pages[0].url), None)
+    came = any(s.early for s in visit.served) or hurried(document, _NETWORK, asked)
+    outcome: Literal["yes", "no", "unknown"] = "yes" if came else "unknown" if own else "no"
+    said = "" if came else "it decides itself, and took none" if own else "asked for, and not seen"
+    yield Finding(protocol=stack.protocol, what=what, outcome=outcome, said=said)
 
 
 def _visit(bench: Lab, study: Study, stack: Stack, mode: ConnectionMode) -> Visit:

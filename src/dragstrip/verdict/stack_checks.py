@@ -101,8 +101,8 @@ def _early(
         first = min(of_it, key=lambda s: s.t_us, default=None)
         if first is None or first.early or not connection.resumed:
             continue
-        hurried = first.url == page.url or _hurried(asked.get(first.url), network, stack)
-        if first.protocol == stack.protocol and hurried and not _lost_before(visit, first):
+        in_haste = first.url == page.url or hurried(asked.get(first.url), network, stack)
+        if first.protocol == stack.protocol and in_haste and not _lost_before(visit, first):
             late.append(first.url)
     if late:
         yield Reason(
@@ -112,7 +112,7 @@ def _early(
         )
 
 
-def _hurried(request: Request | None, network: Network, stack: Stack) -> bool:
+def hurried(request: Request | None, network: Network, stack: Stack) -> bool:
     """The browser sent it before a handshake without early data could be through."""
     if request is None or request.connect_start_ms is None or request.send_start_ms is None:
         return False
