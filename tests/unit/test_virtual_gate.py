@@ -68,8 +68,12 @@ def test_many_cells_need_no_more_loads(tmp_path):
                 ),
             ),
         ),
+        structs.replace(
+            VIRTUAL,
+            stacks=tuple(structs.replace(s, browser="firefox") for s in VIRTUAL.stacks),
+        ),
     ],
-    ids=["real time", "computing counts", "random loss"],
+    ids=["real time", "computing counts", "random loss", "a browser with luck of its own"],
 )
 def test_where_loads_have_noise_few_loads_decide_nothing(tmp_path, other):
     assert verdicts(tmp_path, [1000.0] * 3, [1100.0] * 3, other) == {"not decided"}

@@ -19,6 +19,8 @@ class Browser(Struct, frozen=True, kw_only=True):
     """It hands over what it draws."""
     testbeds_only: bool = False
     """Its names come from a file of the testbed's hosts and from nowhere else."""
+    steady: bool = True
+    """In virtual time, where nothing is left to chance, its loads hardly differ between blocks."""
     stamps_early_late: bool = False
     """It stamps a request that goes as early data over QUIC after the handshake."""
     drain_rtts: float = 0.0
@@ -41,6 +43,7 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "h3"),
         frames=False,
         testbeds_only=True,
+        steady=False,
         stamps_early_late=True,
         drain_rtts=9.0,  # three PTOs (RFC 9000 section 10.2), each of srtt + 4 srtt / 2 at most
         cannot_tell=(

@@ -59,7 +59,8 @@ class Cell(Struct, frozen=True, kw_only=True):
     @property
     def exact(self) -> bool:
         """Loads have no noise: computing takes no time, and nothing is left to chance."""
-        return self.clock.kind == "network" and not self.network.chance
+        steady = all(r.stack.loaded_by.steady for r in self.results)
+        return self.clock.kind == "network" and not self.network.chance and steady
 
 
 def where(page: str, network: str, connection: str, clock: Clock = REAL) -> str:

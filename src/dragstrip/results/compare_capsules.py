@@ -192,7 +192,9 @@ def _exact(capsule: Capsule) -> set[str]:
     """Names of the networks on which loads have no noise: computing takes no time there, and
     nothing is left to chance."""
     study = capsule.manifest.study
-    return {n.name for n in study.networks if study.clock.kind == "network" and not n.chance}
+    if study.clock.kind != "network" or not all(s.loaded_by.steady for s in study.visited):
+        return set()
+    return {n.name for n in study.networks if not n.chance}
 
 
 def _compare(
