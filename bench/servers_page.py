@@ -31,10 +31,12 @@ class Column(Struct, frozen=True):
     network: str
     blocks: int
     plt_ms: dict[str, float]
+    browser: str
+    """In words, as a capsule's start has it."""
 
     @property
     def name(self) -> str:
-        return f"{self.page}, {self.network.partition('/')[0]}"
+        return f"{self.page}, {self.network.partition('/')[0]}, {self.browser.split()[0]}"
 
     def ahead(self) -> list[str]:
         best = min(self.plt_ms.values())
@@ -52,10 +54,11 @@ def main() -> None:
 def read(capsule: Capsule) -> Iterator[Column]:
     refresh(capsule)
     study = capsule.manifest.study
+    browser = capsule.manifest.starts[-1].browser_version
     for cell in observed(study, scan(capsule, "visits")):
         if cell.counted:
             times = {s.name: median(cell, s.name) for s in study.stacks}
-            yield Column(cell.page, cell.network, cell.counted, times)
+            yield Column(cell.page, cell.network, cell.counted, times, browser)
 
 
 def median(cell: Observed, stack: str) -> float:
@@ -99,16 +102,17 @@ def page(capsules: Sequence[Capsule], columns: Sequence[Column], name: str) -> I
     yield "network, not how fast it computes. Each server runs as its packager ships it. `h1` to"
     yield "`h3` are our origin, stock; `h1+` to `h3+` are tuned alike. Over DSL, whose queue holds"
     yield "12 ms, and wherever packets are lost, a single block holds luck: read no order of"
-    yield "servers from it."
+    yield "servers from it. Firefox's blocks differ by some percent (docs/howto/own-browser.md), so"
+    yield "there too a single block names no order of servers that are close."
     yield ""
-    for network in dict.fromkeys(c.network for c in columns):
-        yield from table([c for c in columns if c.network == network])
+    for network, browser in dict.fromkeys((c.network, c.browser) for c in columns):
+        yield from table([c for c in columns if (c.network, c.browser) == (network, browser)])
     yield from made(capsules)
 
 
 def table(columns: Sequence[Column]) -> Iterator[str]:
     heads = " | ".join(f"{c.page} ({c.blocks})" for c in columns)
-    yield f"## {columns[0].network}"
+    yield f"## {columns[0].network}, {columns[0].browser}"
     yield ""
     yield f"| stack; page (blocks) | {heads} |"
     yield "|---" * (len(columns) + 1) + "|"
