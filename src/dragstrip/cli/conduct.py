@@ -56,9 +56,10 @@ def make_visits(
     calibrate: bool | None = None,
     jobs: int = 1,
     until: float = inf,
+    frozen: str = "",
 ) -> None:
     """Run what `out` still lacks of `study`, at most `jobs` blocks at once. See `before_visits` for
-    `calibrate`.
+    `calibrate`; `frozen` is kept with the start.
 
     Raises `InputError` if `out` holds something else, `TestbedError` if nothing can run here, and
     `TimeUp` after the first visit that ends later than `until` (`time.monotonic`).
@@ -66,7 +67,7 @@ def make_visits(
     versions = {stack.name: browser_version(stack.browser) for stack in study.visited}
     browsers = ", ".join(dict.fromkeys(versions.values()))
     start = Start.here(browser_version=browsers, command=tuple(sys.argv))
-    start = structs.replace(start, server_versions=_versions(study))
+    start = structs.replace(start, server_versions=_versions(study), frozen=frozen)
     if guest := guest_of(study):
         start = structs.replace(start, guest=guest)
     if study.client.frames:

@@ -94,6 +94,7 @@ def reproduce(
     )
     from dragstrip.papers.claims import published
     from dragstrip.papers.fill import fill
+    from dragstrip.papers.frozen import rules_digest
 
     at_most = jobs_of(NETWORK if virtual else REAL, jobs)
     slow = Slow(runs=slow_runs) if slow_runs else None
@@ -112,7 +113,14 @@ def reproduce(
     _announce(console, paper, parts)
     if dry_run:
         return exits.DONE
-    run = partial(_run, folder=folder, virtual=virtual, calibrate=calibrate, jobs=at_most)
+    run = partial(
+        _run,
+        folder=folder,
+        virtual=virtual,
+        calibrate=calibrate,
+        jobs=at_most,
+        frozen=rules_digest(paper.key),
+    )
     if scale == "smoke":
         tell = partial(console.print, highlight=False)
         finished = fill(parts, plan, run, there, minutes * 60, tell=tell)
@@ -138,6 +146,7 @@ def _run(
     virtual: bool,
     calibrate: bool | None,
     jobs: int,
+    frozen: str,
 ) -> bool:
     """Make the visits that are left; False if time was up before that."""
     from dragstrip.papers.campaign import study_of
@@ -146,7 +155,14 @@ def _run(
         for part in parts:
             if len(part.cells):
                 study = timed(study_of(part, folder, page_cache()), virtual=virtual)
-                make_visits(study, folder / study.name, calibrate=calibrate, jobs=jobs, until=until)
+                make_visits(
+                    study,
+                    folder / study.name,
+                    calibrate=calibrate,
+                    jobs=jobs,
+                    until=until,
+                    frozen=frozen,
+                )
     except TimeUp:
         return False
     return True
@@ -222,6 +238,8 @@ def _tell(console: Console, found: "Findings", page: Path) -> None:
         names = [c.id.rsplit("-", 1)[-1] for c in found.claims if c.verdict == verdict]
         told = f" ({', '.join(names)})" if 0 < len(names) <= 20 else ""
         console.print(f"{count:4} {verdict}{told}", highlight=False)
+    if said := found.frozen.words():
+        console.print(said, highlight=False)
     console.print(f"claims: {page}", highlight=False)
 
 

@@ -1,7 +1,7 @@
 """A paper's claims, answered: what `claims.json` holds and the claims page shows."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +11,7 @@ from dragstrip.model.stack import Stack
 from dragstrip.papers.answer import Verdict
 from dragstrip.papers.caveats import caveats
 from dragstrip.papers.claims import Claim, Published, Tier
+from dragstrip.papers.frozen import Frozen, rules_digest
 from dragstrip.papers.measured import Evidence
 from dragstrip.papers.near import Near, Stacks, pages_of
 from dragstrip.papers.predicates import stacks_of
@@ -97,6 +98,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     venue: str
     rules: int
     """Of the verdict, by which all visits were judged."""
+    frozen: Frozen
+    """The rules that answer, and those that stood when the visits began."""
     verdicts: dict[str, int]
     """Of claims that restate no other."""
     restated: int
@@ -136,6 +139,7 @@ def findings(
         authors=paper.paper.authors,
         venue=paper.paper.venue,
         rules=VERSION,
+        frozen=Frozen(now=rules_digest(paper.key), then=_then(capsules)),
         verdicts={verdict: counted[verdict] for verdict in VERDICTS},
         restated=sum(bool(claim.restates) for claim in claims),
         cells_run=len(ran),
@@ -147,6 +151,11 @@ def findings(
         cast=paper.cast,
         claims=claims,
     )
+
+
+def _then(capsules: Iterable[Capsule]) -> tuple[str, ...]:
+    """Of each start of a capsule, once."""
+    return tuple(dict.fromkeys(s.frozen for c in capsules for s in c.manifest.starts))
 
 
 def _counted(cells: pl.DataFrame, loads: pl.DataFrame, capsules: Sequence[Capsule]) -> pl.DataFrame:

@@ -96,7 +96,7 @@ def markdown(found: Findings) -> str:
         "",
         f"{found.authors}, {found.venue}. {found.cells_run} of {found.cells_total} cells run; "
         + ", ".join(f"{n} {verdict}" for verdict, n in found.verdicts.items())
-        + f"; {found.restated} restate another claim.",
+        + f"; {found.restated} restate another claim. {found.frozen.words()}".rstrip(),
         "",
         "| claim | section | tier | says | published | ours | answer | how near |",
         "|---|---|---|---|---|---|---|---|",
