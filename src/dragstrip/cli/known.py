@@ -17,6 +17,7 @@ from dragstrip.study.presets import networks, stacks
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
 from dragstrip.testbed.servers.packages import unpacked
+from dragstrip.virtual.kernel import recipe
 
 
 class Kind(StrEnum):
@@ -62,6 +63,9 @@ def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
         table.add_column("there")
         for name, browser in BROWSERS.items():
             table.add_row(name, ", ".join(browser.speaks), browser.what, _version(name))
+        guest = recipe.installed()
+        there = f"kernel of its guests: {guest}" if guest else "dragstrip virtual install"
+        table.add_row("--virtual", "", "any of them, in virtual time", there)
         table.add_row("PATH", ", ".join(BROWSERS[TODAY].speaks), "a Chromium of your own", "")
     Console().print(table)
 
