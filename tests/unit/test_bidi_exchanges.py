@@ -107,13 +107,14 @@ def test_what_was_given_up_is_called_as_everywhere_and_other_errors_by_firefoxes
 
 def test_a_cached_image_of_an_upgraded_address_is_the_one_that_was_loaded():
     plain = URL.replace("https:", "http:")
-    (again,) = exchanges(load(*FRESH[:1], url=plain, fromCache=True), ORIGIN_MS)
+    cached = {"url": plain, "fromCache": True, "protocol": "http/1.1"}
+    (again,) = exchanges(load(*FRESH[:1], **cached), ORIGIN_MS)
     assert again.request.url == plain
-    later = load(*FRESH[:1], url=plain, fromCache=True)
+    later = load(*FRESH[:1], **cached)
     for one in later:
         one.params["request"]["request"] = "8-0"
     found = exchanges([*load(*FRESH), *later], ORIGIN_MS)
-    assert [e.request.url for e in found] == [URL, URL]
+    assert [(e.request.url, e.request.protocol) for e in found] == [(URL, "h3"), (URL, "h3")]
     assert (found[1].request.wire_bytes, found[1].request.end_ms) == (0, 99)
 
 

@@ -5,12 +5,13 @@ happen; everything becomes ms since timeOrigin. It numbers no connections and na
 
 Firefox takes the first byte that arrives on a fresh connection of HTTP/1.1 for the answer's; with
 TLS 1.3 that is the server's session ticket. Which connection was fresh it does not say, so answers
-over TLS and HTTP/1.1 have no first byte here. It loads an image of an http:// URL over https (mixed
-content is upgraded), but where its cache answers it tells the page's own URL; here it is the one
-that was loaded.
+over TLS and HTTP/1.1 have no first byte here.
+
+Where its cache answers it tells HTTP/1.1, and the page's own http:// URL of an image that it loaded
+over https (mixed content is upgraded). Here they are those of what was loaded.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -57,16 +58,20 @@ def exchanges(events: Iterable[Event], time_origin_ms: float) -> tuple[Exchange,
             found[key] = _opened(params, time_origin_ms)
         elif key in found:
             found[key] = _HANDLERS[event.method](found[key], params, time_origin_ms)
-    urls = {e.request.url for e in found.values()}
-    return tuple(_as_loaded(e, urls) for e in found.values())
+    loaded = {e.request.url: e.request for e in found.values() if not e.request.from_cache}
+    return tuple(_as_loaded(e, loaded) for e in found.values())
 
 
-def _as_loaded(exchange: Exchange, urls: Container[str]) -> Exchange:
+def _as_loaded(exchange: Exchange, loaded: Mapping[str, Request]) -> Exchange:
     request = exchange.request
+    if not request.from_cache:
+        return exchange
     upgraded = request.url.replace("http:", "https:", 1)
-    if request.from_cache and request.url.startswith("http:") and upgraded in urls:
-        return structs.replace(exchange, request=structs.replace(request, url=upgraded))
-    return exchange
+    first = loaded.get(request.url) or loaded.get(upgraded)
+    if first is None:
+        return exchange
+    same = structs.replace(request, url=first.url, protocol=first.protocol)
+    return structs.replace(exchange, request=same)
 
 
 def _opened(params: dict[str, Any], origin_ms: float) -> Exchange:

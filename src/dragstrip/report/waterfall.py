@@ -85,11 +85,9 @@ def _rows(
 def _about(group: Sequence[Request]) -> str:
     used = {r.connection for r in group if r.connection}
     protocols = ", ".join(sorted({r.protocol for r in group if r.protocol})) or "no answer"
-    return (
-        f"{protocols} \N{MIDDLE DOT} {counted(len(group), 'request')} \N{MIDDLE DOT} "
-        f"{counted(len(used), 'connection')} \N{MIDDLE DOT} "
-        f"{size(sum(r.wire_bytes for r in group))}"
-    )
+    said = [protocols, counted(len(group), "request")]
+    said += [counted(len(used), "connection")] if used else []  # not every browser numbers them
+    return " \N{MIDDLE DOT} ".join([*said, size(sum(r.wire_bytes for r in group))])
 
 
 def _request(request: Request, end_ms: float, scale: float, top: float, row: int) -> str:
@@ -130,7 +128,8 @@ def _title(request: Request, found: Sequence[Phase]) -> str:
     fault = f"\n{_fault(request)}" if request.error or request.status >= 400 else ""
     return (
         f"{request.method} {request.url}\n"
-        f"{request.protocol or 'no answer'}, connection {request.connection}, "
+        f"{request.protocol or 'no answer'}, "
+        f"{f'connection {request.connection}, ' if request.connection else ''}"
         f"{size(request.wire_bytes)}, starts at {duration(request.start_ms)}\n{spans}{fault}"
     )
 
