@@ -143,6 +143,12 @@ def made(capsules: Sequence[Capsule]) -> Iterator[str]:
         yield ""
         yield f"    {command(start.command)}"
         yield ""
+        study = capsule.manifest.study
+        cells = observed(study, scan(capsule, "visits"))
+        left_out = [f"{c.page} over {c.network}" for c in cells if not c.counted]
+        if left_out:
+            yield f"No block counts of {', '.join(left_out)}: each had an invalid visit."
+            yield ""
 
 
 if __name__ == "__main__":
