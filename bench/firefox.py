@@ -35,7 +35,7 @@ def page(capsule: Capsule) -> Iterator[str]:
     yield "deviation over mean) in percent. Every pair of columns is one stack in two browsers."
     yield ""
     yield "The browsers differ in more than their sockets: how they parse, lay out and schedule."
-    yield "So a column beside its neighbour says little; ratios within one browser do."
+    yield "Compare the ratios within each browser, not the columns of one with those of the other."
     yield ""
     for network in study.networks:
         yield f"Over {network.name}: {network.describe()}."

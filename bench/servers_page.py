@@ -1,4 +1,4 @@
-"""Servers beside each other: docs/results/servers.md.
+"""Servers compared: docs/results/servers.md.
 
     uv run python bench/servers_page.py CAPSULE... docs/results/servers
 
@@ -93,7 +93,7 @@ def heat(columns: Sequence[Column]) -> alt.LayerChart:
 
 
 def page(capsules: Sequence[Capsule], columns: Sequence[Column], name: str) -> Iterator[str]:
-    yield "# Servers beside each other"
+    yield "# Servers compared"
     yield ""
     yield f"![Page load time of each stack divided by h2 of our origin]({name}.svg)"
     yield ""

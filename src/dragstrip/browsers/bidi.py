@@ -13,9 +13,10 @@ from dragstrip.browsers.bodies import MOST_BYTES, sample
 from dragstrip.browsers.cdp import Cdp, CdpError, Event
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import READ_TIMINGS, Load, Navigation, preludes, timings_of
+from dragstrip.browsers.watch import Watch, document_of
 from dragstrip.model.page import digest_of
 from dragstrip.model.study import Client
-from dragstrip.model.visit import Outcome, Request
+from dragstrip.model.visit import Request
 
 _LOADED = "browsingContext.load"
 _FAILED = "browsingContext.navigationFailed"
@@ -55,23 +56,16 @@ def load(cdp: Cdp, tab: str, url: str, client: Client) -> Load:
     A load that fails or does not end in time is an outcome. Raises `CdpError`.
     """
     cdp.events.clear()
-    watch = _Watch(cdp, tab)
     sent_s = time.time()
-    deadline = time.monotonic() + client.timeout_s
     command = cdp.send("browsingContext.navigate", context=tab, url=url, wait="none")
-    while not (watch.loaded or watch.failed(command)):
-        if not cdp.pump(deadline):
-            break
-        watch.take()
-    quiet_end = time.monotonic() + client.quiet_ms / 1000
-    while watch.loaded and cdp.pump(quiet_end):
-        watch.take()
-    outcome: Outcome = "loaded" if watch.loaded else "failed" if watch.error else "timeout"
+    watch = _Watch(cdp, tab, command)
+    watch.until_ended(client)
+    watch.through_quiet(client)
     timings = timings_of(_told(cdp, tab, READ_TIMINGS)) if watch.loaded else None
     origin_ms = timings.timeOrigin if timings else sent_s * 1000
     seen = exchanges(watch.network, origin_ms)
     return Load(
-        outcome=outcome,
+        outcome=watch.outcome,
         error=watch.error,
         sent_s=sent_s,
         time_origin_s=origin_ms / 1000,
@@ -83,11 +77,9 @@ def load(cdp: Cdp, tab: str, url: str, client: Client) -> Load:
 
 
 def _navigation(seen: Iterable[Exchange], told: Navigation | None) -> Navigation:
-    """The document is the first that is no redirect, and has no first byte if its request has
-    none."""
-    documents = (e.request for e in seen if e.request.resource_type == "Document")
-    final = next((d for d in documents if d.status and not 300 <= d.status < 400), None)
-    if final and final.response_start_ms is None:
+    """What the page tells, without a first byte if the document's request has none."""
+    document = document_of(seen)
+    if document and document.response_start_ms is None:
         return structs.replace(told or Navigation(), responseStart=None)
     return told or Navigation()
 
@@ -100,41 +92,38 @@ def _told(cdp: Cdp, tab: str, expression: str) -> dict[str, Any]:
     return result
 
 
-class _Watch:
-    """Sorts one tab's events: network events are kept, the rest steer the load."""
+class _Watch(Watch):
+    """Watches one tab, from the command that navigates it."""
 
-    def __init__(self, cdp: Cdp, tab: str) -> None:
-        self._cdp = cdp
+    def __init__(self, cdp: Cdp, tab: str, command: int) -> None:
+        super().__init__(cdp)
         self._tab = tab
+        self._command = command
         self._navigation = ""
         self._over: dict[str, str] = {}
         """By navigation, why it ended; nothing if it loaded."""
-        self.network: list[Event] = []
-        self.error = ""
 
     @property
     def loaded(self) -> bool:
         return self._over.get(self._navigation) == ""
 
-    def failed(self, command: int) -> bool:
-        if not self._navigation and self._cdp.answered(command):
+    def ended(self) -> bool:
+        if not self._navigation and self.cdp.answered(self._command):
             try:
-                answer = self._cdp.result_of(command, "browsingContext.navigate")
+                answer = self.cdp.result_of(self._command, "browsingContext.navigate")
                 self._navigation = answer["navigation"]
             except CdpError as error:
                 self.error = str(error)
         self.error = self.error or self._over.get(self._navigation, "")
-        return bool(self.error)
+        return super().ended()
 
-    def take(self) -> None:
-        while self._cdp.events:
-            event = self._cdp.events.popleft()
-            if event.method in _NETWORK:
-                self.network.append(event)
-            elif event.params["context"] == self._tab:
-                failed = event.method == _FAILED
-                why = event.params.get("message") or "the navigation failed"
-                self._over[event.params["navigation"] or ""] = why if failed else ""
+    def sort(self, event: Event) -> None:
+        if event.method in _NETWORK:
+            self.network.append(event)
+        elif event.params["context"] == self._tab:
+            failed = event.method == _FAILED
+            why = event.params.get("message") or "the navigation failed"
+            self._over[event.params["navigation"] or ""] = why if failed else ""
 
 
 def with_digests(cdp: Cdp, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:

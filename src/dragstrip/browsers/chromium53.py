@@ -169,7 +169,7 @@ def _x_server(place: Place, client: Client) -> Iterator[str]:
         number = process.stdout.readline().decode().strip()
         if not number:
             said = errors.read_text(errors="replace").strip().splitlines()
-            raise TestbedError(f"Xvfb did not start: {' '.join(said[-2:]) or 'no word why'}")
+            raise TestbedError(f"Xvfb did not start: {' '.join(said[-2:]) or 'it said nothing'}")
         yield f":{number}"
 
 

@@ -107,7 +107,7 @@ def told(
         known = ",".join(f"{host};h3=:{port}" for host in over_quic)
         wanted["network.http.http3.alt-svc-mapping-for-testing"] = known
         wanted["network.http.http3.force-use-alt-svc-mapping-for-testing"] = True
-        wanted["network.http.http3.backup_timer_delay"] = 0  # no TCP beside it
+        wanted["network.http.http3.backup_timer_delay"] = 0  # no TCP connection in reserve
     lines = (f"{ip} {host}" for host, ip in found.items())
     return (*lines, *(_line(name, value) for name, value in wanted.items()))
 
@@ -178,7 +178,7 @@ class FirefoxTab:
 
 
 def find_firefox() -> Path:
-    """Raises `TestbedError` with the mend."""
+    """Path of its program. Raises `TestbedError`, which says how to install it."""
     for program in _PROGRAMS:
         if program.is_file():
             return program
@@ -242,4 +242,4 @@ def _port(browser: "subprocess.Popen[bytes]", home: Path) -> int:
             return int(json.loads((home / _PROFILE / _LISTENING).read_text())["ws_port"])
         time.sleep(_LOOK_S)
     said = (home / "firefox.err").read_text(errors="replace").strip().splitlines()
-    raise TestbedError(f"Firefox did not start: {' '.join(said[-2:]) or 'no word why'}")
+    raise TestbedError(f"Firefox did not start: {' '.join(said[-2:]) or 'it said nothing'}")

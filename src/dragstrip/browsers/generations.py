@@ -23,7 +23,7 @@ class Generation:
     """A browser as far as driving it differs from driving another."""
 
     program: Callable[[], Path]
-    """Finds it, or raises `TestbedError` with the mend."""
+    """Path of its program. Raises `TestbedError`, which says how to install it."""
     protocols: Mapping[Protocol, tuple[str, ...]]
     """The flags that let it speak one protocol and no other."""
     forget_cache: tuple[str, Mapping[str, Any]] = ("Network.clearBrowserCache", {})
@@ -31,7 +31,7 @@ class Generation:
 
 
 def find_chromium() -> Path:
-    """Path of headless-shell. Raises `TestbedError` with the mend."""
+    """Path of headless-shell. Raises `TestbedError`, which says how to install it."""
     for binary in _BINARIES:
         if Path(binary).is_file():
             return Path(binary)

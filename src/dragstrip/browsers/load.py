@@ -22,6 +22,7 @@ from dragstrip.browsers.screencast import (
     frame,
     start,
 )
+from dragstrip.browsers.watch import Watch
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Outcome
 
@@ -46,7 +47,7 @@ _SHOWN = """new Promise(shown => requestAnimationFrame(() => requestAnimationFra
 
 class Navigation(Struct, frozen=True, kw_only=True):
     """PerformanceNavigationTiming of the document, ms since timeOrigin; 0 means not reached, None
-    that the browser's word on it is not to be had."""
+    that the browser does not tell."""
 
     connectStart: float = 0.0
     responseStart: float | None = 0.0
@@ -134,26 +135,18 @@ def load(cdp: Cdp, session: str, url: str, client: Client) -> Load:
     A load that fails or does not end in time is an outcome, not an exception. Raises `CdpError`
     if the browser itself breaks.
     """
-    watch = _Watch(cdp, session)
     sent_s = time.time()
-    deadline = time.monotonic() + client.timeout_s
-    command = cdp.send("Page.navigate", session, url=url)
-    while not (watch.loaded or watch.failed(command)):
-        if not cdp.pump(deadline):
-            break
-        watch.take()
-    quiet_end = time.monotonic() + client.quiet_ms / 1000
+    watch = _Watch(cdp, session, cdp.send("Page.navigate", session, url=url))
+    watch.until_ended(client)
     shown = _ask_when_shown(cdp, session) if watch.loaded and client.frames else None
-    while watch.loaded and cdp.pump(quiet_end):
-        watch.take()
+    watch.through_quiet(client)
     shown_ms = _await_shown(cdp, watch, shown)
     _await_frames(cdp, watch)
-    outcome: Outcome = "loaded" if watch.loaded else "failed" if watch.error else "timeout"
     timings = _timings(cdp, session) if watch.loaded else None
     origin_s = timings.timeOrigin / 1000 if timings else sent_s
     end_ms = max(_end_ms(timings, client), shown_ms)
     return Load(
-        outcome=outcome,
+        outcome=watch.outcome,
         error=watch.error,
         sent_s=sent_s,
         time_origin_s=origin_s,
@@ -214,32 +207,29 @@ def _end_ms(timings: Timings | None, client: Client) -> float:
     return loaded_ms + client.quiet_ms
 
 
-class _Watch:
-    """Sorts one tab's events: network events are kept, the rest steer the load."""
+class _Watch(Watch):
+    """Watches the tab of one session, from the command that navigates it."""
 
-    def __init__(self, cdp: Cdp, session: str) -> None:
-        self._cdp = cdp
+    def __init__(self, cdp: Cdp, session: str, command: int) -> None:
+        super().__init__(cdp)
         self._session = session
+        self._command = command
         self._committed = False
-        self.network: list[Event] = []
+        self._loaded = False
         self.frames: list[Sight] = []
-        self.loaded = False
         self.over = False
         """The visit has ended: only frames still count, for they arrive late."""
-        self.error = ""
         self._clock_offsets_s: list[float] = []
 
-    def take(self) -> None:
-        while self._cdp.events:
-            event = self._cdp.events.popleft()
-            if event.session == self._session:
-                self._sort(event)
+    @property
+    def loaded(self) -> bool:
+        return self._loaded
 
-    def failed(self, command: int) -> bool:
-        if not self.error and self._cdp.answered(command):
-            answer = self._cdp.result_of(command, "Page.navigate")
+    def ended(self) -> bool:
+        if not self.error and self.cdp.answered(self._command):
+            answer = self.cdp.result_of(self._command, "Page.navigate")
             self.error = str(answer.get("errorText", ""))
-        return bool(self.error)
+        return super().ended()
 
     def clock_offset_s(self) -> float:
         """Unix time minus the clock of CDP timestamps; 0 without a request.
@@ -249,9 +239,11 @@ class _Watch:
         """
         return median(self._clock_offsets_s) if self._clock_offsets_s else 0.0
 
-    def _sort(self, event: Event) -> None:
+    def sort(self, event: Event) -> None:
+        if event.session != self._session:
+            return
         if event.method == "Page.screencastFrame":
-            self.frames.append(acknowledge(self._cdp, event))
+            self.frames.append(acknowledge(self.cdp, event))
         elif self.over:
             return
         elif event.method.startswith("Network."):
@@ -262,9 +254,9 @@ class _Watch:
         elif event.method == "Page.frameNavigated":
             self._committed |= "parentId" not in event.params["frame"]
         elif event.method == "Page.loadEventFired":
-            self.loaded |= self._committed
+            self._loaded |= self._committed
         elif event.method == "Page.javascriptDialogOpening":
-            self._cdp.send("Page.handleJavaScriptDialog", self._session, accept=True)
+            self.cdp.send("Page.handleJavaScriptDialog", self._session, accept=True)
 
 
 def _timings(cdp: Cdp, session: str) -> Timings:

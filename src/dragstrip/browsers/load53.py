@@ -17,8 +17,8 @@ from msgspec import Struct
 from dragstrip.browsers.cdp import Cdp, CdpError, Event
 from dragstrip.browsers.exchanges import Exchange, exchanges, failure
 from dragstrip.browsers.load import Load, Navigation, preludes
+from dragstrip.browsers.watch import Watch, document_of
 from dragstrip.model.study import Client
-from dragstrip.model.visit import Outcome
 
 TAB = ""
 """The connection is the tab's own, so its messages name no session."""
@@ -64,21 +64,14 @@ def load(cdp: Cdp, url: str, client: Client) -> Load:
     """
     watch = _Watch(cdp)
     sent_s = time.time()
-    deadline = time.monotonic() + client.timeout_s
     cdp.send("Page.navigate", url=url)
-    while not (watch.loaded or watch.error):
-        if not cdp.pump(deadline):
-            break
-        watch.take()
-    quiet_end = time.monotonic() + client.quiet_ms / 1000
-    while watch.loaded and cdp.pump(quiet_end):
-        watch.take()
-    outcome: Outcome = "loaded" if watch.loaded else "failed" if watch.error else "timeout"
+    watch.until_ended(client)
+    watch.through_quiet(client)
     timings = _timings(cdp) if watch.loaded else None
     origin_s = timings.navigationStart / 1000 if timings else sent_s
     seen = exchanges(watch.network, origin_s - watch.clock_offset_s)
     return Load(
-        outcome=outcome,
+        outcome=watch.outcome,
         error=watch.error,
         sent_s=sent_s,
         time_origin_s=origin_s,
@@ -88,35 +81,31 @@ def load(cdp: Cdp, url: str, client: Client) -> Load:
 
 
 def _navigation(seen: Sequence[Exchange], timings: _Timings) -> Navigation:
-    """The document is the first that is no redirect."""
-    documents = (e.request for e in seen if e.request.resource_type == "Document")
-    final = next((d for d in documents if d.status and not 300 <= d.status < 400), None)
+    document = document_of(seen)
     return Navigation(
-        connectStart=(final and final.connect_start_ms) or 0.0,
-        responseStart=(final and final.response_start_ms) or 0.0,
+        connectStart=(document and document.connect_start_ms) or 0.0,
+        responseStart=(document and document.response_start_ms) or 0.0,
         domContentLoadedEventEnd=timings.domContentLoadedEventEnd - timings.navigationStart,
         loadEventEnd=timings.loadEventEnd - timings.navigationStart,
     )
 
 
-class _Watch:
-    """Sorts the tab's events: network events are kept, the rest steer the load."""
+class _Watch(Watch):
+    """Watches the only tab of a browser."""
 
     def __init__(self, cdp: Cdp) -> None:
-        self._cdp = cdp
+        super().__init__(cdp)
         self._document = ""
         self._committed = False
-        self.network: list[Event] = []
-        self.loaded = False
-        self.error = ""
+        self._loaded = False
         self.clock_offset_s = 0.0
         """Unix time minus the clock of CDP timestamps, from the first request."""
 
-    def take(self) -> None:
-        while self._cdp.events:
-            self._sort(self._cdp.events.popleft())
+    @property
+    def loaded(self) -> bool:
+        return self._loaded
 
-    def _sort(self, event: Event) -> None:
+    def sort(self, event: Event) -> None:
         params = event.params
         if event.method.startswith("Network."):
             self.network.append(event)
@@ -128,9 +117,9 @@ class _Watch:
         elif event.method == "Page.frameNavigated":
             self._committed |= "parentId" not in params["frame"]
         elif event.method == "Page.loadEventFired":
-            self.loaded |= self._committed
+            self._loaded |= self._committed
         elif event.method == "Page.javascriptDialogOpening":
-            self._cdp.send("Page.handleJavaScriptDialog", accept=True)
+            self.cdp.send("Page.handleJavaScriptDialog", accept=True)
 
     def _is_document(self, params: dict[str, Any]) -> bool:
         return not self._committed and params["requestId"] == self._document

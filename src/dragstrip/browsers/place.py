@@ -30,10 +30,10 @@ exec "$@"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a browser runs and whom it trusts."""
+    """Where a browser runs, as whom, and which authority it trusts."""
 
     command: Callable[..., list[str]]
-    """Puts before a program what makes it run there."""
+    """Adds to a program's arguments what makes it run there."""
     workspace: Path
     drop_root: bool
     """Run as nobody; otherwise as the caller, who has no privileges there."""
@@ -43,8 +43,9 @@ class Place:
 
 
 def living_in(home: Path) -> tuple[str, ...]:
-    """Puts before a command: what it writes beside its profile (sockets of PulseAudio, the folders
-    of older browsers' single instances) goes with its home, not to the machine's /tmp."""
+    """Prefix of a command that keeps its files in `home`: what it writes outside its profile
+    (sockets of PulseAudio, the folders of older browsers' single instances) would else stay in
+    the machine's /tmp."""
     return ("env", f"HOME={home}", f"TMPDIR={home}")
 
 
@@ -74,8 +75,8 @@ def fresh_home(place: Place, label: str, store_in: str = ".pki/nssdb") -> Path:
 
 
 def with_names(home: Path, lines: Iterable[str]) -> tuple[str, ...]:
-    """Puts before a command: it knows the names that these lines of a hosts file say, and no
-    others. The files lie in `home`."""
+    """Prefix of a command that resolves only the names in these lines of a hosts file. The files
+    lie in `home`."""
     (home / "hosts").write_text("\n".join(("127.0.0.1 localhost", *lines, "")))
     (home / "nsswitch.conf").write_text("hosts: files\npasswd: files\ngroup: files\n")
     return ("unshare", "--mount", "sh", "-c", _KNOWING, "sh", str(home))

@@ -24,7 +24,7 @@ class Kind:
     """Starts it so that it speaks this protocol and no other; the path is for its own log."""
     told: Callable[[Stack, Mapping[str, str], Mapping[str, str]], Told]
     """Of a stack, the addresses of the testbed's hosts, and a page's recorded protocols by host;
-    who is told the same is the same."""
+    two stacks that tell a browser the same share one."""
     version: Callable[[], str]
     """What it calls itself, with its number. Raises `TestbedError` if it is not there."""
 

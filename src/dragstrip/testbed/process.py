@@ -75,7 +75,9 @@ class JsonProcess:
 
     def _died(self, when: str) -> TestbedError:
         said = self._errors.read_text(errors="replace").strip().splitlines()
-        return TestbedError(f"{self._name} ended {when}: {' '.join(said[-3:]) or 'no word why'}")
+        return TestbedError(
+            f"{self._name} ended {when}: {' '.join(said[-3:]) or 'it said nothing'}"
+        )
 
 
 class _Status(msgspec.Struct):

@@ -6,7 +6,10 @@ from dragstrip.testbed.errors import TestbedError
 
 
 def program(name: str) -> str:
-    """Path of `dragstrip-link` or `dragstrip-origin`. Raises `TestbedError` with the mend."""
+    """Path of `dragstrip-link` or `dragstrip-origin`.
+
+    Raises `TestbedError`, which says how to build it.
+    """
     package = Path(__file__).parents[1]
     for folder in (package / "_bin", package.parent.parent / "target" / "release"):
         if (folder / name).is_file():

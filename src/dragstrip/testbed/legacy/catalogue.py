@@ -82,7 +82,7 @@ def catalogue() -> Mapping[str, Item]:
 
 
 def installed(name: str) -> Path:
-    """The program of an installed item. Raises `TestbedError` with the mend."""
+    """The program of an installed item. Raises `TestbedError`, which says how to install it."""
     item = catalogue()[name]
     if not item.installed:
         raise TestbedError(f"{name} is not installed: run `dragstrip legacy install {item.group}`")

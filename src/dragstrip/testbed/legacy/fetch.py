@@ -81,7 +81,7 @@ def run(
         if child.returncode:
             said.seek(0)
             words = said.read().decode(errors="replace").strip().splitlines()
-            why = " ".join(words[-4:]) or "no word why"
+            why = " ".join(words[-4:]) or "it said nothing"
             raise TestbedError(f"{' '.join(command[:3])} ... failed: {why}")
 
 
