@@ -5,6 +5,7 @@ import json
 import shutil
 import socket
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +35,17 @@ def configure(bed: Bed, *, record: Path | None = None, **sides: dict[str, Any]) 
     return told["config"]
 
 
-def settled(bed: Bed, side: str) -> dict[str, Any]:
-    while True:
+def settled(bed: Bed, side: str, sent: int) -> dict[str, Any]:
+    """The report once the link has seen what was sent and nothing is inside any more."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
         report: dict[str, Any] = bed.link.ask("stats", dict[str, Any])[side]
-        if not report["queued"]:
+        if not report["queued"] and report["packets_in"] >= sent:
             drops = sum(value for name, value in report.items() if name.startswith("dropped_"))
             came = report["packets_in"] + report["duplicated"]
             assert came == report["packets_out"] + drops + report["send_failures"]
             return report
+    raise AssertionError(report)
 
 
 def test_codel_marks_ect_packets_and_their_checksum_stays_right(bed: Bed) -> None:
@@ -52,7 +56,7 @@ def test_codel_marks_ect_packets_and_their_checksum_stays_right(bed: Bed) -> Non
         client.setsockopt(socket.IPPROTO_IP, IP_RECVTOS, 1)
         for _ in range(300):
             origin.send(bytes(1000))
-        report = settled(bed, "down")
+        report = settled(bed, "down", sent=300)
         # The kernel drops a packet whose header checksum is wrong: all must arrive.
         tos = [client.recvmsg(2000, 64)[1][0][2][0] for _ in range(report["packets_out"])]
     assert report["packets_out"] == 300
@@ -67,7 +71,7 @@ def test_codel_drops_what_does_not_understand_ecn(bed: Bed) -> None:
     with client, origin:
         for _ in range(300):
             origin.send(bytes(1000))
-        report = settled(bed, "down")
+        report = settled(bed, "down", sent=300)
         received(client, report["packets_out"])
     assert report["marked"] == 0
     assert report["dropped_aqm"] > 3
@@ -80,7 +84,7 @@ def test_copies_arrive_whole(bed: Bed) -> None:
         messages = [bytes([i]) * 100 for i in range(200)]
         for message in messages:
             client.send(message)
-        report = settled(bed, "up")
+        report = settled(bed, "up", sent=200)
         arrived = received(origin, report["packets_out"])
     assert 60 < report["duplicated"] < 140
     assert len(arrived) == 200 + report["duplicated"]
@@ -103,9 +107,9 @@ def test_a_host_can_be_lossy_alone_and_the_mtu_holds(bed: Bed) -> None:
             origin.send(bytes(400))
         origin.send(bytes(473))
         client.send(b"up")
-        report = settled(bed, "down")
+        report = settled(bed, "down", sent=101)
         received(client, report["packets_out"])
-        up = settled(bed, "up")
+        up = settled(bed, "up", sent=1)
     (seen,) = report["host_loss"]
     assert (seen["trials"], seen["lost"]) == (101, report["dropped_host"])
     assert 10 < report["dropped_host"] < 55
@@ -121,7 +125,7 @@ def test_a_played_trace_never_runs_ahead_of_its_curve(bed: Bed, tmp_path: Path) 
     with client, origin:
         for _ in range(60):
             origin.send(bytes(1472))
-        settled(bed, "down")
+        settled(bed, "down", sent=60)
         bed.link.ask("passthrough", dict)
         received(client, 60)
     rows = list(csv.DictReader(record.read_text().splitlines()))
@@ -136,7 +140,7 @@ def lossy_visit(bed: Bed, record: Path) -> dict[str, Any]:
     with client, origin:
         for _ in range(100):
             client.send(bytes(50))
-        report = settled(bed, "up")
+        report = settled(bed, "up", sent=100)
         bed.link.ask("passthrough", dict)
         received(origin, report["packets_out"])
     return report
