@@ -30,6 +30,9 @@ EPOCH_NS = 1_795_000_000_000_000_000
 _SHARED = Path("/dev/shm")
 _MODES = {"network": "inf-cpu", "computing": ""}
 _LAST_LINES = 3
+_NO_RDRAND = f"~{1 << 62}"
+"""Keeps BoringSSL, AWS-LC and OpenSSL from the processor's own random numbers, which no seed fixes.
+In decimal, for the BoringSSL of old browsers reads no other. See OPENSSL_ia32cap(3)."""
 
 # The shell stays, for the first process has to bury those that lost their parents: the namespaces
 # of old browsers do not end before.
@@ -47,6 +50,7 @@ mount -t hostfs none /mnt/job -o /proc/self/cwd
 [ ! -L /mnt/job/{capsule} ] || mount -t hostfs none /mnt/capsule -o /proc/self/cwd/{capsule}
 ip link set lo up
 export HOME=/mnt/home TMPDIR=/mnt/tmp PYTHONDONTWRITEBYTECODE=1 {exact}=1
+export OPENSSL_ia32cap='{no_rdrand}'
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 ln -s {cache} /mnt/home/.cache/dragstrip
 cd /mnt/home
@@ -70,7 +74,7 @@ class Guest:
     def last_words(self) -> str:
         """The end of what its kernel said, in one line."""
         said = (self._folder / "console").read_text(errors="replace").strip().splitlines()
-        return " ".join(line.strip() for line in said[-_LAST_LINES:]) or "no word why"
+        return " ".join(line.strip() for line in said[-_LAST_LINES:]) or "it said nothing"
 
 
 @contextlib.contextmanager
@@ -119,7 +123,13 @@ def _init() -> str:
     python = f"env PYTHONPATH={shlex.quote(':'.join(filter(None, paths)))} "
     python += shlex.quote(sys.executable)
     cache = shlex.quote(str(cache_folder("").absolute()))
-    return _INIT.format(cache=cache, capsule=CAPSULE, exact=EXACT_TIMERS, python=python)
+    return _INIT.format(
+        cache=cache,
+        capsule=CAPSULE,
+        exact=EXACT_TIMERS,
+        no_rdrand=_NO_RDRAND,
+        python=python,
+    )
 
 
 def _environment(folder: Path, seed: int) -> dict[str, str]:
