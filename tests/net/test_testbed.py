@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dragstrip.model.network import Direction, Network
 from dragstrip.testbed import workspace as workspace_module
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import namespaces
@@ -37,6 +38,18 @@ def test_every_host_has_an_address_of_its_own_and_answers_through_the_link(host_
             bed.spaces.run("client", "bash", "-c", f"exec 3<>/dev/tcp/{address}/443")
         assert bed.link.report().up.packets_in > 0
     assert host_state() == before
+
+
+def test_a_connection_that_its_client_left_half_open_is_dropped():
+    with make_testbed(HOSTS) as bed:
+        assert bed.kernel
+        bed.link.configure(Network(name="deaf", down=Direction(loss=1.0), up=Direction()), seed=1)
+        leave = f"timeout 0.2 bash -c 'exec 3<>/dev/tcp/{bed.addresses['a.test']}/443' || true"
+        bed.spaces.run("client", "sh", "-c", leave)
+        half_open = ("origin", "ss", "-Hnt", "state", "syn-recv")
+        assert bed.spaces.run(*half_open)
+        bed.kernel.drop_half_open()
+        assert not bed.spaces.run(*half_open)
 
 
 def test_two_testbeds_use_the_same_names_and_addresses_at_once():

@@ -37,6 +37,14 @@ class Kernel:
                 self._spaces.run(where, "sysctl", "-q", "-w", *settings)
         self._set = {"sends": sends, "receives": receives, "shared": shared}
 
+    def drop_half_open(self) -> None:
+        """Forget the connections that a client began and left. Raises `TestbedError`.
+
+        Where a SYN/ACK was lost, the kernel would send it again in the next visit.
+        """
+        half_open = "ss --kill --numeric --no-header --tcp state syn-recv > /dev/null"
+        self._spaces.run("origin", "sh", "-c", half_open)
+
     def _news(self, part: str, wish: object) -> bool:
         return part not in self._set or self._set[part] != wish
 

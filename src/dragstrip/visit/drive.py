@@ -79,6 +79,8 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
         itself = browser.itself
         content_ms = (time.monotonic() - reading) * 1000
     bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
+    if bed.kernel:
+        bed.kernel.drop_half_open()
     log = bed.origin.log()
     loaded = with_server_word(loaded, log.requests)
     if plan.stack.loaded_by.stamps_early_late and plan.stack.transport == "quic":
