@@ -18,7 +18,7 @@ from datetime import date
 from pathlib import Path
 
 from dragstrip.browsers.registry import browser_version
-from dragstrip.cli.conduct import make_visits
+from dragstrip.conduct.visits import make_visits
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit

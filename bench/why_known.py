@@ -14,8 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from dragstrip.cli.clocks import jobs_of, timed
-from dragstrip.cli.conduct import make_visits
+from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.visits import make_visits
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.report.why_words import span

@@ -1,18 +1,90 @@
 """dragstrip races web protocol stacks; see README.md and docs/.
 
 >>> import dragstrip
->>> visits = dragstrip.open("capsules/first").visits()   # a Polars frame
+>>> first = dragstrip.race(["demo"], networks=["LTE"], stacks=["h2", "h3"], out="capsules/first")
+>>> visits = first.visits()   # a Polars frame
+>>> visits = dragstrip.open("capsules/first").visits()   # the same, another day
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragstrip.version import __version__
 
 if TYPE_CHECKING:
+    from dragstrip.model.study import Study
     from dragstrip.results.frames import Frames
 
-__all__ = ["__version__", "open"]
+__all__ = ["__version__", "open", "race", "run"]
+
+
+def race(
+    pages: Sequence[str | Path],
+    *,
+    networks: Sequence[str],
+    stacks: Sequence[str],
+    out: str | Path,
+    runs: int = 5,
+    seed: int = 0,
+    repeat: bool = False,
+    virtual: bool = False,
+    jobs: int | None = None,
+) -> "Frames":
+    """Races stacks as `dragstrip race` does, into the folder `out`, and returns its tables.
+
+    A folder that holds the same race is continued. Raises `dragstrip.model.errors.InputError` for
+    what cannot be raced, and `dragstrip.testbed.errors.TestbedError` if nothing can run here.
+    """
+    from dragstrip.model.study import Client
+    from dragstrip.study.file import make_study
+    from dragstrip.study.presets import find_network, find_stack
+    from dragstrip.testbed.cache import cache_folder
+
+    study = make_study(
+        name="race",
+        pages=[str(page) for page in pages],
+        networks=[find_network(name) for name in networks],
+        stacks=[find_stack(name) for name in stacks],
+        connections=["first", "repeat"] if repeat else ["first"],
+        runs=runs,
+        seed=seed,
+        client=Client(),
+        cache=cache_folder("pages"),
+    )
+    return run(study, out=out, virtual=virtual, jobs=jobs)
+
+
+def run(
+    study: "str | Path | Study",
+    *,
+    out: str | Path,
+    virtual: bool = False,
+    jobs: int | None = None,
+    shard: str | None = None,
+) -> "Frames":
+    """Runs what the folder `out` still lacks of a study, or of one share of it (``"3/16"``), and
+    returns the folder's tables.
+
+    `study` is a study file or a study. `jobs` blocks run at once: by default one, in virtual time
+    one a core. Raises as `race` does.
+    """
+    from dragstrip.conduct.clocks import jobs_of, timed
+    from dragstrip.conduct.shard import WHOLE, parse_shard
+    from dragstrip.conduct.visits import make_visits
+    from dragstrip.study.file import read_study
+    from dragstrip.testbed.cache import cache_folder
+
+    if isinstance(study, str | Path):
+        study = read_study(Path(study), cache_folder("pages"))
+    study = timed(study, virtual=virtual)
+    make_visits(
+        study,
+        Path(out),
+        jobs=jobs_of(study.clock, None if jobs is None else str(jobs)),
+        shard=parse_shard(shard) if shard else WHOLE,
+    )
+    return open(out)
 
 
 def open(capsule: str | Path) -> "Frames":

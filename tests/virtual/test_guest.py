@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dragstrip.cli.clocks import checked
-from dragstrip.cli.conduct import make_visits
+from dragstrip.conduct.clocks import checked
+from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit

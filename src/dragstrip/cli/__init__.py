@@ -15,6 +15,7 @@ from dragstrip.cli import (
     known,
     legacy,
     link,
+    merge,
     page,
     race,
     rejudge,
@@ -43,6 +44,7 @@ app.command()(reproduce.reproduce)
 app.command()(why.why)
 app.command()(report.report)
 app.command()(rejudge.rejudge)
+app.command()(merge.merge)
 app.command()(audit.audit)
 app.command(context_settings={"allow_interspersed_args": False})(link.link)
 app.command()(compare.compare)

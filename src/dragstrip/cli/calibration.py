@@ -1,4 +1,4 @@
-"""Calibration on the command line, and as the step before a study's first visit."""
+"""Calibration as it is shown on the command line."""
 
 import time
 from collections.abc import Sequence
@@ -8,9 +8,7 @@ from rich.table import Table
 
 from dragstrip.model.calibration import Calibration, Reading
 from dragstrip.model.network import Network
-from dragstrip.model.study import Study
-from dragstrip.results.capsule import Capsule
-from dragstrip.testbed.calibrate import BRIEF, THOROUGH, Effort, calibrate, refuse_unless_good
+from dragstrip.testbed.calibrate import BRIEF, THOROUGH, Effort, calibrate
 
 
 def measure(networks: Sequence[Network], effort: Effort, console: Console) -> Calibration:
@@ -32,23 +30,14 @@ def full(networks: Sequence[Network], console: Console) -> Calibration:
     return found
 
 
-def before_visits(study: Study, capsule: Capsule, wish: bool | None) -> None:
-    """Calibrate the study's networks unless the capsule has it already, and keep the result.
-
-    `wish` True calibrates in any case, False never does. Raises `TestbedError` out of tolerance.
-    """
-    known = [s.calibration for s in capsule.manifest.starts if s.calibration]
-    missing = {n.name for n in study.networks}.difference(*(c.networks for c in known if c.good))
-    if wish is False or (wish is None and not missing):
-        return
+def before_visits(networks: Sequence[Network]) -> Calibration:
+    """Measures what a study needs and says what was found. Raises `TestbedError`."""
     console = Console(stderr=True)
-    networks = [n for n in study.networks if wish or n.name in missing]
     began = time.monotonic()
     found = measure(networks, BRIEF, console)
-    capsule.calibrated(found)
     if not found.good:
         console.print(table(found))
-    refuse_unless_good(found)
+        return found
     took = time.monotonic() - began
     lines = sum(r.measured is not None for r in found.readings)
     console.print(
@@ -56,6 +45,7 @@ def before_visits(study: Study, capsule: Capsule, wish: bool | None) -> None:
         f"{lines} readings within tolerance",
         highlight=False,
     )
+    return found
 
 
 def table(found: Calibration) -> Table:

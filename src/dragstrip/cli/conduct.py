@@ -1,32 +1,21 @@
-"""Runs a study into a capsule, shows progress, and ends with report, table or JSON."""
+"""Runs a study on the command line: shows progress, and ends with report, table or JSON."""
 
 import sys
-import time
 from collections.abc import Collection
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import structs
 from rich.console import Console
 
-from dragstrip.browsers.load import Load
-from dragstrip.browsers.registry import browser_version
 from dragstrip.cli import exits, resume
-from dragstrip.cli.clocks import admission_of, guest_of, place_of, prepare
-from dragstrip.cli.progress import progress
+from dragstrip.cli.progress import TERMINAL
+from dragstrip.conduct.shard import WHOLE, Shard
+from dragstrip.conduct.visits import make_visits
 from dragstrip.model.study import Study
-from dragstrip.model.visit import Visit
 from dragstrip.report.beside import beside, surroundings
-from dragstrip.results.artefacts import frames_file
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.frames_cost import known
-from dragstrip.results.manifest import Manifest, Start
-from dragstrip.schedule.run import Schedule, run
-from dragstrip.testbed.servers.packages import version_of
-from dragstrip.visit.frames import write_frames
-from dragstrip.visit.har import har
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,21 +24,23 @@ ALLOWED_INVALID_BLOCKS = 0.05
 
 
 def conduct(
-    study: Study, out: Path, *, as_json: bool, calibrate: bool | None = None, jobs: int = 1
+    study: Study,
+    out: Path,
+    *,
+    as_json: bool,
+    calibrate: bool | None = None,
+    jobs: int = 1,
+    shard: Shard = WHOLE,
 ) -> int:
     """Run what `out` still lacks of `study` and present it; returns the exit code.
 
     Raises as `make_visits` does.
     """
-    make_visits(study, out, calibrate=calibrate, jobs=jobs)
+    shown_visits(study, out, calibrate=calibrate, jobs=jobs, shard=shard)
     return present(out, as_json=as_json)
 
 
-class TimeUp(Exception):
-    """The time for visits is over; what was made is safely in the capsule."""
-
-
-def make_visits(
+def shown_visits(
     study: Study,
     out: Path,
     *,
@@ -57,52 +48,20 @@ def make_visits(
     jobs: int = 1,
     until: float = inf,
     frozen: str = "",
+    shard: Shard = WHOLE,
 ) -> None:
-    """Run what `out` still lacks of `study`, at most `jobs` blocks at once. See `before_visits` for
-    `calibrate`; `frozen` is kept with the start.
-
-    Raises `InputError` if `out` holds something else, `TestbedError` if nothing can run here, and
-    `TimeUp` after the first visit that ends later than `until` (`time.monotonic`).
-    """
-    versions = {stack.name: browser_version(stack.browser) for stack in study.visited}
-    browsers = ", ".join(dict.fromkeys(versions.values()))
-    start = Start.here(browser_version=browsers, command=tuple(sys.argv))
-    start = structs.replace(start, server_versions=_versions(study), frozen=frozen)
-    if guest := guest_of(study):
-        start = structs.replace(start, guest=guest)
-    if study.client.frames:
-        start = structs.replace(start, frames_cost=known(start))
+    """`make_visits`, with its progress; an interrupted command then says how to go on."""
     resume.into(out)
-    with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
-        stop = None
-        if study.stopping or study.slow:
-            from dragstrip.results.stopping import stop_rule  # what estimates loads slowly
-
-            stop = stop_rule(study)
-        schedule = Schedule(study, capsule.made(), stop)
-        admission = admission_of(study, jobs, capsule.made())
-        if schedule.visits_left():
-            prepare(study, capsule, calibrate)
-        with progress(schedule, admission) as shown:
-
-            def keep(visit: Visit, load: Load) -> None:
-                _write_har(out, study, visit, load, versions[visit.stack])
-                if load.frames:
-                    write_frames(frames_file(out, visit), load.frames)
-                capsule.append(visit)
-                shown(visit)
-                if time.monotonic() > until:
-                    raise TimeUp
-
-            place = place_of(study, out)
-            run(schedule, keep, out, admission=admission, place=place)
-        capsule.finish()
-
-
-def _versions(study: Study) -> dict[str, str]:
-    """Of the servers that are not ours."""
-    found = {s.server: version_of(s.serving) for s in study.visited}
-    return {name: version for name, version in found.items() if version}
+    make_visits(
+        study,
+        out,
+        calibrate=calibrate,
+        jobs=jobs,
+        until=until,
+        frozen=frozen,
+        shard=shard,
+        watcher=TERMINAL,
+    )
 
 
 def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
@@ -175,10 +134,3 @@ def exit_code(study: Study, table: "pl.LazyFrame") -> int:
     begun, counted = sum(b for b, _ in blocks), sum(c for _, c in blocks)
     lost = begun - counted
     return exits.STAYED_INVALID if lost > ALLOWED_INVALID_BLOCKS * begun else exits.DONE
-
-
-def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) -> None:
-    folder = out / "har"
-    folder.mkdir(exist_ok=True)
-    archive = har(visit, load, study.page(visit.page).url, browser)
-    (folder / f"{visit.file_name}.har").write_bytes(msgspec.json.encode(archive))

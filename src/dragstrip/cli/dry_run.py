@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.table import Table
 
 from dragstrip.cli import exits
-from dragstrip.cli.clocks import admission_of
+from dragstrip.conduct.clocks import admission_of
+from dragstrip.conduct.shard import WHOLE, Shard
 from dragstrip.model.study import Study
 from dragstrip.model.units import plain
 from dragstrip.results.capsule import MANIFEST, Capsule
@@ -14,11 +15,11 @@ from dragstrip.schedule.admission import Admits
 from dragstrip.schedule.schedule import Schedule
 
 
-def dry_run(study: Study, out: Path | None, jobs: int) -> int:
+def dry_run(study: Study, out: Path | None, jobs: int, shard: Shard = WHOLE) -> int:
     """Print blocks, networks and the time expected; what `out` holds is taken into account."""
     there = bool(out and (out / MANIFEST).exists())
     visits = list(Capsule.open(out).visits()) if out and there else []
-    schedule = Schedule(study, visits)
+    schedule = Schedule(study, visits, mine=shard.blocks(study))
     admission = admission_of(study, jobs, visits)
     console = Console()
     stacks = ", ".join(s.name for s in study.stacks)

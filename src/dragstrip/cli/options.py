@@ -20,6 +20,12 @@ Jobs = Annotated[
         "core."
     ),
 ]
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        help="Only this share of the blocks, like 3/16; `dragstrip merge` joins the shares."
+    ),
+]
 Virtual = Annotated[
     bool,
     typer.Option(

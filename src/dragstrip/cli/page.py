@@ -113,7 +113,7 @@ def show(
 ) -> None:
     """Print and draw a page: hosts, objects, bytes, dependencies, waterfall."""
     # Drawing and scoring load slowly; wrong input must not wait for them.
-    from dragstrip.cli.clocks import checked
+    from dragstrip.conduct.clocks import checked
     from dragstrip.report.page_drawing import draw
 
     if virtual and not checks:

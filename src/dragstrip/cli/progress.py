@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from dragstrip.cli.calibration import before_visits
 from dragstrip.cli.dry_run import span
+from dragstrip.conduct.watcher import Watcher
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.admission import Admits
 from dragstrip.schedule.schedule import Schedule
@@ -31,6 +33,10 @@ def progress(schedule: Schedule, admission: Admits) -> Iterator[Callable[[Visit]
     )
     with Progress(*columns, console=console, transient=True) as bar:
         yield _Bar(bar, schedule, admission)
+
+
+TERMINAL = Watcher(calibrating=before_visits, progress=progress)
+"""Who sits before it."""
 
 
 class _Bar:

@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
-from dragstrip.cli.clocks import jobs_of
 from dragstrip.cli.conduct import conduct
-from dragstrip.cli.options import AsJson, Calibrate, Jobs, Out, Virtual
+from dragstrip.cli.options import AsJson, Calibrate, Jobs, Out, Shard, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
+from dragstrip.conduct.clocks import jobs_of
+from dragstrip.conduct.shard import WHOLE, parse_shard
 from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
@@ -79,6 +80,7 @@ def race(
     ] = False,
     virtual: Virtual = False,
     jobs: Jobs = None,
+    shard: Shard = None,
     as_json: AsJson = False,
 ) -> int:
     """Race stacks on pages over networks and say which is faster."""
@@ -103,6 +105,7 @@ def race(
         as_json=as_json,
         calibrate=calibrate,
         jobs=jobs_of(study.clock, jobs),
+        shard=parse_shard(shard) if shard else WHOLE,
     )
 
 

@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from dragstrip.cli import exits
-from dragstrip.cli.clocks import jobs_of, timed
-from dragstrip.cli.conduct import TimeUp, exit_code, make_visits, redraw
+from dragstrip.cli.conduct import exit_code, redraw, shown_visits
 from dragstrip.cli.options import Calibrate, DryRun, Jobs, Virtual
 from dragstrip.cli.places import page_cache
+from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.visits import TimeUp
 from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.study import Slow
 from dragstrip.results.capsule import Capsule
@@ -155,7 +156,7 @@ def _run(
         for part in parts:
             if len(part.cells):
                 study = timed(study_of(part, folder, page_cache()), virtual=virtual)
-                make_visits(
+                shown_visits(
                     study,
                     folder / study.name,
                     calibrate=calibrate,

@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from dragstrip.cli.clocks import jobs_of, timed
 from dragstrip.cli.conduct import conduct
 from dragstrip.cli.dry_run import dry_run
-from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Virtual
+from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Shard, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
+from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.shard import WHOLE, parse_shard
 from dragstrip.schedule.scale import scaled
 from dragstrip.study.file import read_study
 
@@ -20,6 +21,7 @@ def run(
     calibrate: Calibrate = None,
     virtual: Virtual = False,
     jobs: Jobs = None,
+    shard: Shard = None,
     scale: Annotated[
         str,
         typer.Option(help="smoke (cheapest cells, 10 minutes), paper (all), or a share of runs."),
@@ -30,12 +32,14 @@ def run(
     """Run a study, or go on with one that was interrupted."""
     resolved = timed(scaled(read_study(study, page_cache()), scale), virtual=virtual)
     at_most = jobs_of(resolved.clock, jobs)
+    share = parse_shard(shard) if shard else WHOLE
     if dry:
-        return dry_run(resolved, out, at_most)
+        return dry_run(resolved, out, at_most, share)
     return conduct(
         resolved,
         out or new_capsule(resolved.name),
         as_json=as_json,
         calibrate=calibrate,
         jobs=at_most,
+        shard=share,
     )

@@ -11,11 +11,11 @@ from msgspec import structs
 from rich.console import Console
 
 from dragstrip.cli import exits
-from dragstrip.cli.clocks import jobs_of, timed
-from dragstrip.cli.conduct import exit_code, make_visits, redraw
+from dragstrip.cli.conduct import exit_code, redraw, shown_visits
 from dragstrip.cli.dry_run import dry_run
 from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
+from dragstrip.conduct.clocks import jobs_of, timed
 from dragstrip.model.errors import InputError
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import CellKey, Client, Study
@@ -108,7 +108,7 @@ def why(
         if dry:
             code = dry_run(study, place, at_most)
             continue
-        make_visits(study, place, calibrate=calibrate, jobs=at_most)
+        shown_visits(study, place, calibrate=calibrate, jobs=at_most)
         code = _present(place, wanted, as_json=as_json) or code
     return code
 

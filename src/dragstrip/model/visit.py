@@ -379,6 +379,9 @@ class Visit(Struct, frozen=True, kw_only=True):
     connection: ConnectionMode = "first"
     clock: Kind = "real"
     """Whose milliseconds its times are, see `dragstrip.model.clock.Clock`."""
+    machine: str = ""
+    """Id of the machine that made it, see `dragstrip.results.manifest.Machine`; empty in older
+    capsules."""
     beside: int = 0
     """Most blocks that were under way at once in other testbeds of this host during the visit."""
     started_us: int

@@ -1,5 +1,6 @@
 """The journal: one visit a line, on disk before the next begins."""
 
+import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
@@ -28,18 +29,36 @@ def read(path: Path) -> Iterator[Visit]:
     A last line without its newline was cut off in the writing; it is skipped, as its visit was
     never reported done. Any other damage raises `CapsuleError`.
     """
+    return (visit for visit, _ in entries(path))
+
+
+def entries(path: Path) -> Iterator[tuple[Visit, bytes]]:
+    """The same, each with its line."""
     decoder = msgspec.json.Decoder(Visit)
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.endswith(b"\n"):
                 return
             try:
-                yield decoder.decode(line)
+                yield decoder.decode(line), line
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise CapsuleError(
                     f"{path}, line {number}: not a visit ({error}); "
                     "delete this line and its visit will be made again"
                 ) from None
+
+
+@contextlib.contextmanager
+def unchanging(path: Path) -> Iterator[None]:
+    """Nobody writes the journal meanwhile. Raises `CapsuleError` if somebody does."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CapsuleError(
+                f"{path.parent}: a run is still writing this capsule; wait for it"
+            ) from None
+        yield
 
 
 class Journal:

@@ -1,6 +1,7 @@
 """The manifest: everything a capsule's visits depend on, resolved, so that a report needs no other
 file and a study is never continued under changed conditions."""
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -30,6 +31,8 @@ class Machine(Struct, frozen=True, kw_only=True):
     cores: int
     memory_mb: int
     python: str
+    id: str = ""
+    """Tells it from others, and nothing else; empty in older capsules."""
 
     @classmethod
     def here(cls) -> "Machine":
@@ -40,6 +43,7 @@ class Machine(Struct, frozen=True, kw_only=True):
             cores=os.cpu_count() or 1,
             memory_mb=pages // 2**20,
             python=platform.python_version(),
+            id=_machine_id(),
         )
 
 
@@ -162,6 +166,15 @@ def _decode(kind: type, value: object) -> object:
     if kind is Path:
         return Path(str(value))
     raise NotImplementedError(kind.__name__)
+
+
+def _machine_id() -> str:
+    """A digest: machine-id(5) must not be published. Containers may share it, and not the name."""
+    try:
+        known = Path("/etc/machine-id").read_text()
+    except OSError:
+        known = ""
+    return hashlib.sha256(f"dragstrip:{known.strip()}:{platform.node()}".encode()).hexdigest()[:8]
 
 
 def _cpu_model() -> str:

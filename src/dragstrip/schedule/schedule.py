@@ -36,14 +36,19 @@ class Schedule:
     Blocks come round after round. A block is attempted again while it is invalid and reruns are
     left, after all others, for a host that was too busy is likely to be so for a while. With
     `stop` a cell's blocks are given out from one look to the next, and no further once it says so.
+    Blocks that are not `mine` are somebody else's, as are their visits.
     """
 
     def __init__(
-        self, study: Study, done: Iterable[Visit] = (), stop: StopRule | None = None
+        self,
+        study: Study,
+        done: Iterable[Visit] = (),
+        stop: StopRule | None = None,
+        mine: Callable[[Block], bool] = lambda _: True,
     ) -> None:
         self.study = study
         self._stop = stop
-        self._blocks = tuple(study.blocks())
+        self._blocks = tuple(filter(mine, study.blocks()))
         self._numbers = {block.id: number for number, block in enumerate(self._blocks)}
         self._made: dict[tuple[str, int], dict[str, Visit]] = {}
         self._valid: dict[tuple[str, int], bool] = {}

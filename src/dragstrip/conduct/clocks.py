@@ -1,5 +1,4 @@
-"""What a study's clock decides: where its visits are made, how many blocks at once, and what is
-looked at before the first."""
+"""What a study's clock decides: where its visits are made, and how many blocks at once."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -9,13 +8,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from dragstrip.cli.calibration import before_visits
 from dragstrip.model.clock import NETWORK, Clock
-from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
-from dragstrip.results.capsule import Capsule
 from dragstrip.schedule.admission import MOST_JOBS, Admission, Admits, parse_jobs
 from dragstrip.schedule.worker import Place
 from dragstrip.virtual.admission import Guests
@@ -59,17 +55,6 @@ def guest_of(study: Study) -> str:
     """The kernel of its guests, by name; empty in real time. Raises `TestbedError` if there is
     none."""
     return name_of(kernel()) if study.clock.virtual else ""
-
-
-def prepare(study: Study, capsule: Capsule, calibrate: bool | None) -> None:
-    """What comes before the first visit. See `dragstrip.cli.calibration.before_visits`.
-
-    Raises `TestbedError`, and `InputError` if a calibration is asked for that cannot be made.
-    """
-    if not study.clock.virtual:
-        before_visits(study, capsule, calibrate)
-    elif calibrate:
-        raise InputError("--calibrate measures the link in real time: leave it out with --virtual")
 
 
 def checked(page: Page, *, virtual: bool) -> "Iterator[Check]":

@@ -1,0 +1,1 @@
+"""Runs studies into capsules, for the command line and for any program."""

@@ -1,0 +1,35 @@
+"""Who hears how a study is getting on."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from msgspec import Struct
+
+from dragstrip.model.calibration import Calibration
+from dragstrip.model.network import Network
+from dragstrip.model.visit import Visit
+from dragstrip.schedule.admission import Admits
+from dragstrip.schedule.schedule import Schedule
+from dragstrip.testbed.calibrate import BRIEF, calibrate
+
+Tell = Callable[[Visit], None]
+
+
+def quietly(networks: Sequence[Network]) -> Calibration:
+    """Calibrates as briefly as suffices before visits. Raises `TestbedError`."""
+    return calibrate(networks, effort=BRIEF)
+
+
+@contextmanager
+def unheard(schedule: Schedule, admission: Admits) -> Iterator[Tell]:
+    """Nobody is told."""
+    yield lambda visit: None
+
+
+class Watcher(Struct, frozen=True, kw_only=True):
+    """The default hears nothing."""
+
+    calibrating: Callable[[Sequence[Network]], Calibration] = quietly
+    """Measures networks before the first visit, and shows that it does."""
+    progress: Callable[[Schedule, Admits], AbstractContextManager[Tell]] = unheard
+    """Opened for the visits of a study; yields what is told of each."""
