@@ -114,6 +114,14 @@ def test_units_are_the_logs_own(tmp_path):
     assert seen.body_bytes == 11, "what the origin gave to it"
 
 
+def test_a_coarse_clock_gives_way_to_the_origins(tmp_path):
+    form = known()["nghttpx"].log
+    behind = [made.served("https://a.test/a", "h1", t_us=7_300_000)]
+    log = write(tmp_path / "access.log", nginxs(ended="1970-01-01T00:00:07.000Z", took=0.5))
+    [line] = read_lines(log, form, behind)
+    assert (line.began_us, line.ended_us) == (7_300_000, 7_800_000)
+
+
 def test_a_line_that_lacks_a_field_is_an_error_that_names_it(tmp_path):
     with pytest.raises(TestbedError, match=r"access.log, line 2: no status"):
         read_lines(

@@ -53,7 +53,7 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     seconds: Mapping[str, float] = {}
     """How many seconds the unit of `ended` and `took` has, where it is not one."""
     grain_ms: float = 0.001
-    """How finely it tells time."""
+    """How finely it tells `ended`. Above 1, a request began when the origin behind was asked."""
 
     def __post_init__(self) -> None:
         needed = {"ended", "took", "port", "protocol", "method", "host", "path", "status"}

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.model.servers import PROTOCOLS, AccessLog
 from dragstrip.model.stack import Protocol
 from dragstrip.model.visit import Connection, Served
 from dragstrip.testbed.errors import TestbedError
+
+_TOO_COARSE_MS = 1.0
+"""A log that tells time less finely says nothing of when a request began."""
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -36,11 +39,12 @@ class Line(Struct, frozen=True, kw_only=True):
         return f"https://{self.host}{self.path}"
 
 
-def read_lines(file: Path, form: AccessLog) -> list[Line]:
+def read_lines(file: Path, form: AccessLog, behind: Sequence[Served] = ()) -> list[Line]:
     """All lines by the time at which they began, and empties the log. Raises `TestbedError` naming
     line and field that are wrong.
 
-    Servers append, so between requests a cut loses nothing.
+    Servers append, so between requests a cut loses nothing. A log that tells time too coarsely is
+    believed in how long a request took; it began when the origin `behind` was asked for it.
     """
     if not file.exists():
         return []
@@ -51,7 +55,18 @@ def read_lines(file: Path, form: AccessLog) -> list[Line]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() not in (b"", b"{}"):
             lines.append(_line(line, form, f"{file.name}, line {number}"))
+    if form.grain_ms > _TOO_COARSE_MS:
+        asked = {(s.method, s.url): s.t_us for s in behind}
+        lines = [_begun(line, asked.get((line.method, line.url))) for line in lines]
     return sorted(lines, key=lambda line: line.began_us)
+
+
+def _begun(line: Line, began_us: int | None) -> Line:
+    """The line moved to where it began; what the origin was not asked for stays where it is."""
+    if began_us is None:
+        return line
+    ended_us = began_us + line.ended_us - line.began_us
+    return structs.replace(line, began_us=began_us, ended_us=ended_us)
 
 
 def _line(text: bytes, form: AccessLog, where: str) -> Line:

@@ -133,7 +133,8 @@ class Program:
         found, self._congestion = self._congestion, ()
         if not form:
             return OriginLog(requests=(), connections=(), cpu_s=None, congestion=found)
-        lines = access_log.read_lines(Path(render(form.path, "log", **self._places())), form)
+        file = Path(render(form.path, "log", **self._places()))
+        lines = access_log.read_lines(file, form, behind.requests)
         return OriginLog(
             requests=access_log.requests(lines, behind.requests),
             connections=access_log.connections(lines),
