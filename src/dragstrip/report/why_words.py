@@ -83,10 +83,10 @@ def notes(answer: Why) -> list[str]:
             f"{answer.orders} of {answer.orders_possible} orders of changing the factors were "
             f"drawn, over {answer.stacks} stacks; intervals allow for those that were not."
         )
-    else:
+    elif answer.orders > 1:
         said.append(
             f"All {counted(answer.stacks, 'stack')} between {answer.a} and {answer.b} were raced, "
-            f"so every one of {counted(answer.orders, 'order')} of changing the factors counts."
+            f"so every one of {answer.orders} orders of changing the factors counts."
         )
     if answer.with_rest:
         said.append(
