@@ -281,6 +281,12 @@ def crowded(scene: Scene, beyond: bool) -> Scene:
     return scene.host(others_share=share, browser_cpu_s=needed_s, origin_cpu_s=0.0)
 
 
+def computing(scene: Scene, beyond: bool) -> Scene:
+    """With precedence, on a crowded machine."""
+    used = scene.limits.others_share + EPSILON / 100 * beyond
+    return scene.host(others_share=used, precedence=True)
+
+
 def hindered(scene: Scene, beyond: bool) -> Scene:
     """By others who use half of the CPU time."""
     needed_s = _needed_s(scene, 0.5, beyond)
@@ -571,6 +577,7 @@ FALSEHOODS = [
     Falsehood("overloaded", "a starved browser", starved("browser")),
     Falsehood("overloaded", "a starved server", starved("server")),
     Falsehood("overloaded", "a crowded machine", crowded),
+    Falsehood("overloaded", "a crowded machine and a page that computes", computing),
     Falsehood("overloaded", "a crowd in the way", hindered),
     Falsehood("overloaded", "much stolen time", robbed),
     Falsehood("overloaded", "stolen time", stolen),

@@ -306,6 +306,9 @@ class HostReport(Struct, frozen=True, kw_only=True):
     """The same of the server's threads."""
     clock_jump_ms: float | None = None
     """By how much the clock (CLOCK_REALTIME) went further than time did (CLOCK_MONOTONIC_RAW)."""
+    precedence: bool | None = None
+    """Whether browser and server got a CPU before ordinary processes did, because the machine was
+    busy (`dragstrip.testbed.precedence`); None in older evidence."""
     cpu_mhz: float | None = None
     """Frequency of the fastest CPU right after the visit; None if the machine does not tell, as
     for the next two."""

@@ -53,6 +53,7 @@ _WORDS = {
     "vc85_ms": "When the picture was first 85 % complete.",
     "busy_share": "Share of all cores' time that was not idle.",
     "steal_share": "Share of CPU time the hypervisor took away.",
+    "precedence": "Browser and server got a CPU before ordinary processes; the machine was busy.",
     "realised_loss": "Packets lost at random over packets that could be.",
     "lateness_p50_us": "Median of actual minus ideal departure of the link's packets.",
     "lateness_p99_us": "99th percentile of actual minus ideal departure of the link's packets.",

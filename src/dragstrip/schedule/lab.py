@@ -17,6 +17,7 @@ from dragstrip.model.stack import ConnectionMode, Protocol, Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.testbed.live import live_testbed
+from dragstrip.testbed.namespaces import Namespaces
 from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.visit.drive import Plan, load_before, visit
 from dragstrip.visit.rehearsal import Rehearsal, rehearsal
@@ -55,6 +56,10 @@ class Lab:
         self._quic_flags: dict[str, tuple[str, ...]] = {}
         self._serving: Page | None = None
         self._rehearsed: dict[tuple[str, _Kind, ConnectionMode], Rehearsal] = {}
+
+    @property
+    def spaces(self) -> Namespaces:
+        return self._bed.spaces
 
     def visit(self, plan: Plan) -> tuple[Visit, Load]:
         """Make one visit. Raises `TestbedError` or `CdpError` if the testbed breaks."""

@@ -40,17 +40,30 @@ def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Time that others took of the CPUs."""
+    """Time that others took of the CPUs.
+
+    From whom has precedence they take none. But a load that computing decides is another one under
+    that scheduling, so it is believed only where the network decides (bench/held_up.py).
+    """
     share = visit.host.others_share if visit.host else None
-    if share is None or share <= limits.others_share:
+    if visit.host is None or share is None or share <= limits.others_share:
+        return
+    used = (
+        f"others than browser and server used {share:.0%} of the CPU time (limit "
+        f"{limits.others_share:.0%})"
+    )
+    if visit.host.precedence:
+        computed = _beyond_need(visit, network, stack)
+        if computed > limits.precedence_share:
+            yield Reason(
+                "overloaded",
+                f"{used}, and bytes and round trips explain too little of the load for precedence "
+                f"to make up for it (limit {1 - limits.precedence_share:.0%})",
+            )
         return
     held_up = _held_up(visit, network, stack, share)
     if held_up > limits.held_up_share:
-        yield Reason(
-            "overloaded",
-            f"others than browser and server used {share:.0%} of the CPU time (limit "
-            f"{limits.others_share:.0%}), {_of_the_load(held_up, limits)}",
-        )
+        yield Reason("overloaded", f"{used}, {_of_the_load(held_up, limits)}")
 
 
 def heated(visit: Visit, limits: Thresholds) -> Iterator[Reason]:

@@ -11,10 +11,14 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 4
+VERSION = 5
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    5: (
+        "what others compute is no reason against a visit that had precedence over them, if the "
+        "network decides its load",
+    ),
     4: (
         "a server that decides TCP's congestion control itself is caught, by the kernel's word",
         "where a log does not tell idle connections, any of a host's may be its first",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import HostReport
+from dragstrip.testbed.precedence import has_precedence
 from dragstrip.visit.cpu_speed import CpuSpeed
 
 _SAMPLE_S = 1.0
@@ -31,8 +32,16 @@ class HostMeter:
             busy_share=1 - (idle + iowait) / total,
             steal_share=steal / total,
             clock_jump_ms=clock_ahead_ms() - self._clock_ahead_ms,
+            precedence=has_precedence(),
             **self._speed.report(),
         )
+
+
+def busy_share(seconds: float) -> float:
+    """Share of all cores' time that is not idle while this process waits for so long."""
+    meter = HostMeter()
+    time.sleep(seconds)
+    return meter.report().busy_share
 
 
 def others_share(

@@ -1,0 +1,86 @@
+"""Precedence: on a busy machine browser and server get a CPU before anybody else's processes do.
+
+Under round robin scheduling (sched(7)) a thread that is ready runs at once, in place of any thread
+of ordinary processes; however nice a process is, it does not. The kernel keeps a twentieth of each
+second for the others (/proc/sys/kernel/sched_rt_runtime_us), so they are held up and never stopped.
+
+That twentieth is why a quiet machine is better off without: there a page that computes for seconds
+would pause 50 ms in each.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from dragstrip.testbed.namespaces import Namespaces, Where
+
+_RANKS: dict[Where, int] = {"client": 1, "origin": 2}
+"""What would be a machine of its own comes before the browser. The link always has precedence, and
+takes it itself. The least priorities there are: what the kernel and its administrator put above
+ordinary processes stays above us."""
+_OURS = 1
+"""The rank of what drives the visit, and so of what it starts."""
+_KEPT_FOR_OTHERS = Path("/proc/sys/kernel/sched_rt_runtime_us")
+
+
+class Precedence:
+    """Of a testbed: its browsers and servers, and this thread, which drives them."""
+
+    def __init__(self, spaces: Namespaces) -> None:
+        self._ranks = {os.stat(spaces.path(where)).st_ino: rank for where, rank in _RANKS.items()}
+        self._may = not _others_would_starve()
+        self.taken = False
+
+    def keep(self, wanted: bool) -> None:
+        """Takes it or gives it back, as far as the machine lets us: nobody but root may, unless
+        allowed (RLIMIT_RTPRIO)."""
+        if wanted == self.taken or not self._may:
+            return
+        try:
+            _schedule(0, _OURS if wanted else 0)
+        except OSError:
+            self._may = False
+            return
+        self.taken = wanted
+        for thread, rank in self._threads():
+            with contextlib.suppress(OSError):  # threads come and go
+                _schedule(thread, rank if wanted else 0)
+
+    def _threads(self) -> Iterator[tuple[int, int]]:
+        """All of the browsers' and servers' threads, each with its rank."""
+        for process in os.listdir("/proc"):
+            with contextlib.suppress(OSError):
+                if process.isdigit():
+                    space = os.stat(f"/proc/{process}/ns/net").st_ino
+                    if rank := self._ranks.get(space):
+                        for thread in os.listdir(f"/proc/{process}/task"):
+                            yield int(thread), rank
+
+
+@contextlib.contextmanager
+def precedence(spaces: Namespaces) -> Iterator[Precedence]:
+    """Given back at the end of the block."""
+    made = Precedence(spaces)
+    try:
+        yield made
+    finally:
+        made.keep(False)
+
+
+def has_precedence() -> bool:
+    """Whether this thread is ahead of ordinary processes, and so is what it starts."""
+    return os.sched_getscheduler(0) == os.SCHED_RR
+
+
+def _schedule(thread: int, rank: int) -> None:
+    """Rank 0 is everybody's."""
+    policy = os.SCHED_RR if rank else os.SCHED_OTHER
+    os.sched_setscheduler(thread, policy, os.sched_param(rank))
+
+
+def _others_would_starve() -> bool:
+    try:
+        return int(_KEPT_FOR_OTHERS.read_text()) < 0
+    except (OSError, ValueError):
+        return True

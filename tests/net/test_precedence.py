@@ -1,0 +1,96 @@
+"""Precedence in real namespaces: who has it, and that it is given back."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+import made
+from dragstrip.schedule import place
+from dragstrip.schedule.place import wants_precedence
+from dragstrip.schedule.worker import Order
+from dragstrip.testbed.namespaces import namespaces
+from dragstrip.testbed.precedence import Precedence, has_precedence, precedence
+from dragstrip.testbed.testbed import testbed as make_testbed
+
+
+def may() -> bool:
+    """Whether this machine lets us, asked in a process of its own."""
+    asked = "import os; os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))"
+    return subprocess.run(["python3", "-c", asked], capture_output=True).returncode == 0
+
+
+def ranks(bed, where) -> set[tuple[int, int]]:
+    """Policy and priority of every thread at one end."""
+    space = os.stat(bed.spaces.path(where)).st_ino
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if os.stat(process / "ns/net").st_ino != space:
+                continue
+            for thread in (process / "task").iterdir():
+                tid = int(thread.name)
+                found.add((os.sched_getscheduler(tid), os.sched_getparam(tid).sched_priority))
+        except OSError:
+            continue
+    return found
+
+
+def test_browser_and_server_have_it_and_give_it_back():
+    command = ["sleep", "60"]
+    with make_testbed(["a.test"]) as bed:
+        child = subprocess.Popen(bed.spaces.command("client", *command))
+        try:
+            while not ranks(bed, "client"):
+                pass
+            plain = {(os.SCHED_OTHER, 0)}
+            link = ranks(bed, "link")
+            assert (ranks(bed, "client"), ranks(bed, "origin")) == (plain, plain)
+            with precedence(bed.spaces) as ahead:
+                ahead.keep(True)
+                assert ahead.taken == has_precedence() == may()
+                if ahead.taken:
+                    assert ranks(bed, "client") == {(os.SCHED_RR, 1)}
+                    assert ranks(bed, "origin") == {(os.SCHED_RR, 2)}
+                assert ranks(bed, "link") == link, "it takes its own"
+            assert not has_precedence()
+            assert (ranks(bed, "client"), ranks(bed, "origin")) == (plain, plain)
+        finally:
+            child.kill()
+            child.wait()
+
+
+def test_a_machine_that_would_starve_the_others_gives_none(tmp_path, monkeypatch):
+    unlimited = tmp_path / "sched_rt_runtime_us"
+    unlimited.write_text("-1\n")
+    monkeypatch.setattr("dragstrip.testbed.precedence._KEPT_FOR_OTHERS", unlimited)
+    with namespaces() as spaces:
+        ahead = Precedence(spaces)
+        ahead.keep(True)
+        assert not ahead.taken
+        assert not has_precedence()
+
+
+@pytest.mark.parametrize(
+    ("attempt", "others", "now", "wanted"),
+    [
+        (0, 0.05, 1.0, False),
+        (0, 0.5, 0.0, True),
+        (1, 0.05, 0.0, True),
+        (0, None, 0.5, True),
+        (0, None, 0.01, False),
+    ],
+)
+def test_it_is_wanted_on_a_busy_machine_alone(attempt, others, now, wanted, monkeypatch):
+    monkeypatch.setattr(place, "busy_share", lambda _: now)
+    block = next(iter(made.study().blocks()))
+    order = Order(block=block, attempt=attempt, stack=block.order[0])
+    host = made.visit().host
+    last = (
+        None
+        if others is None
+        else made.visit("h2", host=structs.replace(host, others_share=others))
+    )
+    assert wants_precedence(order, last) is wanted
