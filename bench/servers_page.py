@@ -2,8 +2,9 @@
 
     uv run python bench/servers_page.py CAPSULE... docs/results/servers
 
-Each capsule holds races of several servers' stacks. Writes NAME.md and NAME.svg: page load times,
-and each stack's ratio to the first of its capsule.
+Each capsule is a race of several servers' stacks; or one made by `dragstrip why`, which explains a
+gap; or a race with captures, whose first flights are shown. Writes NAME.md and NAME.svg: page load
+times, and each stack's ratio to h2 of our origin.
 """
 
 import sys
@@ -13,12 +14,17 @@ from pathlib import Path
 
 import altair as alt
 import numpy as np
+from first_flight import HOST
 from msgspec import Struct
 from results import command
 
+from dragstrip.model.wire import FirstFlight
+from dragstrip.report.why_words import sentence
 from dragstrip.results.capsule import Capsule
+from dragstrip.results.dissect import dissection
 from dragstrip.results.observed import Observed, observed
 from dragstrip.results.tables import refresh, scan
+from dragstrip.results.why import why
 
 _TOO_CLOSE = 0.01
 """Stacks within so much of the fastest share its place."""
@@ -46,13 +52,17 @@ class Column(Struct, frozen=True):
 def main() -> None:
     *folders, target = map(Path, sys.argv[1:])
     capsules = [Capsule.open(folder) for folder in folders]
-    columns = [column for capsule in capsules for column in read(capsule)]
+    for capsule in capsules:
+        refresh(capsule)
+    explained = [c for c in capsules if c.manifest.study.bridge]
+    captured = [c for c in capsules if c.manifest.study.client.pcap]
+    columns = [x for c in capsules if c not in (*explained, *captured) for x in read(c)]
     heat(columns).save(target.with_suffix(".svg"))
-    target.with_suffix(".md").write_text("\n".join([*page(capsules, columns, target.name), ""]))
+    text = [*races(columns, target.name), *gaps(explained), *flights(captured), *made(capsules)]
+    target.with_suffix(".md").write_text("\n".join([*text, ""]))
 
 
 def read(capsule: Capsule) -> Iterator[Column]:
-    refresh(capsule)
     study = capsule.manifest.study
     browser = capsule.manifest.starts[-1].browser_version
     for cell in observed(study, scan(capsule, "visits")):
@@ -92,7 +102,7 @@ def heat(columns: Sequence[Column]) -> alt.LayerChart:
     )
 
 
-def page(capsules: Sequence[Capsule], columns: Sequence[Column], name: str) -> Iterator[str]:
+def races(columns: Sequence[Column], name: str) -> Iterator[str]:
     yield "# Servers compared"
     yield ""
     yield f"![Page load time of each stack divided by h2 of our origin]({name}.svg)"
@@ -100,14 +110,47 @@ def page(capsules: Sequence[Capsule], columns: Sequence[Column], name: str) -> I
     yield "Median page load time in ms; bold is the fastest, with all within 1 % of it. In virtual"
     yield "time computing takes no time, so this is what each server's protocol makes of the"
     yield "network, not how fast it computes. Each server runs as its packager ships it. `h1` to"
-    yield "`h3` are our origin, stock; `h1+` to `h3+` are tuned alike. Over DSL, whose queue holds"
-    yield "12 ms, and wherever packets are lost, a single block holds luck: read no order of"
-    yield "servers from it. Firefox's blocks differ by some percent (docs/howto/own-browser.md), so"
-    yield "there too a single block names no order of servers that are close."
+    yield "`h3` are our origin, stock; `h1+` to `h3+` are tuned alike."
+    yield ""
+    yield "A heading has the number of blocks of each page. Where packets are lost, by chance or"
+    yield "because DSL's queue holds 12 ms, a load is a matter of luck: read no order of servers"
+    yield "that are close from one block, nor from three. Firefox's blocks differ by some percent"
+    yield "(docs/howto/own-browser.md)."
     yield ""
     for network, browser in dict.fromkeys((c.network, c.browser) for c in columns):
         yield from table([c for c in columns if (c.network, c.browser) == (network, browser)])
-    yield from made(capsules)
+
+
+def gaps(capsules: Sequence[Capsule]) -> Iterator[str]:
+    if not capsules:
+        return
+    yield "## What stands behind the largest gaps"
+    yield ""
+    for capsule in capsules:
+        answer = why(capsule.manifest.study, scan(capsule, "visits"))
+        for cell in answer.cells:
+            yield f"- {sentence(answer, cell)}"
+    yield ""
+
+
+def flights(capsules: Sequence[Capsule]) -> Iterator[str]:
+    """How many packets each stack sends before it hears of the first: its initial window."""
+    for capsule in capsules:
+        found: dict[str, FirstFlight] = {}
+        for visit in capsule.visits():
+            flows = dissection(capsule.path, visit).flows
+            mine = [f.first_flight for f in flows if f.host == HOST and f.requests]
+            if visit.valid and len(mine) == 1 and mine[0]:
+                found[visit.stack] = mine[0]
+        yield "What a server sends of 100 kB before it hears of the first packet, 100 ms away. On"
+        yield "pages of small objects this is most of what tells the HTTP/3 stacks apart:"
+        yield ""
+        yield "| stack | packets | bytes | |"
+        yield "|---|---|---|---|"
+        for stack, flight in sorted(found.items(), key=lambda each: -each[1].bytes):
+            paced = "paced" if flight.paced else "at once"
+            yield f"| {stack} | {flight.packets} | {flight.bytes} | {paced} |"
+        yield ""
 
 
 def table(columns: Sequence[Column]) -> Iterator[str]:
@@ -138,7 +181,8 @@ def made(capsules: Sequence[Capsule]) -> Iterator[str]:
         reasons = f" ({', '.join(f'{c} {n}' for c, n in told.items())})" if told else ""
         invalid = sum(not v.valid for v in visits)
         start = capsule.manifest.starts[0]
-        yield f"{len(visits)} visits, {invalid} of them invalid{reasons} and made again;"
+        again = f"{invalid} of them invalid{reasons} and made again" if invalid else "all valid"
+        yield f"{len(visits)} visits, {again};"
         yield f"{start.browser_version}, {capsule.manifest.study.clock.describe()}:"
         yield ""
         yield f"    {command(start.command)}"
