@@ -1,12 +1,12 @@
 """What a busy machine does to loads, and which of them the verdict tells.
 
     uv run python bench/held_up.py measure FILE [ROUNDS] [--plain] [--cells a,b] [--loads x,y]
-    uv run python bench/held_up.py show FILE...
+    uv run python bench/held_up.py show FILE... docs/reference/busy-machine
 
 `measure` crosses what else runs on the machine with pages from network-bound to CPU-bound and links
 from slow to bare, h1, h2 and h3, in turns with a quiet machine, and appends every visit to FILE as
 JSON lines. `--plain` gives nobody precedence. `show` holds each visit against the quiet ones of its
-cell and stack.
+cell and stack, file by file.
 """
 
 import argparse
@@ -24,9 +24,11 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from unittest import mock
 
+import altair as alt
 import msgspec
 from msgspec import Struct, structs
 
@@ -37,6 +39,8 @@ from dragstrip.schedule import place
 from dragstrip.schedule.worker import Order
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.verdict import host_checks
+from dragstrip.visit.ideal import needed_ms
 
 STACKS = ("h1", "h2", "h3")
 CELLS = {
@@ -44,8 +48,8 @@ CELLS = {
     "demo, DSL": ("demo", "DSL"),
     "demo, 3G": ("demo", "sitespeed-3g"),
     "64 small, 100 Mbit/s": ("synth:64x10KB@4", "100mbit/100mbit/5ms/0%/100ms"),
-    "computes 0.3 s, LTE": ("computes", "LTE"),
-    "computes 0.3 s, bare": ("computes", "bare"),
+    "computes half a second, LTE": ("computes", "LTE"),
+    "computes half a second, bare": ("computes", "bare"),
 }
 LOOP = [sys.executable, "-c", "while True: pass"]
 TOUCH = "b = bytearray(1 << 30)\nwhile True: b[:] = bytes(1 << 28) * 4"
@@ -85,7 +89,8 @@ def main() -> None:
     parser.add_argument("--loads", default="")
     asked = parser.parse_args()
     if asked.what == "show":
-        show([row for file in asked.files for row in rows(Path(file))])
+        *files, target = map(Path, asked.files)
+        show([list(rows(file)) for file in files], target)
         return
     rounds = int(asked.files[1]) if len(asked.files) > 1 else 3
     with tempfile.TemporaryDirectory() as folder:
@@ -233,29 +238,125 @@ def rows(file: Path) -> Iterator[Row]:
         yield msgspec.json.decode(line, type=Row)
 
 
-def show(seen: list[Row]) -> None:
+def show(files: list[list[Row]], target: Path) -> None:
+    """Writes NAME.md and NAME.svg."""
+    seen = [against for file in files for against in compared(file)]
+    chart(seen).save(target.with_suffix(".svg"))
+    target.with_suffix(".md").write_text("\n".join([*page(seen, target.name), ""]))
+
+
+class Against(Struct, frozen=True):
+    """A load beside the median of the quiet ones of its cell and stack, which shared its hour."""
+
+    row: Row
+    off: float
+    unexplained: float
+    """Share of the load that bytes and round trips leave unexplained."""
+    believed: bool
+
+
+def compared(seen: list[Row]) -> Iterator[Against]:
     quiet: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in seen:
         if row.load == "quiet" and row.visit.plt_ms:
             quiet[row.cell, row.visit.stack].append(row.visit.plt_ms)
-    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in seen:
-        groups[row.cell, row.load].append(row)
-    print(DEFAULTS.held_up_share)
-    for (cell, load), mine in sorted(groups.items()):
-        off = [
-            row.visit.plt_ms / statistics.median(quiet[cell, row.visit.stack]) - 1
-            for row in mine
-            if row.visit.plt_ms
-        ]
-        waits = [
-            max(h.browser_wait_ms or 0, h.server_wait_ms or 0) for r in mine if (h := r.visit.host)
-        ]
-        print(
-            f"{cell:22} {load:9} n {len(mine):3}  off {statistics.median(off):+.1%} "
-            f"({min(off):+.1%} to {max(off):+.1%})  wait {statistics.median(waits):.0f} "
-            f"({max(waits):.0f}) ms"
+        visit, network = row.visit, find_network(CELLS[row.cell][1])
+        stack = find_stack(visit.stack)
+        if visit.plt_ms:
+            off = visit.plt_ms / statistics.median(quiet[row.cell, visit.stack]) - 1
+            needed = needed_ms(visit, network, stack) or 0.0
+            against = [
+                *host_checks.on_time(visit, network, DEFAULTS),
+                *host_checks.heated(visit, DEFAULTS),
+                *(
+                    reason
+                    for check in (host_checks.stolen, host_checks.crowded, host_checks.waited)
+                    for reason in check(visit, network, stack, DEFAULTS)
+                ),
+            ]
+            yield Against(row, off, 1 - needed / visit.plt_ms, not against)
+
+
+def page(seen: list[Against], name: str) -> Iterator[str]:
+    yield "# Loads on a busy machine"
+    yield ""
+    yield f"![How far loads are from those on the quiet machine]({name}.svg)"
+    yield ""
+    yield "Page load time beside other work (loops, a compiler, a browser that plays, memory,"
+    yield "disk), against the median of quiet loads of the same hour: h1, h2, h3, two cores, median"
+    yield "(least to greatest). Believed are loads against which no check of the machine speaks."
+    yield "Unexplained is the share of a load that its bytes and round trips do not need."
+    yield ""
+    yield (
+        "| page and link | precedence | loads | believed | those against quiet "
+        "| the others against quiet | unexplained |"
+    )
+    yield "|---" * 7 + "|"
+    for cell in CELLS:
+        for load, ahead in (("quiet", False), ("busy", False), ("busy", True)):
+            mine = [
+                s
+                for s in seen
+                if (s.row.cell, s.row.load == "quiet") == (cell, load == "quiet")
+                and s.row.precedence is ahead
+            ]
+            if not mine:
+                continue
+            word = "quiet" if load == "quiet" else "yes" if ahead else "no"
+            rest = statistics.median(s.unexplained for s in mine)
+            share = sum(s.believed for s in mine) / len(mine)
+            yield (
+                f"| {cell} | {word} | {len(mine)} | {share:.0%} "
+                f"| {spread([s.off for s in mine if s.believed])} "
+                f"| {spread([s.off for s in mine if not s.believed])} | {min(rest, 1):.0%} |"
+            )
+    yield ""
+    yield "[Precedence](../decisions/0031-precedence.md) is what visits on a busy machine get;"
+    yield "those without it are as an ordinary user's."
+    yield ""
+    yield f"{len(seen)} visits of {days_of(seen)}:"
+    yield ""
+    yield "    uv run python bench/held_up.py measure FILE 1 [--plain]"
+    yield "    uv run python bench/held_up.py show FILE... docs/reference/busy-machine"
+
+
+def spread(off: list[float]) -> str:
+    if not off:
+        return "-"
+    return f"{statistics.median(off):+.1%} ({min(off):+.0%} to {max(off):+.0%})"
+
+
+def days_of(seen: list[Against]) -> str:
+    days = {datetime.fromtimestamp(s.row.visit.started_us / 1e6, UTC).date() for s in seen}
+    return ", ".join(map(str, sorted(days)))
+
+
+def chart(seen: list[Against]) -> alt.FacetChart:
+    named = {False: "without precedence", True: "with precedence"}
+    values = [
+        {
+            "cell": s.row.cell,
+            "load": s.row.load,
+            "off": max(-0.5, min(s.off, 1.0)),
+            "who": "quiet" if s.row.load == "quiet" else named[s.row.precedence],
+            "believed": "believed" if s.believed else "overloaded",
+        }
+        for s in seen
+    ]
+    drawn: alt.FacetChart = (
+        alt.Chart(alt.Data(values=values))
+        .mark_tick(thickness=2)
+        .encode(
+            alt.X("off:Q", title="page load time against quiet").axis(format="+%"),
+            alt.Y("load:N", title=None),
+            alt.Color("who:N", title=None),
+            alt.Opacity("believed:N", title=None).scale(range=[1, 0.3]),
         )
+        .properties(width=300, height=alt.Step(18))
+        .facet(alt.Facet("cell:N", title=None, sort=list(CELLS)), columns=2)
+    )
+    return drawn
 
 
 if __name__ == "__main__":

@@ -42,7 +42,9 @@ class Column(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return f"{self.page}, {self.network.partition('/')[0]}, {self.browser.split()[0]}"
+        rate, *rest = self.network.split("/")
+        lossy = f" {rest[2]} lost" if len(rest) > 2 and rest[2] != "0%" else ""
+        return f"{self.page}, {rate}{lossy}, {self.browser.split()[0]}"
 
     def ahead(self) -> list[str]:
         best = min(self.plt_ms.values())

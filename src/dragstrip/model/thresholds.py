@@ -45,7 +45,7 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     others_share: Share = 0.25
     """Share of all cores' time that others than browser and server may use: the link, what drives
     the visit, testbeds beside it, and whatever else runs; or more, up to `held_up_share`."""
-    precedence_share: Share = 0.4
+    precedence_share: Share = 0.35
     """Share of the page load time that bytes and round trips may leave unexplained where others
     used more than the one before, and browser and server had precedence over them."""
     wait_ms: Limit = 120.0
