@@ -355,6 +355,7 @@ def chart(seen: list[Against]) -> alt.FacetChart:
         )
         .properties(width=300, height=alt.Step(18))
         .facet(alt.Facet("cell:N", title=None, sort=list(CELLS)), columns=2)
+        .properties(padding={"left": 20, "right": 40, "top": 5, "bottom": 5})
     )
     return drawn
 

@@ -6,57 +6,22 @@ import sys
 import typer
 
 from dragstrip.browsers.cdp import CdpError
-from dragstrip.cli import (
-    audit,
-    compare,
-    doctor,
-    exits,
-    export,
-    known,
-    legacy,
-    link,
-    merge,
-    page,
-    race,
-    rejudge,
-    report,
-    reproduce,
-    resume,
-    run,
-    servers,
-    stacks,
-    virtual,
-    why,
-)
+from dragstrip.cli import exits, resume
+from dragstrip.cli.commands import Commands
 from dragstrip.model.errors import InputError
 from dragstrip.testbed.errors import TestbedError
 
 app = typer.Typer(
     name="dragstrip",
-    help="Race web protocol stacks: the same page, the same emulated link, a real browser.",
-    no_args_is_help=True,
+    cls=Commands,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command()(race.race)
-app.command()(run.run)
-app.command()(reproduce.reproduce)
-app.command()(why.why)
-app.command()(report.report)
-app.command()(rejudge.rejudge)
-app.command()(merge.merge)
-app.command()(audit.audit)
-app.command(context_settings={"allow_interspersed_args": False})(link.link)
-app.command()(compare.compare)
-app.command()(export.export)
-app.add_typer(page.app, name="page")
-app.add_typer(stacks.app, name="stacks")
-app.add_typer(servers.app, name="servers")
-app.add_typer(servers.app, name="server", hidden=True)
-app.add_typer(legacy.app, name="legacy")
-app.add_typer(virtual.app, name="virtual")
-app.command("list")(known.known)
-app.command()(doctor.doctor)
+
+
+@app.callback(no_args_is_help=True)
+def dragstrip() -> None:
+    """Race web protocol stacks: the same page, the same emulated link, a real browser."""
 
 
 def main() -> None:
@@ -79,5 +44,7 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    sys.stderr.write(f"dragstrip: {message}\n")
+    """Without a message help was shown instead."""
+    if message:
+        sys.stderr.write(f"dragstrip: {message}\n")
     sys.exit(code)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from dragstrip.browsers.registry import browser_version
 from dragstrip.cli.known_pages import list_pages
@@ -39,11 +40,12 @@ def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
         for network in networks().values():
             table.add_row(network.name, network.describe(), network.source)
     elif kind is Kind.stacks:
-        table.add_column("fingerprint", no_wrap=True)
-        table.add_column("is")
-        table.add_column("source")
+        # Two lines each, so that 80 columns suffice.
+        table.columns[0].header = "name, fingerprint"
+        table.add_column("is, source")
         for stack in stacks().values():
-            table.add_row(stack.name, stack.fingerprint, stack.describe(), stack.source)
+            said = Text(stack.describe()).append(f"\n{stack.source}", style="dim")
+            table.add_row(Text(stack.name).append(f"\n{stack.fingerprint}", style="not bold"), said)
     elif kind is Kind.servers:
         table.add_column("speaks")
         table.add_column("is")

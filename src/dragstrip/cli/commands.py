@@ -1,0 +1,101 @@
+"""The commands, each imported when it is asked for: together they take half a second to load."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import typer
+from msgspec import Struct
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
+
+
+class Known(Struct, frozen=True):
+    summary: str
+    """The first lines of its help, which `dragstrip --help` shows without loading it."""
+    module: str = ""
+    """In this package; the command's name if empty. It has `app`, or a function of the command's
+    name."""
+    function: str = ""
+    hidden: bool = False
+    passes_on: bool = False
+    """What follows its first argument is another program's."""
+
+
+COMMANDS = {
+    "race": Known("Race stacks on pages over networks and say which is faster."),
+    "run": Known("Run a study, or go on with one that was interrupted."),
+    "reproduce": Known(
+        "Run a paper's studies, as far as time allows, and say what becomes of its claims."
+    ),
+    "why": Known("Race the stacks between two stacks and say how much each property explains."),
+    "report": Known("Redraw tables and report of a result folder and print its answer."),
+    "rejudge": Known(
+        "Judge a result folder's visits again, and show what changes. Writes nothing."
+    ),
+    "merge": Known("Join result folders of one study, such as its shards, and show the whole."),
+    "audit": Known("Hold captures of page loads against what they claim to be."),
+    "link": Known(
+        "Run a program behind the emulated link, then say what the link did.", passes_on=True
+    ),
+    "compare": Known(
+        "Compare two result folders; with --fail-if, exit with 1 if B fails a condition."
+    ),
+    "export": Known("Write a result folder's visits and requests as tables, or a HAR per visit."),
+    "page": Known("Record, import, synthesise and inspect pages."),
+    "stacks": Known("Compare stacks."),
+    "servers": Known("Servers that people run."),
+    "server": Known("Servers that people run.", module="servers", hidden=True),
+    "legacy": Known("Browsers and servers of other years."),
+    "virtual": Known("The kernel for races in virtual time."),
+    "list": Known(
+        "List the networks, stacks, servers, browsers, pages or papers that are known by name.",
+        module="known",
+        function="known",
+    ),
+    "doctor": Known("Say whether races can run here, and what to do where they cannot."),
+}
+
+
+class Commands(TyperGroup):
+    """Loads a command when it is to run or to help; a list of all needs none of them."""
+
+    _listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        known = COMMANDS.get(cmd_name)
+        if known is None:
+            return None
+        if self._listing:
+            return TyperCommand(cmd_name, help=known.summary, hidden=known.hidden)
+        return load(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        with self._as_list():
+            super().format_help(ctx, formatter)
+
+    @contextmanager
+    def _as_list(self) -> Iterator[None]:
+        self._listing = True
+        try:
+            yield
+        finally:
+            self._listing = False
+
+
+def load(name: str) -> Any:
+    """The command itself."""
+    known = COMMANDS[name]
+    module = import_module(f"dragstrip.cli.{known.module or name}")
+    if hasattr(module, "app"):
+        return get_group(module.app)
+    alone = typer.Typer(add_completion=False)
+    settings = {"allow_interspersed_args": False} if known.passes_on else None
+    alone.command(name, context_settings=settings)(
+        getattr(module, known.function or known.module or name)
+    )
+    return get_command(alone)
