@@ -1,6 +1,6 @@
 """Takes the captures of a capsule apart, with progress: tshark needs about a second each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
@@ -12,7 +12,7 @@ from dragstrip.results.dissect import captured, dissection
 from dragstrip.results.packets import NoTshark
 
 
-def read_captures(capsule: Path, visits: Sequence[Visit]) -> None:
+def read_captures(capsule: Path, visits: Iterable[Visit]) -> None:
     """Make what `dissection` keeps of every captured visit. What cannot be read is said once."""
     console = Console(stderr=True)
     kept = [visit for visit in visits if captured(capsule, visit)]

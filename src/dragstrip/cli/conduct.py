@@ -85,7 +85,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
     capsule = Capsule.open(out)
     study = capsule.manifest.study
     if study.client.pcap:
-        read_captures(out, list(capsule.visits()))
+        read_captures(out, capsule.visits())
     report = redraw(capsule, also)
     table = scan(capsule, "visits")
     control, saved = controls(study, table), saving(study, table)
@@ -93,7 +93,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
         comparisons = compare_all(study, table)
         summary = summarise(
             study.name,
-            list(capsule.visits()),
+            capsule.visits(),
             comparisons,
             control,
             saved,

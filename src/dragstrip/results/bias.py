@@ -5,16 +5,27 @@ visits count, and every comparison with it is in doubt.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 import polars as pl
 from msgspec import Struct
 
-from dragstrip.model.visit import Visit
 from dragstrip.stats.exact_rates import exact_rates
 from dragstrip.stats.holm import holm
 
 ALPHA = 0.05
 EVERYWHERE = "all cells"
+
+
+class Judged(Protocol):
+    """A visit, or what is left of one."""
+
+    @property
+    def block(self) -> str: ...
+    @property
+    def stack(self) -> str: ...
+    @property
+    def valid(self) -> bool: ...
 
 
 class Rate(Struct, frozen=True, kw_only=True):
@@ -45,7 +56,7 @@ Counts = dict[str, tuple[int, int]]
 """Invalid visits and all of them, by stack."""
 
 
-def bias(visits: Iterable[Visit], stacks: Sequence[str]) -> list[Bias]:
+def bias(visits: Iterable[Judged], stacks: Sequence[str]) -> list[Bias]:
     """A line for each cell with an invalid visit, in the order the cells began; of several cells
     one for all of them comes first.
 

@@ -92,6 +92,10 @@ class VisitLine(Struct, frozen=True, kw_only=True):
     bytes: int
     connection: ConnectionMode = "first"
 
+    @property
+    def valid(self) -> bool:
+        return not self.reasons
+
 
 class Summary(Struct, frozen=True, kw_only=True):
     study: str
@@ -116,25 +120,27 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 def summarise(
     study: str,
-    visits: Sequence[Visit],
+    visits: Iterable[Visit],
     comparisons: Iterable[Comparison],
     controls: Sequence[Control] = (),
     stopping: Saving | None = None,
     spreads: Iterable[Spread] = (),
     clock: Kind = "real",
 ) -> Summary:
-    """`comparisons`, `controls` and `stopping` come from the files of `results` of that name."""
+    """`comparisons`, `controls` and `stopping` come from the files of `results` of that name. No
+    more than one of the `visits` is held at once."""
+    lines = tuple(map(_line, visits))
     return Summary(
         study=study,
         clock=clock,
         rules=VERSION,
-        blocks=len({v.block for v in visits}),
-        visits=tuple(_line(v) for v in visits),
+        blocks=len({line.block for line in lines}),
+        visits=lines,
         comparisons=tuple(comparisons),
         spreads=tuple(spreads),
         controls=tuple(controls) or UNSET,
         stopping=stopping or UNSET,
-        invalid_rates=tuple(bias(visits, list(dict.fromkeys(v.stack for v in visits)))),
+        invalid_rates=tuple(bias(lines, list(dict.fromkeys(line.stack for line in lines)))),
     )
 
 
