@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dragstrip.conduct.clocks import checked
+from dragstrip.conduct.shard import Shard
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
@@ -99,10 +100,15 @@ def test_a_block_is_the_same_to_the_byte_on_an_idle_and_on_a_busy_machine(tmp_pa
 
 
 def test_blocks_have_luck_of_their_own(tmp_path):
-    make_visits(study(tmp_path, runs=3), tmp_path / "c", jobs=2)
+    of = study(tmp_path, runs=3)
+    make_visits(of, tmp_path / "c", jobs=2)
     made = visits(tmp_path / "c")
     assert all(v.valid for v in made), [v.reasons for v in made]
     assert len({v.plt_ms for v in made}) == 6
+    # A shard of a study has the bytes that the whole has.
+    make_visits(of, tmp_path / "shard", shard=Shard(2, 3))
+    [block] = {v.block for v in visits(tmp_path / "shard")}
+    assert visits(tmp_path / "shard") == [v for v in made if v.block == block]
 
 
 def test_a_page_is_held_against_its_recording_in_a_guest(tmp_path):

@@ -383,8 +383,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     clock: Kind = "real"
     """Whose milliseconds its times are, see `dragstrip.model.clock.Clock`."""
     machine: str = ""
-    """Id of the machine that made it, see `dragstrip.results.manifest.Machine`; empty in older
-    capsules."""
+    """Id of the machine that made it, see `dragstrip.results.manifest.Machine`; empty where every
+    machine gives the same, and in older capsules."""
     beside: int = 0
     """Most blocks that were under way at once in other testbeds of this host during the visit."""
     started_us: int
