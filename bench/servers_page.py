@@ -10,6 +10,7 @@ times, and each stack's ratio to h2 of our origin.
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import altair as alt
@@ -184,7 +185,7 @@ def made(capsules: Sequence[Capsule]) -> Iterator[str]:
         invalid = sum(not v.valid for v in visits)
         start = capsule.manifest.starts[0]
         again = f"{invalid} of them invalid{reasons} and made again" if invalid else "all valid"
-        yield f"{len(visits)} visits, {again};"
+        yield f"{len(visits)} visits, {again}, in {hours(capsule):.1f} h;"
         yield f"{start.browser_version}, {capsule.manifest.study.clock.describe()}:"
         yield ""
         yield f"    {command(start.command)}"
@@ -195,6 +196,16 @@ def made(capsules: Sequence[Capsule]) -> Iterator[str]:
         if left_out:
             yield f"No block counts of {', '.join(left_out)}: each had an invalid visit."
             yield ""
+
+
+def hours(capsule: Capsule) -> float:
+    """Of all starts that came to their end."""
+    took = (
+        datetime.fromisoformat(start.finished) - datetime.fromisoformat(start.started)
+        for start in capsule.manifest.starts
+        if start.finished
+    )
+    return sum(span.total_seconds() for span in took) / 3600
 
 
 if __name__ == "__main__":
