@@ -12,6 +12,7 @@ from dragstrip.cli import exits
 from dragstrip.cli.places import page_cache
 from dragstrip.model.errors import InputError
 from dragstrip.model.servers import Server, known
+from dragstrip.pages.ranges import ranges_page
 from dragstrip.pages.resolve import resolve
 from dragstrip.schedule.conformance import conformance
 from dragstrip.study.file import read_outline
@@ -89,7 +90,8 @@ def check(
     """Try all that a race asks of a server; say what it does, and what nobody can tell."""
     found = []
     table = Console(stderr=as_json)
-    for finding in conformance(_server(server, study), resolve(page, page_cache())):
+    asked = _server(server, study), resolve(page, page_cache()), ranges_page(page_cache())
+    for finding in conformance(*asked):
         found.append(finding)
         mark = {"yes": "[green]yes    [/green]", "no": "[red]no     [/red]"}.get(
             finding.outcome, "[yellow]unknown[/yellow]"

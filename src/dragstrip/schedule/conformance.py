@@ -11,6 +11,7 @@ from dragstrip.model.servers import Server
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Block, Client, Study
 from dragstrip.model.visit import ReasonCode, Visit
+from dragstrip.pages.ranges import AS_ASKED
 from dragstrip.schedule.lab import Lab, lab
 from dragstrip.study.servers import stack_on
 from dragstrip.testbed.errors import TestbedError
@@ -32,14 +33,15 @@ class Finding(Struct, frozen=True, kw_only=True):
     said: str = ""
 
 
-def conformance(server: Server, page: Page) -> Iterator[Finding]:
-    """Try each protocol of the server, as each becomes known. Raises `TestbedError` only if the
-    testbed breaks: a server that does not start is a finding."""
+def conformance(server: Server, page: Page, parts: Page) -> Iterator[Finding]:
+    """Try each protocol of the server, as each becomes known; `parts` is the page of
+    `dragstrip.pages.ranges`. Raises `TestbedError` only if the testbed breaks: a server that does
+    not start is a finding."""
     for protocol in server.protocols:
         stack = stack_on(server, protocol)
         study = Study(
             name="check",
-            pages=(page,),
+            pages=(page, parts),
             networks=(_NETWORK,),
             stacks=(stack,),
             runs=1,
@@ -88,6 +90,13 @@ def _tried(bench: Lab, study: Study, stack: Stack) -> Iterator[Finding]:
     else:
         yield found("its log agrees with the browser", first, {"stack-drift", "clock-jump"})
     yield from _early(bench, study, stack, again)
+    asked = {r.url for r in _visit(bench, study, stack, "first", study.pages[1]).requests}
+    yield Finding(
+        protocol=stack.protocol,
+        what="sends the part of an object that is asked for",
+        outcome="yes" if AS_ASKED in asked else "no",
+        said="" if AS_ASKED in asked else "a Range was not answered by 206 and its bytes",
+    )
     if stack.transport == "tcp":
         other = structs.replace(stack, congestion=_OTHER_CONTROL)
         yield found(
@@ -117,8 +126,10 @@ def _early(bench: Lab, study: Study, stack: Stack, again: Visit) -> Iterator[Fin
     yield Finding(protocol=stack.protocol, what=what, outcome=outcome, said=said)
 
 
-def _visit(bench: Lab, study: Study, stack: Stack, mode: ConnectionMode) -> Visit:
-    page = study.pages[0]
+def _visit(
+    bench: Lab, study: Study, stack: Stack, mode: ConnectionMode, page: Page | None = None
+) -> Visit:
+    page = page or study.pages[0]
     block = Block(
         page=page.name,
         network=_NETWORK.name,
