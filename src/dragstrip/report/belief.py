@@ -8,9 +8,11 @@ from dragstrip.model.reasons import REASONS, Meaning
 from dragstrip.model.study import Study
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.model.visit import ReasonCode
+from dragstrip.report import machine_words
 from dragstrip.results.bias import Bias, bias_of_table
 from dragstrip.results.bias_words import sentence
 from dragstrip.results.docstrings import docstrings
+from dragstrip.results.machines import machines
 from dragstrip.verdict.rules import VERSION
 
 
@@ -44,6 +46,8 @@ class Belief(Struct, frozen=True, kw_only=True):
     bias: tuple[Bias, ...]
     sentence: str
     """What `bias` comes to; empty without an invalid visit."""
+    machines: str
+    """Whether the machines that made it agree; empty if there was one."""
 
 
 def belief(study: Study, table: pl.LazyFrame) -> Belief:
@@ -61,6 +65,7 @@ def belief(study: Study, table: pl.LazyFrame) -> Belief:
         ),
         bias=tuple(found),
         sentence=sentence(found),
+        machines=machine_words.sentence(machines(study, table)),
     )
 
 

@@ -42,6 +42,8 @@ def _doubts(found: Belief) -> Iterator[RenderableType]:
         yield Text(f"  what to do: {one.meaning.mend}", style="dim")
     if found.sentence:
         yield Text(found.sentence, style="red" if any(b.shown for b in found.bias) else "dim")
+    if found.machines:
+        yield Text(found.machines, style="dim")
     if changed := [f"{one.name} {one.value:g}" for one in found.limits if one.changed]:
         yield Text(f"limits of this study's verdict: {', '.join(changed)}", style="yellow")
 
