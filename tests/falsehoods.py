@@ -21,6 +21,7 @@ from dragstrip.verdict.judge import judge
 from dragstrip.verdict.link_checks import loss_interval
 from dragstrip.verdict.picture import like_reference, watched
 from dragstrip.visit.frames import THUMBNAIL
+from dragstrip.visit.ideal import needed_ms
 from dragstrip.visit.physics import connect_rtts, floor_ms
 
 EPSILON = 0.01
@@ -282,9 +283,11 @@ def crowded(scene: Scene, beyond: bool) -> Scene:
 
 
 def computing(scene: Scene, beyond: bool) -> Scene:
-    """With precedence, on a crowded machine."""
-    used = scene.limits.others_share + EPSILON / 100 * beyond
-    return scene.host(others_share=used, precedence=True)
+    """On a crowded machine, with precedence: the limit is where bytes and round trips leave it."""
+    needed = needed_ms(scene.visit, scene.network, scene.stack)
+    rest = 1 - needed / scene.visit.plt_ms
+    limits = structs.replace(scene.limits, precedence_share=rest - _either(EPSILON / 100, beyond))
+    return replace(scene, limits=limits).host(others_share=0.8, precedence=True)
 
 
 def hindered(scene: Scene, beyond: bool) -> Scene:

@@ -72,9 +72,11 @@ def test_steps_as_mahimahi_stay_within_a_packet_and_a_millisecond_of_their_curve
     except InputError:
         assert trace.lap_bytes < OPPORTUNITY_BYTES
         return
+    # An opportunity may be early by the millionth of a millisecond that rounding costs.
+    early = 1e-3 + max(rate_mbps for _, rate_mbps in trace.steps) * 125 * 1e-6
     for at_ms in range(1, int(trace.lap_ms)):
         ahead = played.bytes_until(at_ms) - trace.bytes_until(at_ms)
-        assert ahead <= 1e-3
+        assert ahead <= early
         last_ms = trace.bytes_until(at_ms) - trace.bytes_until(at_ms - 1)
         assert ahead >= -OPPORTUNITY_BYTES - last_ms - 1e-3
 
