@@ -65,7 +65,9 @@ def test_one_request_of_244_slips_to_h2(track, codes):
 
 @pytest.mark.parametrize(("factor", "said"), [(0.975, True), (0.985, False), (1.025, True)])
 def test_the_rate_is_off_by_about_two_percent(track, factor, said):
-    visit = track.visit("h2", track.page("40x20KB"), bed=lying(track.bed, rate_mbps=10 * factor))
+    # Long enough that a few packets that a busy machine sends late do not matter.
+    page = track.page("120x20KB")
+    visit = track.visit("h2", page, bed=lying(track.bed, rate_mbps=10 * factor))
     assert any("realised rate" in r.detail for r in visit.reasons) == said
 
 

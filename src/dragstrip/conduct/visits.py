@@ -58,8 +58,9 @@ def make_visits(
         start = structs.replace(start, guest=guest)
     if study.client.frames:
         start = structs.replace(start, frames_cost=known(start))
-    # Where computing takes no time every machine gives the same bytes.
-    machine = "" if study.clock == NETWORK else start.machine.id
+    made_on: dict[str, str | int] = {"machine": start.machine.id}
+    if study.clock == NETWORK:  # where every machine gives the same bytes, whatever runs beside
+        made_on = {"machine": "", "beside": 0}
     with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
         stop = None
         if study.stopping or study.slow:
@@ -76,7 +77,7 @@ def make_visits(
                 _write_har(out, study, visit, load, versions[visit.stack])
                 if load.frames:
                     write_frames(frames_file(out, visit), load.frames)
-                capsule.append(structs.replace(visit, machine=machine))
+                capsule.append(structs.replace(visit, **made_on))
                 tell(visit)
                 if time.monotonic() > until:
                     raise TimeUp

@@ -386,7 +386,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     """Id of the machine that made it, see `dragstrip.results.manifest.Machine`; empty where every
     machine gives the same, and in older capsules."""
     beside: int = 0
-    """Most blocks that were under way at once in other testbeds of this host during the visit."""
+    """Most blocks that were under way at once in other testbeds of this host during the visit; 0
+    where they make no difference."""
     started_us: int
     outcome: Outcome
     error: str = ""
