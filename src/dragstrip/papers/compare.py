@@ -182,7 +182,7 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
         for cell in found:
             key = (cell.connection, *(cell.factors.get(f) for f in DESIGN if f != self.factor))
             strata.setdefault(key, []).append(cell)
-        rhos = [rho for group in strata.values() if (rho := self._rho(group)) is not None]
+        rhos = self._rhos(list(strata.values()))
         if len(rhos) < LEAST_STRATA:
             return not_run([self.a, self.b], self.loads)
         got = mean_of(rhos, -1, 1)
@@ -190,11 +190,15 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
         told = named(answer, f"mean rho over {len(rhos)} strata of {len(found)} cells: ")
         return incomplete(told, len(found), self.cells)
 
-    def _rho(self, group: Sequence[Cell]) -> float | None:
-        levels = [cell.factors[self.factor] for cell in group]
-        if len(set(levels)) < 2:
-            return None
-        return spearman(levels, [_centres(c, self.a, self.b, self.statistic) for c in group])
+    def _rhos(self, strata: Sequence[Sequence[Cell]]) -> list[float]:
+        """Of the strata in which the factor varies."""
+        sizes: dict[int, list[tuple[list[float], list[float]]]] = {}
+        for group in strata:
+            levels = [cell.factors[self.factor] for cell in group]
+            ratios = [_centres(c, self.a, self.b, self.statistic) for c in group]
+            sizes.setdefault(len(group), []).append((levels, ratios))
+        found = (spearman(*zip(*pairs, strict=True)) for pairs in sizes.values())
+        return [rho for rhos in found for rho in rhos if rho is not None]
 
 
 class Correlation(Predicate, kw_only=True, frozen=True):
@@ -265,14 +269,15 @@ class SameRanking(Predicate, kw_only=True, frozen=True):
         return judged(answer)
 
 
-def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """None where one of them does not vary."""
+def spearman(x: Sequence[Sequence[float]], y: Sequence[Sequence[float]]) -> list[float | None]:
+    """Of each row of x with that of y; None where one of them does not vary."""
     from scipy.stats import rankdata  # slow to import
 
-    ranks = rankdata([x, y], axis=1)
-    if (np.ptp(ranks, axis=1) == 0).any():
-        return None
-    return float(np.corrcoef(ranks)[0, 1])
+    a, b = (rankdata(rows, axis=1) for rows in (x, y))
+    a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
+    apart = (a * b).sum(axis=1)
+    size = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    return [float(top / under) if under else None for top, under in zip(apart, size, strict=True)]
 
 
 class Rho(Mean, frozen=True):
@@ -292,5 +297,6 @@ class Rho(Mean, frozen=True):
 
 def correlation(x: Values | Sequence[float], y: Values | Sequence[float]) -> Rho:
     """Spearman's, with the standard error of Bonett and Wright, Psychometrika 65 (2000), 23-28."""
-    rho = float(np.clip(spearman(list(x), list(y)) or 0.0, -0.999999, 0.999999))
+    (found,) = spearman([list(x)], [list(y)])
+    rho = float(np.clip(found or 0.0, -0.999999, 0.999999))
     return Rho(rho, float(np.sqrt((1 + rho**2 / 2) / (len(x) - 3))))

@@ -7,7 +7,7 @@ the loads it is then given.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from itertools import cycle
 from math import ceil, floor, inf, log, sqrt
 from typing import Literal
@@ -70,7 +70,7 @@ class World(Struct, frozen=True):
         return f"{self.state}{side}{', one alone' if self.alone else ''}"
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class Place(Struct, frozen=True, kw_only=True, dict=True):
     """A cell to be filled with loads."""
 
     study: str
@@ -83,7 +83,7 @@ class Place(Struct, frozen=True, kw_only=True):
     def field(self, name: str) -> object:
         return getattr(self, name) if name not in self.factors else self.factors[name]
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, str, str, str]:
         return self.study, self.page, self.network, self.connection
 
@@ -91,8 +91,16 @@ class Place(Struct, frozen=True, kw_only=True):
 class Levels:
     """What is made up so far: levels in ms, and factors of pages that differ from the study's."""
 
-    def __init__(self, places: Sequence[Place], draw: np.random.Generator, loads: int) -> None:
+    def __init__(
+        self,
+        places: Sequence[Place],
+        draw: np.random.Generator,
+        loads: int,
+        chosen: dict[object, list[Place]] | None = None,
+    ) -> None:
+        """`chosen` keeps what `chosen` found, for the next levels of the same places."""
         self.places = places
+        self._chosen = {} if chosen is None else chosen
         self.draw = draw
         self.loads = loads
         self.cv: Callable[[Place], float] = lambda place: 0.02
@@ -133,13 +141,16 @@ class Levels:
         self.relate(place, metric, a, b, lambda ms: ms * ratio, lambda ms: ms / ratio)
 
     def chosen(self, where: Where, unless: Where, stacks: Sequence[str]) -> list[Place]:
-        return [
-            p
-            for p in self.places
-            if fits(p.field, where)
-            and not (unless and fits(p.field, unless))
-            and {*stacks} <= {*p.stacks}
-        ]
+        key = repr((where, unless, stacks))
+        if key not in self._chosen:
+            self._chosen[key] = [
+                p
+                for p in self.places
+                if fits(p.field, where)
+                and not (unless and fits(p.field, unless))
+                and {*stacks} <= {*p.stacks}
+            ]
+        return self._chosen[key]
 
 
 def worlds(predicate: AnyPredicate) -> list[World]:
