@@ -319,17 +319,21 @@ def _(predicate: RatioShift, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: MonotoneIn, world: World, levels: Levels) -> None:
-    """ln(b / a) goes with the logarithm of the factor; on the edge it does not."""
+    """ln(b / a) goes with the logarithm of the factor. On the edge it does so on the lines of the
+    highest rate, and the other way on all others: over a grid of two rates it goes nowhere."""
     p = predicate
-    slope = {"true": 1, "edge": 0, "false": -1}[world.state] * (0.05 if p.rising else -0.05)
+    places = levels.chosen(p.where, p.unless, [p.a, p.b])
+    most = max(place.factors.get("rate_mbps", 0.0) for place in places)
     own: dict[tuple[float | None, ...], float] = {}
-    for place in levels.chosen(p.where, p.unless, [p.a, p.b]):
+    for place in places:
         other = tuple(place.factors.get(f) for f in DESIGN if f != p.factor)
         if other not in own:
-            own[other] = float(levels.draw.normal(0, 0.05))
+            own[other] = float(levels.draw.normal(0, 0.05)) if world.state != "edge" else 0.0
+        way = {"true": 1, "edge": 1 if place.factors.get("rate_mbps") == most else -1, "false": -1}
         level = place.factors[p.factor]
         along = log(level) if level > 0 and p.factor != "loss" else level * 100
-        ratio = float(np.exp(slope * along + own[other] + levels.draw.normal(0, 0.02)))
+        slope = way[world.state] * (0.05 if p.rising else -0.05)
+        ratio = float(np.exp(slope * along + own[other]))
         levels.put(place, p.b, p.metric, levels.at(place, p.b, p.metric) * ratio)
 
 
