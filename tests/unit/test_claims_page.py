@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import made_capsule
 from dragstrip.cli import app
 from dragstrip.model.errors import InputError
 from dragstrip.papers.claims import KEYS, published
@@ -113,6 +114,16 @@ def test_the_folder_holds_page_json_text_and_every_figure_in_four_forms(tmp_path
     names = {f"{f.name}.{kind}" for f in figures for kind in ("svg", "png", "csv", "vl.json")}
     assert {p.name for p in (tmp_path / "figures").iterdir()} == names
     assert (tmp_path / "figures" / f"{figures[0].name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_page_says_how_its_visits_were_made_and_whether_their_noise_is_known(tmp_path):
+    paper = published("ranjan2019")
+    made_capsule.capsule(tmp_path, {"h2": [1000.0] * 5, "h3": [900.0] * 5})
+    found = findings(paper, paper.outlines(), [tmp_path], Evidence(nothing()))
+    for text in (markdown(found), page(found, [])):
+        assert f"made by dragstrip 0.1.0, rules {VERSION}; Linux 6.1, CPU, 2 cores, 8 GiB" in text
+        assert "`dragstrip race`" in text
+        assert "no controls were visited: its noise is not known" in text
 
 
 @pytest.mark.parametrize("key", KEYS)
