@@ -20,7 +20,7 @@ from dragstrip.results.bias import bias
 from dragstrip.results.bias_words import sentence
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.controls import Control, controls
-from dragstrip.results.provenance import made_by
+from dragstrip.results.provenance import commands, made_by
 from dragstrip.results.tables import refresh, scan
 from dragstrip.study.file import Outline
 from dragstrip.study.gaps import servers
@@ -93,7 +93,8 @@ class Made(Struct, frozen=True, kw_only=True):
     bias: str
     """Whether invalid visits strike some stacks more than others; empty without one."""
     how: tuple[str, ...]
-    """Program, machine, browsers and command, see `dragstrip.results.provenance`."""
+    """Program, machine and browsers, see `dragstrip.results.provenance`."""
+    commands: tuple[str, ...]
     controls: tuple[Control, ...]
     """What its controls say of the testbed; empty for a study without any."""
 
@@ -249,5 +250,6 @@ def _made(capsule: Capsule, ran: pl.DataFrame) -> Made:
         cells=len(ran.filter(study=study.name)),
         bias=sentence(bias(visits, [s.name for s in study.visited])),
         how=made_by(capsule.manifest.starts),
+        commands=commands(capsule.manifest.starts),
         controls=tuple(controls(study, scan(capsule, "visits"))),
     )

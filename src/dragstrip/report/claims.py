@@ -123,6 +123,7 @@ def markdown(found: Findings) -> str:
             f"- {made.study}: {made.visits} visits, {made.invalid} invalid ({reasons}). "
             f"{made.bias}".rstrip()
         )
+        lines += [f"  - `{said}`" for said in made.commands]
         lines += [f"  - made by {said}" for said in made.how]
         lines += [f"  - {said}" for said in judgement(made.controls, None)]
         lines += [] if made.controls else ["  - no controls were visited: its noise is not known"]

@@ -12,9 +12,13 @@ def command(argv: Sequence[str]) -> str:
     return " ".join(["dragstrip", *ours])
 
 
+def commands(starts: Iterable[Start]) -> tuple[str, ...]:
+    """Those that made it, each once."""
+    return tuple(dict.fromkeys(command(start.command) for start in starts))
+
+
 def made_by(starts: Iterable[Start]) -> tuple[str, ...]:
-    """A sentence for each start that differs from the others in more than its time: program,
-    machine, browsers, command."""
+    """Program, machine and browsers of all starts, each once."""
     return tuple(dict.fromkeys(_sentence(start) for start in starts))
 
 
@@ -25,6 +29,5 @@ def _sentence(start: Start) -> str:
     guest = f", guests {start.guest}" if start.guest else ""
     return (
         f"{program}, rules {start.rules}; Linux {machine.kernel}, {machine.cpu}, "
-        f"{machine.cores} cores, {memory}{guest}; {start.browser_version}; "
-        f"`{command(start.command)}`"
+        f"{machine.cores} cores, {memory}{guest}; {start.browser_version}"
     )
