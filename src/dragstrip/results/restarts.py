@@ -12,7 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dragstrip.results.observed import Observed
-from dragstrip.stats.components import components
+from dragstrip.stats.components import LEAST_GROUPS, components
 
 Level = Literal["machine", "boot", "restart"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -40,7 +40,7 @@ class Between(Struct, frozen=True, kw_only=True):
 def between(cell: Observed, a: str, b: str, metric: str) -> tuple[Between, ...]:
     """Every level that has three units or more, the widest first. Empty where a load failed."""
     rows = cell.stacks[a]
-    if not len(rows):
+    if rows["testbed"].n_unique() < LEAST_GROUPS:  # and so of boots and machines
         return ()
     values_a, values_b = cell.of(a, metric), cell.of(b, metric)
     ended = ~(values_a.censored | values_b.censored)
