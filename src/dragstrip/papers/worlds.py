@@ -406,11 +406,13 @@ def _(predicate: MagnitudeOrder, world: World, levels: Levels) -> None:
 def _(predicate: AnovaCount, world: World, levels: Levels) -> None:
     """Pages on which the test finds `a` faster always, or half of the time; then slower, neither.
 
-    The one count with a band decides; where `none` has it, those that differ are half and half.
+    The one count with a band decides; where `none` has it, those that differ are half and half. Of
+    three stacks that are all compared two are alike, or their differences would add up.
     """
     from scipy.special import stdtrit
 
     p = predicate
+    alike = _alike(p.pairs)
     for network in p.networks:
         for a, ref in p.pairs:
             places = levels.chosen(p.where | {"network": network}, p.unless, [a, ref])
@@ -421,8 +423,19 @@ def _(predicate: AnovaCount, world: World, levels: Levels) -> None:
                 for i, place in enumerate(places):
                     cv = levels.cv(place)
                     size = 3 * bar * cv if i < sure else bar * cv if i < sure + unsure else 0.0
+                    size = 0.0 if (a, ref) in alike else size
                     way = 1 if p.none.low and i % 2 else -1
                     levels.ratio(place, metric, ref, a, 1 + way * size)
+
+
+def _alike(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Pairs that a later one bridges: with x, y before x, z and y, z the first."""
+    found = set()
+    for place, (a, ref) in enumerate(pairs):
+        before = pairs[:place]
+        if {a, ref} <= {stack for pair in before for stack in pair}:
+            found |= {pair for pair in before if a in pair and ref not in pair}
+    return found
 
 
 def _wins(p: AnovaCount, world: World, total: int) -> tuple[int, int]:
