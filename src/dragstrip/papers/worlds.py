@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from dragstrip.papers.cells import Where, fits
 from dragstrip.papers.compare import (
-    DESIGN,
     Correlation,
     Equal,
     MonotoneIn,
@@ -324,16 +323,12 @@ def _(predicate: MonotoneIn, world: World, levels: Levels) -> None:
     p = predicate
     places = levels.chosen(p.where, p.unless, [p.a, p.b])
     most = max(place.factors.get("rate_mbps", 0.0) for place in places)
-    own: dict[tuple[float | None, ...], float] = {}
     for place in places:
-        other = tuple(place.factors.get(f) for f in DESIGN if f != p.factor)
-        if other not in own:
-            own[other] = float(levels.draw.normal(0, 0.05)) if world.state != "edge" else 0.0
         way = {"true": 1, "edge": 1 if place.factors.get("rate_mbps") == most else -1, "false": -1}
         level = place.factors[p.factor]
         along = log(level) if level > 0 and p.factor != "loss" else level * 100
         slope = way[world.state] * (0.05 if p.rising else -0.05)
-        ratio = float(np.exp(slope * along + own[other]))
+        ratio = float(np.exp(slope * along))
         levels.put(place, p.b, p.metric, levels.at(place, p.b, p.metric) * ratio)
 
 
@@ -454,7 +449,8 @@ def _wins(p: AnovaCount, world: World, total: int) -> tuple[int, int]:
         }
     else:
         expected = {"true": 0.0, "false": 0.5 * total, "edge": high + 1}
-    expected["inside"] = expected["edge"] + (1 if below else -1)
+    fewer = below and not p.none.low  # where `none` counts, fewer of it are more that differ
+    expected["inside"] = expected["edge"] + (1 if fewer else -1)
     mean = round(expected[world.state])
     half = min(round(UNSURE * total / 2), mean, total - mean)
     return mean - half, 2 * half
