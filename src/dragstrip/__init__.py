@@ -28,6 +28,7 @@ def race(
     runs: int = 5,
     seed: int = 0,
     repeat: bool = False,
+    restarts: int = 1,
     virtual: bool = False,
     jobs: int | None = None,
 ) -> "Frames":
@@ -50,6 +51,7 @@ def race(
         runs=runs,
         seed=seed,
         client=Client(),
+        restarts=restarts,
         cache=cache_folder("pages"),
     )
     return run(study, out=out, virtual=virtual, jobs=jobs)

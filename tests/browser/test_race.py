@@ -104,3 +104,16 @@ def test_ctrl_c_and_a_word_to_end_say_how_to_go_on(tmp_path, how, host_state):
     assert "interrupted; this goes on where it stopped: dragstrip race" in err
     assert host_state() == before
     assert not list(scratch_root().glob("testbed-*/"))
+
+
+def test_restarts_have_testbeds_of_their_own(tmp_path, host_state):
+    before = host_state()
+    capsule = tmp_path / "capsule"
+    argv = [*RACE, "--stack", "h2", "--stack", "h3", "--runs", "3", "--restarts", "3"]
+    finish(start(tmp_path, *argv, "--json", "--out", str(capsule)))
+    visits = pl.read_parquet(capsule / "visits.parquet")
+    starts = visits.group_by("block").agg(pl.col("testbed").unique())["testbed"].to_list()
+    assert all(len(own) == 1 for own in starts), "a block is made by one start"
+    assert len({own[0] for own in starts}) == 3
+    assert len({own[0].partition(".")[0] for own in starts}) == 1, "of one boot"
+    assert host_state() == before

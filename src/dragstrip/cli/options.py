@@ -26,6 +26,14 @@ Shard = Annotated[
         help="Only this share of the blocks, like 3/16; `dragstrip merge` joins the shares."
     ),
 ]
+Restarts = Annotated[
+    int | None,
+    typer.Option(
+        help="Spread the blocks over so many starts of testbed and browsers, and say how much "
+        "these differ.",
+        min=1,
+    ),
+]
 Virtual = Annotated[
     bool,
     typer.Option(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dragstrip.cli.conduct import conduct
-from dragstrip.cli.options import AsJson, Calibrate, Jobs, Out, Shard, Virtual
+from dragstrip.cli.options import AsJson, Calibrate, Jobs, Out, Restarts, Shard, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.conduct.clocks import jobs_of
 from dragstrip.conduct.shard import WHOLE, parse_shard
@@ -78,6 +78,7 @@ def race(
         bool,
         typer.Option("--controls", help="Visit the first stack twice more: A/A, and one RTT late."),
     ] = False,
+    restarts: Restarts = None,
     virtual: Virtual = False,
     jobs: Jobs = None,
     shard: Shard = None,
@@ -96,6 +97,7 @@ def race(
         live=live,
         ca=ca,
         controls=controls,
+        restarts=restarts or 1,
         clock=NETWORK if virtual else REAL,
         cache=page_cache(),
     )

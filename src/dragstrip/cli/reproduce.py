@@ -13,9 +13,10 @@ from rich.table import Table
 
 from dragstrip.cli import exits
 from dragstrip.cli.conduct import exit_code, redraw, shown_visits
-from dragstrip.cli.options import Calibrate, DryRun, Jobs, Virtual
+from dragstrip.cli.options import Calibrate, DryRun, Jobs, Restarts, Virtual
 from dragstrip.cli.places import page_cache
 from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.visits import TimeUp
 from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.study import Slow
@@ -83,6 +84,7 @@ def reproduce(
     calibrate: Calibrate = None,
     virtual: Virtual = False,
     jobs: Jobs = None,
+    restarts: Restarts = None,
     dry_run: DryRun = False,
 ) -> int:
     """Run a paper's studies, as far as time allows, and say what becomes of its claims."""
@@ -120,6 +122,7 @@ def reproduce(
         virtual=virtual,
         calibrate=calibrate,
         jobs=at_most,
+        restarts=restarts,
         frozen=rules_digest(paper.key),
     )
     if scale == "smoke":
@@ -147,15 +150,18 @@ def _run(
     virtual: bool,
     calibrate: bool | None,
     jobs: int,
+    restarts: int | None,
     frozen: str,
 ) -> bool:
-    """Make the visits that are left; False if time was up before that."""
+    """Make the visits that are left; False if time was up before that. No study is restarted more
+    often than it has runs."""
     from dragstrip.papers.campaign import study_of
 
     try:
         for part in parts:
             if len(part.cells):
                 study = timed(study_of(part, folder, page_cache()), virtual=virtual)
+                study = spread(study, restarts and min(restarts, study.runs))
                 shown_visits(
                     study,
                     folder / study.name,

@@ -7,9 +7,10 @@ import typer
 
 from dragstrip.cli.conduct import conduct
 from dragstrip.cli.dry_run import dry_run
-from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Shard, Virtual
+from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Restarts, Shard, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, parse_shard
 from dragstrip.schedule.scale import scaled
 from dragstrip.study.file import read_study
@@ -21,6 +22,7 @@ def run(
     calibrate: Calibrate = None,
     virtual: Virtual = False,
     jobs: Jobs = None,
+    restarts: Restarts = None,
     shard: Shard = None,
     scale: Annotated[
         str,
@@ -30,7 +32,8 @@ def run(
     as_json: AsJson = False,
 ) -> int:
     """Run a study, or go on with one that was interrupted."""
-    resolved = timed(scaled(read_study(study, page_cache()), scale), virtual=virtual)
+    asked = scaled(read_study(study, page_cache()), scale)
+    resolved = timed(spread(asked, restarts), virtual=virtual)
     at_most = jobs_of(resolved.clock, jobs)
     share = parse_shard(shard) if shard else WHOLE
     if dry:

@@ -8,6 +8,7 @@ runs = 5
 seed = 1                       # optional
 think_time = true              # optional: answers take as long as the recorded servers took
 controls = false               # optional, on: A/A and positive control in each block
+restarts = 5                   # optional, 1: testbeds that the runs are spread over
 warm_ups = 1                   # optional, 0: visits made and discarded before a stack's first
 connections = ["first", "repeat"]   # optional, see dragstrip.model.stack.ConnectionMode
 
@@ -73,6 +74,7 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     think_time: bool = False
     controls: bool = True
     warm_ups: Annotated[int, Meta(ge=0)] = 0
+    restarts: Annotated[int, Meta(ge=1)] = 1
     stopping: Stopping | None = None
     slow: Slow | None = None
     thresholds: Thresholds = Thresholds()
@@ -96,6 +98,7 @@ class Outline(Struct, frozen=True, kw_only=True):
     warm_ups: int
     stopping: Stopping | None
     slow: Slow | None = None
+    restarts: int = 1
     thresholds: Thresholds
     clock: Clock = REAL
 
@@ -132,6 +135,7 @@ def read_outline(path: Path) -> Outline:
             warm_ups=file.warm_ups,
             stopping=file.stopping,
             slow=file.slow,
+            restarts=file.restarts,
             thresholds=file.thresholds,
             clock=file.clock,
         )
@@ -163,6 +167,7 @@ def make_study(
     warm_ups: int = 0,
     stopping: Stopping | None = None,
     slow: Slow | None = None,
+    restarts: int = 1,
     thresholds: Thresholds = DEFAULTS,
     clock: Clock = REAL,
     live: bool = False,
@@ -175,6 +180,8 @@ def make_study(
     """
     if runs < 1:
         raise InputError(f"{runs} runs measure nothing: ask for at least 1")
+    if not 1 <= restarts <= runs:
+        raise InputError(f"restarts: {runs} runs can be spread over 1 to {runs}, not {restarts}")
     if len(stacks) < 2:
         raise InputError("a race needs at least two stacks, like --stack h2 --stack h3")
     if ca and not ca.is_file():
@@ -210,6 +217,7 @@ def make_study(
         warm_ups=warm_ups,
         stopping=stopping,
         slow=slow,
+        restarts=restarts,
         ca=str(ca.absolute()) if ca else "",
         thresholds=thresholds,
         clock=clock,
