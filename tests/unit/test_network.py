@@ -23,6 +23,14 @@ def test_two_way_loss_becomes_that_of_each_direction():
     assert typed.down.loss == network.down.loss
 
 
+def test_a_short_network_is_symmetric_and_loses_nothing():
+    network = find_network("100mbit/50ms")
+    assert network.down == network.up
+    assert network.up == Direction(rate_mbps=100, delay_ms=50, queue_ms=200)
+    with pytest.raises(InputError, match="100mbit/50ms"):
+        find_network("100mbit/50ms/1%")
+
+
 def test_a_trace_is_read_beside_the_file_and_kept_whole(tmp_path):
     (tmp_path / "some.txt").write_text("1\n2\n9\n")
     network = read_network("made", {"down": {"trace": "some.txt"}, "up": {}}, tmp_path)

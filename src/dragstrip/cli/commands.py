@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
-from msgspec import Struct
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 
-class Known(Struct, frozen=True):
+class Known(NamedTuple):
     summary: str
     """The first lines of its help, which `dragstrip --help` shows without loading it."""
     module: str = ""
@@ -54,6 +53,10 @@ COMMANDS = {
         module="known",
         function="known",
     ),
+    "schema": Known("Print the JSON schema of study files, for completion and checks in editors."),
+    "completion": Known("Print or install completion of commands, options and names for a shell."),
+    "manual": Known("Print the manual page, for man."),
+    "setup": Known("Install the packages that races need (Debian, Ubuntu). Asks first."),
     "doctor": Known("Say whether races can run here, and what to do where they cannot."),
 }
 

@@ -5,6 +5,39 @@ from typing import Annotated
 
 import typer
 
+from dragstrip.study.presets import networks, stacks
+
+
+def network_names(incomplete: str) -> list[str]:
+    """For completion in a shell."""
+    return [name for name in networks() if name.startswith(incomplete)]
+
+
+def stack_names(incomplete: str) -> list[str]:
+    """For completion in a shell."""
+    return [name for name in stacks() if name.startswith(incomplete)]
+
+
+Networks = Annotated[
+    list[str],
+    typer.Option(
+        "--network",
+        help="A name (`dragstrip list networks`); rate/one-way delay, symmetric and without loss "
+        "(100mbit/50ms); or down/up/delay/loss/queue, each per direction "
+        "(10.5mbit/2.8mbit/37ms/0%/200ms). Repeat it for several.",
+        autocompletion=network_names,
+        show_default=False,
+    ),
+]
+Stacks = Annotated[
+    list[str],
+    typer.Option(
+        "--stack",
+        help="A name (`dragstrip list stacks`). Repeat it: the first is the reference.",
+        autocompletion=stack_names,
+        show_default=False,
+    ),
+]
 Out = Annotated[Path | None, typer.Option(help="Result folder; an existing one resumes.")]
 Calibrate = Annotated[
     bool | None,

@@ -6,7 +6,16 @@ from typing import Annotated
 import typer
 
 from dragstrip.cli.conduct import conduct
-from dragstrip.cli.options import AsJson, Calibrate, Jobs, Out, Shard, Virtual
+from dragstrip.cli.options import (
+    AsJson,
+    Calibrate,
+    Jobs,
+    Networks,
+    Out,
+    Shard,
+    Stacks,
+    Virtual,
+)
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.conduct.clocks import jobs_of
 from dragstrip.conduct.shard import WHOLE, parse_shard
@@ -23,11 +32,8 @@ def race(
         list[str],
         typer.Argument(help="A recording, 'demo', or 'synth:64x10KB'.", metavar="PAGE..."),
     ],
-    network: Annotated[
-        list[str],
-        typer.Option(help="A name, or down/up/delay/loss/queue (10.5mbit/2.8mbit/37ms/0%/200ms)."),
-    ],
-    stack: Annotated[list[str], typer.Option(help="Stacks to race; the first is the reference.")],
+    network: Networks,
+    stack: Stacks,
     server: Annotated[
         list[str] | None,
         typer.Option(
