@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -30,9 +31,14 @@ def start(home: Path, *argv: str) -> "subprocess.Popen[str]":
 
 def finish(process: "subprocess.Popen[str]") -> tuple[str, str]:
     out, err = process.communicate(timeout=300)
-    # 4 is allowed: on a busy machine visits may stay overloaded, which is not the question here.
+    # 4 is allowed: on a busy machine some blocks may stay overloaded. `believed` bounds how many.
     assert process.returncode in (0, 4), err
     return out, err
+
+
+def believed(visits: list[dict[str, Any]]) -> set[str]:
+    """The stacks of which a visit was valid."""
+    return {visit["stack"] for visit in visits if visit["verdict"] == "valid"}
 
 
 def journal(capsule: Path) -> list[tuple[str, int, str]]:
@@ -48,6 +54,7 @@ def test_a_race_prints_the_agreed_json_and_leaves_a_whole_capsule(tmp_path, host
     out, err = finish(start(tmp_path, *argv))
     summary = json.loads(out)
     assert set(summary) >= {"study", "blocks", "visits", "comparisons"}
+    assert believed(summary["visits"]) == {"h1", "h2", "h3"}
     fields = "block stack page network verdict reasons outcome protocol_share plt_ms ttfb_ms"
     for visit in summary["visits"]:
         assert set(visit) >= {*fields.split(), "requests", "bytes"}
@@ -84,7 +91,9 @@ def test_killed_in_the_middle_it_leaves_nothing_and_resumes_without_losing_a_vis
     assert len(set(visits)) == len(visits)
     first = {(block, stack) for block, attempt, stack in visits if attempt == 0}
     assert len(first) == 12
-    assert len(json.loads(out)["visits"]) == len(visits)
+    summary = json.loads(out)
+    assert len(summary["visits"]) == len(visits)
+    assert believed(summary["visits"]) == {"h1", "h2", "h3"}
     assert host_state() == before
     assert not list(scratch_root().glob("testbed-*/"))
 
