@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from msgspec import Struct
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -93,22 +92,11 @@ def _told(row: "Compared", asked: Collection[tuple[str, str]]) -> bool:
     return found.statistic == "median" or known
 
 
-class _Output(Struct, frozen=True, kw_only=True):
-    """The object that ``--json`` prints. Its field names are a contract."""
-
-    a: str
-    b: str
-    rules: int
-    """Of the verdict, by which the visits of both were judged."""
-    notes: list[str]
-    differences: "list[Difference]"
-    conditions: "list[Gated]"
-
-
 def _json(a: Path, b: Path, found: "Comparison", gated: "list[Gated]") -> bytes:
+    from dragstrip.results.gate import Output
     from dragstrip.verdict.rules import VERSION
 
-    output = _Output(
+    output = Output(
         a=str(a),
         b=str(b),
         rules=VERSION,

@@ -52,6 +52,10 @@ def study_schema() -> dict[str, Any]:
         "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
         "description": "Starts the server and stays: words as a shell splits them.",
     }
+    defs["Server"]["properties"]["base"] = {
+        "type": "string",
+        "description": "A name of `dragstrip list servers`; it gives the keys left out.",
+    }
     defs["Server"]["properties"]["config_file"] = {
         "type": "string",
         "description": "A file with the text of `config`, relative to the study.",
