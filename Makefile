@@ -24,7 +24,7 @@ check: build  ## format, lint, types, import direction, spelling, prose, links
 	$(RUN) mypy --config-file tests/mypy.ini tests
 	$(RUN) lint-imports --no-cache
 	$(RUN) codespell
-	$(RUN) proselint --config .proselint.json check $(PROSE)
+	$(RUN) proselint check $(PROSE)
 	$(RUN) python scripts/prose $(PROSE)
 	$(MAKE) --no-print-directory site
 

@@ -1,6 +1,7 @@
 """Completions and the manual page are what shells and man take."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -68,3 +69,19 @@ def test_man_reads_the_manual_page_without_a_warning(tmp_path):
     )
     assert done.stderr == ""
     assert "race demo" in done.stdout or "Race stacks on pages" in done.stdout
+
+
+def test_every_option_that_takes_a_value_says_its_default():
+    silent = [
+        f"{usage.name} {option.names}"
+        for usage in every()
+        for option in usage.options
+        if ("<" in option.names or "|" in option.names)
+        and not re.search(r"default|required", option.help, re.IGNORECASE)
+    ]
+    assert silent == []
+
+
+def test_a_list_of_the_commands_cuts_no_summary_short():
+    listed = CliRunner().invoke(app, ["--help"], terminal_width=80).stdout
+    assert "..." not in listed.partition("Commands:")[2]

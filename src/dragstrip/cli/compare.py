@@ -41,20 +41,22 @@ def compare(
         list[str] | None,
         typer.Option(
             help="Such as 'slower > 5%', 'ttfb slower > 10%' or 'p95 slower > 10%'; may be "
-            "repeated."
+            "repeated (default: none)."
         ),
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="What to compare, such as fcp or down_bytes; may be repeated."),
+        typer.Option(
+            help="What to compare, such as fcp or down_bytes; may be repeated (default: plt)."
+        ),
     ] = None,
     across_clocks: Annotated[
         bool,
-        typer.Option("--across-clocks", help="Compare virtual time with real time all the same."),
+        typer.Option("--across-clocks", help="Compare virtual time with real time anyway."),
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Compare two result folders; with --fail-if, exit with 1 if B fails a condition."""
+    """Compare two result folders; fail a build with --fail-if."""
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.compare_capsules import compare_capsules
     from dragstrip.results.gate import gate, metric_name, parse

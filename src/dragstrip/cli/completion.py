@@ -28,7 +28,7 @@ def completion(
         typer.Option("--install", help="Write it where the shell looks, instead of printing it."),
     ] = False,
 ) -> int:
-    """Print or install completion of commands, options and names for a shell."""
+    """Print or install shell completion (bash, zsh, fish)."""
     script = get_completion_script(prog_name="dragstrip", complete_var=VARIABLE, shell=shell.value)
     if not install:
         sys.stdout.write(script + "\n")

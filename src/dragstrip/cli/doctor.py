@@ -53,11 +53,12 @@ def doctor(
         bool, typer.Option("--calibrate", help="Measure the link against what it is asked.")
     ] = False,
     network: Annotated[
-        list[str] | None, typer.Option(help="What to calibrate, by name or values.")
+        list[str] | None,
+        typer.Option(help="Networks to calibrate, by name or values (default: three)."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> int:
-    """Say whether races can run here, and what to do where they cannot."""
+    """Check whether this machine can race; say what to do."""
     if calibrate:
         return _calibrate([find_network(n) for n in network or _CALIBRATED], as_json=as_json)
     findings = list(_examine())

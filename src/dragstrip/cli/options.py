@@ -38,25 +38,29 @@ Stacks = Annotated[
         show_default=False,
     ),
 ]
-Out = Annotated[Path | None, typer.Option(help="Result folder; an existing one resumes.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Result folder; an existing one resumes. Default: a new one in capsules/."),
+]
 Calibrate = Annotated[
     bool | None,
     typer.Option(
         "--calibrate/--no-calibrate",
-        help="Measure each link before its first visit; by default once per capsule.",
+        help="Measure each link before its first visit (default: once per result folder).",
     ),
 ]
 Jobs = Annotated[
     str | None,
     typer.Option(
-        help="Blocks that may run at once: a number, or auto. By default 1; in virtual time one a "
-        "core."
+        help="Blocks that may run at once: a number, or auto (default: 1; in virtual time one per "
+        "core)."
     ),
 ]
 Shard = Annotated[
     str | None,
     typer.Option(
-        help="Only this share of the blocks, like 3/16; `dragstrip merge` joins the shares."
+        help="Only this share of the blocks, like 3/16 (default: all). `dragstrip merge` joins the "
+        "shares."
     ),
 ]
 Virtual = Annotated[
@@ -66,5 +70,7 @@ Virtual = Annotated[
         help="Race in virtual time: exact on any machine, computing takes no time.",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only say what it would do, and how long that takes.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]

@@ -53,7 +53,10 @@ def import_(
         typer.Argument(help="HAR, WARC, saved HTML page, or Mahimahi folder.", metavar="FILE"),
     ],
     out: _Out = None,
-    page: Annotated[str, typer.Option(help="Page of a HAR with many: number, id or title.")] = "",
+    page: Annotated[
+        str,
+        typer.Option(help="Page of a HAR with many: number, id or title (default: the only one)."),
+    ] = "",
     busy: Annotated[
         bool, typer.Option(help="Made-up scripts keep the browser busy as the recorded ones did.")
     ] = False,
@@ -79,7 +82,8 @@ def synth(
         ),
     ],
     hosts: Annotated[
-        int | None, typer.Option(min=1, help="Spread the objects over this many.")
+        int | None,
+        typer.Option(min=1, help="Spread the objects over this many hosts (default: 1)."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the objects' content.")] = 0,
     out: _Out = None,
@@ -94,12 +98,15 @@ def synth(
 def record_(
     url: Annotated[str, typer.Argument(help="An http(s) URL you can reach.", metavar="URL")],
     out: _Out = None,
-    settle: Annotated[str, typer.Option(help="Go on this long after the load event.")] = "2s",
+    settle: Annotated[
+        str, typer.Option(help="Keep recording this long after the load event.")
+    ] = "2s",
     keep_secrets: Annotated[
         bool, typer.Option(help="Keep cookies, credentials and tokens (docs/howto/record.md).")
     ] = False,
     ca: Annotated[
-        Path | None, typer.Option(help="Certificate (PEM) of a further authority to trust.")
+        Path | None,
+        typer.Option(help="Certificate (PEM) of a further authority to trust (default: none)."),
     ] = None,
     verbose: _Verbose = False,
 ) -> None:

@@ -30,7 +30,10 @@ from dragstrip.study.servers import parse_server, placed
 def race(
     page: Annotated[
         list[str],
-        typer.Argument(help="A recording, 'demo', or 'synth:64x10KB'.", metavar="PAGE..."),
+        typer.Argument(
+            help="A recording, a name of `dragstrip list pages`, 'demo', or 'synth:64x10KB'.",
+            metavar="PAGE...",
+        ),
     ],
     network: Networks,
     stack: Stacks,
@@ -38,7 +41,7 @@ def race(
         list[str] | None,
         typer.Option(
             help="Your own server, by the command that starts it, like './myserver {config}', or "
-            "several as NAME=COMMAND; it then serves every stack. See docs/howto/own-server.md.",
+            "several as NAME=COMMAND. It then serves every stack (default: our origin).",
             metavar="[NAME=]COMMAND",
         ),
     ] = None,
@@ -46,7 +49,7 @@ def race(
         str | None,
         typer.Option(
             help="Load the stacks in another browser: 'firefox', or the path of your own Chromium. "
-            "See docs/howto/own-browser.md.",
+            "Default: Chromium's headless shell.",
             metavar="NAME|PATH",
         ),
     ] = None,
@@ -77,19 +80,25 @@ def race(
         bool, typer.Option("--live", help="PAGE is the URL of a real site, raced as it is today.")
     ] = False,
     ca: Annotated[
-        Path | None, typer.Option(help="Certificate (PEM) of a further authority, with --live.")
+        Path | None,
+        typer.Option(
+            help="Certificate (PEM) of a further authority to trust, with --live (default: none)."
+        ),
     ] = None,
     calibrate: Calibrate = None,
     controls: Annotated[
         bool,
-        typer.Option("--controls", help="Visit the first stack twice more: A/A, and one RTT late."),
+        typer.Option(
+            "--controls",
+            help="Also visit the first stack under another name, and one round trip late.",
+        ),
     ] = False,
     virtual: Virtual = False,
     jobs: Jobs = None,
     shard: Shard = None,
     as_json: AsJson = False,
 ) -> int:
-    """Race stacks on pages over networks and say which is faster."""
+    """Race stacks on pages over networks; say which is faster."""
     study = make_study(
         name="race",
         pages=page,

@@ -29,7 +29,7 @@ def run(
     dry: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Run a study, or go on with one that was interrupted."""
+    """Run a study, or resume one."""
     resolved = timed(scaled(read_study(study, page_cache()), scale), virtual=virtual)
     at_most = jobs_of(resolved.clock, jobs)
     share = parse_shard(shard) if shard else WHOLE

@@ -7,6 +7,6 @@ from dragstrip.study.schema import schema_text
 
 
 def schema() -> int:
-    """Print the JSON schema of study files, for completion and checks in editors."""
+    """Print the JSON schema of study files, for editors."""
     sys.stdout.write(schema_text())
     return exits.DONE

@@ -38,7 +38,7 @@ def setup(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Install without asking.")] = False,
 ) -> int:
-    """Install the packages that races need (Debian, Ubuntu). Asks first."""
+    """Install the packages that races need, by apt. Asks first."""
     console = Console(stderr=True, highlight=False)
     wanted = [p for group in groups or ["races"] for p in _group(group)]
     lacking = packages.missing(wanted)
