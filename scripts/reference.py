@@ -89,8 +89,8 @@ def _keys(part: Mapping[str, Any]) -> list[str]:
     rows = []
     for key, field in part["properties"].items():
         default = "required" if key in required else _default(field)
-        rows.append((f"`{key}`", _kind(field), default, field.get("description", "")))
-    return _table(("key", "type", "default", "meaning"), rows)
+        rows.append((f"`{key}`", field.get("description", ""), _kind(field), default))
+    return _table(("key", "meaning", "type", "default"), rows)
 
 
 def _said(part: Mapping[str, Any]) -> list[str]:
@@ -137,8 +137,8 @@ def _tables() -> str:
     for (name,), rows in columns.group_by("table", maintain_order=True):
         lines += ["", f"## {name}", ""]
         lines += _table(
-            ("column", "type", "unit", "meaning"),
-            [(f"`{r['column']}`", r["type"], r["unit"], r["meaning"]) for r in rows.to_dicts()],
+            ("column", "meaning", "unit", "type"),
+            [(f"`{r['column']}`", r["meaning"], r["unit"], r["type"]) for r in rows.to_dicts()],
         )
     return "\n".join(lines) + "\n"
 

@@ -32,4 +32,4 @@ def test_a_generated_page_is_up_to_date(name):
 def test_every_column_says_what_it_is():
     rows = [line for line in PAGES["tables.md"].splitlines() if line.startswith("| `")]
     assert len(rows) > 100
-    assert [row for row in rows if row.endswith("|  |")] == []
+    assert [row for row in rows if not row.split("|")[2].strip()] == []
