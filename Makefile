@@ -30,7 +30,7 @@ check: build  ## format, lint, types, import direction, spelling, prose, links
 
 site:  ## the documentation as pages, into .cache/site
 	$(UV) sync --quiet --frozen --group docs
-	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build  # with --quiet it would pass over broken links
 
 release: setup  ## wheel, sdist, SBOMs and checksums, into dist/
 	scripts/release
