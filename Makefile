@@ -28,8 +28,7 @@ check: build  ## format, lint, types, import direction, spelling, prose, links
 	$(RUN) python scripts/prose $(PROSE)
 	$(MAKE) --no-print-directory site
 
-site:  ## the documentation as pages, into .cache/site
-	$(UV) sync --quiet --frozen --group docs
+site: setup  ## the documentation as pages, into .cache/site
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build  # with --quiet it would pass over broken links
 
 release: setup  ## wheel, sdist, SBOMs and checksums, into dist/
