@@ -29,6 +29,7 @@ check: build  ## format, lint, types, import direction, spelling, prose, links
 	$(MAKE) --no-print-directory site
 
 site: setup  ## the documentation as pages, into .cache/site
+	$(UV) sync --quiet --frozen
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build  # with --quiet it would pass over broken links
 
 release: setup  ## wheel, sdist, SBOMs and checksums, into dist/

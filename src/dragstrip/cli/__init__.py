@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import typer
 from typer._click.exceptions import NoArgsIsHelpError
-from typer.completion import completion_init
+from typer._completion_classes import completion_init
 
 from dragstrip.cli import exits
 from dragstrip.cli.commands import Commands

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from typer.completion import get_completion_script
+from typer._completion_shared import get_completion_script
 
 from dragstrip.cli import exits
 
