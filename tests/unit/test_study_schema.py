@@ -1,6 +1,7 @@
 """The schema of study files accepts what is shipped and documented, and nothing misspelt."""
 
 import re
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -70,3 +71,31 @@ def test_every_key_says_what_it_is():
     schema = study_schema()
     for name, field in schema["properties"].items():
         assert "description" in field or "$ref" in field, name
+
+
+def snippets() -> list[tuple[str, dict]]:
+    """Indented blocks of the documentation that are TOML with a key of a study."""
+    known = set(study_schema()["properties"])
+    found = []
+    for path in sorted((ROOT / "docs").glob("*/*.md")):
+        for number, block in enumerate(re.findall(r"(?m)(?:^(?: {4}.*)?\n)+", path.read_text())):
+            try:
+                read = tomllib.loads(textwrap.dedent(block))
+            except tomllib.TOMLDecodeError:
+                continue
+            if known & set(read) and path.parent.name in ("howto", "tutorial", "reference"):
+                found.append((f"{path.name}:{number}", read))
+    return found
+
+
+SNIPPETS = snippets()
+
+
+@pytest.mark.parametrize(("where", "read"), SNIPPETS, ids=[where for where, _ in SNIPPETS])
+def test_what_the_documentation_shows_validates(where, read):
+    partial = Draft202012Validator(study_schema() | {"required": []})
+    assert [error.message for error in partial.iter_errors(read)] == []
+
+
+def test_the_documentation_shows_studies():
+    assert len(SNIPPETS) >= 5
