@@ -2,9 +2,14 @@
 
 import importlib.util
 import json
+import os
 import re
+import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import Any, ClassVar
 
 import pytest
 import yaml
@@ -59,9 +64,59 @@ def test_the_action_calls_what_exists():
     assert all("shell" in step for step in steps if "run" in step)
     script = "\n".join(step.get("run", "") for step in steps)
     called = set(re.findall(r'\$GITHUB_ACTION_PATH/([\w/.]+)"', script))
-    assert called == {"action/race.py"}
+    assert called == {"action/race.py", "action/comment.py", "scripts/setup"}
+    assert all((ROOT / path).is_file() for path in called)
     named = set(re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text()))
     assert named == set(read["inputs"])
+
+
+class Forge(BaseHTTPRequestHandler):
+    """The part of a forge's interface that keeps comments."""
+
+    comments: ClassVar[list[dict[str, Any]]] = []
+
+    def do_GET(self):
+        assert self.path == "/repos/me/server/issues/7/comments?per_page=100&page=1"
+        self._answer(self.comments)
+
+    def do_POST(self):
+        assert self.path == "/repos/me/server/issues/7/comments"
+        self.comments.append({"id": 40 + len(self.comments), **self._read()})
+        self._answer(self.comments[-1])
+
+    def do_PATCH(self):
+        number = int(self.path.removeprefix("/repos/me/server/issues/comments/"))
+        (comment,) = (c for c in self.comments if c["id"] == number)
+        comment.update(self._read())
+        self._answer(comment)
+
+    def _read(self):
+        assert self.headers["Authorization"] == "Bearer secret"
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def _answer(self, content):
+        body = json.dumps(content).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_second_run_replaces_the_comment_of_the_first(tmp_path, action):
+    Forge.comments = [{"id": 1, "body": "a person's"}]
+    with ThreadingHTTPServer(("127.0.0.1", 0), Forge) as forge:
+        Thread(target=forge.serve_forever, daemon=True).start()
+        told = {"GH_TOKEN": "secret", "GITHUB_REPOSITORY": "me/server", "NUMBER": "7"}
+        told["GITHUB_API_URL"] = f"http://127.0.0.1:{forge.server_port}"
+        for text in ("first", "second"):
+            (tmp_path / "comment.md").write_text(f"{action.MARK}\n{text}\n")
+            argv = [sys.executable, str(ROOT / "action/comment.py"), str(tmp_path / "comment.md")]
+            subprocess.run(argv, env={**os.environ, **told}, check=True)
+        forge.shutdown()
+    assert [c["body"] for c in Forge.comments] == ["a person's", f"{action.MARK}\nsecond\n"]
 
 
 @pytest.mark.parametrize("name", ["ci", "release"])
