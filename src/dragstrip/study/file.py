@@ -249,7 +249,7 @@ def _client(table: dict[str, Any]) -> Client:
             'client.browser: a stack names its browser, like [stack.old] browser = "…"'
         )
     if unknown := set(table) - {f.name for f in structs.fields(Client)}:
-        raise InputError(f"client: Object contains unknown field `{min(unknown)}`")
+        raise InputError(f"client: unknown key `{min(unknown)}`; docs/reference/study.md has all")
     try:
         return msgspec.convert(table, Client)
     except msgspec.ValidationError as error:
