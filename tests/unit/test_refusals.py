@@ -56,6 +56,12 @@ def test_an_ordinary_machine_refuses_nothing(tmp_path, uid):
         ),
         (
             USER,
+            {"proc/self/mountinfo": MOUNTED + "22 1 0:21 / /proc/kcore rw - tmpfs tmpfs rw\n"},
+            "masked",
+            "systempaths=unconfined",
+        ),
+        (
+            USER,
             {"proc/self/status": DOCKER, ".dockerenv": ""},
             "seccomp",
             "--security-opt seccomp=",

@@ -77,6 +77,12 @@ def _as_user(root: Path) -> str:
             "the kernel refuses user namespaces inside a chroot: enter the folder by pivot_root, "
             f"as containers do, race as root, {_VIRTUAL}"
         )
+    if _masked(root):
+        return (
+            "parts of /proc are masked here, as containers do, so no user namespace may mount its "
+            "own: start the container with `--security-opt unmask=ALL` (podman) or `--security-opt "
+            f"systempaths=unconfined` (docker), {_VIRTUAL}"
+        )
     if container(root) and _status(root).get("Seccomp") == "2":
         return _FILTERED
     return ""
@@ -96,6 +102,12 @@ def _chrooted(root: Path) -> bool:
     """A process whose root is no mount point has changed its root."""
     mounts = _told(root, "proc/self/mountinfo").splitlines()
     return bool(mounts) and not any(line.split()[4] == "/" for line in mounts)
+
+
+def _masked(root: Path) -> bool:
+    """Container engines mount something over these; ordinary systems do not."""
+    places = {line.split()[4] for line in _told(root, "proc/self/mountinfo").splitlines()}
+    return bool(places & {"/proc/acpi", "/proc/kcore", "/proc/keys"})
 
 
 def _status(root: Path) -> dict[str, str]:
