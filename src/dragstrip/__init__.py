@@ -10,13 +10,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragstrip.version import __version__
-
 if TYPE_CHECKING:
     from dragstrip.model.study import Study
     from dragstrip.results.frames import Frames
+    from dragstrip.version import __version__
 
 __all__ = ["__version__", "open", "race", "run"]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from dragstrip.version import __version__  # asks the metadata of all packages
+
+        return __version__
+    raise AttributeError(f"module 'dragstrip' has no attribute {name!r}")
 
 
 def race(

@@ -23,7 +23,7 @@ from dragstrip.stats.rule7010 import EQUAL, beats, label, winners
 from dragstrip.stats.tukey import box
 from dragstrip.stats.wolsing_gain import gains
 
-PAPERS = Path(__file__).parents[3] / "shared" / "papers"
+CURVES = Path(__file__).parents[1] / "data" / "megyesi2016-curves.csv"
 
 
 def test_biswal_takes_the_median_of_five_and_counts_cells():
@@ -60,11 +60,8 @@ def test_winners_as_the_paper_writes_them():
 
 
 def published_curves() -> dict[str, dict[str, list[float]]]:
-    file = PAPERS / "megyesi_icc16_digitised.csv"
-    if not file.exists():
-        pytest.skip("the digitised curves of megyesi2016 are not here")
     curves: dict[str, dict[str, list[float]]] = {}
-    with file.open() as rows:
+    with CURVES.open() as rows:
         for row in csv.DictReader(rows):
             at = [float(k[1:]) / 100 for k in row if k.startswith("q")]
             values = [float(v) for k, v in row.items() if k.startswith("q")]

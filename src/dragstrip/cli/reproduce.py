@@ -42,24 +42,27 @@ def reproduce(
     slow_runs: Annotated[
         int | None,
         typer.Option(
-            help="Runs of cells that load for 10 s or longer, in the median of the first so many; "
-            "by default as many as of others.",
+            help="Runs per slow cell (median load at least 10 s). Default: the same as others.",
             min=1,
         ),
     ] = None,
     minutes: Annotated[
         float,
-        typer.Option(help="Time for visits at scale smoke; 0 only answers the claims.", min=0),
+        typer.Option(
+            help="Time for visits at scale smoke, in minutes; 0 only answers the claims.", min=0
+        ),
     ] = 10.0,
     study: Annotated[
         list[str] | None,
-        typer.Option(help="Run only these of the paper's studies, by name.", metavar="NAME"),
+        typer.Option(
+            help="Run only these of the paper's studies, by name (default: all).", metavar="NAME"
+        ),
     ] = None,
     page: Annotated[
         list[str] | None,
         typer.Option(
             help="Visit these instead of the pages of the paper's studies: recordings of the "
-            "sites, where you have them.",
+            "sites, where you have them (default: the paper's).",
             metavar="PAGE",
         ),
     ] = None,
@@ -68,18 +71,18 @@ def reproduce(
         typer.Option(
             "--native",
             help="Run what the paper ran, SPDY and Google QUIC, in browsers of its time, as far as "
-            "they can be had (docs/howto/legacy.md).",
+            "they are installed (docs/howto/legacy.md).",
         ),
     ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the paper, by default capsules/KEY, followed by -native or -virtual "
-            "where that is asked for; an existing one resumes."
+            help="Folder of the paper; an existing one resumes. Default: capsules/KEY, and -native "
+            "or -virtual where you ask for that."
         ),
     ] = None,
     captures: Annotated[
-        Path | None, typer.Option(help="Folder of captures that were published, to be audited.")
+        Path | None, typer.Option(help="Folder of published captures to audit (default: none).")
     ] = None,
     calibrate: Calibrate = None,
     virtual: Virtual = False,
@@ -87,7 +90,7 @@ def reproduce(
     restarts: Restarts = None,
     dry_run: DryRun = False,
 ) -> int:
-    """Run a paper's studies, as far as time allows, and say what becomes of its claims."""
+    """Run a paper's studies within a time limit; answer its claims."""
     from dragstrip.papers.campaign import (  # loads slowly
         campaign,
         capsules_of,

@@ -31,7 +31,7 @@ def run(
     dry: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Run a study, or go on with one that was interrupted."""
+    """Run a study, or resume one."""
     asked = scaled(read_study(study, page_cache()), scale)
     resolved = timed(spread(asked, restarts), virtual=virtual)
     at_most = jobs_of(resolved.clock, jobs)

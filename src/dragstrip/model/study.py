@@ -37,9 +37,9 @@ class Client(Struct, frozen=True, kw_only=True):
     net_log: bool = False
     """Keep Chromium's NetLog, one file for each browser process."""
     qlog: bool = False
-    """Keep what the origin's connections tell of themselves (qlog), a file a visit."""
+    """Keep the qlog of the origin's connections, one file per visit."""
     pcap: bool = False
-    """Keep every packet whole, with the TLS keys to read them, a file a visit."""
+    """Keep every packet whole, with the TLS keys, one file per visit."""
 
 
 class Block(Struct, frozen=True, kw_only=True):

@@ -380,6 +380,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     seed: int
     """Seed of the link's random stream, the same for the whole block."""
     connection: ConnectionMode = "first"
+    """How the visit found the browser: cold, or after a first load of the page."""
     clock: Kind = "real"
     """Whose milliseconds its times are, see `dragstrip.model.clock.Clock`."""
     machine: str = ""

@@ -110,7 +110,7 @@ def compare_capsules(
     clocks = [capsule.manifest.study.clock for capsule in (a, b)]
     if clocks[0] != clocks[1] and not across_clocks:
         said = " and ".join(f"{c.path} in {k.short}" for c, k in zip((a, b), clocks, strict=True))
-        raise InputError(f"{said} cannot be compared; --across-clocks does it all the same")
+        raise InputError(f"{said} cannot be compared; --across-clocks does it anyway")
     visits_a, visits_b = list(a.visits()), list(b.visits())
     of_a, of_b = _cells(a, visits_a), _cells(b, visits_b)
     exact = _exact(a) & _exact(b)
