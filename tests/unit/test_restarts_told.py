@@ -1,7 +1,9 @@
 """Blocks are spread over starts of the testbed, and what differs between starts is told."""
 
 import random
+from pathlib import Path
 
+import polars as pl
 import pytest
 from msgspec import structs
 
@@ -11,6 +13,7 @@ from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
+from dragstrip.model.study import Study
 from dragstrip.report.answer import answer
 from dragstrip.report.cells import cells
 from dragstrip.report.words import ratio
@@ -22,7 +25,7 @@ from dragstrip.results.tables import refresh, scan
 BLOCKS = 24
 
 
-def seen(tmp_path, starts: int, sd: float, machines: int = 1):
+def seen(tmp_path: Path, starts: int, sd: float, machines: int = 1) -> tuple[Study, pl.LazyFrame]:
     """h3 / h2 is 0.9, and another by `sd` in each start of the testbed."""
     draw = random.Random(f"{starts} {sd}")
     study = structs.replace(made_capsule.study(), runs=BLOCKS, restarts=starts)

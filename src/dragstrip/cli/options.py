@@ -66,7 +66,7 @@ Shard = Annotated[
 Restarts = Annotated[
     int | None,
     typer.Option(
-        help="Spread the blocks over so many starts of testbed and browsers, and say how much "
+        help="Spread the blocks over this many starts of testbed and browsers, and say how much "
         "these differ.",
         min=1,
     ),
