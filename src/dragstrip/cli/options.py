@@ -67,7 +67,7 @@ Restarts = Annotated[
     int | None,
     typer.Option(
         help="Spread the blocks over this many starts of testbed and browsers, and say how much "
-        "these differ.",
+        "these differ (default: 1).",
         min=1,
     ),
 ]
