@@ -78,6 +78,8 @@ class Load(Struct, frozen=True, kw_only=True):
     """What the browser drew up to the end of the visit, if the client looks at frames."""
     blind_ms: float | None = None
     """See `dragstrip.browsers.screencast.blind_ms`; None if nobody looked."""
+    graph: str = ""
+    """Of the load generator, the graph it followed: digest and source. Browsers follow none."""
 
 
 @contextlib.contextmanager

@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from dragstrip.cli.conduct import conduct
-from dragstrip.cli.options import AsJson, Calibrate, Jobs, Out, Shard, Virtual
+from dragstrip.cli.options import AsJson, ByClient, Calibrate, Jobs, Out, Shard, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.conduct.clocks import jobs_of
 from dragstrip.conduct.shard import WHOLE, parse_shard
 from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
+from dragstrip.study.clients import loaded_by
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack, in_browser
 from dragstrip.study.servers import parse_server, placed
@@ -79,6 +80,7 @@ def race(
         typer.Option("--controls", help="Visit the first stack twice more: A/A, and one RTT late."),
     ] = False,
     virtual: Virtual = False,
+    client: ByClient = None,
     jobs: Jobs = None,
     shard: Shard = None,
     as_json: AsJson = False,
@@ -88,7 +90,7 @@ def race(
         name="race",
         pages=page,
         networks=[find_network(n) for n in network],
-        stacks=_stacks(stack, server or [], browser),
+        stacks=loaded_by(_stacks(stack, server or [], browser), client or "browser"),
         connections=["first", "repeat"] if repeat else ["first"],
         runs=runs,
         seed=seed,

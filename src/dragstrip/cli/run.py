@@ -7,11 +7,12 @@ import typer
 
 from dragstrip.cli.conduct import conduct
 from dragstrip.cli.dry_run import dry_run
-from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Shard, Virtual
+from dragstrip.cli.options import AsJson, ByClient, Calibrate, DryRun, Jobs, Out, Shard, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.conduct.clocks import jobs_of, timed
 from dragstrip.conduct.shard import WHOLE, parse_shard
 from dragstrip.schedule.scale import scaled
+from dragstrip.study.clients import study_by
 from dragstrip.study.file import read_study
 
 
@@ -20,6 +21,7 @@ def run(
     out: Out = None,
     calibrate: Calibrate = None,
     virtual: Virtual = False,
+    client: ByClient = None,
     jobs: Jobs = None,
     shard: Shard = None,
     scale: Annotated[
@@ -31,6 +33,8 @@ def run(
 ) -> int:
     """Run a study, or go on with one that was interrupted."""
     resolved = timed(scaled(read_study(study, page_cache()), scale), virtual=virtual)
+    if client:
+        resolved = study_by(resolved, client)
     at_most = jobs_of(resolved.clock, jobs)
     share = parse_shard(shard) if shard else WHOLE
     if dry:

@@ -57,6 +57,12 @@ class Request(Struct, frozen=True, kw_only=True):
     priority: str = ""
     initiator: str = ""
     """URL of the resource that caused the request, if the browser named one."""
+    initiator_type: str = ""
+    """How it did: CDP's parser, script, preload, preflight, other; empty if the browser did not
+    say."""
+    initiator_bytes: int | None = None
+    """How much of that resource's body, without content encoding, had reached the page by then;
+    None if the browser does not tell."""
     connection: int = 0
     """The browser's id of the connection, unique within a visit."""
     reused: bool = False
@@ -427,6 +433,9 @@ class Visit(Struct, frozen=True, kw_only=True):
     browser: str = ""
     """What loaded the page, its version and start mode, by the running browser's own word; empty in
     capsules that are older than this field."""
+    graph: str = ""
+    """The graph of the page that the load generator followed, digest and source; empty for a
+    browser, which reads the page itself."""
     proxies: tuple[str, ...] = ()
     """Variables of the browser's environment that name a proxy."""
     connections: tuple[Connection, ...] = ()

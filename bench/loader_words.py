@@ -1,0 +1,104 @@
+"""The text of docs/reference/loader.md."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from dragstrip.stats.prediction import NEAR, SAME, Errors, Ratios
+
+LANTERN_RANK, LANTERN_OFF = "0.81 to 0.87", "23 to 42 %"
+
+
+def page_text(found: Any) -> str:
+    """`found` as bench/loader.py gives it."""
+    return "\n".join([*_page(found), ""])
+
+
+def _page(found: Any) -> Iterator[str]:
+    whole: Errors = found.whole
+    yield "# The load generator beside Chromium"
+    yield ""
+    yield "The [load generator](../howto/load-generator.md) predicts Chromium's page load time. This"
+    yield f"is how far it is off, on {found.pages} pages over emulated networks. Both clients load the"
+    yield "same pages from the same server over the same link with the same losses, in virtual time in"
+    yield f"which computing takes none. Browser: {found.browser}."
+    yield ""
+    yield "![Page load times of both clients](loader.svg)"
+    yield ""
+    yield "| | load generator | goal | Lantern |"
+    yield "|---|---|---|---|"
+    yield f"| rank correlation (Spearman) | {_rank(whole)} | at least 0.97 | {LANTERN_RANK} |"
+    yield f"| mean absolute error | {_pct(whole.mean_absolute)} | at most 8 % | {LANTERN_OFF} |"
+    yield f"| median absolute error | {_pct(whole.median_absolute)} | | |"
+    yield f"| largest error | {_pct(whole.largest)} | | |"
+    yield f"| bias | {_signed(whole.bias)} | | |"
+    yield f"| cells | {whole.cells} | | 300 URLs |"
+    yield ""
+    yield "A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its"
+    yield "figures are from its own documentation. They are not like for like: Lantern predicts loads"
+    yield "of live pages on a throttled phone, this predicts loads without computing."
+    yield ""
+    yield "Graphs were learned from six loads of each page (h1, h2 and h3 over LTE and DSL) with"
+    yield "another seed. Cells that graphs were learned on, and others:"
+    yield ""
+    yield from _table("cells", {"learned on": found.taught, "others": found.held_out})
+    yield "## Without having seen a visit"
+    yield ""
+    yield "By the graph that the recording's structure gives, with nothing learned:"
+    yield ""
+    yield from _table("graph", {"learned": whole, "from structure": found.structure})
+    yield "## Does it decide as Chromium does?"
+    yield ""
+    yield "Ratios of page load times of two stacks on the same page and network. A cell is decided if"
+    yield f"Chromium's ratio is more than {SAME:.0%} from 1. Near means within {NEAR:.0%}. Goals: near"
+    yield "in 80 % of cells, the same side of 1 in 95 % of those that are decided."
+    yield ""
+    yield "| ratio | cells | near | decided | same side |"
+    yield "|---|---|---|---|---|"
+    for name, pair in found.pairs.items():
+        yield _ratio(name, pair)
+    yield ""
+    for title, groups in (
+        ("network", found.by_network),
+        ("stack", found.by_stack),
+        ("page", found.by_page),
+    ):
+        yield f"## By {title}"
+        yield ""
+        yield from _table(title, groups)
+    if found.invalid:
+        yield f"{found.invalid} cells are left out: one of the clients had no valid load there."
+        yield ""
+    yield "All cells: [loader.json](loader.json). The commands:"
+    yield ""
+    yield "    uv run python bench/loader.py make FOLDER PAGE..."
+    yield "    uv run python bench/loader.py write FOLDER"
+
+
+def _table(title: str, groups: dict[str, Errors | None]) -> Iterator[str]:
+    yield f"| {title} | cells | mean absolute error | median | largest | bias | rank |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, e in groups.items():
+        if e:
+            yield (
+                f"| {name} | {e.cells} | {_pct(e.mean_absolute)} | {_pct(e.median_absolute)} | "
+                f"{_pct(e.largest)} | {_signed(e.bias)} | {_rank(e)} |"
+            )
+    yield ""
+
+
+def _ratio(name: str, pair: Ratios) -> str:
+    return (
+        f"| {name} | {pair.cells} | {_pct(pair.near)} | {pair.decided} | {_pct(pair.same_sign)} |"
+    )
+
+
+def _rank(found: Errors) -> str:
+    return "–" if found.rank is None else f"{found.rank:.3f}"
+
+
+def _pct(share: float) -> str:
+    return f"{share * 100:.1f} %"
+
+
+def _signed(share: float) -> str:
+    return f"{share * 100:+.1f} %"

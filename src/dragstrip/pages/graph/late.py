@@ -1,0 +1,142 @@
+"""What visits say against the waits that a page's structure suggests, and beside them.
+
+A wait is belied by a visit whose request started before it. A request that starts later than all
+its waits waits for something else: for the request whose end it follows most steadily over all
+visits, if their networks and stacks differ enough to tell; else it takes that time itself.
+"""
+
+from collections.abc import Sequence
+from statistics import median
+
+from msgspec import Struct
+
+from dragstrip.model.graph import LOAD, Found, Wait
+from dragstrip.model.visit import Visit
+from dragstrip.pages.graph.align import Row
+
+_SOON_MS = 3.0
+"""What a browser's processes may take to pass a word on, where computing takes no time; a request
+that starts so soon after its waits is explained. Our choice, like the next two."""
+_EARLY_MS = 1.5
+"""A request this much before the end of what it waits for did not wait for it: the browser's
+stamps of the two come from different processes."""
+_STEADY = 0.35
+"""A further wait must leave less than this share of the unexplained time's spread or size."""
+
+
+class Late(Struct, frozen=True):
+    waits: tuple[Wait, ...]
+    delay_ms: float
+
+
+class Times:
+    """When things happened in each visit."""
+
+    def __init__(self, rows: Sequence[Row], visits: Sequence[Visit]) -> None:
+        self._rows = rows
+        self._load = [v.plt_ms or 0.0 for v in visits]
+        self._dcl = [v.dcl_ms or 0.0 for v in visits]
+
+    def starts(self, index: int) -> list[float | None]:
+        return [r and r.start_ms for r in self._rows[index].made]
+
+    def of(self, wait: Wait) -> list[float | None]:
+        """The earliest moment at which it may have held: of a part of a body, its first byte."""
+        if wait.node == LOAD:
+            return list(self._load)
+        made = self._rows[wait.node].made
+        if wait.bytes is not None:
+            return [r and (r.response_start_ms or r.end_ms) for r in made]
+        return [r and r.end_ms for r in made]
+
+    def by_dcl(self, wait: Wait) -> bool:
+        """Whether it held at DOMContentLoaded in every visit."""
+        pairs = zip(self.of(wait), self._dcl, strict=True)
+        return all(at is None or at <= dcl + _EARLY_MS for at, dcl in pairs)
+
+    def may_hold_load(self, index: int) -> bool:
+        """It had ended before the load event in every visit."""
+        ends = [
+            r and (r.end_ms if r.end_ms is not None else float("inf"))
+            for r in self._rows[index].made
+        ]
+        return all(e is None or e <= at for e, at in zip(ends, self._load, strict=True))
+
+    def load_delay_ms(self, holders: Sequence[int]) -> float:
+        found = []
+        for visit, load in enumerate(self._load):
+            ends = [r.end_ms or 0.0 for i in holders if (r := self._rows[i].made[visit])]
+            found.append(max(load - max(ends, default=0.0), 0.0))
+        return round(median(found), 3)
+
+
+def held_back(
+    times: Times, index: int, waits: Sequence[Wait], finished: Sequence[Wait], found: Found
+) -> Late:
+    """The waits of a request as the visits bear them out. `finished` is DOMContentLoaded."""
+    if not index:
+        return Late((), 0.0)
+    starts = times.starts(index)
+    kept = [w for w in waits if not _belied(times.of(w), starts)]
+    left = _lags(starts, [times.of(w) for w in kept])
+    partly = any(w.bytes is not None for w in kept)
+    if not left or max(left) <= _SOON_MS or (partly and not _after_all(times, kept, starts)):
+        return Late(tuple(kept), 0.0)
+    if found == "redirect":
+        return Late(tuple(kept), 0.0)
+    best: tuple[float, list[Wait], float] | None = None
+    for more in _candidates(times, index, finished):
+        lags = _lags(starts, [times.of(w) for w in (*kept, *more)])
+        if len(lags) < len(left) or min(lags) < -_EARLY_MS:
+            continue
+        cost = _cost(lags)
+        if best is None or cost < best[0] - 1e-9:
+            best = cost, more, max(median(lags), 0.0)
+    if best and best[0] <= _STEADY * _cost(left):
+        return Late(_merged((*kept, *best[1])), _rest(best[2]))
+    return Late(tuple(kept), _rest(median(left)))
+
+
+def _rest(delay_ms: float) -> float:
+    return round(delay_ms, 3) if delay_ms > _SOON_MS else 0.0
+
+
+def _candidates(times: Times, index: int, finished: Sequence[Wait]) -> list[list[Wait]]:
+    """What else there is to wait for: one request before it, DOMContentLoaded, the load event."""
+    alone = [[Wait(other)] for other in range(index)]
+    parsed = [w for w in finished if w.node < index]
+    return [[Wait(LOAD)], parsed, *alone] if parsed else [[Wait(LOAD)], *alone]
+
+
+def _belied(held: Sequence[float | None], starts: Sequence[float | None]) -> bool:
+    both = [(h, s) for h, s in zip(held, starts, strict=True) if h is not None and s is not None]
+    return any(h > s + _EARLY_MS for h, s in both)
+
+
+def _lags(starts: Sequence[float | None], waits: Sequence[Sequence[float | None]]) -> list[float]:
+    """From the last of the waits to the start, in each visit that has both."""
+    found = []
+    for visit, start in enumerate(starts):
+        held = [w[visit] for w in waits]
+        known = [h for h in held if h is not None]
+        if start is not None and known:
+            found.append(start - max(known))
+    return found
+
+
+def _after_all(times: Times, waits: Sequence[Wait], starts: Sequence[float | None]) -> bool:
+    """It started after the whole of what it waits for a part of: so for something else."""
+    whole = [times.of(Wait(w.node)) for w in waits]
+    return all(lag > _SOON_MS for lag in _lags(starts, whole))
+
+
+def _cost(lags: Sequence[float]) -> float:
+    """Unsteadiness first; among equals the nearest."""
+    return (max(lags) - min(lags)) + 0.02 * sum(abs(lag) for lag in lags) / len(lags)
+
+
+def _merged(waits: Sequence[Wait]) -> tuple[Wait, ...]:
+    whole = {w.node: w for w in waits if w.bytes is None}
+    parts = {w.node: w for w in waits if w.bytes is not None and w.node not in whole}
+    both = {**whole, **parts}
+    return tuple(both[node] for node in sorted(both))
