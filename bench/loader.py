@@ -28,7 +28,6 @@ from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Client, Study
 from dragstrip.pages.graph.store import with_graph
-from dragstrip.pages.resolve import resolve
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.learn import learn
 from dragstrip.stats.prediction import Errors, Ratios, errors, ratios

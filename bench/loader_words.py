@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from dragstrip.report.words import DASH
 from dragstrip.stats.prediction import NEAR, SAME, Errors, Ratios
 
 LANTERN_RANK, LANTERN_OFF = "0.81 to 0.87", "23 to 42 %"
@@ -15,15 +16,7 @@ def page_text(found: Any) -> str:
 
 def _page(found: Any) -> Iterator[str]:
     whole: Errors = found.whole
-    yield "# The load generator beside Chromium"
-    yield ""
-    yield "The [load generator](../howto/load-generator.md) predicts Chromium's page load time. This"
-    yield f"is how far it is off, on {found.pages} pages over emulated networks. Both clients load the"
-    yield "same pages from the same server over the same link with the same losses, in virtual time in"
-    yield f"which computing takes none. Browser: {found.browser}."
-    yield ""
-    yield "![Page load times of both clients](loader.svg)"
-    yield ""
+    yield _OPENING.format(pages=found.pages, browser=found.browser)
     yield "| | load generator | goal | Lantern |"
     yield "|---|---|---|---|"
     yield f"| rank correlation (Spearman) | {_rank(whole)} | at least 0.97 | {LANTERN_RANK} |"
@@ -32,28 +25,11 @@ def _page(found: Any) -> Iterator[str]:
     yield f"| largest error | {_pct(whole.largest)} | | |"
     yield f"| bias | {_signed(whole.bias)} | | |"
     yield f"| cells | {whole.cells} | | 300 URLs |"
-    yield ""
-    yield "A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its"
-    yield "figures are from its own documentation. They are not like for like: Lantern predicts loads"
-    yield "of live pages on a throttled phone, this predicts loads without computing."
-    yield ""
-    yield "Graphs were learned from six loads of each page (h1, h2 and h3 over LTE and DSL) with"
-    yield "another seed. Cells that graphs were learned on, and others:"
-    yield ""
+    yield _CELLS
     yield from _table("cells", {"learned on": found.taught, "others": found.held_out})
-    yield "## Without having seen a visit"
-    yield ""
-    yield "By the graph that the recording's structure gives, with nothing learned:"
-    yield ""
+    yield _STRUCTURE
     yield from _table("graph", {"learned": whole, "from structure": found.structure})
-    yield "## Does it decide as Chromium does?"
-    yield ""
-    yield "Ratios of page load times of two stacks on the same page and network. A cell is decided if"
-    yield f"Chromium's ratio is more than {SAME:.0%} from 1. Near means within {NEAR:.0%}. Goals: near"
-    yield "in 80 % of cells, the same side of 1 in 95 % of those that are decided."
-    yield ""
-    yield "| ratio | cells | near | decided | same side |"
-    yield "|---|---|---|---|---|"
+    yield _RATIOS.format(same=f"{SAME:.0%}", near=f"{NEAR:.0%}")
     for name, pair in found.pairs.items():
         yield _ratio(name, pair)
     yield ""
@@ -68,10 +44,42 @@ def _page(found: Any) -> Iterator[str]:
     if found.invalid:
         yield f"{found.invalid} cells are left out: one of the clients had no valid load there."
         yield ""
-    yield "All cells: [loader.json](loader.json). The commands:"
-    yield ""
-    yield "    uv run python bench/loader.py make FOLDER PAGE..."
-    yield "    uv run python bench/loader.py write FOLDER"
+    yield _COMMANDS
+
+
+_OPENING = """# The load generator beside Chromium
+
+The [load generator](../howto/load-generator.md) predicts Chromium's page load time. This is how far
+it is off, on {pages} pages over emulated networks. Both clients load the same pages from the same
+server over the same link with the same losses, in virtual time in which computing takes none.
+Browser: {browser}.
+
+![Page load times of both clients](loader.svg)
+"""
+_CELLS = """
+A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its figures
+are from its own documentation. They are not like for like: Lantern predicts loads of live pages on
+a throttled phone, this predicts loads without computing.
+
+Graphs were learned from six loads of each page (h1, h2 and h3 over LTE and DSL) with another seed.
+Cells that graphs were learned on, and others:
+"""
+_STRUCTURE = """## Without having seen a visit
+
+By the graph that the recording's structure gives, with nothing learned:
+"""
+_RATIOS = """## Does it decide as Chromium does?
+
+Ratios of page load times of two stacks on the same page and network. A cell is decided if
+Chromium's ratio is more than {same} from 1. Near means within {near}. Goals: near in 80 % of cells,
+the same side of 1 in 95 % of those that are decided.
+
+| ratio | cells | near | decided | same side |
+|---|---|---|---|---|"""
+_COMMANDS = """All cells: [loader.json](loader.json). The commands:
+
+    uv run python bench/loader.py make FOLDER PAGE...
+    uv run python bench/loader.py write FOLDER"""
 
 
 def _table(title: str, groups: dict[str, Errors | None]) -> Iterator[str]:
@@ -93,7 +101,7 @@ def _ratio(name: str, pair: Ratios) -> str:
 
 
 def _rank(found: Errors) -> str:
-    return "–" if found.rank is None else f"{found.rank:.3f}"
+    return DASH if found.rank is None else f"{found.rank:.3f}"
 
 
 def _pct(share: float) -> str:

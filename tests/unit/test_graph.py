@@ -190,8 +190,8 @@ TIMES = st.lists(st.floats(20, 900), min_size=7, max_size=7)
 
 
 @settings(max_examples=60, deadline=None)
-@given(graphs(), st.lists(TIMES, min_size=6, max_size=6), TIMES)
-def test_what_is_learned_predicts_the_visits_it_was_learned_from(graph, taken, _):
+@given(graphs(), st.lists(TIMES, min_size=6, max_size=6))
+def test_what_is_learned_predicts_the_visits_it_was_learned_from(graph, taken):
     many = len(graph.nodes)
     visits = [load(graph, t[:many], str(n)) for n, t in enumerate(taken)]
     learned = from_visits(SCRIPTS, visits, "drawn visits")

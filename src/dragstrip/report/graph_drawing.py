@@ -12,6 +12,8 @@ from dragstrip.report.templating import environment
 from dragstrip.report.words import counted, duration
 
 _WIDTH, _LABEL, _ROW, _AXIS = 1100, 380, 13, 24
+_NEAR = 0.2
+"""A step so near to the load event has no line of its own."""
 _COLOURS = {
     "Document": "#33479e",
     "Stylesheet": "#7b4fa3",
@@ -103,6 +105,8 @@ def _x(step: float | None, last: float, scale: float) -> float:
 
 def _grid(last: float, scale: float, height: int) -> Iterator[str]:
     for step in range(int(last) + 1):
+        if last - step < _NEAR:
+            continue
         x = _LABEL + step * scale
         yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_AXIS - 4}" y2="{height}"/>'
         yield f'<text class="tick" x="{x:.1f}" y="{_AXIS - 10}">{step}</text>'

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from dragstrip.model.browsers import LOADER, TODAY
 from dragstrip.model.errors import InputError
-from dragstrip.model.stack import Stack
+from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Study
 
 CLIENTS = ("browser", LOADER)
@@ -40,6 +40,17 @@ def check_clients(stacks: Sequence[Stack]) -> None:
             "load generator measures is a prediction and is never mixed with browsers' visits; "
             "make two studies"
         )
+
+
+def check_cache(stacks: Sequence[Stack], connections: Sequence[ConnectionMode]) -> None:
+    """Raises `InputError` for repeat visits with a cache in a client that has none."""
+    if "repeat-cached" in connections:
+        for stack in stacks:
+            if stack.loaded_by.follows_graphs:
+                raise InputError(
+                    f"stack {stack.name!r}: the load generator has no cache; ask for repeat visits "
+                    "instead of repeat-cached ones"
+                )
 
 
 def _by_loader(stack: Stack, where: str) -> Stack:

@@ -49,7 +49,7 @@ from dragstrip.model.study import Client, Slow, Stopping, Study
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.pages.live import live_page
 from dragstrip.pages.resolve import expand, resolve
-from dragstrip.study.clients import loaded_by
+from dragstrip.study.clients import check_cache, loaded_by
 from dragstrip.study.controls import controls_of
 from dragstrip.study.networks import placed, read_network
 from dragstrip.study.possible import check
@@ -201,6 +201,7 @@ def make_study(
         if twice := {n for n in names if names.count(n) > 1}:
             raise InputError(f"{what} {min(twice)!r} is given twice")
     hosts = {host for page in resolved for host in page.hosts}
+    check_cache(stacks, connections)
     check(networks, stacks, client, hosts=hosts, live=live)
     return Study(
         name=name,

@@ -66,6 +66,8 @@ def _redirects(recorded: Sequence[Body]) -> dict[int, int]:
 
 def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> list[Asked]:
     kinds = [kind_of(b) for b in recorded]
+    for later, before in sorted(follows.items(), reverse=True):
+        kinds[before] = kinds[later]  # a redirect is asked for as what it leads to
     root = max((i for i in range(len(recorded)) if _leads(follows, i)), default=0)
     named = {b.resource.url: i for i, b in reversed(list(enumerate(recorded)))}
     made: list[Asked] = []
@@ -138,7 +140,7 @@ def kind_of(body: Body) -> str:
     major, _, minor = mime.partition("/")
     if body.resource.method != "GET":
         return "Fetch"
-    if mime in ("text/html", "application/xhtml+xml") or 300 <= body.resource.status < 400:
+    if mime in ("text/html", "application/xhtml+xml"):
         return "Document"
     if major == "image":
         return "Image"
