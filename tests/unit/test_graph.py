@@ -45,6 +45,7 @@ def page(tmp_path):
         recorded("/later.js", "text/javascript"),
         recorded("/last.js", "text/javascript"),
         recorded("/a.png", "image/png"),
+        recorded("/lazy.png", "image/png"),
         recorded("/more.css", "text/css", b"p {}"),
         recorded("/a.woff2", "font/woff2"),
         recorded("/bg.png", "image/png"),
@@ -79,6 +80,7 @@ def test_a_page_waits_as_a_browser_does(page):
     assert found["/more.css"] == ("style", {"/a.css"})
     # Fonts and pictures of a sheet wait for layout, and that for the parser to pass the script.
     assert found["/bg.png"] == found["/a.woff2"] == ("style", {"/a.css", "/a.js"})
+    assert found["/lazy.png"] == ("markup", {"/a.css", "/a.js"})
     # An inline script waits for the sheets and scripts before it; so do frames behind it.
     assert found["/from-inline.json"] == ("script", {"/a.css", "/a.js"})
     assert found["/frame.html"] == ("markup", {"/a.css", "/a.js"})

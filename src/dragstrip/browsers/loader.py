@@ -6,7 +6,7 @@ is a prediction. One process holds one stack; a visit begins with nothing rememb
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -56,6 +56,7 @@ def told(
             "resumption": stack.resumption,
             "early_data": stack.early_data,
         },
+        "tcp": {"fast_open": stack.fast_open},
         "alt_svc": stack.discovery == "alt-svc",
     }
     return (msgspec.json.encode(fields, order="sorted").decode(),)
@@ -73,7 +74,8 @@ class Loader:
     stack: Mapping[str, Any]
     """As `told` gives it."""
     ca: Path
-
+    forget_cookies: Callable[[], None]
+    """Of TCP Fast Open: the kernel has them."""
     key_log: Path | None = None
 
     @property
@@ -94,6 +96,8 @@ class Loader:
             yield LoaderTab(self, client, graph)
         finally:
             self.process.ask("forget", dict[str, Any])
+            if self.stack["tcp"]["fast_open"]:
+                self.forget_cookies()
 
 
 @dataclass(frozen=True)
@@ -148,4 +152,13 @@ def loader(bed: Testbed, client: Client, lines: tuple[str, ...]) -> Iterator[Loa
     argv = ("env", *NO_PROXIES, *bed.spaces.command("client", program(_PROGRAM)))
     errors = bed.workspace / f"loader-{time.monotonic_ns()}.err"
     with json_process(_PROGRAM, argv, errors) as process:
-        yield Loader(process, msgspec.json.decode(lines[0]), bed.origin.ca)
+        yield Loader(
+            process=process,
+            stack=msgspec.json.decode(lines[0]),
+            ca=bed.origin.ca,
+            forget_cookies=lambda: _forget_cookies(bed),
+        )
+
+
+def _forget_cookies(bed: Testbed) -> None:
+    bed.spaces.run("client", "ip", "tcp_metrics", "flush", "all")

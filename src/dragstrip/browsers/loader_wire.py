@@ -10,7 +10,7 @@ from dragstrip.browsers.load import Load, Navigation
 from dragstrip.browsers.loader_headers import headers
 from dragstrip.model.graph import LOAD, Graph, Node, Wait
 from dragstrip.model.stack import Protocol
-from dragstrip.model.visit import Outcome, Request
+from dragstrip.model.visit import FastOpen, Opening, Outcome, Request
 from dragstrip.pages.recording import header
 
 _KINDS = {
@@ -78,6 +78,8 @@ class Opened(Struct, frozen=True, kw_only=True):
     tls_end_us: int | None
     ready_us: int | None
     issuer: str = ""
+    host: str = ""
+    tcp_fast_open: Opening | None = None
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -158,6 +160,13 @@ def read(answer: Answer, plan: Plan, sent_s: float, said: str) -> Load:
         navigation=_navigation(answer, plan.graph, made, opened),
         exchanges=tuple(found),
         graph=said,
+        fast_open=tuple(
+            FastOpen(
+                host=c.host, opening=c.tcp_fast_open, start_ms=(c.connect_start_us or 0) / 1000
+            )
+            for c in answer.connections
+            if c.tcp_fast_open
+        ),
     )
 
 

@@ -26,6 +26,8 @@ class Browser(Struct, frozen=True, kw_only=True):
     drain_rtts: float = 0.0
     """For so many round trips it holds on to a QUIC connection that its server has closed, and a
     load that begins within them waits. A repeat visit begins after them."""
+    fast_open: bool = False
+    """It can send data with TCP's SYN (RFC 7413). Browsers that could once no longer do."""
     follows_graphs: bool = False
     """It is the load generator: it follows a page's graph and reads nothing. Its visits are
     predictions of a browser's."""
@@ -64,6 +66,7 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "h3"),
         frames=False,
         testbeds_only=True,
+        fast_open=True,
         follows_graphs=True,
         cannot_tell=(
             "first contentful paint (the load generator paints nothing)",

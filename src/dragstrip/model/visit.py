@@ -178,6 +178,19 @@ class Connection(Struct, frozen=True, kw_only=True):
     """What its sending side did; None in capsules from before this was asked."""
 
 
+Opening = Literal["not-asked", "no-cookie", "accepted", "refused"]
+"""What became of TCP Fast Open: accepted means that the SYN's data was acknowledged
+(TCPI_OPT_SYN_DATA)."""
+
+
+class FastOpen(Struct, frozen=True, kw_only=True):
+    """A connection of the client's, by its kernel's word."""
+
+    host: str
+    opening: Opening
+    start_ms: float
+
+
 class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one direction carried to, or from, an address and port at the origin's end."""
 
@@ -433,6 +446,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     browser: str = ""
     """What loaded the page, its version and start mode, by the running browser's own word; empty in
     capsules that are older than this field."""
+    fast_open: tuple[FastOpen, ...] = ()
+    """What became of TCP Fast Open on each connection; empty where the client has none."""
     graph: str = ""
     """The graph of the page that the load generator followed, digest and source; empty for a
     browser, which reads the page itself."""

@@ -122,6 +122,7 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
         issuers=issuers(loaded.exchanges),
         browser=itself,
         graph=loaded.graph,
+        fast_open=loaded.fast_open,
         proxies=browser.proxies(),
         unmeasured=plan.stack.loaded_by.cannot_tell,
         connections=log.connections,

@@ -21,7 +21,9 @@ _EARLY_MS = 1.5
 """A request this much before the end of what it waits for did not wait for it: the browser's
 stamps of the two come from different processes."""
 _STEADY = 0.35
-"""A further wait must leave less than this share of the unexplained time's spread or size."""
+"""A further wait must leave less than this share of the unexplained time's spread and size."""
+_MOST_MORE = 3
+"""Further waits of one request."""
 
 
 class Late(Struct, frozen=True):
@@ -35,7 +37,8 @@ class Times:
     def __init__(self, rows: Sequence[Row], visits: Sequence[Visit]) -> None:
         self._rows = rows
         self._load = [v.plt_ms or 0.0 for v in visits]
-        self._dcl = [v.dcl_ms or 0.0 for v in visits]
+        self.dcl = [v.dcl_ms or 0.0 for v in visits]
+        self.many = len(rows)
 
     def starts(self, index: int) -> list[float | None]:
         return [r and r.start_ms for r in self._rows[index].made]
@@ -48,11 +51,6 @@ class Times:
         if wait.bytes is not None:
             return [r and (r.response_start_ms or r.end_ms) for r in made]
         return [r and r.end_ms for r in made]
-
-    def by_dcl(self, wait: Wait) -> bool:
-        """Whether it held at DOMContentLoaded in every visit."""
-        pairs = zip(self.of(wait), self._dcl, strict=True)
-        return all(at is None or at <= dcl + _EARLY_MS for at, dcl in pairs)
 
     def may_hold_load(self, index: int) -> bool:
         """It had ended before the load event in every visit."""
@@ -71,41 +69,69 @@ class Times:
 
 
 def held_back(
-    times: Times, index: int, waits: Sequence[Wait], finished: Sequence[Wait], found: Found
+    times: Times,
+    index: int,
+    waits: Sequence[Wait],
+    moments: Sequence[Sequence[Wait]],
+    found: Found,
 ) -> Late:
-    """The waits of a request as the visits bear them out. `finished` is DOMContentLoaded."""
+    """The waits of a request as the visits bear them out. `moments` are what else a script may wait
+    for besides a request or the load event: DOMContentLoaded, the first layout."""
     if not index:
         return Late((), 0.0)
+    candidates = [[Wait(LOAD)], *(list(m) for m in moments if all(w.node < index for w in m))]
+    candidates += [[Wait(other)] for other in range(index)]
     starts = times.starts(index)
+    return _explained(times, starts, waits, [] if found == "redirect" else candidates)
+
+
+def finished_when(times: Times, waits: Sequence[Wait]) -> tuple[Wait, ...]:
+    """What DOMContentLoaded waits for, as the visits bear it out: modules' imports for one do not
+    stand in the markup."""
+    dcl: list[float | None] = list(times.dcl)
+    return _explained(times, dcl, waits, [[Wait(n)] for n in range(times.many)]).waits
+
+
+def _explained(
+    times: Times,
+    starts: Sequence[float | None],
+    waits: Sequence[Wait],
+    candidates: Sequence[Sequence[Wait]],
+) -> Late:
     kept = [w for w in waits if not _belied(times.of(w), starts)]
     left = _lags(starts, [times.of(w) for w in kept])
     partly = any(w.bytes is not None for w in kept)
     if not left or max(left) <= _SOON_MS or (partly and not _after_all(times, kept, starts)):
         return Late(tuple(kept), 0.0)
-    if found == "redirect":
-        return Late(tuple(kept), 0.0)
-    best: tuple[float, list[Wait], float] | None = None
-    for more in _candidates(times, index, finished):
-        lags = _lags(starts, [times.of(w) for w in (*kept, *more)])
-        if len(lags) < len(left) or min(lags) < -_EARLY_MS:
-            continue
-        cost = _cost(lags)
-        if best is None or cost < best[0] - 1e-9:
-            best = cost, more, max(median(lags), 0.0)
-    if best and best[0] <= _STEADY * _cost(left):
-        return Late(_merged((*kept, *best[1])), _rest(best[2]))
-    return Late(tuple(kept), _rest(median(left)))
+    for _ in range(_MOST_MORE):
+        better = _best(times, starts, kept, candidates, len(left))
+        if better is None or _cost(better[1]) > _STEADY * _cost(left):
+            break
+        kept, left = better
+    return Late(_merged(kept), _rest(median(left)))
 
 
 def _rest(delay_ms: float) -> float:
     return round(delay_ms, 3) if delay_ms > _SOON_MS else 0.0
 
 
-def _candidates(times: Times, index: int, finished: Sequence[Wait]) -> list[list[Wait]]:
-    """What else there is to wait for: one request before it, DOMContentLoaded, the load event."""
-    alone = [[Wait(other)] for other in range(index)]
-    parsed = [w for w in finished if w.node < index]
-    return [[Wait(LOAD)], parsed, *alone] if parsed else [[Wait(LOAD)], *alone]
+def _best(
+    times: Times,
+    starts: Sequence[float | None],
+    kept: Sequence[Wait],
+    candidates: Sequence[Sequence[Wait]],
+    visits: int,
+) -> tuple[list[Wait], list[float]] | None:
+    """The waits with the further one that the start follows most steadily, and what is left."""
+    best: tuple[list[Wait], list[float]] | None = None
+    for more in candidates:
+        both = [*kept, *more]
+        lags = _lags(starts, [times.of(w) for w in both])
+        if len(lags) < visits or min(lags) < -_EARLY_MS:
+            continue
+        if best is None or _cost(lags) < _cost(best[1]) - 1e-9:
+            best = both, lags
+    return best
 
 
 def _belied(held: Sequence[float | None], starts: Sequence[float | None]) -> bool:
@@ -131,8 +157,10 @@ def _after_all(times: Times, waits: Sequence[Wait], starts: Sequence[float | Non
 
 
 def _cost(lags: Sequence[float]) -> float:
-    """Unsteadiness first; among equals the nearest."""
-    return (max(lags) - min(lags)) + 0.02 * sum(abs(lag) for lag in lags) / len(lags)
+    """Unsteadiness first, as the mean deviation from the median, which a single busy moment hardly
+    moves; among equals the nearest."""
+    middle = median(lags)
+    return sum(abs(lag - middle) + 0.02 * abs(lag) for lag in lags) / len(lags)
 
 
 def _merged(waits: Sequence[Wait]) -> tuple[Wait, ...]:

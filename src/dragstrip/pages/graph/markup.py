@@ -12,8 +12,11 @@ from msgspec import Struct
 
 from dragstrip.pages.graph.sheets import imports, references
 
-Way = Literal["script", "async", "defer", "style", "image", "frame", "preload", "import", "other"]
-"""`script` is one that the parser waits for; `style` one that scripts and painting wait for."""
+Way = Literal[
+    "script", "async", "defer", "style", "image", "lazy", "frame", "preload", "import", "other"
+]
+"""`script` is one that the parser waits for; `style` one that scripts and painting wait for; `lazy`
+an image or frame that waits for layout."""
 
 
 class Reference(Struct, frozen=True):
@@ -99,6 +102,7 @@ class _Reader(HTMLParser):
         if self._hidden:
             return
         given = {name: value or "" for name, value in reversed(attrs)}
+        lazy = given.get("loading", "").lower() == "lazy"
         end = self._here() + len(self.get_starttag_text() or "")
         if tag == "base" and given.get("href"):
             self._base = _joined(self._base, given["href"]) or self._base
@@ -111,12 +115,12 @@ class _Reader(HTMLParser):
         elif tag == "style":
             self._text = "style"
         elif tag in _FRAMES:
-            self._add(given.get(_FRAMES[tag], ""), end, "frame")
-        if tag in _IMAGES and given.get("loading", "").lower() != "lazy":
+            self._add(given.get(_FRAMES[tag], ""), end, "lazy" if lazy else "frame")
+        if tag in _IMAGES:
             for name in _IMAGES[tag]:
                 many = name == "srcset"
                 for one in _candidates(given.get(name, "")) if many else [given.get(name, "")]:
-                    self._add(one, end, "image")
+                    self._add(one, end, "lazy" if lazy else "image")
         if "url(" in given.get("style", ""):
             for one in references(given["style"]):
                 self._add(one, end, "image")

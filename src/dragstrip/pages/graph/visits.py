@@ -8,7 +8,7 @@ from dragstrip.model.graph import LOAD, Graph, Node, Wait
 from dragstrip.model.page import Page, address
 from dragstrip.model.visit import Visit
 from dragstrip.pages.graph.align import Row, align
-from dragstrip.pages.graph.late import Times, held_back
+from dragstrip.pages.graph.late import Times, finished_when, held_back
 from dragstrip.pages.graph.scene import Scene
 from dragstrip.pages.graph.way import Asked, Ways
 from dragstrip.pages.recording import PageError
@@ -33,7 +33,8 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
     ways = Ways(scene, asked)
     times = Times(rows, good)
     root = max((i for i in range(len(rows)) if _leads(follows, i)), default=0)
-    finished = ways.finished(root)
+    finished = finished_when(times, ways.finished(root))
+    painted = ways.painted(root)
     nodes: list[Node] = []
     for index, row in enumerate(rows):
         way = ways.way(index)
@@ -43,7 +44,7 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
         elif index and not waits:
             waits = (Wait(root),)
         waits = tuple(w for w in waits if w.node < index)
-        late = held_back(times, index, waits, finished, found)
+        late = held_back(times, index, waits, (finished, painted), found)
         nodes.append(
             Node(
                 url=row.one.url,
@@ -63,7 +64,7 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
         nodes=tuple(nodes),
         learned=True,
         source=source,
-        parsed=tuple(w for w in finished if times.by_dcl(w)),
+        parsed=finished,
         body=ways.body(root),
         load_delay_ms=times.load_delay_ms([i for i, n in enumerate(nodes) if n.holds_load]),
     )

@@ -56,6 +56,8 @@ class Ways:
             return self._by_sheet(one, by) if sheet else Way("script", self.runs(by))
         found = document.finds(one.url)
         if found and (not one.by_script or found.way != "image"):
+            if found.way == "lazy":
+                return Way("markup", _all((document.arrived(by, found.at), *self.painted(by))))
             if found.way in _PARSER_FOUND:
                 return Way("markup", self.reached(by, found.at))
             return Way("markup", (document.arrived(by, found.at),))
