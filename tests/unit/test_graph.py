@@ -58,11 +58,11 @@ def page(tmp_path):
     return write_page(tmp_path / "p.har.zip", recording)
 
 
-def waits(graph: Graph) -> dict[str, tuple[str, set[str]]]:
+def waits(graph: Graph) -> dict[str, tuple[str, frozenset[str]]]:
     """By path: how it is found, and what it waits for whole."""
     paths = [n.url.removeprefix("https://a.test") for n in graph.nodes]
     return {
-        p: (n.found, {paths[w.node] for w in n.waits if w.bytes is None})
+        p: (n.found, frozenset(paths[w.node] for w in n.waits if w.bytes is None))
         for p, n in zip(paths, graph.nodes, strict=True)
     }
 
@@ -73,7 +73,9 @@ def test_a_page_waits_as_a_browser_does(page):
     found = waits(graph)
     assert found["/"] == ("start", set())
     # The preload scanner looks past what blocks the parser.
-    assert {found[p] for p in ("/a.css", "/a.js", "/later.js", "/a.png")} == {("markup", set())}
+    assert {found[p] for p in ("/a.css", "/a.js", "/later.js", "/a.png")} == {
+        ("markup", frozenset())
+    }
     before = {n.url: n.waits[0].bytes for n in graph.nodes[1:6]}
     assert before["https://a.test/a.css"] == HTML.index(b"<script src")
     assert before["https://a.test/a.png"] == HTML.index(b"<img loading")
@@ -203,9 +205,8 @@ def test_what_is_learned_predicts_the_visits_it_was_learned_from(graph, taken):
     for times, visit in zip(taken, visits, strict=True):
         again = load(learned, [times[i] for i in order], "again")
         starts = {r.url: r.start_ms for r in again.requests}
-        early = [r.start_ms - starts[r.url] for r in visit.requests]
-        # Never belied; and what is not explained is the same in each visit, or small.
-        assert min(early) > -260
+        off = [abs(r.start_ms - starts[r.url]) for r in visit.requests]
+        assert max(off) <= 3
     for index, node in enumerate(learned.nodes):
         assert all(w.node == LOAD or w.node < index for w in node.waits)
 

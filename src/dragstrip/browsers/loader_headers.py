@@ -12,12 +12,13 @@ from dragstrip.model.graph import Graph, Node
 
 Header = tuple[str, str]
 
-_VERSION = "156"
+_VERSION = "156.0.8078.79"
+_MAJOR = _VERSION.partition(".")[0]
 _AGENT = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
-    f"HeadlessChrome/{_VERSION}.0.0.0 Safari/537.36"
+    f"HeadlessChrome/{_VERSION} Safari/537.36"
 )
-_BRANDS = f'"Not;A=Brand";v="8", "Chromium";v="{_VERSION}", "HeadlessChrome";v="{_VERSION}"'
+_BRANDS = f'"Not:A-Brand";v="8", "Chromium";v="{_MAJOR}", "HeadlessChrome";v="{_MAJOR}"'
 _ACCEPT = {
     "Document": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,"
     "image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7",

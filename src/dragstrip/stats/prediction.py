@@ -27,7 +27,7 @@ class Errors(Struct, frozen=True, kw_only=True):
     bias: float
     """Geometric mean of predicted / true, minus 1."""
     rank: float | None
-    """Spearman's correlation; None for fewer than three cells."""
+    """Spearman's correlation; None for fewer than three cells, or where all are equal."""
 
 
 class Ratios(Struct, frozen=True, kw_only=True):
@@ -49,13 +49,14 @@ def errors(predicted: Sequence[float], true: Sequence[float]) -> Errors:
     off = sorted(abs(p / t - 1) for p, t in zip(predicted, true, strict=True))
     logs = [log(p / t) for p, t in zip(predicted, true, strict=True)]
     many = len(off)
+    ranked = many > 2 and len(set(predicted)) > 1 and len(set(true)) > 1
     return Errors(
         cells=many,
         mean_absolute=sum(off) / many,
         median_absolute=(off[(many - 1) // 2] + off[many // 2]) / 2,
         largest=off[-1],
         bias=exp(sum(logs) / many) - 1,
-        rank=float(spearmanr(predicted, true).statistic) if many > 2 else None,
+        rank=float(spearmanr(predicted, true).statistic) if ranked else None,
     )
 
 

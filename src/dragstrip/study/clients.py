@@ -38,7 +38,7 @@ def check_clients(stacks: Sequence[Stack]) -> None:
         raise InputError(
             f"stack {ours!r} is visited by the load generator and {other!r} by a browser: what the "
             "load generator measures is a prediction and is never mixed with browsers' visits; "
-            "make two studies"
+            "make two studies, or load all of these stacks with --client loader"
         )
 
 
