@@ -6,7 +6,7 @@ import pytest
 
 from dragstrip.browsers.loader import told
 from dragstrip.browsers.loader_headers import headers
-from dragstrip.browsers.loader_wire import Answer, Asked, Error, Opened, Plan, read
+from dragstrip.browsers.loader_wire import Answer, Asked, Error, Opened, page_of, read
 from dragstrip.model.browsers import LOADER
 from dragstrip.model.errors import InputError
 from dragstrip.model.graph import LOAD, Graph, Node, Wait
@@ -39,7 +39,14 @@ GRAPH = Graph(
             initiator=1,
             waits=(Wait(1, 700),),
         ),
-        Node(url=f"{URL}late", kind="Ping", found="load", initiator=2, waits=(Wait(LOAD),)),
+        Node(
+            url=f"{URL}late",
+            kind="Ping",
+            found="load",
+            initiator=2,
+            waits=(Wait(LOAD),),
+            holds_load=False,
+        ),
         Node(
             url="https://b.test/a.woff2",
             kind="Font",
@@ -59,14 +66,14 @@ GRAPH = Graph(
 )
 
 
-def test_the_program_is_told_the_graph_up_to_the_load_event():
-    page = Plan(GRAPH).page()
-    start, document, script, font = page["resources"]
+def test_the_program_is_told_the_whole_graph():
+    page = page_of(GRAPH)
+    start, document, script, beacon, font = page["resources"]
     assert "after" not in start
     assert document["after"] == {"resource": 0, "at": "complete"}
     assert script["after"] == {"resource": 1, "at": {"wire": 700}}
     assert (script["kind"], script["priority"], script["load_event"]) == ("script", "medium", True)
-    # Resources are numbered without the beacon that follows the load event.
+    assert (beacon["after"], beacon["load_event"]) == ("load_event", False)
     assert font["after"] == {"resource": 1, "at": {"wire": 900}}
     assert (font["also"], font["delay_ms"], font["load_event"]) == ([2], 4.0, False)
     assert page["load_event"] == {"delay_ms": 1.5}
@@ -88,7 +95,7 @@ def asked(resource: int, start: int, end: int | None, **more) -> Asked:
     return Asked(
         **{
             "resource": resource,
-            "url": Plan(GRAPH).graph.nodes[Plan(GRAPH).places[resource]].url,
+            "url": GRAPH.nodes[resource].url,
             "discovered_us": start,
             "sent_us": start + 100,
             "first_byte_us": start + 1000,
@@ -131,7 +138,7 @@ def answer(*requests: Asked, load_us: int | None = 9000, ended: str = "quiet") -
 
 def test_an_answer_becomes_a_load():
     made = answer(asked(0, 0, 2000), asked(1, 2000, 5000), asked(2, 3100, 6000))
-    load = read(made, Plan(GRAPH), 0.0, "digest")
+    load = read(made, GRAPH, 0.0, "digest")
     assert load.outcome == "loaded"
     assert load.navigation.loadEventEnd == 9.0
     assert load.navigation.domContentLoadedEventEnd == 6.0
@@ -147,7 +154,7 @@ def test_an_answer_becomes_a_load():
 @pytest.mark.parametrize(("ended", "outcome"), [("time", "timeout"), ("document", "failed")])
 def test_a_load_that_does_not_end_is_an_outcome(ended, outcome):
     gone = asked(0, 0, None, status=None, protocol=None, error=Error("connect", "refused"))
-    load = read(answer(gone, load_us=None, ended=ended), Plan(GRAPH), 0.0, "")
+    load = read(answer(gone, load_us=None, ended=ended), GRAPH, 0.0, "")
     assert (load.outcome, load.error) == (outcome, "connect: refused")
     assert load.exchanges[0].request.protocol is None
     assert load.exchanges[0].request.error

@@ -18,7 +18,7 @@ from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import NO_PROXIES, session_proxies
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
-from dragstrip.browsers.loader_wire import Answer, Plan, read
+from dragstrip.browsers.loader_wire import Answer, page_of, read
 from dragstrip.model.graph import Graph
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
@@ -112,7 +112,6 @@ class LoaderTab:
         sent_s = time.time()
         if self.graph is None or url != self.graph.nodes[0].url:  # such as about:blank
             return Load(outcome="loaded", sent_s=sent_s, time_origin_s=sent_s)
-        plan = Plan(self.graph)
         limits = {
             "time_ms": round(self.client.timeout_s * 1000),
             "bytes": _MOST_BYTES,
@@ -122,13 +121,15 @@ class LoaderTab:
             "load",
             Answer,
             within_s=self.client.timeout_s + _GRACE_S,
-            page=plan.page(),
+            page=page_of(self.graph),
             ca=str(self.loader.ca),
             limits=limits,
             **self.loader.stack,
         )
         source = "learned" if self.graph.learned else "from structure"
-        return read(answer, plan, sent_s, f"{self.graph.digest} {source}: {self.graph.source}")
+        return read(
+            answer, self.graph, sent_s, f"{self.graph.digest} {source}: {self.graph.source}"
+        )
 
     def forget_cache(self) -> None:
         """It has none."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 from dragstrip.browsers.exchanges import Exchange, Headers
 from dragstrip.browsers.load import Load, Navigation
 from dragstrip.browsers.loader_headers import headers
-from dragstrip.model.graph import LOAD, Graph, Node, Wait
+from dragstrip.model.graph import LOAD, Graph, Wait
 from dragstrip.model.stack import Protocol
 from dragstrip.model.visit import FastOpen, Opening, Outcome, Request
 from dragstrip.pages.recording import header
@@ -90,66 +90,55 @@ class Answer(Struct, frozen=True, kw_only=True):
     connections: tuple[Opened, ...]
 
 
-class Plan:
-    """The part of a graph that is loaded, as the loader wants it."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.places = _before_load(graph)
-        """Index in the graph of each resource that the loader is told of."""
-        self._resource = {place: n for n, place in enumerate(self.places)}
-
-    def page(self) -> dict[str, Any]:
-        body = [self._resource[w.node] for w in self.graph.body if w.bytes is None and w.node]
-        return {
-            "resources": [self._told(place) for place in self.places],
-            "load_event": {"delay_ms": self.graph.load_delay_ms},
-            "tight": {"until": body, "limit": _TIGHT} if body else None,
-        }
-
-    def _told(self, place: int) -> dict[str, Any]:
-        node = self.graph.nodes[place]
-        told: dict[str, Any] = {
-            "url": node.url,
-            "method": node.method,
-            "headers": headers(self.graph, place),
-            "kind": _KINDS.get(node.kind, "other"),
-            "priority": _PRIORITIES.get(node.priority, "lowest"),
-            "body_bytes": node.upload_bytes,
-            "delay_ms": node.delay_ms,
-            "load_event": node.holds_load,
-        }
-        if place:
-            first, others = _first(node.waits)
-            at = "complete" if first.bytes is None else {"wire": first.bytes}
-            told["after"] = {"resource": self._resource[first.node], "at": at}
-            told["also"] = [self._resource[w.node] for w in others]
-        return told
+def page_of(graph: Graph) -> dict[str, Any]:
+    """The graph as the loader wants it; its resources are the nodes."""
+    body = [w.node for w in graph.body if w.bytes is None and w.node]
+    return {
+        "resources": [_told(graph, index) for index in range(len(graph.nodes))],
+        "load_event": {"delay_ms": graph.load_delay_ms},
+        "tight": {"until": body, "limit": _TIGHT} if body else None,
+    }
 
 
-def _before_load(graph: Graph) -> list[int]:
-    """Without what follows the load event."""
-    kept: list[int] = []
-    for index, node in enumerate(graph.nodes):
-        if all(w.node != LOAD and w.node in kept for w in node.waits):
-            kept.append(index)
-    return kept
+def _told(graph: Graph, index: int) -> dict[str, Any]:
+    node = graph.nodes[index]
+    told: dict[str, Any] = {
+        "url": node.url,
+        "method": node.method,
+        "headers": headers(graph, index),
+        "kind": _KINDS.get(node.kind, "other"),
+        "priority": _PRIORITIES.get(node.priority, "lowest"),
+        "body_bytes": node.upload_bytes,
+        "delay_ms": node.delay_ms,
+        "load_event": node.holds_load,
+    }
+    if index:
+        first, others = _first(node.waits)
+        told["after"] = "load_event" if first.node == LOAD else _after(first)
+        told["also"] = [w.node for w in others]
+    return told
+
+
+def _after(wait: Wait) -> dict[str, Any]:
+    at = "complete" if wait.bytes is None else {"wire": wait.bytes}
+    return {"resource": wait.node, "at": at}
 
 
 def _first(waits: tuple[Wait, ...]) -> tuple[Wait, list[Wait]]:
-    """The one that is met by a part of a body, or the last; and the rest."""
-    first = next((w for w in waits if w.bytes is not None), waits[-1] if waits else Wait(0))
+    """The load event, or the one that is met by a part of a body, or the last; and the rest."""
+    special = (w for w in waits if w.node == LOAD or w.bytes is not None)
+    first = min(special, key=lambda w: w.node, default=waits[-1] if waits else Wait(0))
     return first, [w for w in waits if w is not first]
 
 
-def read(answer: Answer, plan: Plan, sent_s: float, said: str) -> Load:
+def read(answer: Answer, graph: Graph, sent_s: float, said: str) -> Load:
     """What a visit wants to know of a load; `said` names graph and source."""
-    made = {plan.places[a.resource]: a for a in answer.requests}
+    made = {a.resource: a for a in answer.requests}
     outcome, error = _outcome(answer, made.get(0))
     opened = {c.id: c for c in answer.connections}
     first_on = _first_on(answer)
     found = [
-        _exchange(plan.graph.nodes, place, asked, opened, asked.resource in first_on)
+        _exchange(graph, place, asked, opened, asked.resource in first_on)
         for place, asked in sorted(made.items(), key=lambda pair: pair[1].discovered_us)
     ]
     return Load(
@@ -157,7 +146,7 @@ def read(answer: Answer, plan: Plan, sent_s: float, said: str) -> Load:
         error=error,
         sent_s=sent_s,
         time_origin_s=answer.start_us / 1e6,
-        navigation=_navigation(answer, plan.graph, made, opened),
+        navigation=_navigation(answer, graph, made, opened),
         exchanges=tuple(found),
         graph=said,
         fast_open=tuple(
@@ -190,13 +179,13 @@ def _first_on(answer: Answer) -> set[int]:
 
 
 def _exchange(
-    nodes: tuple[Node, ...],
+    graph: Graph,
     place: int,
     asked: Asked,
     opened: dict[int, Opened],
     opens: bool,
 ) -> Exchange:
-    node = nodes[place]
+    node = graph.nodes[place]
     connection = opened.get(asked.connection or 0)
     shaken = connection if opens else None
     known = asked.protocol is not None and asked.status is not None
@@ -210,7 +199,7 @@ def _exchange(
             mime=header(asked.headers, "content-type").partition(";")[0].strip().lower(),
             resource_type=node.kind,
             priority=node.priority,
-            initiator=nodes[node.initiator].url if node.initiator is not None else "",
+            initiator=graph.nodes[node.initiator].url if node.initiator is not None else "",
             initiator_type={"markup": "parser", "style": "parser", "script": "script"}.get(
                 node.found, "other"
             ),
@@ -234,7 +223,7 @@ def _exchange(
         ),
         id=str(place),
         issuer=connection.issuer if connection else "",
-        request_headers=tuple(headers(Graph(nodes=nodes, learned=False, source=""), place)),
+        request_headers=tuple(headers(graph, place)),
         response_headers=asked.headers,
         http_version=_VERSIONS.get(asked.protocol or "", ""),
     )

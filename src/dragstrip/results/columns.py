@@ -85,7 +85,7 @@ _WORDS = {
     "status": "HTTP status; 0 without an answer.",
     "mime": "Media type of the answer.",
     "initiator_type": "How it was caused: parser, script, preload, preflight, other.",
-    "initiator_bytes": "Of its initiator's body, without content encoding, that had arrived by then.",
+    "initiator_bytes": "Of its initiator's body, without content encoding, that had arrived.",
     "priority": "The browser's priority of the request.",
     "reused": "Whether the request used a connection that was already open.",
     "remote_ip": "Address that answered.",
