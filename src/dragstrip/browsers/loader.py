@@ -32,7 +32,7 @@ from dragstrip.testbed.testbed import Testbed
 from dragstrip.version import __version__
 
 _PROGRAM = "dragstrip-loader"
-_MOST_BYTES = 2_000_000_000
+_MOST_BYTES = 500_000_000
 _GRACE_S = 10.0
 """Beyond the limit of a load, for its answer."""
 
