@@ -62,7 +62,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     wire_bytes: int
     decoded_bytes: int
     digest: str | None
-    cached: bool
+    cached: bool = False
     error: Error | None
 
 
