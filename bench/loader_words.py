@@ -26,12 +26,13 @@ def _page(found: Any) -> Iterator[str]:
     yield f"| bias | {_signed(whole.bias)} | | |"
     yield f"| cells | {whole.cells} | | 300 URLs |"
     yield _CELLS
-    yield from _table("cells", {"learned on": found.taught, "others": found.held_out})
+    yield from _table("where", {"learned on": found.taught, "others": found.held_out})
     yield _STRUCTURE
     yield from _table("graph", {"learned": whole, "from structure": found.structure})
     yield _RATIOS.format(same=f"{SAME:.0%}", near=f"{NEAR:.0%}")
     for name, pair in found.pairs.items():
-        yield _ratio(name, pair)
+        if pair.cells:
+            yield _ratio(name, pair)
     yield ""
     for title, groups in (
         ("network", found.by_network),
