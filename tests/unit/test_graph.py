@@ -83,6 +83,10 @@ def test_a_page_waits_as_a_browser_does(page):
     # Fonts and pictures of a sheet wait for layout, and that for the parser to pass the script.
     assert found["/bg.png"] == found["/a.woff2"] == ("style", {"/a.css", "/a.js"})
     assert found["/lazy.png"] == ("markup", {"/a.css", "/a.js"})
+    urgent = {
+        n.url.removeprefix(URL) for n in graph.nodes if n.kind == "Script" and n.priority == "High"
+    }
+    assert urgent == {"a.js"}
     # An inline script waits for the sheets and scripts before it; so do frames behind it.
     assert found["/from-inline.json"] == ("script", {"/a.css", "/a.js"})
     assert found["/frame.html"] == ("markup", {"/a.css", "/a.js"})

@@ -22,8 +22,6 @@ class Body(Struct, frozen=True, kw_only=True):
     wire: bytes = b""
     coding: str = ""
     upload_bytes: int = 0
-    priority: str = ""
-    """As the recorded browser had it, if the recording says."""
 
 
 def bodies(page: Page) -> Iterator[Body]:

@@ -125,13 +125,19 @@ def _node(index: int, body: Body, asked: Asked, ways: Ways, follows: dict[int, i
         url=body.resource.url,
         method=body.resource.method,
         kind=asked.kind,
-        priority=body.priority or _PRIORITIES.get(asked.kind, "Low"),
+        priority=_priority(index, asked, ways),
         found=found,
         initiator=follows.get(index, asked.initiator),
         waits=tuple(w for w in waits if w.node < index),
         holds_load=asked.kind != "Fetch",
         upload_bytes=body.upload_bytes,
     )
+
+
+def _priority(index: int, asked: Asked, ways: Ways) -> str:
+    if asked.kind == "Script" and not ways.holds_parser(index):
+        return "Low"
+    return _PRIORITIES.get(asked.kind, "Low")
 
 
 def kind_of(body: Body) -> str:

@@ -75,6 +75,13 @@ class Ways:
             else Way("markup", (document.arrived(by, at),))
         )
 
+    def holds_parser(self, script: int) -> bool:
+        """Whether the parser waits for it where the markup names it."""
+        by = self._asked[script].initiator
+        document = None if by is None else self._document(by)
+        found = document.finds(self._asked[script].url) if document else None
+        return found is not None and found.way == "script"
+
     def runs(self, script: int) -> tuple[Wait, ...]:
         """When a script runs."""
         owner = self._owner[script]
