@@ -122,7 +122,7 @@ class Chromium:
 
     @contextlib.contextmanager
     def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["ChromiumTab"]:
-        with fresh_session(self.cdp, client, page and page.recorded_ms) as session:
+        with fresh_session(self.cdp, client, page.recorded_ms if page else None) as session:
             yield ChromiumTab(self.cdp, session, client, self.generation)
 
 

@@ -84,7 +84,7 @@ class Chromium53:
     def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["Chromium53Tab"]:
         """A tab in a browser of its own. Raises `TestbedError` and `CdpError`."""
         with self._fresh() as cdp:
-            load53.make_ready(cdp, client, page and page.recorded_ms)
+            load53.make_ready(cdp, client, page.recorded_ms if page else None)
             yield Chromium53Tab(cdp, client)
 
     @contextlib.contextmanager

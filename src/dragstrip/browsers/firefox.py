@@ -151,7 +151,7 @@ class Firefox:
         try:
             made = self.cdp.call("browsingContext.create", type="tab", userContext=user)
             tab: str = made["context"]
-            bidi.make_ready(self.cdp, tab, client, page and page.recorded_ms)
+            bidi.make_ready(self.cdp, tab, client, page.recorded_ms if page else None)
             yield FirefoxTab(self.cdp, tab, client)
         finally:
             with contextlib.suppress(CdpError):  # it ends with its tabs

@@ -213,9 +213,13 @@ def _exchange(
             body_bytes=asked.decoded_bytes if known else None,
             digest=asked.digest or "",
             start_ms=asked.discovered_us / 1000,
-            connect_start_ms=_ms(shaken and _either(shaken.connect_start_us, shaken.tls_start_us)),
-            connect_end_ms=_ms(shaken and _either(shaken.tls_end_us, shaken.connect_end_us)),
-            tls_start_ms=_ms(shaken and shaken.tls_start_us),
+            connect_start_ms=_ms(_either(shaken.connect_start_us, shaken.tls_start_us))
+            if shaken
+            else None,
+            connect_end_ms=_ms(_either(shaken.tls_end_us, shaken.connect_end_us))
+            if shaken
+            else None,
+            tls_start_ms=_ms(shaken.tls_start_us) if shaken else None,
             send_start_ms=_ms(asked.sent_us),
             send_end_ms=_ms(asked.sent_us),
             response_start_ms=_ms(asked.first_byte_us),

@@ -41,7 +41,7 @@ class Times:
         self.many = len(rows)
 
     def starts(self, index: int) -> list[float | None]:
-        return [r and r.start_ms for r in self._rows[index].made]
+        return [r.start_ms if r else None for r in self._rows[index].made]
 
     def of(self, wait: Wait) -> list[float | None]:
         """The earliest moment at which it may have held: of a part of a body, its first byte."""
@@ -49,16 +49,13 @@ class Times:
             return list(self._load)
         made = self._rows[wait.node].made
         if wait.bytes is not None:
-            return [r and (r.response_start_ms or r.end_ms) for r in made]
-        return [r and r.end_ms for r in made]
+            return [(r.response_start_ms or r.end_ms) if r else None for r in made]
+        return [r.end_ms if r else None for r in made]
 
     def may_hold_load(self, index: int) -> bool:
         """It had ended before the load event in every visit."""
-        ends = [
-            r and (r.end_ms if r.end_ms is not None else float("inf"))
-            for r in self._rows[index].made
-        ]
-        return all(e is None or e <= at for e, at in zip(ends, self._load, strict=True))
+        both = zip(self._rows[index].made, self._load, strict=True)
+        return all(r is None or (r.end_ms is not None and r.end_ms <= at) for r, at in both)
 
     def load_delay_ms(self, holders: Sequence[int]) -> float:
         found = []
