@@ -62,6 +62,7 @@ _REPEAT_ONLY = ("resumption", "fast-open", "early-data")
 """Without effect on a first visit."""
 _STOCK: Mapping[str, Any] = {f.name: f.default for f in structs.fields(Stack)}
 _LIKE_QUIC: Mapping[str, Any] = {
+    "fast_open": False,
     "tls_record": 1369,
     "slow_start_after_idle": False,
     "buffer_bytes": 15 * 2**20,
