@@ -55,7 +55,8 @@ class Times:
     def may_hold_load(self, index: int) -> bool:
         """It had ended before the load event in every visit."""
         both = zip(self._rows[index].made, self._load, strict=True)
-        return all(r is None or (r.end_ms is not None and r.end_ms <= at) for r, at in both)
+        known = [(r.end_ms, at) for r, at in both if r]
+        return all(end is not None and end <= at + _EARLY_MS for end, at in known)
 
     def load_delay_ms(self, holders: Sequence[int]) -> float:
         found = []
