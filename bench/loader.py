@@ -20,6 +20,7 @@ import altair as alt
 import msgspec
 from loader_words import page_text
 from msgspec import Struct
+from page_graph import rows
 
 from dragstrip.conduct.clocks import jobs_of
 from dragstrip.conduct.visits import make_visits
@@ -188,7 +189,8 @@ def write(made: list[Cell], folders: Sequence[Path]) -> None:
     (DOCS / "loader.json").write_bytes(text + b"\n")
     kept = {"whole": found.whole, "pages": found.pages, "browser": found.browser}
     PACKAGED.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
-    (DOCS / "loader.md").write_text(page_text(found))
+    graphs = list(rows(*(Capsule.open(folders[0] / name) for name in ("taught", "browser"))))
+    (DOCS / "loader.md").write_text(page_text(found, graphs))
     draw(made)
 
 

@@ -9,12 +9,12 @@ from dragstrip.stats.prediction import NEAR, SAME, Errors, Ratios
 LANTERN_RANK, LANTERN_OFF = "0.81 to 0.87", "23 to 42 %"
 
 
-def page_text(found: Any) -> str:
+def page_text(found: Any, graphs: list[str]) -> str:
     """`found` as bench/loader.py gives it."""
-    return "\n".join([*_page(found), ""])
+    return "\n".join([*_page(found, graphs), ""])
 
 
-def _page(found: Any) -> Iterator[str]:
+def _page(found: Any, graphs: list[str]) -> Iterator[str]:
     whole: Errors = found.whole
     yield _OPENING.format(pages=found.pages, browser=found.browser)
     yield "| | load generator | goal | Lantern |"
@@ -29,6 +29,9 @@ def _page(found: Any) -> Iterator[str]:
     yield from _table("where", {"learned on": found.taught, "others": found.held_out})
     yield _STRUCTURE
     yield from _table("graph", {"learned": whole, "from structure": found.structure})
+    yield GRAPHS
+    yield from graphs
+    yield ""
     yield _RATIOS.format(same=f"{SAME:.0%}", near=f"{NEAR:.0%}")
     for name, pair in found.pairs.items():
         if pair.cells:
@@ -68,6 +71,13 @@ Cells that graphs were learned on, and others:
 _STRUCTURE = """## Without having seen a visit
 
 By the graph that the recording's structure gives, with nothing learned:
+"""
+GRAPHS = """## The graph alone
+
+Part of the error is the graph's, part is that of the protocols. Here the graph is held against
+Chromium's own loads with another seed, stacks it was not learned from among them: when does a
+request start, and when does the load event end, given when the answers it waits for were there?
+Requests that wait for a part of an answer are left out: no browser says when that part came.
 """
 _RATIOS = """## Does it decide as Chromium does?
 

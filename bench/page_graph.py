@@ -1,6 +1,6 @@
 """How well learned graphs explain a browser's loads: a part of docs/reference/loader.md.
 
-    uv run python bench/graph.py LESSONS VISITS
+    uv run python bench/page_graph.py LESSONS VISITS
 
 Graphs are learned from the capsule LESSONS and held against the visits of the capsule VISITS in a
 browser, both in virtual time: when does a request start, and when does the load event end, given
@@ -26,13 +26,19 @@ NEAR_MS = 10.0
 Key = tuple[str, str]
 
 
+HEAD = "| page | visits | requests | of those answered | start within 10 ms | load event |"
+
+
 def main() -> None:
     lessons, tried = (Capsule.open(Path(name)) for name in sys.argv[1:])
+    print(*rows(lessons, tried), sep="\n")
+
+
+def rows(lessons: Capsule, tried: Capsule) -> Iterator[str]:
+    """A table, a line a page."""
+    yield HEAD
+    yield "|---|---|---|---|---|---|"
     visits = [v for v in tried.visits() if v.valid and v.plt_ms is not None]
-    print(
-        "| page | visits | requests in the graph | of those answered | within 10 ms | load event |"
-    )
-    print("|---|---|---|---|---|---|")
     for page in tried.manifest.study.pages:
         mine = [v for v in visits if v.page == page.name]
         try:
@@ -41,7 +47,7 @@ def main() -> None:
             print(f"left out: {error}", file=sys.stderr)
             continue
         if mine:
-            print(line(page.name, graph, mine))
+            yield line(page.name, graph, mine)
 
 
 def line(page: str, graph: Graph, visits: list[Visit]) -> str:
