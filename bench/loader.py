@@ -18,7 +18,7 @@ from statistics import median
 
 import altair as alt
 import msgspec
-from loader_words import page_text
+from loader_words import graphs_text, page_text
 from msgspec import Struct
 from page_graph import rows
 
@@ -97,7 +97,7 @@ def main() -> None:
     if asked.step == "make":
         make(asked)
     else:
-        write([cell for folder in asked.folders for cell in cells(folder)], asked.folders)
+        write(asked.folders)
 
 
 def make(asked: argparse.Namespace) -> None:
@@ -167,12 +167,17 @@ def _times(folder: Path) -> dict[Key, list[float]]:
     return found
 
 
-def write(made: list[Cell], folders: Sequence[Path]) -> None:
+def write(folders: Sequence[Path]) -> None:
+    first = Capsule.open(folders[0] / "browser")
+    graphs = list(rows(Capsule.open(folders[0] / "taught"), first))
+    browser = first.manifest.starts[-1].browser_version
+    made = [cell for folder in folders if (folder / "loader").exists() for cell in cells(folder)]
     if not made:
-        sys.exit("the capsules share no cell")
+        (DOCS / "loader.md").write_text(graphs_text(browser, graphs))
+        return
     asked = sum(len(_asked(folder)) for folder in folders)
     found = Found(
-        browser=Capsule.open(folders[0] / "browser").manifest.starts[-1].browser_version,
+        browser=browser,
         pages=len({c.page for c in made}),
         whole=_errors(made) or sys.exit("no cell"),
         taught=_errors([c for c in made if c.taught]),
@@ -189,7 +194,6 @@ def write(made: list[Cell], folders: Sequence[Path]) -> None:
     (DOCS / "loader.json").write_bytes(text + b"\n")
     kept = {"whole": found.whole, "pages": found.pages, "browser": found.browser}
     PACKAGED.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
-    graphs = list(rows(*(Capsule.open(folders[0] / name) for name in ("taught", "browser"))))
     (DOCS / "loader.md").write_text(page_text(found, graphs))
     draw(made)
 

@@ -14,6 +14,13 @@ def page_text(found: Any, graphs: list[str]) -> str:
     return "\n".join([*_page(found, graphs), ""])
 
 
+def graphs_text(browser: str, graphs: list[str]) -> str:
+    """The page as long as the load generator itself has loaded nothing."""
+    return "\n".join(
+        [_UNMEASURED.format(browser=browser), GRAPHS, *graphs, "", _GRAPH_COMMANDS, ""]
+    )
+
+
 def _page(found: Any, graphs: list[str]) -> Iterator[str]:
     whole: Errors = found.whole
     yield _OPENING.format(pages=found.pages, browser=found.browser)
@@ -60,6 +67,15 @@ Browser: {browser}.
 
 ![Page load times of both clients](loader.svg)
 """
+_UNMEASURED = """# The load generator beside Chromium
+
+The [load generator](../howto/load-generator.md) predicts Chromium's page load time. How far it is
+off as a whole is not measured yet. What is measured is the graph that it follows. Virtual time, in
+which computing takes none. Browser: {browser}.
+"""
+_GRAPH_COMMANDS = """Graphs were learned from loads over h1, h2 and h3. The command:
+
+    uv run python bench/page_graph.py LESSONS VISITS"""
 _CELLS = """
 A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its figures
 are from its own documentation. They are not like for like: Lantern predicts loads of live pages on
