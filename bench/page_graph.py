@@ -58,8 +58,8 @@ def line(page: str, graph: Graph, visits: list[Visit]) -> str:
     share = sum(r.address in known for r in answered) / len(answered)
     near = sum(ms <= NEAR_MS for ms in off) / len(off) if off else 1.0
     return (
-        f"| {page} | {len(visits)} | {len(graph.nodes)} | {share * 100:.1f} % | {near * 100:.1f} % of "
-        f"{len(off)} | {median(loads):.1f} ms off in the median, {max(loads):.1f} ms at most |"
+        f"| {page} | {len(visits)} | {len(graph.nodes)} | {share * 100:.1f} % | "
+        f"{near * 100:.1f} % of {len(off)} | {median(loads):.1f} ms off in the median, {max(loads):.1f} ms at most |"
     )
 
 
