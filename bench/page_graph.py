@@ -57,10 +57,14 @@ def line(page: str, graph: Graph, visits: list[Visit]) -> str:
     known = {address(n.url) for n in graph.nodes}
     share = sum(r.address in known for r in answered) / len(answered)
     near = sum(ms <= NEAR_MS for ms in off) / len(off) if off else 1.0
-    return (
-        f"| {page} | {len(visits)} | {len(graph.nodes)} | {share * 100:.1f} % | "
-        f"{near * 100:.1f} % of {len(off)} | {median(loads):.1f} ms off in the median, {max(loads):.1f} ms at most |"
+    told = (
+        str(len(visits)),
+        str(len(graph.nodes)),
+        f"{share * 100:.1f} %",
+        f"{near * 100:.1f} % of {len(off)}",
+        f"{median(loads):.1f} ms off in the median, {max(loads):.1f} ms at most",
     )
+    return f"| {page} | {' | '.join(told)} |"
 
 
 def by_key(visit: Visit) -> dict[Key, Request]:
