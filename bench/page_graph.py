@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from dragstrip.model.errors import InputError
-from dragstrip.model.graph import LOAD, Graph, Wait
+from dragstrip.model.graph import LOAD, Graph, Node, Wait
 from dragstrip.model.page import address
 from dragstrip.model.visit import Request, Visit
 from dragstrip.results.capsule import Capsule
@@ -68,16 +68,23 @@ def line(page: str, graph: Graph, visits: list[Visit]) -> str:
 
 
 def by_key(visit: Visit) -> dict[Key, Request]:
+    """By URL, and by URL without the query, which is often drawn anew."""
     found: dict[Key, Request] = {}
     for request in visit.requests:
         found.setdefault((request.method, request.url), request)
+    for request in visit.requests:
+        found.setdefault((request.method, request.address), request)
     return found
+
+
+def of(made: dict[Key, Request], node: Node) -> Request | None:
+    return made.get((node.method, node.url)) or made.get((node.method, address(node.url)))
 
 
 def starts_off(graph: Graph, visit: Visit) -> Iterator[float]:
     made = by_key(visit)
     for node in graph.nodes[1:]:
-        request = made.get((node.method, node.url))
+        request = of(made, node)
         if request is None or any(w.bytes is not None for w in node.waits):
             continue
         held = [at for w in node.waits if (at := _held(graph, made, visit, w)) is not None]
@@ -89,13 +96,13 @@ def _held(graph: Graph, made: dict[Key, Request], visit: Visit, wait: Wait) -> f
     if wait.node == LOAD:
         return visit.plt_ms
     node = graph.nodes[wait.node]
-    found = made.get((node.method, node.url))
+    found = of(made, node)
     return found.end_ms if found else None
 
 
 def load_off(graph: Graph, visit: Visit) -> float:
     made = by_key(visit)
-    holders = [made.get((n.method, n.url)) for n in graph.nodes if n.holds_load]
+    holders = [of(made, n) for n in graph.nodes if n.holds_load]
     ends = [r.end_ms for r in holders if r and r.end_ms is not None]
     return max(ends, default=0.0) + graph.load_delay_ms - (visit.plt_ms or 0.0)
 
