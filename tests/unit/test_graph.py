@@ -81,18 +81,19 @@ def test_a_page_waits_as_a_browser_does(page):
     assert before["https://a.test/a.png"] == HTML.index(b"<img loading")
     assert found["/more.css"] == ("style", {"/a.css"})
     # Fonts and pictures of a sheet wait for layout, and that for the parser to pass the script.
-    assert found["/bg.png"] == found["/a.woff2"] == ("style", {"/a.css", "/a.js"})
+    assert found["/bg.png"] == found["/a.woff2"] == ("style", {"/a.css", "/a.js", "/more.css"})
     assert found["/lazy.png"] == ("markup", {"/a.css", "/a.js"})
     urgent = {
         n.url.removeprefix(URL) for n in graph.nodes if n.kind == "Script" and n.priority == "High"
     }
     assert urgent == {"a.js"}
     # An inline script waits for the sheets and scripts before it; so do frames behind it.
-    assert found["/from-inline.json"] == ("script", {"/a.css", "/a.js"})
-    assert found["/frame.html"] == ("markup", {"/a.css", "/a.js"})
+    # So does what a style sheet imports: the sheet is not there before.
+    assert found["/from-inline.json"] == ("script", {"/a.css", "/a.js", "/more.css"})
+    assert found["/frame.html"] == ("markup", {"/a.css", "/a.js", "/more.css"})
     assert found["/by-script.png"] == ("script", {"/later.js"})
     # Nobody refers to it: it comes when the document is done, deferred scripts and all.
-    assert found["/unknown.json"] == ("script", {"/", "/a.css", "/a.js", "/last.js"})
+    assert found["/unknown.json"] == ("script", {"/", "/a.css", "/a.js", "/last.js", "/more.css"})
     assert {n.url for n in graph.nodes if not n.holds_load} == {
         "https://a.test/from-inline.json",
         "https://a.test/unknown.json",

@@ -45,6 +45,11 @@ class Ways:
         for index, one in enumerate(asked):
             self._index.setdefault(one.url, index)
         self._owner = [self._owner_of(i) for i in range(len(asked))]
+        self._imports: dict[int, list[int]] = {}
+        for index, one in enumerate(asked):
+            by = one.initiator
+            if one.kind == "Stylesheet" and by is not None and asked[by].kind == "Stylesheet":
+                self._imports.setdefault(by, []).append(index)
 
     def way(self, index: int) -> Way:
         one, by = self._asked[index], self._asked[index].initiator
@@ -144,7 +149,14 @@ class Ways:
         return Way("style", _all((*painted, Wait(sheet))))
 
     def _here(self, urls: Iterable[str]) -> list[Wait]:
-        return [Wait(self._index[url]) for url in urls if url in self._index]
+        """Of a style sheet, what it imports has to be there too."""
+        left = [self._index[url] for url in urls if url in self._index]
+        found: list[Wait] = []
+        while left:
+            at = left.pop(0)
+            found.append(Wait(at))
+            left += self._imports.get(at, ())
+        return found
 
     def _document(self, index: int) -> Document | None:
         one = self._asked[index]
