@@ -76,7 +76,7 @@ impl<S: Sink> Decoder<S> {
             Self::Zlib(decoder) => write_until_end(decoder, bytes),
             Self::RawDeflate(decoder) => write_until_end(decoder, bytes),
             Self::Brotli(decoder) => decoder.write_all(bytes),
-            Self::Zstd(decoder) => write_until_end(decoder.as_mut(), bytes),
+            Self::Zstd(decoder) => write_until_end(&mut **decoder, bytes),
             Self::Deflate(_) => Ok(()),
             Self::Unknown(coding) => Err(io::Error::other(format!("content-encoding {coding}"))),
             Self::Broken => Err(io::Error::other("decoder")),

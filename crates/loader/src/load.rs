@@ -165,10 +165,10 @@ impl<'a> Browser<'a> {
 
     fn ended(&self, now: Duration, budget: &Budget) -> Option<Ended> {
         let quiet = Duration::from_millis(self.load.limits.quiet_ms);
-        if self.document_failed {
-            Some(Ended::Document)
-        } else if budget.exceeded() {
+        if budget.exceeded() {
             Some(Ended::Bytes)
+        } else if self.document_failed {
+            Some(Ended::Document)
         } else if self.load_event.is_some() && self.under_way == 0 && self.graph.next().is_none() {
             Some(Ended::Complete)
         } else if self.load_event.is_some_and(|at| now >= at + quiet) {

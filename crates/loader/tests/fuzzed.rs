@@ -88,7 +88,7 @@ fn http3() -> impl Strategy<Value = Vec<u8>> {
     let frame = (0..16_u8, vec(any::<u8>(), 0..60));
     vec(frame, 0..8).prop_map(|frames| {
         let frame =
-            |(kind, payload): (u8, Vec<u8>)| [&[kind, payload.len() as u8], &payload[..]].concat();
+            |(kind, payload): (u8, Vec<u8>)| [&[kind, payload.len() as u8][..], &payload].concat();
         frames.into_iter().map(frame).collect::<Vec<_>>().concat()
     })
 }

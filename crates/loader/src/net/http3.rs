@@ -158,7 +158,7 @@ fn lost(error: &ConnectionError) -> Failure {
 
 fn failure(error: &StreamError) -> Failure {
     let kind = match error {
-        StreamError::ConnectionError(_) => FailureKind::Reset,
+        StreamError::ConnectionError { .. } => FailureKind::Reset,
         _ => FailureKind::Protocol,
     };
     Failure::new(kind, error)

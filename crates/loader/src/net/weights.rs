@@ -113,10 +113,10 @@ impl Frames {
     }
 
     fn frame(&mut self, out: &mut Vec<u8>) {
-        let [a, b, c, kind, flags, id @ ..] = self.header[..] else {
+        let header = std::mem::take(&mut self.header);
+        let &[a, b, c, kind, flags, ref id @ ..] = &header[..] else {
             return;
         };
-        self.header = Vec::with_capacity(FRAME_HEADER);
         let length = u32::from_be_bytes([0, a, b, c]);
         self.pass = length as usize;
         let stream = id.try_into().map_or(0, u32::from_be_bytes);

@@ -31,13 +31,15 @@ impl Site {
         fs::write(dir.path().join("ca.pem"), origin.root_pem()).unwrap();
         let file = |n: usize| format!("body-{n}");
         let entry = |(n, (path, coding, _)): (usize, &Object)| {
-            let headers = match *coding {
-                "" => json!([]),
-                coding => json!([{ "name": "content-encoding", "value": coding }]),
-            };
+            let mut response =
+                json!({ "status": 200, "headers": [], "content": { "_file": file(n) } });
+            if !coding.is_empty() {
+                response["headers"] = json!([{ "name": "content-encoding", "value": coding }]);
+                response["_dragstrip"] = json!({ "wire_file": file(n) });
+            }
             json!({
                 "request": { "method": "GET", "url": format!("https://a.test{path}"), "headers": [] },
-                "response": { "status": 200, "headers": headers, "content": { "_file": file(n) } },
+                "response": response,
             })
         };
         let entries: Vec<Value> = objects.iter().enumerate().map(entry).collect();
