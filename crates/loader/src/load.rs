@@ -419,14 +419,18 @@ impl<'a> Browser<'a> {
     }
 
     fn over(&mut self, id: ResourceId, failure: Option<Failure>, now: Duration) {
-        self.document_failed |= id == 0 && failure.is_some();
+        let document_failed = id == 0 && failure.is_some();
         self.note(id, |request| {
             request.end_us = Some(micros(now));
             request.error = failure;
         });
         self.under_way -= 1;
         self.admission.ended(id);
-        self.graph.learn(id, News::End, now);
+        if document_failed {
+            self.document_failed = true; // Nothing follows from it, and no load event.
+        } else {
+            self.graph.learn(id, News::End, now);
+        }
     }
 
     fn learn_alternative(&mut self, id: ResourceId, headers: &http::HeaderMap) {
