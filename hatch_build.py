@@ -1,4 +1,4 @@
-"""Builds the two Rust programs and puts them into the wheel (see docs/decisions/0001-shape.md).
+"""Builds the three Rust programs and puts them into the wheel (see docs/decisions/0001-shape.md).
 
 An editable install skips this: there the programs come from `cargo build --release`.
 """
@@ -10,7 +10,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from packaging.tags import sys_tags
 
-PROGRAMS = ("dragstrip-link", "dragstrip-origin")
+PROGRAMS = ("dragstrip-link", "dragstrip-origin", "dragstrip-loader")
 
 
 class CargoHook(BuildHookInterface):  # type: ignore[type-arg]
