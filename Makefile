@@ -2,7 +2,9 @@
 UV = scripts/uv
 RUN = $(UV) run --frozen --no-sync
 
-.PHONY: demo test check bench build firefox legacy servers virtual setup clean
+PROSE = README.md CONTRIBUTING.md CHANGELOG.md docs/index.md docs/tutorial docs/howto docs/explanation docs/reference docs/decisions
+
+.PHONY: demo test check bench build site release firefox legacy servers virtual setup clean
 .DEFAULT_GOAL := build
 
 demo: build  ## race h1, h2 and h3 on the bundled page over an LTE-like link
@@ -10,15 +12,28 @@ demo: build  ## race h1, h2 and h3 on the bundled page over an LTE-like link
 
 test: build  ## all tests; those that need what this machine lacks say why they skip
 	cargo test --quiet --workspace --release
-	$(RUN) pytest
+	$(RUN) pytest tests/unit tests/golden --cov --cov-report=term:skip-covered
+	$(RUN) pytest tests/schedule tests/net tests/browser tests/virtual
 
-check: build  ## format, lint, types, import direction
+check: build  ## format, lint, types, import direction, spelling, prose, links
 	cargo fmt --check
 	scripts/clippy
 	$(RUN) ruff format --check
 	$(RUN) ruff check
 	$(RUN) mypy
+	$(RUN) mypy --config-file tests/mypy.ini tests
 	$(RUN) lint-imports --no-cache
+	$(RUN) codespell
+	$(RUN) proselint check $(PROSE)
+	$(RUN) python scripts/prose $(PROSE)
+	$(MAKE) --no-print-directory site
+
+site: setup  ## the documentation as pages, into .cache/site
+	$(UV) sync --quiet --frozen
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build  # with --quiet it would pass over broken links
+
+release: setup  ## wheel, sdist, SBOMs and checksums, into dist/
+	scripts/release
 
 bench: build  ## measurements of this machine; needs a quiet one
 	$(RUN) python bench/handshake.py

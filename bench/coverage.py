@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from dragstrip.stats.components import components
 from dragstrip.stats.control import false_alarms
 from dragstrip.stats.log_ratio import of_mean
 from dragstrip.stats.order_interval import least, order_interval
@@ -76,9 +77,12 @@ def points(studies: int) -> Iterator[tuple[str, float, str, int, float, int]]:
                     held = np.mean([_in(order_interval(sorted(v), level), centre) for v in values])
                     yield name, level, loads, n, float(held), studies
             yield "share of why", 0.95, loads, n, _share(logs, r, n, studies), studies
+        for k in (3, 4, 5, 7, 10, 15):
+            r = np.random.default_rng([SEED, number, k, 3])
+            yield "over restarts", 0.95, loads, k, _restarts(logs, r, k, studies), studies
         few = max(200, studies // 8)
         for statistic in ("p95", "iqr"):
-            for n in (31, 61) if statistic == "p95" else (11, 15, 21, 31):
+            for n in (31, 61) if statistic == "p95" else (15, 21, 31):
                 r = np.random.default_rng([SEED, number, n, 1])
                 held = np.mean([_spread(logs, r, n, statistic) for _ in range(few)])
                 yield f"ratio of {statistic}", 0.95, loads, n, float(held), few
@@ -112,6 +116,20 @@ def _share(logs: Draw, r: np.random.Generator, n: int, studies: int) -> float:
     centre = 0.5 * float(logs(r, (400_000,)).mean())
     held = [_in(of_mean(row, 0.95), np.exp(centre)) for row in own.tolist()]
     return float(np.mean(held))
+
+
+BLOCKS_EACH = 6
+"""Of a restart."""
+
+
+def _restarts(logs: Draw, r: np.random.Generator, restarts: int, studies: int) -> float:
+    """Restarts differ half as much as blocks do."""
+    blocks = logs(r, (studies, restarts, BLOCKS_EACH))
+    many = logs(r, (400_000,))
+    own = 0.5 * float(many.std()) * r.normal(size=(studies, restarts, 1))
+    made = [components(study) for study in (blocks + own).tolist()]
+    truth = float(many.mean())
+    return float(np.mean([one is not None and one.low <= truth <= one.high for one in made]))
 
 
 def _spread(logs: Draw, r: np.random.Generator, n: int, statistic: str) -> bool:

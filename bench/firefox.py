@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean, median, stdev
 
-from results import command
-
 from dragstrip.model.browsers import FIREFOX
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Visit
 from dragstrip.report.words import DASH
 from dragstrip.results.capsule import Capsule
+from dragstrip.results.provenance import command
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ from dragstrip.results.bias_words import sentence
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare import compare_all
 from dragstrip.results.controls import controls
+from dragstrip.results.provenance import command, made_by
 from dragstrip.results.stopping import saving
 from dragstrip.results.tables import scan
 
@@ -63,6 +64,8 @@ def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
         "",
         f"    {command(start.command)}",
         "",
+        *[item(f"made by {said}") for said in made_by(capsule.manifest.starts)],
+        *([] if study.controls else [item("no controls were visited: its noise is not known")]),
         *map(item, judgement(controls(study, table), saving(study, table))),
         *map(item, beside(study.stacks)),
         item(sentence(bias_of_table(table)) or "No visit was invalid."),
@@ -83,12 +86,6 @@ def took_s(capsule: Capsule, visits: Sequence[Visit]) -> float:
     for begun, until in pairwise((*starts, math.inf)):
         spans.append(max((at - begun for at in made if begun <= at < until), default=0.0))
     return sum(spans)
-
-
-def command(argv: Sequence[str]) -> str:
-    """As somebody else would give it: folders of this machine are left out."""
-    ours = (Path(a).name if a.startswith(("/", "..", "docs/")) else a for a in argv[1:])
-    return " ".join(["dragstrip", *ours])
 
 
 def singles(study: Study, counted: pl.DataFrame) -> list[str]:

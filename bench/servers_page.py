@@ -17,13 +17,13 @@ import altair as alt
 import numpy as np
 from first_flight import HOST
 from msgspec import Struct
-from results import command
 
 from dragstrip.model.wire import FirstFlight
 from dragstrip.report.why_words import sentence
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.dissect import dissection
 from dragstrip.results.observed import Observed, observed
+from dragstrip.results.provenance import command, made_by
 from dragstrip.results.tables import refresh, scan
 from dragstrip.results.why import why
 
@@ -190,6 +190,9 @@ def made(capsules: Sequence[Capsule]) -> Iterator[str]:
         yield ""
         yield f"    {command(start.command)}"
         yield ""
+        for said in made_by(capsule.manifest.starts):
+            yield f"Made by {said}."
+            yield ""
         study = capsule.manifest.study
         cells = observed(study, scan(capsule, "visits"))
         left_out = [f"{c.page} over {c.network}" for c in cells if not c.counted]

@@ -14,7 +14,6 @@ from pathlib import Path
 from statistics import fmean
 
 from msgspec import Struct
-from results import command
 
 from dragstrip.model.bridge import Lattice
 from dragstrip.model.network import Network
@@ -23,6 +22,7 @@ from dragstrip.report.why_drawing import WIDTH, drawing
 from dragstrip.report.why_words import notes, place, sentence, span
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.results.observed import Observed, observed
+from dragstrip.results.provenance import command, made_by
 from dragstrip.results.tables import refresh, scan
 from dragstrip.results.why import Pooled, Why, WhyCell, why
 
@@ -200,6 +200,9 @@ def made(every: Sequence[Raced]) -> Iterator[str]:
             said += f" Without an answer: {', '.join(missing)} ({why_not or 'not visited'})."
         yield said
         yield ""
+        for how in made_by(capsule.manifest.starts):
+            yield f"Made by {how}."
+            yield ""
     yield f"{every[-1].capsule.manifest.starts[-1].browser_version}, in virtual time."
     yield ""
     for said in dict.fromkeys(line for raced in every for line in notes(raced.answer)):

@@ -13,6 +13,9 @@ from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.namespaces import namespaces
 from dragstrip.testbed.programs import program
 from dragstrip.virtual.kernel.recipe import kernel
+from strict import pytest_make_collect_report, pytest_runtest_makereport
+
+__all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]
 
 # A busy machine is no defect of the code under test.
 settings.register_profile("no-deadline", deadline=None)

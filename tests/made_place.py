@@ -21,6 +21,7 @@ LOAD = Load(outcome="loaded", sent_s=0.0, time_origin_s=0.0)
 @contextlib.contextmanager
 def made_place(pause_s: float = 0.0, bad_share: float = 0.0) -> Iterator[Visitor]:
     """Which visits are invalid depends on nothing but what they are."""
+    start = f"boot.{time.time_ns()}"
 
     def visit(order: Order) -> Made:
         time.sleep(pause_s)
@@ -33,6 +34,7 @@ def made_place(pause_s: float = 0.0, bad_share: float = 0.0) -> Iterator[Visitor
             network=order.block.network,
             seed=order.block.seed,
             position=order.block.order.index(order.stack),
+            testbed=start,
             reasons=(Reason("mixed", "made up"),) if luck < bad_share else (),
         )
         return told, LOAD

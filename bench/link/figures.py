@@ -19,7 +19,7 @@ import calibrate_probe
 
 # Without offloads the kernel charges 4 kB a packet, and its own limit holds TCP to 600 Mbit/s at
 # a round trip of 20 ms. The receive buffer starts large: where the reader waits for a CPU in the
-# first round trips, the kernel's tuning leaves its window at 80 kB for good, 30 Mbit/s at this round
+# first round trips, the kernel leaves its window at 80 kB for good, 30 Mbit/s at this round
 # trip, and the figure would be the reader's. (name, value) for `sysctl`.
 BUFFERS = [
     ("net.ipv4.tcp_rmem", "4096 16777216 33554432"),

@@ -10,13 +10,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragstrip.version import __version__
-
 if TYPE_CHECKING:
     from dragstrip.model.study import Study
     from dragstrip.results.frames import Frames
+    from dragstrip.version import __version__
 
 __all__ = ["__version__", "open", "race", "run"]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from dragstrip.version import __version__  # asks the metadata of all packages
+
+        return __version__
+    raise AttributeError(f"module 'dragstrip' has no attribute {name!r}")
 
 
 def race(
@@ -28,6 +35,7 @@ def race(
     runs: int = 5,
     seed: int = 0,
     repeat: bool = False,
+    restarts: int = 1,
     virtual: bool = False,
     jobs: int | None = None,
 ) -> "Frames":
@@ -50,6 +58,7 @@ def race(
         runs=runs,
         seed=seed,
         client=Client(),
+        restarts=restarts,
         cache=cache_folder("pages"),
     )
     return run(study, out=out, virtual=virtual, jobs=jobs)

@@ -25,6 +25,7 @@ from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.verdict.judge import with_verdict
 from dragstrip.visit.drive import Plan, visit
 from dragstrip.visit.host import Patience
+from strict import STRICT
 
 NETWORK = Network.parse("10mbit/10mbit/10ms/0%/200ms")
 CLIENT = Client(timeout_s=20)
@@ -33,7 +34,7 @@ LENIENT = Thresholds(steal_share=1, others_share=1, wait_ms=1e6)
 STOLEN_FROM = Thresholds(steal_share=1)
 BUSY = {"overloaded", "link-drift"}
 """A busy machine's word on itself; no lie of a stack or of a server shows as these."""
-_PATIENCE = Patience(at_most_s=120, share=0)
+_PATIENCE = Patience(at_most_s=600 if STRICT else 120, share=0)
 """Of all tests together, or a machine that is never quiet would keep them for hours."""
 _ATTEMPTS = 4
 

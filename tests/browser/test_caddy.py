@@ -83,7 +83,7 @@ class Cold:
         return getattr(self._honest, name)
 
     def tune(self, stack: Stack, *more: float) -> None:
-        self._honest.tune(structs.replace(stack, resumption=False), *more)
+        self._honest.tune(structs.replace(stack, resumption=False), *more)  # type: ignore[attr-defined]
 
 
 def test_both_servers_take_turns_in_one_testbed(track):

@@ -48,7 +48,7 @@ def test_an_uplink_far_too_fast(track, codes):
         return structs.replace(network, up=structs.replace(network.up, rate_mbps=171))
 
     fast = Lying(track.bed.link)
-    fast.configure = lambda network, *rest: track.bed.link.configure(lie(network), *rest)
+    fast.configure = lambda network, *rest: track.bed.link.configure(lie(network), *rest)  # type: ignore[attr-defined]
     visit = track.visit("h2", track.page("3x2KB"), network=slow, bed=replace(track.bed, link=fast))
     assert codes(visit) == {"link-drift"}
     assert any("up: the line carried" in r.detail for r in visit.reasons)
@@ -111,7 +111,7 @@ def test_early_data_that_is_refused_shows_beside_other_losses(track, codes):
     lossy = Network.parse("10mbit/10mbit/20ms/0%/200ms")
     lossy = structs.replace(lossy, up=structs.replace(lossy.up, loss=0.1))
     refusing = Lying(track.bed)
-    refusing.tune = lambda stack, rtt_ms: track.bed.tune(
+    refusing.tune = lambda stack, rtt_ms: track.bed.tune(  # type: ignore[attr-defined]
         structs.replace(stack, early_data=False), rtt_ms
     )
     for seed in range(20):

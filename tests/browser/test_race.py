@@ -7,13 +7,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from dragstrip.testbed.workspace import scratch_root
 
-RACE = "race synth:6x3KB --network 50mbit/50mbit/5ms/0%/100ms --no-calibrate".split()
+RACE = "race synth:6x3KB --network 4mbit/40ms --no-calibrate".split()
+"""A link slow enough that the network decides a load, so a busy machine leaves visits valid."""
 STACKS = ["--stack", "h1", "--stack", "h2", "--stack", "h3"]
 
 
@@ -30,9 +32,19 @@ def start(home: Path, *argv: str) -> "subprocess.Popen[str]":
 
 def finish(process: "subprocess.Popen[str]") -> tuple[str, str]:
     out, err = process.communicate(timeout=300)
-    # 4 is allowed: on a busy machine visits may stay overloaded, which is not the question here.
+    # 4 is allowed: on a busy machine some blocks may stay overloaded. `check_believed` looks.
     assert process.returncode in (0, 4), err
     return out, err
+
+
+def check_believed(visits: list[dict[str, Any]]) -> None:
+    """Of each stack some visit is valid. Skips where the machine's load alone is the reason, which
+    strict mode does not take for an answer."""
+    valid = {visit["stack"] for visit in visits if visit["verdict"] == "valid"}
+    reasons = {r["code"] for visit in visits for r in visit["reasons"]}
+    if valid < {"h1", "h2", "h3"} and reasons <= {"overloaded", "link-drift"}:
+        pytest.skip(f"this machine is too busy: only {sorted(valid)} have a valid visit")
+    assert valid == {"h1", "h2", "h3"}, reasons
 
 
 def journal(capsule: Path) -> list[tuple[str, int, str]]:
@@ -62,6 +74,7 @@ def test_a_race_prints_the_agreed_json_and_leaves_a_whole_capsule(tmp_path, host
     assert len(list((capsule / "har").glob("*.har"))) == visits.height
     assert "<html" in (capsule / "report" / "index.html").read_text()
     assert host_state() == before
+    check_believed(summary["visits"])
 
 
 def test_killed_in_the_middle_it_leaves_nothing_and_resumes_without_losing_a_visit(
@@ -84,9 +97,11 @@ def test_killed_in_the_middle_it_leaves_nothing_and_resumes_without_losing_a_vis
     assert len(set(visits)) == len(visits)
     first = {(block, stack) for block, attempt, stack in visits if attempt == 0}
     assert len(first) == 12
-    assert len(json.loads(out)["visits"]) == len(visits)
+    summary = json.loads(out)
+    assert len(summary["visits"]) == len(visits)
     assert host_state() == before
     assert not list(scratch_root().glob("testbed-*/"))
+    check_believed(summary["visits"])
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
@@ -104,3 +119,16 @@ def test_ctrl_c_and_a_word_to_end_say_how_to_go_on(tmp_path, how, host_state):
     assert "interrupted; this goes on where it stopped: dragstrip race" in err
     assert host_state() == before
     assert not list(scratch_root().glob("testbed-*/"))
+
+
+def test_restarts_have_testbeds_of_their_own(tmp_path, host_state):
+    before = host_state()
+    capsule = tmp_path / "capsule"
+    argv = [*RACE, "--stack", "h2", "--stack", "h3", "--runs", "3", "--restarts", "3"]
+    finish(start(tmp_path, *argv, "--json", "--out", str(capsule)))
+    visits = pl.read_parquet(capsule / "visits.parquet")
+    starts = visits.group_by("block").agg(pl.col("testbed").unique())["testbed"].to_list()
+    assert all(len(own) == 1 for own in starts), "a block is made by one start"
+    assert len({own[0] for own in starts}) == 3
+    assert len({own[0].partition(".")[0] for own in starts}) == 1, "of one boot"
+    assert host_state() == before

@@ -50,7 +50,7 @@ class Lying:
         return getattr(self._honest, name)
 
     def tune(self, _stack: Stack, *more: float) -> None:
-        self._honest.tune(self._really, *more)
+        self._honest.tune(self._really, *more)  # type: ignore[attr-defined]
 
 
 STATES = [

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import made_capsule
 from dragstrip.cli import app
 from dragstrip.model.errors import InputError
 from dragstrip.papers.claims import KEYS, published
@@ -113,6 +114,57 @@ def test_the_folder_holds_page_json_text_and_every_figure_in_four_forms(tmp_path
     names = {f"{f.name}.{kind}" for f in figures for kind in ("svg", "png", "csv", "vl.json")}
     assert {p.name for p in (tmp_path / "figures").iterdir()} == names
     assert (tmp_path / "figures" / f"{figures[0].name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_page_says_how_its_visits_were_made_and_whether_their_noise_is_known(tmp_path):
+    paper = published("ranjan2019")
+    made_capsule.capsule(tmp_path, {"h2": [1000.0] * 5, "h3": [900.0] * 5})
+    found = findings(paper, paper.outlines(), [tmp_path], Evidence(nothing()))
+    for text in (markdown(found), page(found, [])):
+        assert f"made by dragstrip 0.1.0, rules {VERSION}; Linux 6.1, CPU, 2 cores, 8 GiB" in text
+        assert "dragstrip race" in text
+        assert "no controls were visited: its noise is not known" in text
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """Cells of each claim's row in the text, by id."""
+    table = [line.strip("| ").split(" | ") for line in text.splitlines() if "-" in line[:20]]
+    return {row[0]: row for row in table if len(row) == 8}
+
+
+def test_each_row_says_how_near_its_answer_came_to_the_paper():
+    surrogates, _ = answered("megyesi2016", share=4)
+    near = rows(markdown(surrogates))["megyesi2016-15"][-1]
+    assert near == "by surrogates, on pages as described, 5 of 100 loads, 6 of 24 cells"
+    native, _ = answered("megyesi2016", share=4, native=True)
+    assert rows(markdown(native))["megyesi2016-15"][-1].startswith("by its own protocols")
+    standins, _ = answered("cook2017")
+    assert "by surrogates, on stand-ins, 5 of 100 loads" in page(standins, [])
+    near = rows(markdown(standins))["cook2017-01"][-1]
+    assert near == "by surrogates, on stand-ins, 5 of 100 loads"
+
+
+def test_loads_that_never_ended_are_named_beside_the_answers_that_they_enter():
+    paper = published("megyesi2016")
+    outlines = paper.outlines()
+    loads = as_if_run(space(outlines, paper.parts))
+    lost = (pl.col("stack") == "QUIC") & (pl.col("network") == "2M-18ms-2")
+    ended = loads.with_columns(censored=lost)
+    found = findings(paper, outlines, [], Evidence(ended))
+    said = {claim.id: claim.caveats for claim in found.claims}
+    assert said["megyesi2016-13"] == (
+        "20 of QUIC loads never ended: they stand at the client's limit and in means, too",
+    )
+    assert not said["megyesi2016-03"], "on another network"
+    assert not said["megyesi2016-17"], "of other stacks"
+
+
+def test_what_our_own_servers_differ_by_is_said_where_no_link_limits_them():
+    cook, _ = answered("cook2017")
+    said = {claim.id: " ".join(claim.caveats) for claim in cook.claims}
+    assert "without a rate limit our origin sends 1 MB over QUIC in 0.841" in said["cook2017-08"]
+    assert not said["cook2017-01"], "one stack is compared with itself"
+    assert not said["cook2017-10"], "a link of 10 Mbit/s"
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -13,6 +13,8 @@ from dragstrip.papers.simulate import Place, places, simulate
 from dragstrip.papers.worlds import worlds
 
 TIMES = 25
+ON_THE_EDGE = 7
+"""Wrong answers of 25 on an edge: with 5 % of them there are more in one test of a thousand."""
 
 
 def cells(paper: Published, claim: Claim) -> list[Place]:
@@ -41,8 +43,11 @@ def test_a_claim_is_answered_and_seldom_wrongly(key, claim):
     seen = {
         world.words(): simulate(claim.predicate, world, where, loads, TIMES)
         for world in worlds(claim.predicate)
-        if world.state in ("true", "false") and not world.alone
+        if not world.alone
     }
     for world, tally in seen.items():
+        if tally.world.state in ("edge", "inside"):
+            assert tally.wrong * TIMES <= ON_THE_EDGE, (world, tally.answers)
+            continue
         assert tally.wrong <= 0.08, (world, tally.answers)
         assert tally.right >= 0.5, (world, tally.answers)

@@ -60,11 +60,11 @@ def test_wrong_input_is_one_clear_line(tmp_path, argv, said):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("runs = 2", "rnus = 2", "rnus"),
-        ("runs = 2", 'runs = "2"', "runs: Expected `int`, got `str`"),
-        ("runs = 2", "runs = 0", "runs: Expected `int` >= 1"),
+        ("runs = 2", "rnus = 2", "unknown key `rnus`; docs/reference/study.md has all"),
+        ("runs = 2", 'runs = "2"', "runs: needs `int`, not `str`"),
+        ("runs = 2", "runs = 0", "runs: needs `int` >= 1"),
         ('["LTE"]', '["LTE", "nope"]', "unknown network 'nope'"),
-        ('["LTE"]', "[]", "networks: Expected `array` of length >= 1"),
+        ('["LTE"]', "[]", "networks: needs `array` of length >= 1"),
         ("runs = 2", "runs = ", "is not TOML"),
         ("runs = 2", "runs = 2\n[client]\ntimeout = 3", "client"),
         (

@@ -41,6 +41,18 @@ def test_a_study_brings_a_server_and_its_stacks(tmp_path, program):
     assert "requests" in h2.untold, "no log, no word"
 
 
+def test_a_base_lends_its_configuration_to_another_build(tmp_path, program):
+    nginx = known()["nginx"]
+    table = {"base": "nginx", "command": ["./serve", "-c", "{{ config }}"]}
+    server = read_server("old", table, tmp_path)
+    assert server.command == (str(program), "-c", "{{ config }}")
+    assert (server.config, server.log, server.own) == (nginx.config, nginx.log, nginx.own)
+    assert (server.package, server.name) == ("", "old")
+    assert set(stacks_of(server)) == {"old-h1", "old-h2", "old-h3"}
+    with pytest.raises(InputError, match=r"unknown base 'nginks'; known are .*nginx"):
+        read_server("old", table | {"base": "nginks"}, tmp_path)
+
+
 def test_another_build_is_another_stack(tmp_path, program):
     (tmp_path / "study.toml").write_text(STUDY)
     before = read_outline(tmp_path / "study.toml").stacks[1]

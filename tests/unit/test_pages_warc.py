@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragstrip.pages.archive import write_page
+from dragstrip.pages.archive import load_page, write_page
 from dragstrip.pages.recording import PageError
 from dragstrip.pages.warc import read_warc
 
@@ -174,8 +174,12 @@ def test_a_damaged_file_is_a_page_error_or_a_page(tmp_path_factory, data, compre
     for _ in range(data.draw(st.integers(1, 6))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     (folder / "a.warc.gz").write_bytes(damaged)
+    page = None
     with suppress(PageError):
-        write_page(folder / "a.har.zip", read_warc(folder / "a.warc.gz", "a"))
+        page = write_page(folder / "a.har.zip", read_warc(folder / "a.warc.gz", "a"))
+    assert (folder / "a.har.zip").exists() == (page is not None)
+    if page:
+        assert load_page(folder / "a.har.zip") == page
 
 
 @pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings of ../shared are absent")

@@ -188,6 +188,15 @@ def test_one_cell_that_contradicts_it_settles_a_claim_about_each():
     assert (together.verdict, together.why) == ("open", "contradicted on 8 of its 20 cells")
 
 
+def test_a_part_with_enough_blocks_contradicts_beside_one_with_few():
+    part = {"kind": "ratio", "a": "a", "b": "b", "at_most": 1.0}
+    both = {"parts": [part | {"where": {"page": name}} for name in ("slow", "few")]}
+    told = evidence(cell(SLOW, page="slow"), cell(FAST, page="few", blocks=3))
+    assert predicate("all", both).answer(told).verdict == "contradicted"
+    few = evidence(cell(SLOW, page="slow", blocks=5), cell(FAST, page="few", blocks=5))
+    assert predicate("all", both).answer(few).verdict == "open", "each has but one way to show it"
+
+
 def test_one_block_decides_nothing():
     asked = predicate("ratio", {"a": "a", "b": "b", "at_most": 1, "loads": 1})
     assert asked.answer(evidence(cell(FAST, blocks=1))).verdict == "open"

@@ -122,7 +122,7 @@ def test_the_race_runs_in_real_time_and_pauses_at_its_end():
     films = [as_film(SLOW), as_film(QUICK, "h3")]
     with Image.open(io.BytesIO(race_picture(films, STACKS, "made over LTE", "note"))) as race:
         lasts, screens = [], []
-        for index in range(race.n_frames):
+        for index in range(race.n_frames):  # type: ignore[attr-defined]
             race.seek(index)
             race.load()
             lasts.append(race.info["duration"])

@@ -152,6 +152,7 @@ def test_a_page_may_move(tmp_path: Path) -> None:
     Capsule.create(tmp_path / "c", manifest()).close()
     moved = structs.replace(STUDY, pages=(structs.replace(PAGE, path=Path("else/demo.har.zip")),))
     Capsule.create(tmp_path / "c", manifest(moved)).close()
+    assert len(Capsule.open(tmp_path / "c").manifest.starts) == 2
 
 
 def test_folders_that_are_no_capsule(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import CensoredData
+from scipy.stats import ecdf as scipys
 
 from dragstrip.stats.ecdf import ecdf
 
@@ -22,3 +25,11 @@ def test_every_step_is_the_share_at_or_below_it(values: list[float], censored: i
     steps = ecdf(values, censored)
     assert steps == sorted(steps)
     assert all(share == sum(v <= value for v in values) / total for value, share in steps)
+
+
+def test_it_is_scipys_kaplan_meier() -> None:
+    values, limit = [3.0, 1.0, 2.0, 2.0], 9.0
+    theirs = scipys(CensoredData(values, right=[limit] * 3)).cdf
+    made = dict(ecdf(values, censored=3))
+    told = dict(zip(theirs.quantiles, theirs.probabilities, strict=True))
+    assert {v: told[v] for v in made} == pytest.approx(made)

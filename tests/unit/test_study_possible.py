@@ -37,5 +37,5 @@ def test_what_cannot_be_had_is_refused(stacks, live, frames, network, why):
 
 def test_what_can_be_had_is_not():
     for stacks in ((SPDY, OLD_H2), (find_stack("SPDY-netty"), GQUIC)):
-        check([to_host("a.test")], stacks, Client(), hosts={"a.test"}, live=False)
-    check([made.LTE], (H2, H3), Client(frames=True), hosts=(), live=True)
+        assert check([to_host("a.test")], stacks, Client(), hosts={"a.test"}, live=False) is None
+    assert check([made.LTE], (H2, H3), Client(frames=True), hosts=(), live=True) is None

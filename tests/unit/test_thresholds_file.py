@@ -36,7 +36,7 @@ def test_limits_come_from_the_file_and_the_rest_from_the_defaults(tmp_path):
         ("wait_ms = -1", "thresholds.wait_ms"),
         ("loss_tail = 0.0", "thresholds.loss_tail"),
         ("rate_packets = 0", "thresholds.rate_packets"),
-        ("steal = 0.1", "thresholds: Object contains unknown field `steal`"),
+        ("steal = 0.1", "thresholds: unknown key `steal`"),
     ],
 )
 def test_a_wrong_limit_is_named_with_file_and_place(tmp_path, line, said):

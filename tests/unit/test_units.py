@@ -54,9 +54,10 @@ def test_what_cannot_be_read_is_quoted_in_the_error(parse, text):
 def test_any_text_is_read_or_refused_with_one_kind_of_error(text):
     for parse in (parse_rate_mbps, parse_duration_ms, parse_share, parse_size_bytes):
         try:
-            parse(text)
+            value = parse(text)
         except UnitError:
-            continue
+            value = None
+        assert value is None or value >= 0
 
 
 def test_a_network_on_the_command_line_says_its_round_trip_and_two_way_loss():

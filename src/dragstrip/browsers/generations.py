@@ -36,7 +36,7 @@ def find_chromium() -> Path:
         if Path(binary).is_file():
             return Path(binary)
     raise TestbedError(
-        "chromium-headless-shell is missing: apt-get install chromium-headless-shell"
+        "chromium-headless-shell is missing: run `dragstrip setup`, or race with --browser PATH"
     )
 
 

@@ -1,21 +1,23 @@
 """The command line, one command per file. See docs/reference/command-line.md."""
 
+import os
 import signal
 import sys
+from typing import NoReturn
 
 import typer
+from typer._click.exceptions import NoArgsIsHelpError
+from typer._completion_classes import completion_init
 
-from dragstrip.browsers.cdp import CdpError
-from dragstrip.cli import exits, resume
+from dragstrip.cli import exits
 from dragstrip.cli.commands import Commands
-from dragstrip.model.errors import InputError
-from dragstrip.testbed.errors import TestbedError
 
 app = typer.Typer(
     name="dragstrip",
     cls=Commands,
     pretty_exceptions_enable=False,
     add_completion=False,
+    rich_markup_mode=None,  # the list of all commands: rich takes as long to load as all else
 )
 
 
@@ -29,21 +31,42 @@ def main() -> None:
 
     A batch system's word to end is as good as Ctrl-C: what runs is taken down in order.
     """
+    if "_DRAGSTRIP_COMPLETE" in os.environ:
+        completion_init()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = app(standalone_mode=False) or exits.DONE
+    except NoArgsIsHelpError as error:
+        sys.stderr.write(f"{error.ctx.get_help()}\n" if error.ctx else "")
+        sys.exit(exits.WRONG_INPUT)
     except typer.TyperException as error:
         _fail(" ".join(error.format_message().split()), exits.WRONG_INPUT)
-    except InputError as error:
-        _fail(str(error), exits.WRONG_INPUT)
-    except (TestbedError, CdpError) as error:
-        _fail(f"{error} (`dragstrip doctor` says what this machine lacks)", exits.NO_TESTBED)
+    except Exception as error:
+        _foreseen(error)
     if code == exits.INTERRUPTED:
+        from dragstrip.cli import resume
+
         _fail(resume.told(), exits.INTERRUPTED)
     sys.exit(code)
 
 
-def _fail(message: str, code: int) -> None:
+def _foreseen(error: Exception) -> NoReturn:
+    """Says what a foreseen error means and ends the program; raises any other again.
+
+    The classes are imported here, so `dragstrip --help` does not pay for them.
+    """
+    from dragstrip.browsers.cdp import CdpError
+    from dragstrip.model.errors import InputError
+    from dragstrip.testbed.errors import TestbedError
+
+    if isinstance(error, InputError):
+        _fail(str(error), exits.WRONG_INPUT)
+    if isinstance(error, TestbedError | CdpError):
+        _fail(f"{error} (`dragstrip doctor` says what this machine lacks)", exits.NO_TESTBED)
+    raise error
+
+
+def _fail(message: str, code: int) -> NoReturn:
     """Without a message help was shown instead."""
     if message:
         sys.stderr.write(f"dragstrip: {message}\n")

@@ -39,13 +39,22 @@ def audit(
             metavar="PATTERN",
         ),
     ] = None,
-    down: Annotated[str | None, typer.Option(help="Claimed rate to the browser, 2mbit.")] = None,
-    rtt: Annotated[str | None, typer.Option(help="Claimed round trip, 100ms.")] = None,
-    protocol: Annotated[str | None, typer.Option(help="Claimed protocol: h1, h2, quic.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Also write one page with figures.")] = None,
+    down: Annotated[
+        str | None,
+        typer.Option(help="Claimed rate to the browser, like 2mbit (default: not checked)."),
+    ] = None,
+    rtt: Annotated[
+        str | None, typer.Option(help="Claimed round trip, like 100ms (default: not checked).")
+    ] = None,
+    protocol: Annotated[
+        str | None, typer.Option(help="Claimed protocol: h1, h2 or quic (default: not checked).")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write one page with figures (default: no file).")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the audit as JSON.")] = False,
 ) -> int:
-    """Hold captures of page loads against what they claim to be."""
+    """Check captures of page loads against what they claim."""
     claimed = _claims(claims_from_names, down, rtt, protocol)
     files = find(path)
     bar = Console(stderr=True)

@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
-from msgspec import Struct
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 
-class Known(Struct, frozen=True):
+class Known(NamedTuple):
     summary: str
     """The first lines of its help, which `dragstrip --help` shows without loading it."""
     module: str = ""
@@ -24,37 +23,33 @@ class Known(Struct, frozen=True):
 
 
 COMMANDS = {
-    "race": Known("Race stacks on pages over networks and say which is faster."),
-    "run": Known("Run a study, or go on with one that was interrupted."),
-    "reproduce": Known(
-        "Run a paper's studies, as far as time allows, and say what becomes of its claims."
-    ),
-    "why": Known("Race the stacks between two stacks and say how much each property explains."),
-    "report": Known("Redraw tables and report of a result folder and print its answer."),
-    "rejudge": Known(
-        "Judge a result folder's visits again, and show what changes. Writes nothing."
-    ),
-    "merge": Known("Join result folders of one study, such as its shards, and show the whole."),
-    "audit": Known("Hold captures of page loads against what they claim to be."),
-    "link": Known(
-        "Run a program behind the emulated link, then say what the link did.", passes_on=True
-    ),
-    "compare": Known(
-        "Compare two result folders; with --fail-if, exit with 1 if B fails a condition."
-    ),
-    "export": Known("Write a result folder's visits and requests as tables, or a HAR per visit."),
+    "race": Known("Race stacks on pages over networks; say which is faster."),
+    "run": Known("Run a study, or resume one."),
+    "reproduce": Known("Run a paper's studies within a time limit; answer its claims."),
+    "why": Known("Find out which properties explain a difference of two stacks."),
+    "report": Known("Redraw a result folder's tables and report; print its answer."),
+    "rejudge": Known("Judge a result folder's visits again; show what changes."),
+    "merge": Known("Join the result folders of one study, such as its shards."),
+    "audit": Known("Check captures of page loads against what they claim."),
+    "link": Known("Run a program behind the emulated link.", passes_on=True),
+    "compare": Known("Compare two result folders; fail a build with --fail-if."),
+    "export": Known("Write a result folder's tables, or one HAR per visit."),
     "page": Known("Record, import, synthesise and inspect pages."),
     "stacks": Known("Compare stacks."),
-    "servers": Known("Servers that people run."),
-    "server": Known("Servers that people run.", module="servers", hidden=True),
-    "legacy": Known("Browsers and servers of other years."),
-    "virtual": Known("The kernel for races in virtual time."),
+    "servers": Known("Install and check servers such as nginx."),
+    "server": Known("Install and check servers such as nginx.", module="servers", hidden=True),
+    "legacy": Known("Install old browsers and servers, for SPDY and Google QUIC."),
+    "virtual": Known("Install the kernel for races in virtual time."),
     "list": Known(
-        "List the networks, stacks, servers, browsers, pages or papers that are known by name.",
+        "List networks, stacks, servers, browsers, pages or papers.",
         module="known",
         function="known",
     ),
-    "doctor": Known("Say whether races can run here, and what to do where they cannot."),
+    "schema": Known("Print the JSON schema of study files, for editors."),
+    "completion": Known("Print or install shell completion (bash, zsh, fish)."),
+    "manual": Known("Print the manual page, for man."),
+    "setup": Known("Install the packages that races need, by apt. Asks first."),
+    "doctor": Known("Check whether this machine can race; say what to do."),
 }
 
 

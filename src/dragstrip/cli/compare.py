@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
-from msgspec import Struct
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -42,16 +41,18 @@ def compare(
         list[str] | None,
         typer.Option(
             help="Such as 'slower > 5%', 'ttfb slower > 10%' or 'p95 slower > 10%'; may be "
-            "repeated."
+            "repeated (default: none)."
         ),
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="What to compare, such as fcp or down_bytes; may be repeated."),
+        typer.Option(
+            help="What to compare, such as fcp or down_bytes; may be repeated (default: plt)."
+        ),
     ] = None,
     across_clocks: Annotated[
         bool,
-        typer.Option("--across-clocks", help="Compare virtual time with real time all the same."),
+        typer.Option("--across-clocks", help="Compare virtual time with real time anyway."),
     ] = False,
     across_clients: Annotated[
         bool,
@@ -61,7 +62,7 @@ def compare(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Compare two result folders; with --fail-if, exit with 1 if B fails a condition."""
+    """Compare two result folders; fail a build with --fail-if."""
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.compare_capsules import compare_capsules
     from dragstrip.results.gate import gate, metric_name, parse
@@ -105,22 +106,11 @@ def _told(row: "Compared", asked: Collection[tuple[str, str]]) -> bool:
     return found.statistic == "median" or known
 
 
-class _Output(Struct, frozen=True, kw_only=True):
-    """The object that ``--json`` prints. Its field names are a contract."""
-
-    a: str
-    b: str
-    rules: int
-    """Of the verdict, by which the visits of both were judged."""
-    notes: list[str]
-    differences: "list[Difference]"
-    conditions: "list[Gated]"
-
-
 def _json(a: Path, b: Path, found: "Comparison", gated: "list[Gated]") -> bytes:
+    from dragstrip.results.gate import Output
     from dragstrip.verdict.rules import VERSION
 
-    output = _Output(
+    output = Output(
         a=str(a),
         b=str(b),
         rules=VERSION,

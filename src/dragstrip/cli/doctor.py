@@ -23,7 +23,9 @@ from dragstrip.study.presets import find_network
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
 from dragstrip.testbed.legacy.install import lacking
+from dragstrip.testbed.packages import BASE, HEADLESS
 from dragstrip.testbed.programs import program
+from dragstrip.testbed.refusals import container, refusal, wsl
 from dragstrip.testbed.testbed import testbed
 from dragstrip.testbed.uplink_pasta import TUN, tun_refused
 from dragstrip.testbed.workspace import sweep
@@ -31,19 +33,6 @@ from dragstrip.virtual.kernel import recipe
 from dragstrip.visit.cpu_speed import CpuSpeed
 from dragstrip.visit.host import HostMeter
 
-_PACKAGES = {
-    "ip": "iproute2",
-    "unshare": "util-linux",
-    "ethtool": "ethtool",
-    "certutil": "libnss3-tools",
-    "setpriv": "util-linux",
-}
-_OPTIONAL = {
-    "iperf3": ("iperf3", "background load"),
-    "pasta": ("passt", "`dragstrip link` and live pages as an ordinary user"),
-    "caddy": ("caddy", "stacks of another server, `caddy-*`"),
-    "nft": ("nftables", "`dragstrip link` and live pages to other machines, as root"),
-}
 _STEAL_SAMPLE_S = 1.0
 _CALIBRATED = ("LTE", "DSL", "100mbit/100mbit/10ms/1%/50ms")
 """A slow, a shallow and a fast network, the last with loss."""
@@ -64,11 +53,12 @@ def doctor(
         bool, typer.Option("--calibrate", help="Measure the link against what it is asked.")
     ] = False,
     network: Annotated[
-        list[str] | None, typer.Option(help="What to calibrate, by name or values.")
+        list[str] | None,
+        typer.Option(help="Networks to calibrate, by name or values (default: three)."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> int:
-    """Say whether races can run here, and what to do where they cannot."""
+    """Check whether this machine can race; say what to do."""
     if calibrate:
         return _calibrate([find_network(n) for n in network or _CALIBRATED], as_json=as_json)
     findings = list(_examine())
@@ -95,14 +85,17 @@ def _calibrate(networks: list[Network], *, as_json: bool) -> int:
 
 
 def _examine() -> Iterator[Finding]:
-    for name, package in _PACKAGES.items():
-        path = shutil.which(name) or ""
-        mend = f"apt-get install {package}"
-        yield Finding(what=name, good=bool(path), found=path, mend=mend)
-    for name, (package, use) in _OPTIONAL.items():
-        path = shutil.which(name) or ""
-        mend = f"needed for {use}; apt-get install {package}"
-        yield Finding(what=name, good=bool(path), needed=False, found=path, mend=mend)
+    for package in BASE:
+        if package.name == HEADLESS:
+            continue
+        yield Finding(
+            what=package.brings,
+            good=package.present,
+            needed=package.needed,
+            found=shutil.which(package.brings) or "",
+            mend=f"needed for {package.use}; run `dragstrip setup`",
+        )
+    yield from _where()
     refused = tun_refused()
     mend = f"needed for `dragstrip link` and live pages as an ordinary user; {refused}"
     yield Finding(what=TUN, good=not refused, needed=False, mend=mend)
@@ -126,6 +119,20 @@ def _examine() -> Iterator[Finding]:
         found=str(cores),
         mend="with one core, link and browser wait for each other",
     )
+
+
+def _where() -> Iterator[Finding]:
+    """What kind of Linux this is, where that matters."""
+    if kind := container():
+        yield Finding(what="container", good=True, found=kind)
+    if kind := wsl():
+        mend = (
+            "the clock of WSL 2 jumps when Windows sleeps: race on a machine that stays awake, or "
+            "with --virtual"
+        )
+        yield Finding(what="Windows", good=False, needed=False, found=kind, mend=mend)
+    why = refusal()
+    yield Finding(what="namespaces", good=not why, found="" if why else "allowed", mend=why)
 
 
 def _attempt(what: str, look: Callable[[], str]) -> Finding:

@@ -26,7 +26,8 @@ def dry_run(study: Study, out: Path | None, jobs: int, shard: Shard = WHOLE) -> 
     besides = ", ".join(s.name for s in study.controls) or "none"
     console.print(
         f"{study.name}: {len(study.pages)} pages, stacks {stacks}; controls {besides}; "
-        f"{', '.join(study.connections)} visits; {study.runs} runs",
+        f"{', '.join(study.connections)} visits; {study.runs} runs"
+        + (f" over {study.restarts} restarts" if study.restarts > 1 else ""),
         highlight=False,
     )
     console.print(_table(study, schedule, admission))

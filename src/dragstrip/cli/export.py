@@ -18,10 +18,10 @@ def export(
     folder: Annotated[Path, typer.Argument(help="Result folder of a race or run.", metavar="DIR")],
     to: Annotated[Format, typer.Option("--format", help="What to write.")],
     out: Annotated[
-        Path | None, typer.Option(help="Where to; DIR/export/FORMAT if left out.")
+        Path | None, typer.Option(help="Folder to write (default: DIR/export/FORMAT).")
     ] = None,
 ) -> None:
-    """Write a result folder's visits and requests as tables, or a HAR per visit."""
+    """Write a result folder's tables, or one HAR per visit."""
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.export import export as write
 

@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
-    """List the networks, stacks, servers, browsers, pages or papers that are known by name."""
+    """List networks, stacks, servers, browsers, pages or papers."""
     table = Table(box=None, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
     if kind is Kind.networks:

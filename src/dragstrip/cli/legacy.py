@@ -15,7 +15,9 @@ from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import OPTIONAL, Item, catalogue
 from dragstrip.testbed.legacy.install import install, lacking
 
-app = typer.Typer(help="Browsers and servers of other years.", no_args_is_help=True)
+app = typer.Typer(
+    help="Install old browsers and servers, for SPDY and Google QUIC.", no_args_is_help=True
+)
 
 
 class Which(StrEnum):
@@ -40,7 +42,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 @app.callback()
 def legacy() -> None:
-    """Browsers and servers of other years."""
+    """Install old browsers and servers, for SPDY and Google QUIC."""
 
 
 @app.command("install")

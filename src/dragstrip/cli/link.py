@@ -32,12 +32,22 @@ class Way(StrEnum):
 
 def link(
     command: Annotated[list[str], typer.Argument(help="Program to run.", metavar="-- COMMAND...")],
-    down: Annotated[str | None, typer.Option(help="Rate to the command, like 12mbit.")] = None,
-    up: Annotated[str | None, typer.Option(help="Rate from the command, like 1mbit.")] = None,
-    delay: Annotated[str | None, typer.Option(help="One-way delay, each way.")] = None,
-    loss: Annotated[str | None, typer.Option(help="Share of packets lost, each way.")] = None,
+    down: Annotated[
+        str | None, typer.Option(help="Rate to the command, like 12mbit (default: unlimited).")
+    ] = None,
+    up: Annotated[
+        str | None, typer.Option(help="Rate from the command, like 1mbit (default: unlimited).")
+    ] = None,
+    delay: Annotated[
+        str | None, typer.Option(help="One-way delay, like 20ms, in each direction (default: 0ms).")
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(help="Share of packets lost, like 1%, in each direction (default: 0%)."),
+    ] = None,
     queue: Annotated[
-        str | None, typer.Option(help="Droptail depth as time, or 'unbounded'.")
+        str | None,
+        typer.Option(help="Droptail queue as time, like 200ms, or 'unbounded' (default)."),
     ] = None,
     network: Annotated[
         str, typer.Option(help="Start from a network known by name; other options change it.")
@@ -47,7 +57,7 @@ def link(
         Way | None, typer.Option(help="Way out; by default veth as root, else pasta.")
     ] = None,
 ) -> None:
-    """Run a program behind the emulated link, then say what the link did."""
+    """Run a program behind the emulated link."""
     asked = changed(find_network(network), down, up, delay, loss, queue)
     if not shutil.which(command[0]):
         raise InputError(f"there is no program {command[0]!r} to run behind the link")

@@ -18,7 +18,7 @@ def merge(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the whole; must be new.")],
     as_json: AsJson = False,
 ) -> int:
-    """Join result folders of one study, such as its shards, and show the whole."""
+    """Join the result folders of one study, such as its shards."""
     found = merged(part, out)
     console = Console(stderr=True)
     said = f"{found.visits} visits of {found.blocks} blocks from {len(part)} folders"

@@ -5,25 +5,70 @@ from typing import Annotated
 
 import typer
 
-Out = Annotated[Path | None, typer.Option(help="Result folder; an existing one resumes.")]
+from dragstrip.study.presets import networks, stacks
+
+
+def network_names(incomplete: str) -> list[str]:
+    """For completion in a shell."""
+    return [name for name in networks() if name.startswith(incomplete)]
+
+
+def stack_names(incomplete: str) -> list[str]:
+    """For completion in a shell."""
+    return [name for name in stacks() if name.startswith(incomplete)]
+
+
+Networks = Annotated[
+    list[str],
+    typer.Option(
+        "--network",
+        help="A name (`dragstrip list networks`); rate/one-way delay, symmetric and without loss "
+        "(100mbit/50ms); or down/up/delay/loss/queue, each per direction "
+        "(10.5mbit/2.8mbit/37ms/0%/200ms). Repeat it for several.",
+        autocompletion=network_names,
+        show_default=False,
+    ),
+]
+Stacks = Annotated[
+    list[str],
+    typer.Option(
+        "--stack",
+        help="A name (`dragstrip list stacks`). Repeat it: the first is the reference.",
+        autocompletion=stack_names,
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Result folder; an existing one resumes. Default: a new one in capsules/."),
+]
 Calibrate = Annotated[
     bool | None,
     typer.Option(
         "--calibrate/--no-calibrate",
-        help="Measure each link before its first visit; by default once per capsule.",
+        help="Measure each link before its first visit (default: once per result folder).",
     ),
 ]
 Jobs = Annotated[
     str | None,
     typer.Option(
-        help="Blocks that may run at once: a number, or auto. By default 1; in virtual time one a "
-        "core."
+        help="Blocks that may run at once: a number, or auto (default: 1; in virtual time one per "
+        "core)."
     ),
 ]
 Shard = Annotated[
     str | None,
     typer.Option(
-        help="Only this share of the blocks, like 3/16; `dragstrip merge` joins the shares."
+        help="Only this share of the blocks, like 3/16 (default: all). `dragstrip merge` joins the "
+        "shares."
+    ),
+]
+Restarts = Annotated[
+    int | None,
+    typer.Option(
+        help="Spread the blocks over so many starts of testbed and browsers, and say how much "
+        "these differ.",
+        min=1,
     ),
 ]
 Virtual = Annotated[
@@ -42,5 +87,7 @@ ByClient = Annotated[
         metavar="browser|loader",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only say what it would do, and how long that takes.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]

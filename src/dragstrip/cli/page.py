@@ -34,7 +34,18 @@ _SIBLINGS = 6
 
 app = typer.Typer(help="Record, import, synthesise and inspect pages.", no_args_is_help=True)
 
-_Out = Annotated[Path | None, typer.Option("--out", "-o", help="Page file to write (.har.zip).")]
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="Page file to write, a .har.zip (default: the page's name, here).",
+    ),
+]
+_Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="List hosts, types, statuses and changes.")
+]
+_READABLE = ".har.zip"
 
 
 @app.command("import")
@@ -44,19 +55,24 @@ def import_(
         typer.Argument(help="HAR, WARC, saved HTML page, or Mahimahi folder.", metavar="FILE"),
     ],
     out: _Out = None,
-    page: Annotated[str, typer.Option(help="Page of a HAR with many: number, id or title.")] = "",
+    page: Annotated[
+        str,
+        typer.Option(help="Page of a HAR with many: number, id or title (default: the only one)."),
+    ] = "",
     busy: Annotated[
         bool, typer.Option(help="Made-up scripts keep the browser busy as the recorded ones did.")
     ] = False,
     keep_http: Annotated[
         bool, typer.Option(help="Serve http:// as it is (HTTP/1.1, no TLS), not as https://.")
     ] = False,
+    verbose: _Verbose = False,
 ) -> None:
     """Turn a recording into a page."""
-    target = out or Path(f"{page_name(file)}.har.zip")
+    target = _target(out, page_name(file))
     if target.exists() and target.samefile(file):
         raise InputError(f"{file} would be overwritten; give another --out")
-    _print(import_page(file, target, Wish(part=page, busy=busy, keep_http=keep_http)))
+    wish = Wish(part=page, busy=busy, keep_http=keep_http)
+    _print(import_page(file, target, wish), verbose=verbose)
 
 
 @app.command()
@@ -68,35 +84,43 @@ def synth(
         ),
     ],
     hosts: Annotated[
-        int | None, typer.Option(min=1, help="Spread the objects over this many.")
+        int | None,
+        typer.Option(min=1, help="Spread the objects over this many hosts (default: 1)."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the objects' content.")] = 0,
     out: _Out = None,
+    verbose: _Verbose = False,
 ) -> None:
     """Make a page of N objects of exactly SIZE, or of sizes in a range."""
     recording = synthesise(spec, hosts=hosts, seed=seed)
-    _print(write_page(out or Path(f"{recording.name}.har.zip"), recording))
+    _print(write_page(_target(out, recording.name), recording), verbose=verbose)
 
 
 @app.command("record")
 def record_(
     url: Annotated[str, typer.Argument(help="An http(s) URL you can reach.", metavar="URL")],
     out: _Out = None,
-    settle: Annotated[str, typer.Option(help="Go on this long after the load event.")] = "2s",
+    settle: Annotated[
+        str, typer.Option(help="Keep recording this long after the load event.")
+    ] = "2s",
     keep_secrets: Annotated[
         bool, typer.Option(help="Keep cookies, credentials and tokens (docs/howto/record.md).")
     ] = False,
     ca: Annotated[
-        Path | None, typer.Option(help="Certificate (PEM) of a further authority to trust.")
+        Path | None,
+        typer.Option(help="Certificate (PEM) of a further authority to trust (default: none)."),
     ] = None,
+    verbose: _Verbose = False,
 ) -> None:
     """Load a page in Chromium and keep everything that answered."""
+    if out:
+        _target(out, "")
     settle_ms = parse_duration_ms(settle)
     with workspace() as folder:
         recording = record(
             here(folder, ca), url, Client(), settle_ms=settle_ms, keep_secrets=keep_secrets
         )
-        _print(write_page(out or Path(f"{recording.name}.har.zip"), recording))
+        _print(write_page(_target(out, recording.name), recording), verbose=verbose)
 
 
 @app.command()
@@ -110,26 +134,30 @@ def show(
         typer.Option("--virtual", help="Replay it in virtual time: exact, and without privileges."),
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Drawing to write (.html).")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Also draw it, with a waterfall, to this .html (default: no file)."
+        ),
     ] = None,
 ) -> None:
-    """Print and draw a page: hosts, objects, bytes, dependencies, waterfall."""
+    """Print a page: hosts, objects, bytes, dependencies. With --out, draw it."""
     # Drawing and scoring load slowly; wrong input must not wait for them.
     from dragstrip.conduct.clocks import checked
-    from dragstrip.report.page_drawing import draw
 
     if virtual and not checks:
         raise InputError("--virtual is for --check: without it nothing is replayed")
     resolved = resolve(page, page_cache())
-    _print(resolved)
+    _print(resolved, verbose=True)
     _print_tree(resolved)
     made = []
     for one in checked(resolved, virtual=virtual) if checks else ():
         made.append(one)
         _print_check(one)
-    drawing = out or Path(f"{resolved.name}.html")
-    drawing.write_text(draw(resolved, made), encoding="utf-8")
-    Console().print(f"drawn: {drawing}", highlight=False)
+    if out:
+        from dragstrip.report.page_drawing import draw
+
+        out.write_text(draw(resolved, made), encoding="utf-8")
+        Console().print(f"drawn: {out}", highlight=False)
 
 
 @app.command()
@@ -167,7 +195,18 @@ def graph(
         console.print(f"page with this graph: {made.path}, digest {made.digest}", highlight=False)
 
 
-def _print(page: Page) -> None:
+def _target(out: Path | None, name: str) -> Path:
+    """Where a page is written. Raises `InputError` for a name it could not be read back from."""
+    if out and not out.name.lower().endswith(_READABLE):
+        raise InputError(
+            f"--out {out}: a page is written as .har.zip and could not be read again "
+            f"from this name; write {out.name.split('.')[0] or 'page'}.har.zip"
+        )
+    return out or Path(f"{name}.har.zip")
+
+
+def _print(page: Page, *, verbose: bool) -> None:
+    """Three lines; `verbose` adds the tables."""
     facts = summarise(page)
     console = Console()
     console.print(f"[bold]{facts.name}[/bold]  {facts.url}", highlight=False)
@@ -175,7 +214,10 @@ def _print(page: Page) -> None:
         f"{facts.objects} objects, {_bytes(facts.wire_bytes)}, {len(facts.hosts)} hosts; "
         f"from {facts.source}; digest {facts.digest}\n{facts.path}",
         highlight=False,
+        soft_wrap=True,
     )
+    if not verbose:
+        return
     spoken = Counter(page.spoken.values())
     if spoken:
         said = ", ".join(f"{n} in {protocol}" for protocol, n in sorted(spoken.items()))

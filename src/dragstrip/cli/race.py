@@ -6,7 +6,18 @@ from typing import Annotated
 import typer
 
 from dragstrip.cli.conduct import conduct
-from dragstrip.cli.options import AsJson, ByClient, Calibrate, Jobs, Out, Shard, Virtual
+from dragstrip.cli.options import (
+    AsJson,
+    ByClient,
+    Calibrate,
+    Jobs,
+    Networks,
+    Out,
+    Restarts,
+    Shard,
+    Stacks,
+    Virtual,
+)
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.conduct.clocks import jobs_of
 from dragstrip.conduct.shard import WHOLE, parse_shard
@@ -22,18 +33,18 @@ from dragstrip.study.servers import parse_server, placed
 def race(
     page: Annotated[
         list[str],
-        typer.Argument(help="A recording, 'demo', or 'synth:64x10KB'.", metavar="PAGE..."),
+        typer.Argument(
+            help="A recording, a name of `dragstrip list pages`, 'demo', or 'synth:64x10KB'.",
+            metavar="PAGE...",
+        ),
     ],
-    network: Annotated[
-        list[str],
-        typer.Option(help="A name, or down/up/delay/loss/queue (10.5mbit/2.8mbit/37ms/0%/200ms)."),
-    ],
-    stack: Annotated[list[str], typer.Option(help="Stacks to race; the first is the reference.")],
+    network: Networks,
+    stack: Stacks,
     server: Annotated[
         list[str] | None,
         typer.Option(
             help="Your own server, by the command that starts it, like './myserver {config}', or "
-            "several as NAME=COMMAND; it then serves every stack. See docs/howto/own-server.md.",
+            "several as NAME=COMMAND. It then serves every stack (default: our origin).",
             metavar="[NAME=]COMMAND",
         ),
     ] = None,
@@ -41,7 +52,7 @@ def race(
         str | None,
         typer.Option(
             help="Load the stacks in another browser: 'firefox', or the path of your own Chromium. "
-            "See docs/howto/own-browser.md.",
+            "Default: Chromium's headless shell.",
             metavar="NAME|PATH",
         ),
     ] = None,
@@ -72,20 +83,27 @@ def race(
         bool, typer.Option("--live", help="PAGE is the URL of a real site, raced as it is today.")
     ] = False,
     ca: Annotated[
-        Path | None, typer.Option(help="Certificate (PEM) of a further authority, with --live.")
+        Path | None,
+        typer.Option(
+            help="Certificate (PEM) of a further authority to trust, with --live (default: none)."
+        ),
     ] = None,
     calibrate: Calibrate = None,
     controls: Annotated[
         bool,
-        typer.Option("--controls", help="Visit the first stack twice more: A/A, and one RTT late."),
+        typer.Option(
+            "--controls",
+            help="Also visit the first stack under another name, and one round trip late.",
+        ),
     ] = False,
+    restarts: Restarts = None,
     virtual: Virtual = False,
     client: ByClient = None,
     jobs: Jobs = None,
     shard: Shard = None,
     as_json: AsJson = False,
 ) -> int:
-    """Race stacks on pages over networks and say which is faster."""
+    """Race stacks on pages over networks; say which is faster."""
     study = make_study(
         name="race",
         pages=page,
@@ -98,6 +116,7 @@ def race(
         live=live,
         ca=ca,
         controls=controls,
+        restarts=restarts or 1,
         clock=NETWORK if virtual else REAL,
         cache=page_cache(),
     )

@@ -31,7 +31,7 @@ def rejudge(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge a result folder's visits again, and show what changes. Writes nothing."""
+    """Judge a result folder's visits again; show what changes."""
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.rejudge import rejudge as judged
 

@@ -20,5 +20,5 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Redraw tables and report of a result folder and print its answer."""
+    """Redraw a result folder's tables and report; print its answer."""
     return present(folder, as_json=as_json, also=visit or ())

@@ -13,9 +13,10 @@ from rich.table import Table
 
 from dragstrip.cli import exits
 from dragstrip.cli.conduct import exit_code, redraw, shown_visits
-from dragstrip.cli.options import Calibrate, DryRun, Jobs, Virtual
+from dragstrip.cli.options import Calibrate, DryRun, Jobs, Restarts, Virtual
 from dragstrip.cli.places import page_cache
 from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.visits import TimeUp
 from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.study import Slow
@@ -41,24 +42,27 @@ def reproduce(
     slow_runs: Annotated[
         int | None,
         typer.Option(
-            help="Runs of cells that load for 10 s or longer, in the median of the first so many; "
-            "by default as many as of others.",
+            help="Runs per slow cell (median load at least 10 s). Default: the same as others.",
             min=1,
         ),
     ] = None,
     minutes: Annotated[
         float,
-        typer.Option(help="Time for visits at scale smoke; 0 only answers the claims.", min=0),
+        typer.Option(
+            help="Time for visits at scale smoke, in minutes; 0 only answers the claims.", min=0
+        ),
     ] = 10.0,
     study: Annotated[
         list[str] | None,
-        typer.Option(help="Run only these of the paper's studies, by name.", metavar="NAME"),
+        typer.Option(
+            help="Run only these of the paper's studies, by name (default: all).", metavar="NAME"
+        ),
     ] = None,
     page: Annotated[
         list[str] | None,
         typer.Option(
             help="Visit these instead of the pages of the paper's studies: recordings of the "
-            "sites, where you have them.",
+            "sites, where you have them (default: the paper's).",
             metavar="PAGE",
         ),
     ] = None,
@@ -67,25 +71,26 @@ def reproduce(
         typer.Option(
             "--native",
             help="Run what the paper ran, SPDY and Google QUIC, in browsers of its time, as far as "
-            "they can be had (docs/howto/legacy.md).",
+            "they are installed (docs/howto/legacy.md).",
         ),
     ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the paper, by default capsules/KEY, followed by -native or -virtual "
-            "where that is asked for; an existing one resumes."
+            help="Folder of the paper; an existing one resumes. Default: capsules/KEY, and -native "
+            "or -virtual where you ask for that."
         ),
     ] = None,
     captures: Annotated[
-        Path | None, typer.Option(help="Folder of captures that were published, to be audited.")
+        Path | None, typer.Option(help="Folder of published captures to audit (default: none).")
     ] = None,
     calibrate: Calibrate = None,
     virtual: Virtual = False,
     jobs: Jobs = None,
+    restarts: Restarts = None,
     dry_run: DryRun = False,
 ) -> int:
-    """Run a paper's studies, as far as time allows, and say what becomes of its claims."""
+    """Run a paper's studies within a time limit; answer its claims."""
     from dragstrip.papers.campaign import (  # loads slowly
         campaign,
         capsules_of,
@@ -120,6 +125,7 @@ def reproduce(
         virtual=virtual,
         calibrate=calibrate,
         jobs=at_most,
+        restarts=restarts,
         frozen=rules_digest(paper.key),
     )
     if scale == "smoke":
@@ -147,15 +153,18 @@ def _run(
     virtual: bool,
     calibrate: bool | None,
     jobs: int,
+    restarts: int | None,
     frozen: str,
 ) -> bool:
-    """Make the visits that are left; False if time was up before that."""
+    """Make the visits that are left; False if time was up before that. No study is restarted more
+    often than it has runs."""
     from dragstrip.papers.campaign import study_of
 
     try:
         for part in parts:
             if len(part.cells):
                 study = timed(study_of(part, folder, page_cache()), virtual=virtual)
+                study = spread(study, restarts and min(restarts, study.runs))
                 shown_visits(
                     study,
                     folder / study.name,

@@ -7,9 +7,20 @@ import typer
 
 from dragstrip.cli.conduct import conduct
 from dragstrip.cli.dry_run import dry_run
-from dragstrip.cli.options import AsJson, ByClient, Calibrate, DryRun, Jobs, Out, Shard, Virtual
+from dragstrip.cli.options import (
+    AsJson,
+    ByClient,
+    Calibrate,
+    DryRun,
+    Jobs,
+    Out,
+    Restarts,
+    Shard,
+    Virtual,
+)
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, parse_shard
 from dragstrip.schedule.scale import scaled
 from dragstrip.study.clients import study_by
@@ -23,6 +34,7 @@ def run(
     virtual: Virtual = False,
     client: ByClient = None,
     jobs: Jobs = None,
+    restarts: Restarts = None,
     shard: Shard = None,
     scale: Annotated[
         str,
@@ -31,10 +43,11 @@ def run(
     dry: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Run a study, or go on with one that was interrupted."""
-    resolved = timed(scaled(read_study(study, page_cache()), scale), virtual=virtual)
+    """Run a study, or resume one."""
+    asked = scaled(read_study(study, page_cache()), scale)
     if client:
-        resolved = study_by(resolved, client)
+        asked = study_by(asked, client)
+    resolved = timed(spread(asked, restarts), virtual=virtual)
     at_most = jobs_of(resolved.clock, jobs)
     share = parse_shard(shard) if shard else WHOLE
     if dry:

@@ -20,12 +20,12 @@ from dragstrip.study.presets import suggest
 from dragstrip.study.servers import parse_server
 from dragstrip.testbed.servers.packages import RELEASE, home_of, install, unpacked
 
-app = typer.Typer(help="Servers that people run.", no_args_is_help=True)
+app = typer.Typer(help="Install and check servers such as nginx.", no_args_is_help=True)
 
 
 @app.callback()
 def servers() -> None:
-    """Servers that people run."""
+    """Install and check servers such as nginx."""
 
 
 @app.command("install")
@@ -83,7 +83,7 @@ def check(
     ],
     page: Annotated[str, typer.Option(help="The page that it must serve.")] = "demo",
     study: Annotated[
-        Path | None, typer.Option(help="The study file that brings the server.")
+        Path | None, typer.Option(help="The study file that brings the server (default: none).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> int:

@@ -16,7 +16,7 @@ from dragstrip.virtual.kernel import recipe
 from dragstrip.virtual.kernel.build import build
 from dragstrip.virtual.kernel.prebuilt import pack, take
 
-app = typer.Typer(help="The kernel for races in virtual time.", no_args_is_help=True)
+app = typer.Typer(help="Install the kernel for races in virtual time.", no_args_is_help=True)
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -30,22 +30,20 @@ class Report(Struct, frozen=True, kw_only=True):
 
 @app.callback()
 def virtual() -> None:
-    """The kernel for races in virtual time."""
+    """Install the kernel for races in virtual time."""
 
 
 @app.command("install")
 def install(
     source: Annotated[
         Path | None,
-        typer.Option(help="Sources of Linux (.deb or .tar); by default Debian's are fetched."),
+        typer.Option(help="Sources of Linux, .deb or .tar (default: Debian's are fetched)."),
     ] = None,
     prebuilt: Annotated[
         Path | None,
-        typer.Option(help="An archive that `dragstrip virtual pack` wrote; nothing is built."),
+        typer.Option(help="An archive of `dragstrip virtual pack` (default: build one)."),
     ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Build it although it is there already.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Build it again.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what there is as JSON.")] = False,
 ) -> int:
     """Build the guest's kernel into the cache folder, in about five minutes on two cores."""
@@ -71,7 +69,8 @@ def install(
 @app.command("pack")
 def pack_(
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="By default NAME.tar.xz, here.")
+        Path | None,
+        typer.Option("--out", "-o", help="Archive to write (default: NAME.tar.xz, here)."),
     ] = None,
 ) -> int:
     """Write the built kernel to an archive that others can install."""

@@ -39,7 +39,10 @@ def why(
         ),
     ],
     network: Annotated[
-        list[str] | None, typer.Option(help="With pages: a name, or down/up/delay/loss/queue.")
+        list[str] | None,
+        typer.Option(
+            help="With pages, a name or values; see race (default with a study: its networks)."
+        ),
     ] = None,
     stack: Annotated[
         list[str] | None,
@@ -77,7 +80,7 @@ def why(
     dry: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Race the stacks between two stacks and say how much each property explains."""
+    """Find out which properties explain a difference of two stacks."""
     from dragstrip.results.gate import metric_name  # with NumPy and Polars, which load slowly
 
     wanted = metric_name(metric)

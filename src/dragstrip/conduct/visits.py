@@ -15,6 +15,7 @@ from dragstrip.conduct.clocks import admission_of, guest_of, place_of
 from dragstrip.conduct.shard import WHOLE, Shard
 from dragstrip.conduct.watcher import Watcher
 from dragstrip.model.clock import NETWORK
+from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.artefacts import frames_file
@@ -47,9 +48,12 @@ def make_visits(
     """Run what `out` still lacks of this `shard` of `study`, at most `jobs` blocks at once. See
     `before_visits` for `calibrate`; `frozen` is kept with the start.
 
-    Raises `InputError` if `out` holds something else, `TestbedError` if nothing can run here, and
-    `TimeUp` after the first visit that ends later than `until` (`time.monotonic`).
+    Raises `InputError` if `out` holds something else or virtual time is to be restarted,
+    `TestbedError` if nothing can run here, and `TimeUp` after the first visit that ends later than
+    `until` (`time.monotonic`).
     """
+    if study.restarts > 1 and study.clock.virtual:
+        raise InputError("restarts: in virtual time each block has a boot of its own; leave it out")
     versions = {stack.name: browser_version(stack.browser) for stack in study.visited}
     browsers = ", ".join(dict.fromkeys(versions.values()))
     start = Start.here(browser_version=browsers, command=tuple(sys.argv))
@@ -60,7 +64,7 @@ def make_visits(
         start = structs.replace(start, frames_cost=known(start))
     made_on: dict[str, str | int] = {"machine": start.machine.id}
     if study.clock == NETWORK:  # where every machine gives the same bytes, whatever runs beside
-        made_on = {"machine": "", "beside": 0}
+        made_on = {"machine": "", "testbed": "", "beside": 0}
     with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
         stop = None
         if study.stopping or study.slow:

@@ -17,6 +17,8 @@ from dragstrip.model.units import (
 )
 
 ETHERNET_MTU = 1500
+SHORT_QUEUE_MS = 200
+"""The queue of a network that is given as ``100mbit/50ms``: that of most presets."""
 
 Side = Literal["down", "up"]
 Stage = Literal["hosts", "mtu", "queue", "delay", "duplicate", "loss"]
@@ -344,16 +346,20 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """``down/up/one-way delay/loss/queue``, like ``10.5mbit/2.8mbit/37ms/0%/200ms``.
+        """``down/up/one-way delay/loss/queue``, like ``10.5mbit/2.8mbit/37ms/0%/200ms``; or
+        ``rate/one-way delay``, like ``100mbit/50ms``: symmetric, without loss, a queue of 200 ms.
 
-        Delay, loss and queue hold for each direction; loss may be said of both ways together, like
-        ``3.3% two-way``. Raises `UnitError`.
+        Delay, loss and queue hold for each direction. Loss may be given for both directions
+        together, like ``3.3% two-way``. Raises `UnitError`.
         """
         parts = text.split("/")
+        if len(parts) == 2:
+            rate, way = parts
+            parts = [rate, rate, way, "0%", f"{SHORT_QUEUE_MS}ms"]
         if len(parts) != 5:
             raise UnitError(
-                f"{text!r} is not a network: give a known name or down/up/delay/loss/queue, "
-                "like 10.5mbit/2.8mbit/37ms/0%/200ms"
+                f"{text!r} is not a network: give a known name, rate/delay like 100mbit/50ms, or "
+                "down/up/delay/loss/queue like 10.5mbit/2.8mbit/37ms/0%/200ms"
             )
         down, up, delay, loss, queue = parts
         both = Direction(

@@ -54,7 +54,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     flow_window_bytes: int = 15 * 2**20
     """QUIC: what the client may send without leave, per connection and stream."""
     ack_every_packets: int | None = None
-    """QUIC: ask the client to acknowledge every so many packets (draft-ietf-quic-ack-frequency)."""
+    """QUIC: ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency)."""
     tls: Literal["1.2", "1.3", "quic-crypto"] = "1.3"
     """gQUIC has a handshake of its own, QUIC Crypto."""
     resumption: bool = True
@@ -71,8 +71,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     brought: Server | None = None
     """The server itself, if it is the study's and not one that is known by name."""
     hold_rtts: int = 0
-    """The origin holds each connection's first response for so many round trips of the network: a
-    known effect, to see whether it is found."""
+    """The origin holds each connection's first response for this many round trips: a known
+    effect, to see whether it is found."""
     browser: str = TODAY
     """By name, see `dragstrip.model.browsers`; or the path of a Chromium."""
     source: str = ""

@@ -37,9 +37,9 @@ class Client(Struct, frozen=True, kw_only=True):
     net_log: bool = False
     """Keep Chromium's NetLog, one file for each browser process."""
     qlog: bool = False
-    """Keep what the origin's connections tell of themselves (qlog), a file a visit."""
+    """Keep the qlog of the origin's connections, one file per visit."""
     pcap: bool = False
-    """Keep every packet whole, with the TLS keys to read them, a file a visit."""
+    """Keep every packet whole, with the TLS keys, one file per visit."""
 
 
 class Block(Struct, frozen=True, kw_only=True):
@@ -142,6 +142,9 @@ class Study(Struct, frozen=True, kw_only=True):
     """None makes all `runs` on every cell."""
     slow: Slow | None = None
     """None makes as many runs on cells that take long as on others."""
+    restarts: int = 1
+    """Testbeds, with their servers and browsers, that its runs are spread over, one after another:
+    what differs from start to start is then seen (`dragstrip.results.restarts`)."""
     thresholds: Thresholds = Thresholds()
     """From where on its visits are no longer believed."""
     clock: Clock = REAL
@@ -182,6 +185,10 @@ class Study(Struct, frozen=True, kw_only=True):
                     order=tuple(order),
                     connection=connection,
                 )
+
+    def restart_of(self, block: Block) -> int:
+        """Which of the restarts makes a block, from 0: runs in a row, as many in each."""
+        return block.index * self.restarts // self.runs
 
     def looks(self) -> tuple[int, ...]:
         """The numbers of blocks after which a cell may end, the last of them `runs`."""

@@ -399,11 +399,15 @@ class Visit(Struct, frozen=True, kw_only=True):
     seed: int
     """Seed of the link's random stream, the same for the whole block."""
     connection: ConnectionMode = "first"
+    """How the visit found the browser: cold, or after a first load of the page."""
     clock: Kind = "real"
     """Whose milliseconds its times are, see `dragstrip.model.clock.Clock`."""
     machine: str = ""
     """Id of the machine that made it, see `dragstrip.results.manifest.Machine`; empty where every
     machine gives the same, and in older capsules."""
+    testbed: str = ""
+    """Which start of a testbed, its servers and browsers made it: a digest of the machine's boot, a
+    dot, and when it began; empty where every start gives the same, and in older capsules."""
     beside: int = 0
     """Most blocks that were under way at once in other testbeds of this host during the visit; 0
     where they make no difference."""

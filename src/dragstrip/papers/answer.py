@@ -110,13 +110,12 @@ def incomplete(answer: Answer, have: int, cells: int, *, universal: bool = False
 
 def all_of(answers: Sequence[Answer]) -> Answer:
     """Every part must hold; the parts may depend on each other."""
-    least = max(a.floor for a in answers)
     fails = sorted(a.fails for a in answers)
     return _whole(
         answers,
         holds=max(a.holds for a in answers),
         alike=max(min(a.holds, a.alike) for a in answers),
-        fails=_of_some(fails, least),
+        fails=_of_some(fails, answers),
     )
 
 
@@ -136,7 +135,7 @@ def any_of(answers: Sequence[Answer]) -> Answer:
     fails = max(a.fails for a in answers)
     whole = _whole(
         answers,
-        holds=_of_some(sorted(a.holds for a in answers), max(a.floor for a in answers)),
+        holds=_of_some(sorted(a.holds for a in answers), answers),
         alike=1.0 if fails <= ALPHA else max(min(a.alike, a.fails) for a in answers),
         fails=fails,
     )
@@ -145,9 +144,10 @@ def any_of(answers: Sequence[Answer]) -> Answer:
     return structs.replace(whole, verdict="open")
 
 
-def _of_some(rising: Sequence[float], floor: float) -> float:
+def _of_some(rising: Sequence[float], parts: Sequence[Answer]) -> float:
     """p of "none of these is so": the r-th least times their number over r holds however they
-    depend on each other. r is the least that so few blocks can reach at all; with many it is 1.
+    depend on each other. r is the least at which the blocks that r parts have can decide at all;
+    with many blocks it is 1.
 
     Source: Ruger, "Das maximale Signifikanzniveau des Tests: Lehne H0 ab, wenn k unter n gegebenen
     Tests zur Ablehnung fuhren", Metrika 25 (1978), 171-178.
@@ -155,7 +155,9 @@ def _of_some(rising: Sequence[float], floor: float) -> float:
     count = len(rising)
     if count == 1:
         return rising[0]
-    r = min(count, max(1, math.ceil(count * floor * _TOGETHER / ALPHA - 1e-9)))
+    floors = enumerate(sorted(part.floor for part in parts), start=1)
+    can = (r for r, floor in floors if floor * count / r * _TOGETHER <= ALPHA * (1 + 1e-9))
+    r = next(can, count)
     return min(1.0, rising[r - 1] * count / r * _TOGETHER)
 
 

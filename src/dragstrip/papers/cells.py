@@ -7,7 +7,8 @@ round: the rounds are what an interval counts.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from math import isclose
+from functools import lru_cache
+from math import isclose, isnan
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ import polars as pl
 from msgspec import Struct, structs
 
 from dragstrip.papers.measured import Evidence, Measured, Values
+from dragstrip.stats.median import middle
 
 Value = str | float | list[str | float]
 Where = dict[str, Value]
@@ -44,7 +46,8 @@ class Cell(Struct, frozen=True, kw_only=True):
         return structs.replace(self, times=cut)
 
     def centre(self, stack: str, statistic: Statistic) -> float:
-        return float((np.mean if statistic == "mean" else np.median)(self.times[stack]))
+        times = self.times[stack]
+        return float(times.mean()) if statistic == "mean" else middle(sorted(times.tolist()))
 
 
 def cells(
@@ -66,10 +69,8 @@ def _align(cell: Measured, stacks: Sequence[str], metric: str) -> Cell:
     own = [cell.stacks[stack] for stack in stacks]
     values = [loads.values[metric] for loads in own]
     rounds = own[0].rounds
-    if all(np.array_equal(rounds, loads.rounds) for loads in own[1:]):
-        kept = ~np.isnan(values).any(axis=0)
-        picks = [kept] * len(own)
-    else:
+    alike = all(loads.rounds is rounds or np.array_equal(rounds, loads.rounds) for loads in own[1:])
+    if not alike or any(isnan(v.sum()) for v in values):
         known = [loads.rounds[~np.isnan(v)] for loads, v in zip(own, values, strict=True)]
         shared = known[0]
         for other in known[1:]:
@@ -78,16 +79,18 @@ def _align(cell: Measured, stacks: Sequence[str], metric: str) -> Cell:
             np.isin(loads.rounds, shared) & ~np.isnan(v)
             for loads, v in zip(own, values, strict=True)
         ]
+        values = [v[pick] for v, pick in zip(values, picks, strict=True)]
+        lost = sum(int(loads.censored[p].sum()) for loads, p in zip(own, picks, strict=True))
+    else:
+        lost = sum(int(loads.censored.sum()) for loads in own)
     return Cell(
         page=cell.page,
         network=cell.network,
         connection=cell.connection,
         factors=cell.factors,
         standin=cell.standin,
-        times={s: v[pick] for s, v, pick in zip(stacks, values, picks, strict=True)},
-        censored=sum(
-            int(loads.censored[pick].sum()) for loads, pick in zip(own, picks, strict=True)
-        ),
+        times=dict(zip(stacks, values, strict=True)),
+        censored=lost,
     )
 
 
@@ -120,9 +123,12 @@ def fits(field: Callable[[str], object], where: Where) -> bool:
 
 
 def _is(value: object, wanted: Value) -> bool:
-    return any(_matches(value, w) for w in (wanted if isinstance(wanted, list) else [wanted]))
+    if isinstance(wanted, list):
+        return any(_matches(value, one) for one in wanted)
+    return _matches(value, wanted)
 
 
+@lru_cache(maxsize=100_000)
 def _matches(value: object, wanted: str | float) -> bool:
     if isinstance(wanted, str):
         return isinstance(value, str) and fnmatchcase(value, wanted)

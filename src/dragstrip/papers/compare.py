@@ -22,6 +22,7 @@ from dragstrip.papers.estimate import LEVEL, Mean, Typical, mean_of, words
 from dragstrip.papers.measured import Evidence, Values
 from dragstrip.stats.block_ratio import log_ratios
 
+Rows = Values | Sequence[Sequence[float]]
 DESIGN = ("rate_mbps", "rtt_ms", "loss", "objects", "object_bytes")
 LEAST_PAGES = 8
 """With fewer a rank correlation has no interval worth the name."""
@@ -164,11 +165,14 @@ class RatioShift(Predicate, kw_only=True, frozen=True):
 
 
 class MonotoneIn(Predicate, kw_only=True, frozen=True):
-    """b / a rises or falls with a factor: the mean of Spearman's rho over strata.
+    """b / a rises or falls with a factor: the mean of Spearman's rho over strata, in the typical
+    round.
 
     Cells of a stratum share all other factors, so that a factorial design's other effects do not
-    hide this one. The strata are what the interval counts (Student's t), not the cells: those of
-    one stratum share its mean. With one load a cell the noise only weakens the correlation.
+    hide this one. The cells are the claim's own, so what could have come out otherwise are their
+    loads: rounds are what the interval counts. Strata are not: those that differ in one factor
+    alone share what their pages have to themselves, and do not err apart. The noise of single loads
+    weakens a correlation and never turns it.
     """
 
     a: str
@@ -182,19 +186,32 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
         for cell in found:
             key = (cell.connection, *(cell.factors.get(f) for f in DESIGN if f != self.factor))
             strata.setdefault(key, []).append(cell)
-        rhos = [rho for group in strata.values() if (rho := self._rho(group)) is not None]
-        if len(rhos) < LEAST_STRATA:
+        groups = [g for g in strata.values() if len({c.factors[self.factor] for c in g}) > 1]
+        if len(groups) < LEAST_STRATA:
             return not_run([self.a, self.b], self.loads)
-        got = mean_of(rhos, -1, 1)
+        got = Typical(self._mean_rhos(groups, min(cell.blocks for g in groups for cell in g)))
         answer = settle(got, Band(low=0) if self.rising else Band(high=0))
-        told = named(answer, f"mean rho over {len(rhos)} strata of {len(found)} cells: ")
+        told = named(answer, f"mean rho over {len(groups)} strata of {len(found)} cells: ")
         return incomplete(told, len(found), self.cells)
 
-    def _rho(self, group: Sequence[Cell]) -> float | None:
-        levels = [cell.factors[self.factor] for cell in group]
-        if len(set(levels)) < 2:
-            return None
-        return spearman(levels, [_centres(c, self.a, self.b, self.statistic) for c in group])
+    def _mean_rhos(self, strata: Sequence[Sequence[Cell]], rounds: int) -> list[float]:
+        """Over the strata, round by round."""
+        sizes: dict[int, list[Sequence[Cell]]] = {}
+        for group in strata:
+            sizes.setdefault(len(group), []).append(group)
+        total = np.zeros(rounds)
+        for size, groups in sizes.items():
+            levels = np.array([[cell.factors[self.factor] for cell in g] for g in groups])
+            a, b = (
+                np.array([[cell.times[s][:rounds] for cell in g] for g in groups])
+                for s in (self.a, self.b)
+            )
+            ratios = log_ratios(a.ravel(), b.ravel()).reshape(a.shape)  # stratum, cell, round
+            rows = np.moveaxis(ratios, 2, 0).reshape(-1, size)
+            rhos = spearman(np.tile(levels, (rounds, 1)), rows)
+            total += np.array([rho or 0.0 for rho in rhos]).reshape(rounds, -1).sum(axis=1)
+        mean: list[float] = (total / len(strata)).tolist()
+        return mean
 
 
 class Correlation(Predicate, kw_only=True, frozen=True):
@@ -265,14 +282,15 @@ class SameRanking(Predicate, kw_only=True, frozen=True):
         return judged(answer)
 
 
-def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """None where one of them does not vary."""
+def spearman(x: Rows, y: Rows) -> list[float | None]:
+    """Of each row of x with that of y; None where one of them does not vary."""
     from scipy.stats import rankdata  # slow to import
 
-    ranks = rankdata([x, y], axis=1)
-    if (np.ptp(ranks, axis=1) == 0).any():
-        return None
-    return float(np.corrcoef(ranks)[0, 1])
+    a, b = (rankdata(rows, axis=1) for rows in (x, y))
+    a, b = (ranks - ranks.mean(axis=1, keepdims=True) for ranks in (a, b))
+    apart = (a * b).sum(axis=1)
+    size = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    return [float(top / under) if under else None for top, under in zip(apart, size, strict=True)]
 
 
 class Rho(Mean, frozen=True):
@@ -292,5 +310,6 @@ class Rho(Mean, frozen=True):
 
 def correlation(x: Values | Sequence[float], y: Values | Sequence[float]) -> Rho:
     """Spearman's, with the standard error of Bonett and Wright, Psychometrika 65 (2000), 23-28."""
-    rho = float(np.clip(spearman(list(x), list(y)) or 0.0, -0.999999, 0.999999))
+    (found,) = spearman([list(x)], [list(y)])
+    rho = float(np.clip(found or 0.0, -0.999999, 0.999999))
     return Rho(rho, float(np.sqrt((1 + rho**2 / 2) / (len(x) - 3))))

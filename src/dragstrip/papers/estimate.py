@@ -19,6 +19,9 @@ from dragstrip.stats.median import middle
 from dragstrip.stats.order_interval import order_interval, p_above
 
 LEVEL = 0.95
+SKEWED = 3.0
+"""Student's t of a mean may miss by this factor more often than it says: where one load in ten is
+late, 5 to 8 % of edges are called shown, at five loads and at a hundred, instead of 2.5 %."""
 
 
 class Estimate(Protocol):
@@ -114,12 +117,14 @@ class Typical(Struct, frozen=True, dict=True):
 
     def p_above(self, point: float) -> float:
         unit = self._there(point)
-        return max(p_above(self.ordered, unit), self.mean.p_above(unit) if self.mean else 0.0)
+        own = SKEWED * self.mean.p_above(unit) if self.mean else 0.0
+        return min(1.0, max(p_above(self.ordered, unit), own))
 
     def p_below(self, point: float) -> float:
         unit = self._there(point)
         turned = [-u for u in reversed(self.ordered)]
-        return max(p_above(turned, -unit), self.mean.p_below(unit) if self.mean else 0.0)
+        own = SKEWED * self.mean.p_below(unit) if self.mean else 0.0
+        return min(1.0, max(p_above(turned, -unit), own))
 
     def _back(self, unit: float) -> float:
         return math.exp(min(unit, 700.0)) if self.ratio else unit

@@ -19,6 +19,9 @@ from dragstrip.papers.space import CELL, reach, space
 from dragstrip.results.bias import bias
 from dragstrip.results.bias_words import sentence
 from dragstrip.results.capsule import Capsule
+from dragstrip.results.controls import Control, controls
+from dragstrip.results.provenance import commands, made_by
+from dragstrip.results.tables import refresh, scan
 from dragstrip.study.file import Outline
 from dragstrip.study.gaps import servers
 from dragstrip.verdict.rules import VERSION
@@ -89,6 +92,11 @@ class Made(Struct, frozen=True, kw_only=True):
     """Cells with a block that counts."""
     bias: str
     """Whether invalid visits strike some stacks more than others; empty without one."""
+    how: tuple[str, ...]
+    """Program, machine and browsers, see `dragstrip.results.provenance`."""
+    commands: tuple[str, ...]
+    controls: tuple[Control, ...]
+    """What its controls say of the testbed; empty for a study without any."""
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -232,13 +240,16 @@ def _places(cells: pl.DataFrame) -> tuple[Place, ...]:
 
 
 def _made(capsule: Capsule, ran: pl.DataFrame) -> Made:
-    visits = list(capsule.visits())
-    name = capsule.manifest.study.name
+    study, visits = capsule.manifest.study, list(capsule.visits())
+    refresh(capsule)
     return Made(
-        study=name,
+        study=study.name,
         visits=len(visits),
         invalid=sum(not v.valid for v in visits),
         reasons=dict(Counter(code for v in visits for code in {r.code for r in v.reasons})),
-        cells=len(ran.filter(study=name)),
-        bias=sentence(bias(visits, [s.name for s in capsule.manifest.study.visited])),
+        cells=len(ran.filter(study=study.name)),
+        bias=sentence(bias(visits, [s.name for s in study.visited])),
+        how=made_by(capsule.manifest.starts),
+        commands=commands(capsule.manifest.starts),
+        controls=tuple(controls(study, scan(capsule, "visits"))),
     )

@@ -188,7 +188,7 @@ class AnovaCount(Predicate, kw_only=True, frozen=True):
             f"{where}faster, slower, neither on {_words(counts.printed)} of {len(cut)} pages "
             f"(Holm: {_words(counts.holm)})"
         )
-        chances = np.array([_chances(cell, a, ref) for cell in cut])
+        chances = _chances(cut, a, ref)
         answers = []
         for place, allowed in enumerate((self.faster, self.slower, self.none)):
             if allowed != Allowed():
@@ -216,18 +216,20 @@ def _counts(found: Sequence[Cell], a: str, ref: str) -> AnovaCounts:
     return anova_counts({c.page: (c.times[ref].tolist(), c.times[a].tolist()) for c in found})
 
 
-def _chances(cell: Cell, a: str, ref: str) -> tuple[float, float, float]:
-    """That the test finds `a` faster, slower, neither, were the loads to be made again."""
+def _chances(found: Sequence[Cell], a: str, ref: str) -> Values:
+    """That the test finds `a` faster, slower, neither, were the loads to be made again: a row a
+    cell, all of as many loads."""
     from scipy.special import stdtr, stdtrit
 
-    x, y = cell.times[a], cell.times[ref]
-    freedom = len(x) + len(y) - 2
-    pooled = ((len(x) - 1) * x.var(ddof=1) + (len(y) - 1) * y.var(ddof=1)) / freedom
-    error = sqrt(pooled * (1 / len(x) + 1 / len(y)))
+    x, y = (np.array([cell.times[s] for cell in found]) for s in (a, ref))
+    n = x.shape[1]
+    freedom = 2 * n - 2
+    error = np.sqrt((x.var(axis=1, ddof=1) + y.var(axis=1, ddof=1)) / n)
     bar = float(stdtrit(freedom, 0.995))
-    t = (float(x.mean()) - float(y.mean())) / error if error else 0.0
-    faster, slower = float(stdtr(freedom, -t - bar)), float(stdtr(freedom, t - bar))
-    return faster, slower, 1 - faster - slower
+    apart = x.mean(axis=1) - y.mean(axis=1)
+    t = np.where(error > 0, apart / np.where(error > 0, error, 1.0), 0.0)
+    faster, slower = stdtr(freedom, -t - bar), stdtr(freedom, t - bar)
+    return np.column_stack([faster, slower, 1 - faster - slower])
 
 
 def _words(counts: Counts) -> str:

@@ -1,6 +1,7 @@
 """megyesi2016's predicates: who wins a scenario by the 70 % / 10 % rule."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 from math import inf, sqrt
 
@@ -17,6 +18,7 @@ from dragstrip.papers.shares import doubt, settle_share
 from dragstrip.stats.decision_tree import PublishedLeaf, agreement
 from dragstrip.stats.rule7010 import EQUAL, FASTER, SHARE, label
 
+Winners = NDArray[np.str_]
 RESAMPLES = 400
 LEAST_LOADS = 5
 
@@ -42,7 +44,7 @@ class Scenarios(Predicate, kw_only=True, frozen=True):
 
     names: dict[str, str]
 
-    def labels(self, evidence: Evidence) -> list[tuple[Cell, list[str]]]:
+    def labels(self, evidence: Evidence) -> list[tuple[Cell, Winners]]:
         """Each scenario with its winner, and the winners of its resamples."""
         return [
             (cell, resampled_winners(cell, self.names, i))
@@ -62,8 +64,8 @@ class Rule7010(Scenarios, kw_only=True, frozen=True):
         whole = shorter(every_one(answers), answers)
         return incomplete(whole, len(answers), self.cells, universal=True)
 
-    def _one(self, cell: Cell, labels: Sequence[str]) -> Answer:
-        agreeing = float(np.mean([won == self.winner for won in labels[1:]]))
+    def _one(self, cell: Cell, labels: Winners) -> Answer:
+        agreeing = float(np.mean(labels[1:] == self.winner))
         ours = f"{cell.page} on {cell.network}: {labels[0]}, {agreeing:.0%} of resamples agree"
         if cell.blocks < LEAST_LOADS:
             return Answer(verdict="open", ours=ours, why=f"{cell.blocks} loads are too few")
@@ -90,7 +92,7 @@ class ScenarioShare(Scenarios, kw_only=True, frozen=True):
         found = self.labels(evidence)
         if not found:
             return not_run(list(self.names), self.loads)
-        hits = np.array([[won == self.winner for won in labels] for _, labels in found])
+        hits = np.array([labels == self.winner for _, labels in found])
         return _share(hits, found, self.cells, self.at_least, self.at_most)
 
 
@@ -111,13 +113,10 @@ class Tree(Scenarios, kw_only=True, frozen=True):
         read = [{name: level.of(cell) for name, level in self.levels.items()} for cell, _ in found]
         wanted = [self._winners(factors) for factors in read]
         hits = np.array(
-            [
-                [won in fits for won in labels]
-                for fits, (_, labels) in zip(wanted, found, strict=True)
-            ]
+            [np.isin(labels, list(fits)) for fits, (_, labels) in zip(wanted, found, strict=True)]
         )
         answer = _share(hits, found, self.cells, self.at_least, 1.0)
-        compared = agreement(self.leaves, read, [won[0] for _, won in found])
+        compared = agreement(self.leaves, read, [str(won[0]) for _, won in found])
         whole = sum(leaf.agreeing == leaf.scenarios > 0 for leaf in compared)
         ours = f"{answer.ours}; {whole} of {len(self.leaves)} leaves agree wholly"
         return structs.replace(answer, ours=ours)
@@ -130,34 +129,51 @@ class Tree(Scenarios, kw_only=True, frozen=True):
         )
 
 
-def resampled_winners(cell: Cell, names: Mapping[str, str], seed: int) -> list[str]:
+def resampled_winners(cell: Cell, names: Mapping[str, str], seed: int) -> Winners:
     """The winner of the cell's loads, then of `RESAMPLES` resamples of its blocks."""
-    draw = np.random.default_rng([seed, cell.blocks])
-    rows = np.vstack(
-        [np.arange(cell.blocks), draw.integers(cell.blocks, size=(RESAMPLES, cell.blocks))]
-    )
-    times = {name: cell.times[stack][rows] for stack, name in names.items()}
-    return _winners(times)
+    times = {name: cell.times[stack] for stack, name in names.items()}
+    return _winners(times, _drawn(seed, cell.blocks))
 
 
-def _winners(times: Mapping[str, NDArray[np.float64]]) -> list[str]:
-    """As `dragstrip.stats.rule7010.winners`, of many samples at once (a row each)."""
-    means = {name: t.mean(axis=1, keepdims=True) for name, t in times.items()}
+@lru_cache(maxsize=256)
+def _drawn(seed: int, blocks: int) -> NDArray[np.int32]:
+    """How often each block is in a sample (a column each): the first has every one once."""
+    draw = np.random.default_rng([seed, blocks])
+    rows = draw.integers(blocks, size=(RESAMPLES, blocks))
+    counts = [np.bincount(row, minlength=blocks) for row in rows]
+    return np.ascontiguousarray(np.array([np.ones(blocks), *counts], dtype=np.int32).T)
+
+
+def _winners(times: Mapping[str, NDArray[np.float64]], drawn: NDArray[np.int32]) -> Winners:
+    """As `dragstrip.stats.rule7010.winners`, of many samples at once."""
+    blocks, samples = drawn.shape
+    bars = {name: (1 - FASTER) * (t @ drawn) / blocks for name, t in times.items()}
+    below = {name: _below(t, drawn) for name, t in times.items()}
     better = {
-        (a, b): (times[a] <= (1 - FASTER) * means[b]).sum(axis=1) >= SHARE * times[a].shape[1]
-        for a in times
-        for b in times
-        if a != b
+        (a, b): below[a](bars[b]) >= SHARE * blocks - 1e-9 for a in times for b in times if a != b
     }
-    found = [EQUAL] * len(next(iter(times.values())))
+    labels, found = [EQUAL], np.zeros(samples, dtype=int)
     for size in range(len(times) - 1, 0, -1):
         for group in reversed(list(combinations(times, size))):
             rest = [name for name in times if name not in group]
             inside = [better[a, b] for a in group for b in group if a != b]
             wins = np.all([better[a, b] for a in group for b in rest], axis=0)
             wins &= ~np.any(inside, axis=0) if inside else True
-            found = [label(group) if w else f for w, f in zip(wins, found, strict=True)]
-    return found
+            found[wins] = len(labels)
+            labels.append(label(group))
+    return np.array(labels)[found]
+
+
+def _below(
+    times: NDArray[np.float64], drawn: NDArray[np.int32]
+) -> Callable[[NDArray[np.float64]], NDArray[np.int32]]:
+    """How many loads of each sample are at most so long."""
+    order = np.argsort(times)
+    rising = times[order]
+    counts = np.zeros((len(times) + 1, drawn.shape[1]), dtype=np.int32)
+    np.cumsum(drawn[order], axis=0, out=counts[1:])
+    columns = np.arange(drawn.shape[1])
+    return lambda bars: counts[np.searchsorted(rising, bars, side="right"), columns]
 
 
 def _sureness(share: float, loads: int) -> float:
@@ -168,7 +184,7 @@ def _sureness(share: float, loads: int) -> float:
 
 def _share(
     hits: NDArray[np.bool_],
-    found: Sequence[tuple[Cell, list[str]]],
+    found: Sequence[tuple[Cell, Winners]],
     cells: int,
     at_least: float,
     at_most: float,

@@ -120,31 +120,44 @@ def _wins(
     found: Sequence[Cell], a: str, than: Sequence[str], rule: "FasterShare | ShareOrder"
 ) -> tuple[float, float]:
     """Share of cells in which `a` is below all others, and its standard error."""
-    won, noise = [], []
-    for cell in found:
-        cut = cell.first(rule.take) if rule.take else cell
-        centre = {s: cut.centre(s, rule.statistic) for s in (a, *than)}
-        won.append(all(centre[a] < centre[s] for s in than))
-        sure = min(_chance(cut.times[s], cut.times[a], rule.statistic) for s in than)
-        noise.append(doubt(sure))
+    won: list[bool] = []
+    noise: list[float] = []
+    for group in _as_long([cell.first(rule.take) if rule.take else cell for cell in found]):
+        times = {s: np.array([cell.times[s] for cell in group]) for s in (a, *than)}
+        centre = {s: _centres(rows, rule.statistic) for s, rows in times.items()}
+        won += np.all([centre[a] < centre[s] for s in than], axis=0).tolist()
+        sure = np.min([_chances(times[s], times[a], rule.statistic) for s in than], axis=0)
+        noise += map(doubt, sure.tolist())
     return float(np.mean(won)), sqrt(sum(noise)) / len(found)
 
 
-def _chance(slow: Values, fast: Values, statistic: Statistic) -> float:
-    """That the centre of such loads is above that of the others, were it all to be done again."""
+def _as_long(found: Sequence[Cell]) -> list[list[Cell]]:
+    """Cells by their number of blocks."""
+    groups: dict[int, list[Cell]] = {}
+    for cell in found:
+        groups.setdefault(cell.blocks, []).append(cell)
+    return list(groups.values())
+
+
+def _centres(rows: Values, statistic: Statistic) -> Values:
+    return np.asarray((np.mean if statistic == "mean" else np.median)(rows, axis=1))
+
+
+def _chances(slow: Values, fast: Values, statistic: Statistic) -> Values:
+    """That the centre of such loads is above that of the others, were it all to be done again. A
+    row a cell."""
     from scipy.special import stdtr
 
-    n = min(len(slow), len(fast))
+    n = slow.shape[1]
     if n < LEAST_LOADS:
-        return 0.5
+        return np.full(len(slow), 0.5)
     a, b = np.log(slow), np.log(fast)
-    centre = np.mean if statistic == "mean" else np.median
     wide = 1.0 if statistic == "mean" else sqrt(np.pi / 2)  # a median's standard error
-    error = wide * sqrt((a.var(ddof=1) + b.var(ddof=1)) / n)
-    apart = float(centre(a) - centre(b))
-    if error == 0:
-        return 0.5 if apart == 0 else float(apart > 0)
-    return float(stdtr(2 * n - 2, apart / error))
+    error = wide * np.sqrt((a.var(axis=1, ddof=1) + b.var(axis=1, ddof=1)) / n)
+    apart = _centres(a, statistic) - _centres(b, statistic)
+    none = error == 0
+    chances = stdtr(2 * n - 2, apart / np.where(none, 1.0, error))
+    return np.asarray(np.where(none, (np.sign(apart) + 1) / 2, chances))
 
 
 def doubt(chance: float) -> float:

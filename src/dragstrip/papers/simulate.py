@@ -100,66 +100,61 @@ def simulate(
     cv: Callable[[Place], float] = spread,
 ) -> Tally:
     """Answer the claim `times` times. `where` are the paper's cells."""
-    reached = [place for place in where if looks_at(predicate, place.field)]
+    asked = _Asked(predicate, [place for place in where if looks_at(predicate, place.field)])
     draw = np.random.default_rng([seed, loads, len(world.words())])
     found: Counter[str] = Counter()
     for _ in range(times):
-        levels = Levels(reached, draw, loads)
+        levels = Levels(asked.places, draw, loads, asked.chosen)
         levels.cv, levels.q70 = cv, lambda place: _q70(cv(place), shape, loads)
         build(predicate, world, levels)
-        found[ask(predicate, drawn(predicate, levels, loads, shape)).verdict] += 1
+        found[ask(predicate, asked.drawn(levels, loads, shape)).verdict] += 1
     return Tally(world, shape, loads, dict(found))
 
 
-def drawn(predicate: AnyPredicate, levels: Levels, loads: int, shape: Shape) -> Evidence:
-    """Loads of the stacks and metrics the predicate speaks of; one visit's metrics go together."""
-    metrics = sorted(set(_metrics(predicate)))
-    cells = tuple(_cell(predicate, place, metrics, levels, loads, shape) for place in levels.places)
-    audit = None
-    if levels.impossible is not None:
-        audit = pl.DataFrame({"impossible": [i < levels.impossible for i in range(64)]})
-    return Evidence(nothing(), audit, made=cells)
+class _Asked:
+    """A predicate with what it looks at: the same in every try."""
+
+    def __init__(self, predicate: AnyPredicate, places: Sequence[Place]) -> None:
+        self.places = places
+        self.chosen: dict[object, list[Place]] = {}
+        self._metrics = sorted(set(_metrics(predicate)))
+        self._means = "mean" in _statistics(predicate)
+        named = {stacks: tuple(stacks_of(predicate, stacks)) for stacks in _stacks(places)}
+        self._stacks = [named[place.stacks] for place in places]
+
+    def drawn(self, levels: Levels, loads: int, shape: Shape) -> Evidence:
+        """Loads of the stacks and metrics the predicate speaks of; one visit's metrics go
+        together."""
+        rows = np.repeat([levels.cv(place) for place in self.places], list(map(len, self._stacks)))
+        noise = iter(_noise(levels.draw, rows, loads, shape, means=self._means))
+        rounds, censored = np.arange(loads), np.zeros(loads, dtype=bool)
+        cells = []
+        for place, stacks in zip(self.places, self._stacks, strict=True):
+            own = {f: v for (page, f), v in levels.factors.items() if page == place.page}
+            made = {}
+            for stack in stacks:
+                load = next(noise)
+                values = {m: levels.at(place, stack, m) * load for m in self._metrics}
+                made[stack] = Loads(rounds=rounds, values=values, censored=censored)
+            cells.append(
+                Measured(
+                    study=place.study,
+                    page=place.page,
+                    network=place.network,
+                    connection=place.connection,
+                    factors={**place.factors, **own} if own else place.factors,
+                    standin=False,
+                    stacks=made,
+                )
+            )
+        audit = None
+        if levels.impossible is not None:
+            audit = pl.DataFrame({"impossible": [i < levels.impossible for i in range(64)]})
+        return Evidence(nothing(), audit, made=tuple(cells))
 
 
-def _cell(
-    predicate: AnyPredicate,
-    place: Place,
-    metrics: Sequence[str],
-    levels: Levels,
-    loads: int,
-    shape: Shape,
-) -> Measured:
-    own = {f: v for (page, f), v in levels.factors.items() if page == place.page}
-    return Measured(
-        study=place.study,
-        page=place.page,
-        network=place.network,
-        connection=place.connection,
-        factors={**place.factors, **own},
-        standin=False,
-        stacks={
-            stack: _loads(predicate, place, stack, metrics, levels, loads, shape)
-            for stack in stacks_of(predicate, place.stacks)
-        },
-    )
-
-
-def _loads(
-    predicate: AnyPredicate,
-    place: Place,
-    stack: str,
-    metrics: Sequence[str],
-    levels: Levels,
-    loads: int,
-    shape: Shape,
-) -> Loads:
-    means = "mean" in _statistics(predicate)
-    noise = _noise(levels.draw, levels.cv(place), loads, shape, means=means)
-    return Loads(
-        rounds=np.arange(loads),
-        values={metric: levels.at(place, stack, metric) * noise for metric in metrics},
-        censored=np.zeros(loads, dtype=bool),
-    )
+def _stacks(places: Sequence[Place]) -> set[tuple[str, ...]]:
+    return {place.stacks for place in places}
 
 
 OUTLIERS, LATER = 0.1, 5.0
@@ -167,15 +162,15 @@ _WILD_SD = float((1 + OUTLIERS * (1 - OUTLIERS) * LATER**2) ** 0.5)
 
 
 def _noise(
-    draw: np.random.Generator, cv: float, loads: int, shape: Shape, *, means: bool
+    draw: np.random.Generator, cvs: NDArray[np.float64], loads: int, shape: Shape, *, means: bool
 ) -> NDArray[np.float64]:
-    """Factors whose mean (`means`) or median is 1: what the claim is about lies where the world
-    says it lies."""
-    z = draw.standard_normal(loads)
+    """A row for each coefficient of variation: factors whose mean (`means`) or median is 1, so that
+    what the claim is about lies where the world says it lies."""
+    z = draw.standard_normal((len(cvs), loads))
     if shape == "wild":
-        z = (z + LATER * (draw.random(loads) < OUTLIERS)) / _WILD_SD
-    factors = np.exp(cv * z)
-    return np.asarray(factors / _centre(cv, shape, "mean" if means else "median"))
+        z = (z + LATER * (draw.random(z.shape) < OUTLIERS)) / _WILD_SD
+    centres = [_centre(cv, shape, "mean" if means else "median") for cv in cvs.tolist()]
+    return np.asarray(np.exp(cvs[:, None] * z) / np.array(centres)[:, None])
 
 
 @cache

@@ -7,7 +7,7 @@ the loads it is then given.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from itertools import cycle
 from math import ceil, floor, inf, log, sqrt
 from typing import Literal
@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from dragstrip.papers.cells import Where, fits
 from dragstrip.papers.compare import (
-    DESIGN,
     Correlation,
     Equal,
     MonotoneIn,
@@ -70,7 +69,7 @@ class World(Struct, frozen=True):
         return f"{self.state}{side}{', one alone' if self.alone else ''}"
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class Place(Struct, frozen=True, kw_only=True, dict=True):
     """A cell to be filled with loads."""
 
     study: str
@@ -83,7 +82,7 @@ class Place(Struct, frozen=True, kw_only=True):
     def field(self, name: str) -> object:
         return getattr(self, name) if name not in self.factors else self.factors[name]
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, str, str, str]:
         return self.study, self.page, self.network, self.connection
 
@@ -91,8 +90,16 @@ class Place(Struct, frozen=True, kw_only=True):
 class Levels:
     """What is made up so far: levels in ms, and factors of pages that differ from the study's."""
 
-    def __init__(self, places: Sequence[Place], draw: np.random.Generator, loads: int) -> None:
+    def __init__(
+        self,
+        places: Sequence[Place],
+        draw: np.random.Generator,
+        loads: int,
+        chosen: dict[object, list[Place]] | None = None,
+    ) -> None:
+        """`chosen` keeps what `chosen` found, for the next levels of the same places."""
         self.places = places
+        self._chosen = {} if chosen is None else chosen
         self.draw = draw
         self.loads = loads
         self.cv: Callable[[Place], float] = lambda place: 0.02
@@ -133,13 +140,16 @@ class Levels:
         self.relate(place, metric, a, b, lambda ms: ms * ratio, lambda ms: ms / ratio)
 
     def chosen(self, where: Where, unless: Where, stacks: Sequence[str]) -> list[Place]:
-        return [
-            p
-            for p in self.places
-            if fits(p.field, where)
-            and not (unless and fits(p.field, unless))
-            and {*stacks} <= {*p.stacks}
-        ]
+        key = repr((where, unless, stacks))
+        if key not in self._chosen:
+            self._chosen[key] = [
+                p
+                for p in self.places
+                if fits(p.field, where)
+                and not (unless and fits(p.field, unless))
+                and {*stacks} <= {*p.stacks}
+            ]
+        return self._chosen[key]
 
 
 def worlds(predicate: AnyPredicate) -> list[World]:
@@ -308,17 +318,17 @@ def _(predicate: RatioShift, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: MonotoneIn, world: World, levels: Levels) -> None:
-    """ln(b / a) goes with the logarithm of the factor; on the edge it does not."""
+    """ln(b / a) goes with the logarithm of the factor. On the edge it does so on the lines of the
+    highest rate, and the other way on all others: over a grid of two rates it goes nowhere."""
     p = predicate
-    slope = {"true": 1, "edge": 0, "false": -1}[world.state] * (0.05 if p.rising else -0.05)
-    own: dict[tuple[float | None, ...], float] = {}
-    for place in levels.chosen(p.where, p.unless, [p.a, p.b]):
-        other = tuple(place.factors.get(f) for f in DESIGN if f != p.factor)
-        if other not in own:
-            own[other] = float(levels.draw.normal(0, 0.05))
+    places = levels.chosen(p.where, p.unless, [p.a, p.b])
+    most = max(place.factors.get("rate_mbps", 0.0) for place in places)
+    for place in places:
+        way = {"true": 1, "edge": 1 if place.factors.get("rate_mbps") == most else -1, "false": -1}
         level = place.factors[p.factor]
         along = log(level) if level > 0 and p.factor != "loss" else level * 100
-        ratio = float(np.exp(slope * along + own[other] + levels.draw.normal(0, 0.02)))
+        slope = way[world.state] * (0.05 if p.rising else -0.05)
+        ratio = float(np.exp(slope * along))
         levels.put(place, p.b, p.metric, levels.at(place, p.b, p.metric) * ratio)
 
 
@@ -391,11 +401,13 @@ def _(predicate: MagnitudeOrder, world: World, levels: Levels) -> None:
 def _(predicate: AnovaCount, world: World, levels: Levels) -> None:
     """Pages on which the test finds `a` faster always, or half of the time; then slower, neither.
 
-    The one count with a band decides; where `none` has it, those that differ are half and half.
+    The one count with a band decides; where `none` has it, those that differ are half and half. Of
+    three stacks that are all compared two are alike, or their differences would add up.
     """
     from scipy.special import stdtrit
 
     p = predicate
+    alike = _alike(p.pairs)
     for network in p.networks:
         for a, ref in p.pairs:
             places = levels.chosen(p.where | {"network": network}, p.unless, [a, ref])
@@ -406,8 +418,19 @@ def _(predicate: AnovaCount, world: World, levels: Levels) -> None:
                 for i, place in enumerate(places):
                     cv = levels.cv(place)
                     size = 3 * bar * cv if i < sure else bar * cv if i < sure + unsure else 0.0
+                    size = 0.0 if (a, ref) in alike else size
                     way = 1 if p.none.low and i % 2 else -1
                     levels.ratio(place, metric, ref, a, 1 + way * size)
+
+
+def _alike(pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Pairs that a later one bridges: with x, y before x, z and y, z the first."""
+    found = set()
+    for place, (a, ref) in enumerate(pairs):
+        before = pairs[:place]
+        if {a, ref} <= {stack for pair in before for stack in pair}:
+            found |= {pair for pair in before if a in pair and ref not in pair}
+    return found
 
 
 def _wins(p: AnovaCount, world: World, total: int) -> tuple[int, int]:
@@ -426,7 +449,8 @@ def _wins(p: AnovaCount, world: World, total: int) -> tuple[int, int]:
         }
     else:
         expected = {"true": 0.0, "false": 0.5 * total, "edge": high + 1}
-    expected["inside"] = expected["edge"] + (1 if below else -1)
+    fewer = below and not p.none.low  # where `none` counts, fewer of it are more that differ
+    expected["inside"] = expected["edge"] + (1 if fewer else -1)
     mean = round(expected[world.state])
     half = min(round(UNSURE * total / 2), mean, total - mean)
     return mean - half, 2 * half

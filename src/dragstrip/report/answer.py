@@ -9,7 +9,7 @@ from msgspec import Struct
 from dragstrip.model.inequality import inequalities, sentences
 from dragstrip.report.cells import Cell
 from dragstrip.report.leaders import ENOUGH_BLOCKS, each, few_but_exact, lead
-from dragstrip.report.words import counted, listed, percent
+from dragstrip.report.words import counted, interval, listed, percent
 from dragstrip.results.compare import compare_stacks
 from dragstrip.results.summary import Comparison
 
@@ -169,6 +169,14 @@ def _believe(cell: Cell, limit_s: float) -> str:
         codes = sum((r.reasons for r in cell.results), Counter[str]())
         why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
         sentences.append(f"{invalid} of {made} visits were invalid ({shares}; {why}).")
+    sentences += [
+        f"Over {counted(one.units, one.level)}, {c.b} / {c.a} is "
+        f"{interval(one.ratio, one.low, one.high)}: {percent(one.between)} from {one.level} to "
+        f"{one.level} (p {one.p:.2g}), {percent(one.within)} from block to block."
+        for r in cell.results
+        if (c := r.against_first.get("plt_ms")) and c.between
+        for one in c.between
+    ]
     if censored := sum(r.censored for r in cell.results):
         stacks = listed([f"{r.stack.name} {r.censored}" for r in cell.results if r.censored])
         sentences.append(

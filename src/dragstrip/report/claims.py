@@ -18,6 +18,7 @@ from markupsafe import Markup
 from dragstrip.papers.findings import VERDICTS, Finding, Findings, Place
 from dragstrip.report import palette, words
 from dragstrip.report.cells import page_file, where
+from dragstrip.report.controls import judgement
 from dragstrip.report.paper_figures.style import Figure
 from dragstrip.report.templating import environment
 
@@ -53,6 +54,7 @@ def page(found: Findings, figures: Sequence[Figure]) -> str:
         tint=TINT,
         link=link,
         beside=beside,
+        judgement=judgement,
     )
     return made.get_template("claims.html.j2").render(
         found=found,
@@ -121,6 +123,10 @@ def markdown(found: Findings) -> str:
             f"- {made.study}: {made.visits} visits, {made.invalid} invalid ({reasons}). "
             f"{made.bias}".rstrip()
         )
+        lines += [f"  - `{said}`" for said in made.commands]
+        lines += [f"  - made by {said}" for said in made.how]
+        lines += [f"  - {said}" for said in judgement(made.controls, None)]
+        lines += [] if made.controls else ["  - no controls were visited: its noise is not known"]
     lines += [] if found.made else ["- nothing"]
     lines += ["", "What the paper leaves open, and our choice:", ""]
     lines += [f"- {choice}" for choice in found.choices]

@@ -11,10 +11,12 @@ assets/             style, script, figures
 It opens from a disk without a network. Cells are read, drawn and forgotten one by one.
 """
 
+import contextlib
 import os
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache, cached_property
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,6 +55,7 @@ from dragstrip.results.observed import BY_NAME
 from dragstrip.results.stopping import saving
 from dragstrip.results.tables import TABLES, refresh, scan
 from dragstrip.results.why import why
+from dragstrip.testbed.cache import cache_folder, unfinished
 
 FOLDER = "report"
 DRAWN_REQUESTS = 20_000
@@ -260,6 +263,13 @@ class _Site:
 
 @cache
 def _vega() -> str:
-    """Vega, Vega-Lite and vega-embed as one script, from the wheel, without a network."""
+    """Vega, Vega-Lite and vega-embed as one script, from the wheel, without a network. It takes a
+    second to make, so it is kept."""
+    kept = cache_folder("report") / f"vega-{version('vl-convert-python')}.js"
+    with contextlib.suppress(OSError):
+        return kept.read_text(encoding="utf-8")
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    with contextlib.suppress(OSError), unfinished(kept.parent) as scratch:
+        (scratch / kept.name).write_text(bundle, encoding="utf-8")
+        (scratch / kept.name).rename(kept)
     return bundle

@@ -38,10 +38,14 @@ def size(count: int) -> str:
 
 
 def ratio(comparison: "Comparison | None") -> str:
-    """``0.889 (0.881 to 0.897)``."""
+    """``0.889 (0.881 to 0.897)``, and what else is known of it."""
     if comparison is None:
         return DASH
     said = interval(comparison.ratio, comparison.low, comparison.high)
+    if comparison.between:
+        widest = comparison.between[0]
+        said += f"; over {counted(widest.units, widest.level)} "
+        said += f"{_factor(widest.low)} to {_factor(widest.high)}"
     return said if comparison.bound is None else f"{said}; {bounded(comparison.bound)}"
 
 

@@ -30,7 +30,7 @@ _WORDS = {
     "network": "Name of the network.",
     "stack": "Name of the stack.",
     "started_us": "Unix time of the navigation's start.",
-    "browser": "What loaded the page, its version and start mode, by its own word.",
+    "browser": "What loaded the page, its version and start mode, as it reports them.",
     "graph": "The graph that the load generator followed, digest and source; empty for a browser.",
     "outcome": "What the stack did: loaded, failed or timeout.",
     "fingerprint": "Of all that the stack is, but its name.",

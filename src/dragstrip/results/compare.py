@@ -5,13 +5,14 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from dragstrip.model.inequality import inequalities
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.bounds import bound
 from dragstrip.results.observed import BY_NAME, Observed, observed
+from dragstrip.results.restarts import between
 from dragstrip.results.summary import Comparison, Spread
 from dragstrip.results.tables import frames
 from dragstrip.stats.block_ratio import FAILED, ratio
@@ -73,6 +74,7 @@ def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | 
         connection=cell.connection,
         censored=int((of_a.censored | of_b.censored)[both].sum()),
         bound=bound(cell, a, b, metric),
+        between=between(cell, a, b, metric) or UNSET,
     )
 
 

@@ -111,7 +111,7 @@ def compare_capsules(
     clocks = [capsule.manifest.study.clock for capsule in (a, b)]
     if clocks[0] != clocks[1] and not across_clocks:
         said = " and ".join(f"{c.path} in {k.short}" for c, k in zip((a, b), clocks, strict=True))
-        raise InputError(f"{said} cannot be compared; --across-clocks does it all the same")
+        raise InputError(f"{said} cannot be compared; --across-clocks does it anyway")
     predicted = [c.manifest.study.predicted for c in (a, b)]
     if predicted[0] != predicted[1] and not across_clients:
         ours, other = (a, b) if predicted[0] else (b, a)

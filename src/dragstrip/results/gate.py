@@ -59,6 +59,18 @@ class Gated(Struct, frozen=True, kw_only=True):
     """Loads of each side without which it cannot fail among so many comparisons."""
 
 
+class Output(Struct, frozen=True, kw_only=True):
+    """What `compare --json` prints. Its field names are a contract."""
+
+    a: str
+    b: str
+    rules: int
+    """Of the verdict, by which the visits of both were judged."""
+    notes: list[str]
+    differences: list[Difference]
+    conditions: list[Gated]
+
+
 def metric_name(text: str) -> str:
     """The metric of that name, which may lack its `_ms`. Raises `InputError` that lists them."""
     names = {m.name.removesuffix("_ms"): m.name for m in METRICS}

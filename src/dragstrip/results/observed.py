@@ -29,7 +29,10 @@ CELL_KEYS = ("page", "network", "connection")
 COLUMNS = (
     *("row", "block", "attempt", "position", *CELL_KEYS, "stack", "seed", "started_us"),
     *("valid", "verdict", "reasons", "outcome", "error"),
+    *("machine", "testbed"),
 )
+LATER = ("machine", "testbed")
+"""Columns that tables without a journal may lack, empty then."""
 _CHUNK_VISITS = 100_000
 """Whole pages are read together up to so many visits; memory grows with this, not the study."""
 
@@ -123,6 +126,8 @@ def observed(
     wanted_cells = frozenset(study.cells())
     wanted = list(dict.fromkeys([*COLUMNS, *BY_NAME]))
     struck = frozenset(one.cell for one in bias_of_table(table) if one.shown)
+    there = table.collect_schema().names()
+    table = table.with_columns(pl.lit("").alias(name) for name in LATER if name not in there)
     for pages in _chunks(study, table):
         rows = table.filter(pl.col("page").is_in(pages)).select(wanted)
         visits = _judged(rows.collect(engine="streaming"), names)

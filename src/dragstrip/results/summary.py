@@ -11,6 +11,7 @@ from dragstrip.model.visit import Outcome, Reason, Visit
 from dragstrip.results.bias import Bias, bias
 from dragstrip.results.bounds import Bound
 from dragstrip.results.controls import Control
+from dragstrip.results.restarts import Between
 from dragstrip.results.stopping import Saving
 from dragstrip.stats.spread import Statistic
 from dragstrip.verdict.rules import VERSION
@@ -43,6 +44,10 @@ class Comparison(Struct, frozen=True, kw_only=True):
     bound: Bound | None = None
     """Where invalid visits strike stacks unequally, or many of a stack: what the ratio could be if
     they were known. Then it decides, not the interval."""
+
+    between: tuple[Between, ...] | UnsetType = UNSET
+    """The same over machines, boots and restarts, as far as there were three of them; left out
+    where there were not, and where a load failed."""
 
     @property
     def least(self) -> float | None:

@@ -11,6 +11,7 @@ from dragstrip.browsers.driven import Driven
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.registry import kind_of
 from dragstrip.model.browsers import TODAY
+from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Protocol, Stack
@@ -41,12 +42,14 @@ class Lab:
         *,
         think: bool = False,
         warm_ups: int = 0,
+        warm: bool = True,
     ) -> None:
         self._bed = bed
         self._artefacts = artefacts
         self._client = client
         self._think = think
         self._warm_ups = warm_ups
+        self._warms = warm
         self._warm: set[tuple[_Kind, str, str, str, str]] = set()
         self._resources = resources
         self._open: dict[_Kind, tuple[Driven, contextlib.ExitStack]] = {}
@@ -83,27 +86,38 @@ class Lab:
         """The browser that visits the page with this stack, in which it was loaded once without
         emulation, by now or before, and that load thrown away. Raises as `visit` does.
 
-        It warms up process and page, which a first load would pay for, and shows what the page
-        asks for: which objects, and which addresses that its recording lacks.
+        It shows what the page asks for: which objects, and which addresses that its recording
+        lacks. And it warms up process and page, which a first load would pay for. Where computing
+        takes no time nobody pays: there one load in a browser of its own does for all protocols.
         """
         if page is not self._serving:
             self._bed.origin.serve(page, think=self._think)
             self._serving = page
         kind = self._kind(page, stack)
+        if not self._warms:
+            if not self._rehearsals(page, stack, connection):
+                with self._started(kind) as browser:
+                    self._rehearse_in(browser, page, stack, kind, connection)
+            return self._browser(kind)
         browser = self._browser(kind)
         if (page.digest, kind, connection) not in self._known_there:
-            self._bed.link.passthrough()
-            self._bed.tune(stack)
-            with browser.fresh_tab(self._client, page) as tab:
-                if connection != "first":
-                    load_before(self._bed, tab, page, connection)
-                self._bed.origin.log()
-                loaded = tab.load(page.url)
-            self._bed.origin.close()
-            found = rehearsal(page, loaded, self._bed.origin.log().requests)
-            self._rehearsed[page.digest, kind, connection] = found
+            self._rehearse_in(browser, page, stack, kind, connection)
             self._known_there.add((page.digest, kind, connection))
         return browser
+
+    def _rehearse_in(
+        self, browser: Driven, page: Page, stack: Stack, kind: _Kind, connection: ConnectionMode
+    ) -> None:
+        self._bed.link.passthrough()
+        self._bed.tune(stack)
+        with browser.fresh_tab(self._client, page) as tab:
+            if connection != "first":
+                load_before(self._bed, tab, page, connection)
+            self._bed.origin.log()
+            loaded = tab.load(page.url)
+        self._bed.origin.close()
+        found = rehearsal(page, loaded, self._bed.origin.log().requests)
+        self._rehearsed[page.digest, kind, connection] = found
 
     def _known(self, page: Page) -> tuple[str, ...]:
         found = (r.misses for (digest, *_), r in self._rehearsed.items() if digest == page.digest)
@@ -113,13 +127,17 @@ class Lab:
         self, page: Page, stack: Stack, connection: ConnectionMode
     ) -> tuple[int, ...] | None:
         """By all rehearsals in the stack's browser that loaded; None if none did."""
-        found = [
-            r.fetched
+        made = self._rehearsals(page, stack, connection)
+        found = [r.fetched for r in made if r.fetched is not None]
+        return tuple(sorted(frozenset.intersection(*found))) if found else None
+
+    def _rehearsals(self, page: Page, stack: Stack, connection: ConnectionMode) -> list[Rehearsal]:
+        """In the stack's browser, whatever the protocol."""
+        return [
+            r
             for (digest, kind, mode), r in self._rehearsed.items()
             if (digest, kind[0], mode) == (page.digest, stack.browser, connection)
-            and r.fetched is not None
         ]
-        return tuple(sorted(frozenset.intersection(*found))) if found else None
 
     def _kind(self, page: Page, stack: Stack) -> _Kind:
         if page.live and stack.protocol == "h3":
@@ -135,13 +153,14 @@ class Lab:
             return self._open[kind][0]
         if len(self._open) >= _MOST_OPEN:
             self._close(next(iter(self._open)))
-        browser, protocol, told = kind
         own = self._resources.enter_context(contextlib.ExitStack())
-        made = kind_of(browser).start(
-            self._bed, self._client, protocol, told, self._net_log(protocol)
-        )
-        self._open[kind] = own.enter_context(made), own
+        self._open[kind] = own.enter_context(self._started(kind)), own
         return self._open[kind][0]
+
+    def _started(self, kind: _Kind) -> contextlib.AbstractContextManager[Driven]:
+        browser, protocol, told = kind
+        log = self._net_log(protocol)
+        return kind_of(browser).start(self._bed, self._client, protocol, told, log)
 
     def _close(self, kind: _Kind) -> None:
         """Another of its kind would be cold: it has to be warmed up and rehearsed in anew."""
@@ -192,4 +211,5 @@ def lab(study: Study, artefacts: Path | None = None) -> Iterator[Lab]:
             artefacts,
             think=study.think_time,
             warm_ups=study.warm_ups,
+            warm=study.clock != NETWORK,
         )

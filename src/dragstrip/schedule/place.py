@@ -1,8 +1,12 @@
 """Where a worker makes visits: a testbed of its own."""
 
 import contextlib
+import hashlib
+import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
+
+from msgspec import structs
 
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
@@ -27,6 +31,7 @@ def in_testbed(
     A block has precedence as a whole or not at all, so all its stacks are treated alike.
     """
     with lab(study, artefacts) as place, precedence(place.spaces) as ahead:
+        start = _start()
         for page in rehearsed:
             for stack in study.visited:
                 for connection in study.connections:
@@ -53,10 +58,17 @@ def in_testbed(
                     client=study.client,
                 )
             )
-            last, _ = made
-            return made
+            last, load = made
+            return structs.replace(last, testbed=start), load
 
         yield visit
+
+
+def _start() -> str:
+    """See `dragstrip.model.visit.Visit.testbed`."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+    digest = hashlib.sha256(b"dragstrip:" + boot).hexdigest()[:8]
+    return f"{digest}.{time.time_ns() // 1_000_000}"
 
 
 def wants_precedence(order: Order, last: Visit | None) -> bool:

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from dragstrip.browsers.cdp import CdpError
 from dragstrip.browsers.load import Load
+from dragstrip.model.study import Block
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.admission import Admission, Admits
 from dragstrip.schedule.place import in_testbed
@@ -39,10 +40,10 @@ def run(
     """Make every visit that is left, adding each to the schedule and handing it to `keep`.
 
     All of a block's visits are made in one testbed, a process of its own; `admission` says how many
-    blocks run at once, by default one. A browser that crashes is restarted and its visit made
-    again; nothing of a crashed visit is kept. What belongs to a whole browser goes to `artefacts`.
-    `place` may put something else for the testbed. Raises `TestbedError` if the testbed cannot be
-    had or the browser crashes repeatedly.
+    blocks run at once, by default one. Each of the study's restarts has testbeds of its own. A
+    browser that crashes is restarted and its visit made again; nothing of a crashed visit is kept.
+    What belongs to a whole browser goes to `artefacts`. `place` may put something else for the
+    testbed. Raises `TestbedError` if the testbed cannot be had or the browser crashes repeatedly.
     """
     admission = admission or Admission(schedule.study)
     company = admission.company(schedule.left)
@@ -50,11 +51,17 @@ def run(
     with _crew(place) as crew:
         crew.open(company.workers)
         next_start = time.monotonic()
+        restart: int | None = None
         while True:
             pause = next_start - time.monotonic()
             if pause <= 0 or not crew.busy:
                 running = [busy.attempt.block for busy in crew.busy]
-                attempt = schedule.take(partial(admission.admits, running=running))
+                admits = partial(admission.admits, running=running)
+                attempt = schedule.take(_of_restart(schedule, restart, admits))
+                if not attempt and not crew.busy and (attempt := schedule.take(admits)):
+                    if restart is not None:
+                        crew.renew(company.workers)
+                    restart = schedule.study.restart_of(attempt.block)
                 if attempt:
                     crew.begin(attempt, schedule)
                     next_start = time.monotonic() + admission.stagger_s
@@ -75,6 +82,15 @@ def run(
                 keep(visit, load)
                 admission.learn(visit)
                 crew.go_on(busy, schedule)
+
+
+def _of_restart(
+    schedule: Schedule, restart: int | None, admits: Callable[[Block], bool]
+) -> Callable[[Block], bool]:
+    """Admits blocks of this restart, or an earlier one, alone."""
+    if restart is None:
+        return lambda _: False
+    return lambda block: schedule.study.restart_of(block) <= restart and admits(block)
 
 
 @dataclass
@@ -102,6 +118,14 @@ class _Crew:
         opening = {worker.connection for worker in self.idle}
         while opening:
             opening.difference_update(wait(opening))
+
+    def renew(self, workers: int) -> None:
+        """Close all places, none of which is busy, and open as many new ones."""
+        for worker in self.idle:
+            worker.end()
+        for worker in self.idle:
+            worker.wait()
+        self.open(workers)
 
     def begin(self, attempt: Attempt, schedule: Schedule) -> None:
         busy = _Busy(self.idle.pop() if self.idle else Worker(self.place), attempt)

@@ -15,6 +15,9 @@ WINDOW = 64
 """How many blocks may be passed over for one that can start at once: a bound on how far the cells
 of a study drift apart."""
 
+_Turn = tuple[int, int, int]
+"""Restart, attempt and number of a block: the least comes first."""
+
 Visits = Mapping[str, Visit]
 """The visits of one block by stack."""
 
@@ -34,7 +37,8 @@ class Schedule:
     """Hands out attempts at blocks and takes visits back, in any number at once.
 
     Blocks come round after round. A block is attempted again while it is invalid and reruns are
-    left, after all others, for a host that was too busy is likely to be so for a while. With
+    left, after all others of its restart, for a host that was too busy is likely to be so for a
+    while. With
     `stop` a cell's blocks are given out from one look to the next, and no further once it says so.
     Blocks that are not `mine` are somebody else's, as are their visits.
     """
@@ -63,13 +67,13 @@ class Schedule:
         self.left: Counter[CellKey] = Counter()
         """Visits still to be made on each cell if none of them turns out invalid and no cell is
         decided early."""
-        self._open: list[tuple[int, int]] = []
+        self._open: list[_Turn] = []
         for number, block in enumerate(self._blocks):
             attempt = self._attempt_of(block)
             if attempt is not None:
                 self.left[block.cell] += len(block.order) - len(self._of(block, attempt))
                 if block.index < self._cells[block.cell].limit:
-                    self._open.append((attempt, number))
+                    self._open.append(self._turn(attempt, number))
         heapify(self._open)
         if stop:
             for cell in self._cells.values():
@@ -77,10 +81,10 @@ class Schedule:
 
     def take(self, admit: Callable[[Block], bool] = lambda _: True) -> Attempt | None:
         """The next attempt whose block is admitted; it is then somebody's until it is complete."""
-        passed: list[tuple[int, int]] = []
+        passed: list[_Turn] = []
         found = None
         while self._open and not found and len(passed) < WINDOW:
-            attempt, number = candidate = heappop(self._open)
+            _, attempt, number = candidate = heappop(self._open)
             block = self._blocks[number]
             if admit(block):
                 made = self._of(block, attempt)
@@ -102,9 +106,12 @@ class Schedule:
         attempt = self._attempt_of(block)
         if attempt is not None:
             self.left[block.cell] += len(block.order)
-            heappush(self._open, (attempt, self._numbers[block.id]))
+            heappush(self._open, self._turn(attempt, self._numbers[block.id]))
         elif self._stop:
             self._look(self._cells[block.cell])
+
+    def _turn(self, attempt: int, number: int) -> "_Turn":
+        return self.study.restart_of(self._blocks[number]), attempt, number
 
     def judged(self, visit: Visit) -> Visit:
         """A visit that was just made, with what it gives against itself."""
@@ -178,7 +185,7 @@ class Schedule:
             for block in cell.given_out():
                 attempt = self._attempt_of(block)
                 if attempt is not None:
-                    heappush(self._open, (attempt, self._numbers[block.id]))
+                    heappush(self._open, self._turn(attempt, self._numbers[block.id]))
 
 
 class _Cell:

@@ -84,13 +84,6 @@ def grow(scenarios: Sequence[Factors], winners: Sequence[str], depth: int | None
     return node(0)
 
 
-def predict(tree: Tree, scenario: Factors) -> str:
-    """The winner the tree names for a scenario."""
-    while isinstance(tree, Split):
-        tree = tree.low if scenario[tree.factor] <= tree.threshold else tree.high
-    return tree.winner
-
-
 def agreement(
     published: Sequence[PublishedLeaf],
     scenarios: Sequence[Mapping[str, Sequence[str]]],

@@ -1,4 +1,4 @@
-"""wolsing2019's performance gain: relative difference of means, and its mean over pages.
+"""wolsing2019's performance gain: relative difference of means, page by page.
 
 gain = (mean(b) - mean(ref)) / mean(ref), so a negative gain means that `b` is faster. The paper's
 numbers are means of the gains over all pages; its figures are their distribution
@@ -23,8 +23,3 @@ def gain(ref: Sequence[float], b: Sequence[float]) -> float:
 def gains(runs: Runs) -> dict[str, float]:
     """The gain of every page."""
     return {page: gain(ref, b) for page, (ref, b) in runs.items()}
-
-
-def mean_gain(runs: Runs) -> float:
-    """Over pages. Raises `statistics.StatisticsError` without pages."""
-    return fmean(gains(runs).values())

@@ -8,6 +8,7 @@ runs = 5
 seed = 1                       # optional
 think_time = true              # optional: answers take as long as the recorded servers took
 controls = false               # optional, on: A/A and positive control in each block
+restarts = 5                   # optional, 1: testbeds that the runs are spread over
 warm_ups = 1                   # optional, 0: visits made and discarded before a stack's first
 connections = ["first", "repeat"]   # optional, see dragstrip.model.stack.ConnectionMode
 
@@ -60,25 +61,46 @@ _Names = Annotated[list[str], Meta(min_length=1)]
 MAX_SEED = 2**48
 
 
-class _File(Struct, forbid_unknown_fields=True, kw_only=True):
+class StudyFile(Struct, forbid_unknown_fields=True, kw_only=True):
+    """The keys of a study file. `dragstrip.study.schema` makes its JSON schema of them."""
+
     pages: _Names
+    """Files relative to this one, `demo`, `synth:64x10KB`, names of the corpus, recorded pages."""
     networks: _Names
+    """Names (`dragstrip list networks`), `[network.NAME]` below, or values: `100mbit/50ms`, or
+    `10.5mbit/2.8mbit/37ms/0%/200ms`."""
     stacks: _Names
+    """Names (`dragstrip list stacks`), or `[stack.NAME]` below. The first is what others are
+    compared with."""
     runs: Annotated[int, Meta(ge=1)]
+    """Blocks per cell: each visits every stack once."""
     name: str = ""
+    """By default the file's name without its ending."""
     seed: Annotated[int, Meta(ge=0, lt=MAX_SEED)] = 0
+    """Decides the order of visits and which packets random loss takes."""
     network: dict[str, dict[str, Any]] = {}
     stack: dict[str, dict[str, Any]] = {}
     connections: Annotated[tuple[ConnectionMode, ...], Meta(min_length=1)] = ("first",)
+    """How each visit finds the browser: cold, or after a first load of the page."""
     server: dict[str, dict[str, Any]] = {}
     client: dict[str, Any] | str = {}
     think_time: bool = False
+    """Answers take as long as the recorded servers took."""
     controls: bool = True
+    """Every block also visits the first stack under another name (A/A control) and one round trip
+    late (positive control)."""
     warm_ups: Annotated[int, Meta(ge=0)] = 0
+    """Visits made and discarded before a stack's first."""
+    restarts: Annotated[int, Meta(ge=1)] = 1
+    """How many starts of testbed and browsers the blocks are spread over."""
     stopping: Stopping | None = None
+    """Ends a cell once it is decided. Without it every cell has all its runs."""
     slow: Slow | None = None
+    """Fewer runs for cells whose loads take long."""
     thresholds: Thresholds = Thresholds()
+    """The verdict's limits."""
     clock: Clock = REAL
+    """Real or virtual time."""
 
 
 class Outline(Struct, frozen=True, kw_only=True):
@@ -98,6 +120,7 @@ class Outline(Struct, frozen=True, kw_only=True):
     warm_ups: int
     stopping: Stopping | None
     slow: Slow | None = None
+    restarts: int = 1
     thresholds: Thresholds
     clock: Clock = REAL
 
@@ -110,7 +133,7 @@ class Outline(Struct, frozen=True, kw_only=True):
 def read_outline(path: Path) -> Outline:
     """Read a study file without making a page. Raises `InputError` naming file and place."""
     try:
-        file = msgspec.toml.decode(path.read_bytes(), type=_File)
+        file = msgspec.toml.decode(path.read_bytes(), type=StudyFile)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except msgspec.ValidationError as error:
@@ -138,6 +161,7 @@ def read_outline(path: Path) -> Outline:
             warm_ups=file.warm_ups,
             stopping=file.stopping,
             slow=file.slow,
+            restarts=file.restarts,
             thresholds=file.thresholds,
             clock=file.clock,
         )
@@ -169,6 +193,7 @@ def make_study(
     warm_ups: int = 0,
     stopping: Stopping | None = None,
     slow: Slow | None = None,
+    restarts: int = 1,
     thresholds: Thresholds = DEFAULTS,
     clock: Clock = REAL,
     live: bool = False,
@@ -181,6 +206,8 @@ def make_study(
     """
     if runs < 1:
         raise InputError(f"{runs} runs measure nothing: ask for at least 1")
+    if not 1 <= restarts <= runs:
+        raise InputError(f"restarts: {runs} runs can be spread over 1 to {runs}, not {restarts}")
     if len(stacks) < 2:
         raise InputError("a race needs at least two stacks, like --stack h2 --stack h3")
     if ca and not ca.is_file():
@@ -217,6 +244,7 @@ def make_study(
         warm_ups=warm_ups,
         stopping=stopping,
         slow=slow,
+        restarts=restarts,
         ca=str(ca.absolute()) if ca else "",
         thresholds=thresholds,
         clock=clock,
@@ -243,7 +271,7 @@ def _client(table: dict[str, Any]) -> Client:
         )
     table = {name: value for name, value in table.items() if name != "program"}
     if unknown := set(table) - {f.name for f in structs.fields(Client)}:
-        raise InputError(f"client: Object contains unknown field `{min(unknown)}`")
+        raise InputError(f"client: unknown key `{min(unknown)}`; docs/reference/study.md has all")
     try:
         return msgspec.convert(table, Client)
     except msgspec.ValidationError as error:

@@ -46,6 +46,17 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
 
 
 def placed(message: str) -> str:
-    """msgspec says ``... - at `$.runs```; put the place first."""
+    """msgspec says ``... - at `$.runs```: put the place first, and say what to do."""
     found = re.fullmatch(r"(.*) - at `\$\.?(.*)`", message)
-    return f"{found[2]}: {found[1]}" if found else message
+    said = found[1] if found else message
+    for pattern, words in _WORDS.items():
+        said = re.sub(pattern, words, said)
+    return f"{found[2]}: {said}" if found else said
+
+
+_WORDS = {
+    r"Object contains unknown field `(.*)`": r"unknown key `\1`; docs/reference/study.md has all",
+    r"Object missing required field `(.*)`": r"`\1` is missing; give it",
+    r"Expected `(.*)`, got `(.*)`": r"needs `\1`, not `\2`",
+    r"Expected `(.*)` (of length )?>= (.*)": r"needs `\1` \2>= \3",
+}

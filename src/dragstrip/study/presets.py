@@ -54,14 +54,16 @@ def make_stack(name: str, fields: Mapping[str, Any], known: Mapping[str, Stack])
 
 
 def find_network(text: str) -> Network:
-    """A network by name or by ``down/up/delay/loss/queue``. Raises `InputError`."""
+    """A network by name or by ``100mbit/50ms`` or ``down/up/delay/loss/queue``.
+    Raises `InputError`."""
     if text in networks():
         return networks()[text]
     if "/" in text:
         return Network.parse(text)
     raise InputError(
         f"unknown network {text!r}{suggest(text, networks())}; known are {', '.join(networks())}, "
-        "or give down/up/delay/loss/queue like 10.5mbit/2.8mbit/37ms/0%/200ms"
+        "or give rate/delay like 100mbit/50ms, or down/up/delay/loss/queue like "
+        "10.5mbit/2.8mbit/37ms/0%/200ms"
     )
 
 

@@ -41,13 +41,15 @@ and initial window of its TCP are the kernel's, and so the stack's to choose."""
 def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
     """A server from its TOML table. Paths in it are relative to `folder`.
 
-    `config_file` names a file with the text of `config`. Raises `InputError`.
+    `config_file` names a file with the text of `config`; a `base`, one of our servers, gives what
+    the table leaves out. Raises `InputError`.
     """
     if not _NAME.fullmatch(name):
         raise InputError(f"server {name!r}: a name has small letters, digits, dots and dashes")
     if name in known():
         raise InputError(f"server {name!r} is one of dragstrip's own; choose another name")
-    fields = {**_BROUGHT, **table, "name": name}
+    fields = {**_base(name, table), **table, "name": name}
+    fields.pop("base", None)
     if "config_file" in fields:
         path = folder / fields.pop("config_file")
         try:
@@ -66,6 +68,20 @@ def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
         command=(str(program), *server.command[1:]),
         digest=hashlib.sha256(program.read_bytes()).hexdigest()[:12],
     )
+
+
+def _base(name: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What holds unless the table says otherwise."""
+    if "base" not in table:
+        return _BROUGHT
+    programs = {n: s for n, s in known().items() if s.driver == "program"}
+    if (base := programs.get(str(table["base"]))) is None:
+        raise InputError(
+            f"server {name!r} has the unknown base {table['base']!r}; known are "
+            f"{', '.join(programs)}"
+        )
+    what = f"{name}: {base.name}'s configuration, another program"
+    return {**msgspec.to_builtins(base), "what": what, "package": "", "licence": ""}
 
 
 def parse_server(text: str) -> Server:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.refusals import refusal
 
 Where = Literal["client", "link", "origin"]
 
@@ -99,9 +100,9 @@ def namespaces() -> Iterator[Namespaces]:
     assert unshare.stderr
     try:
         if unshare.stdout.readline() != "ready\n":
-            raise TestbedError(
-                "cannot create namespaces: " + (unshare.stderr.read().strip() or "no reason given")
-            )
+            said = unshare.stderr.read().strip() or "no reason given"
+            why = refusal()
+            raise TestbedError(f"cannot create namespaces: {said}" + (f": {why}" if why else ""))
         yield Namespaces(keeper_pid=only_child(unshare.pid), rootless=rootless)
     finally:
         for stream in (unshare.stdin, unshare.stdout, unshare.stderr):

@@ -14,4 +14,6 @@ def program(name: str) -> str:
     for folder in (package / "_bin", package.parent.parent / "target" / "release"):
         if (folder / name).is_file():
             return str(folder / name)
-    raise TestbedError(f"{name} is not built: run `make build` in the checkout")
+    raise TestbedError(
+        f"{name} is not built: run `make build` in the checkout, or install the wheel"
+    )

@@ -21,6 +21,7 @@ from dragstrip.testbed.cache import cache_folder
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.link import EXACT_TIMERS
 from dragstrip.testbed.workspace import scratch_root
+from dragstrip.virtual.bytecode import bytecode
 from dragstrip.virtual.job import CAPSULE
 
 MEMORY_MB = 6144
@@ -49,7 +50,9 @@ mkdir -p /mnt/job /mnt/capsule /mnt/home/.cache /mnt/tmp
 mount -t hostfs none /mnt/job -o /proc/self/cwd
 [ ! -L /mnt/job/{capsule} ] || mount -t hostfs none /mnt/capsule -o /proc/self/cwd/{capsule}
 ip link set lo up
-export HOME=/mnt/home TMPDIR=/mnt/tmp PYTHONDONTWRITEBYTECODE=1 {exact}=1
+ln -s {bytecode} /mnt/home/bytecode
+export PYTHONPYCACHEPREFIX=/mnt/home/bytecode PYTHONDONTWRITEBYTECODE=1
+export HOME=/mnt/home TMPDIR=/mnt/tmp {exact}=1
 export OPENSSL_ia32cap='{no_rdrand}'
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 ln -s {cache} /mnt/home/.cache/dragstrip
@@ -120,10 +123,12 @@ def _init() -> str:
     """However dragstrip was called, the guest is told the same: its own folder, and what the
     caller's PYTHONPATH names."""
     paths = (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", ""))
-    python = f"env PYTHONPATH={shlex.quote(':'.join(filter(None, paths)))} "
+    path = ":".join(filter(None, paths))
+    python = f"env PYTHONPATH={shlex.quote(path)} "
     python += shlex.quote(sys.executable)
     cache = shlex.quote(str(cache_folder("").absolute()))
     return _INIT.format(
+        bytecode=shlex.quote(str(bytecode(path))),
         cache=cache,
         capsule=CAPSULE,
         exact=EXACT_TIMERS,

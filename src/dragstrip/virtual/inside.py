@@ -30,7 +30,6 @@ from dragstrip.virtual.job import (
     result_file,
     write,
 )
-from dragstrip.visit.check import check
 
 _POWER_OFF = 0x4321FEDC
 """LINUX_REBOOT_CMD_POWER_OFF, see reboot(2)."""
@@ -59,6 +58,8 @@ def _results(job: Job, capsule: Path) -> Iterator[Any]:
                 for stack in job.block.order:
                     yield visit(Order(block=job.block, attempt=job.attempt, stack=stack))
         case CheckJob():
+            from dragstrip.visit.check import check  # what holds pictures together loads slowly
+
             yield from check(job.page, job.client)
 
 

@@ -1,0 +1,58 @@
+"""`dragstrip completion`: what a shell needs to complete commands, options and names."""
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from typer._completion_shared import get_completion_script
+
+from dragstrip.cli import exits
+
+VARIABLE = "_DRAGSTRIP_COMPLETE"
+
+
+class Shell(StrEnum):
+    bash = "bash"
+    zsh = "zsh"
+    fish = "fish"
+
+
+def completion(
+    shell: Annotated[Shell, typer.Argument(help="The shell.")],
+    install: Annotated[
+        bool,
+        typer.Option("--install", help="Write it where the shell looks, instead of printing it."),
+    ] = False,
+) -> int:
+    """Print or install shell completion (bash, zsh, fish)."""
+    script = get_completion_script(prog_name="dragstrip", complete_var=VARIABLE, shell=shell.value)
+    if not install:
+        sys.stdout.write(script + "\n")
+        return exits.DONE
+    path = place(shell)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(script + "\n")
+    console = Console(stderr=True, highlight=False)
+    console.print(f"{path}: new shells complete `dragstrip`.")
+    if shell is Shell.zsh:
+        console.print(
+            f"zsh looks there if ~/.zshrc says: fpath+=({path.parent}); "
+            "autoload -Uz compinit; compinit"
+        )
+    return exits.DONE
+
+
+def place(shell: Shell) -> Path:
+    """Where the shell looks for a user's own completions."""
+    home = Path.home()
+    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local/share")
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    return {
+        Shell.bash: data / "bash-completion/completions/dragstrip",
+        Shell.zsh: data / "zsh/site-functions/_dragstrip",
+        Shell.fish: config / "fish/completions/dragstrip.fish",
+    }[shell]

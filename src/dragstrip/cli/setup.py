@@ -1,0 +1,82 @@
+"""`dragstrip setup`: install what races need from Debian's or Ubuntu's packages."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from dragstrip.cli import exits
+from dragstrip.model.errors import InputError
+from dragstrip.testbed import packages
+from dragstrip.testbed.packages import HEADLESS, Package
+from dragstrip.virtual.kernel.recipe import PROGRAMS
+
+GROUPS: dict[str, tuple[Package, ...]] = {
+    "races": packages.BASE,
+    "firefox": packages.FIREFOX,
+    "virtual": (
+        *(Package(name=p, brings=b, use="building the kernel") for b, p in PROGRAMS.items()),
+        Package(name="libc6-dev", brings="/usr/include/stdio.h", use="building the kernel"),
+    ),
+}
+_NO_CHROMIUM = (
+    f"{HEADLESS} is not in this system's archive, which is so on Ubuntu: install Google Chrome or "
+    "another Chromium and race with `--browser /path/to/chrome`"
+)
+
+
+def setup(
+    groups: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="What to prepare (default: races). `firefox` and `virtual` are extras.",
+            metavar="[races|firefox|virtual]...",
+            show_default=False,
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Install without asking.")] = False,
+) -> int:
+    """Install the packages that races need, by apt. Asks first."""
+    console = Console(stderr=True, highlight=False)
+    wanted = [p for group in groups or ["races"] for p in _group(group)]
+    lacking = packages.missing(wanted)
+    if not lacking:
+        console.print("Everything is installed. `dragstrip doctor` checks this machine.")
+        return exits.DONE
+    command = packages.install_command(lacking)
+    console.print("Missing here:")
+    for package in lacking:
+        console.print(f"  {package.name}: {package.use}")
+    console.print(f"apt would install them:\n  {' '.join(command)}")
+    if not yes and not _agreed():
+        console.print("Nothing was installed.")
+        return exits.DONE
+    packages.update()
+    available = [p for p in lacking if packages.offered(p)]
+    if available:
+        packages.install(available)
+    return _told(console, [p for p in lacking if p not in available])
+
+
+def _group(name: str) -> Sequence[Package]:
+    if name not in GROUPS:
+        raise InputError(f"setup {name}: there is no such group; known are {', '.join(GROUPS)}")
+    return GROUPS[name]
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        raise InputError("setup asks before it installs, and nobody can answer here: add --yes")
+    return typer.confirm("Install them?", err=True)
+
+
+def _told(console: Console, absent: list[Package]) -> int:
+    for package in absent:
+        what = _NO_CHROMIUM if package.name == HEADLESS else f"{package.name} is not available here"
+        console.print(f"{what} (for {package.use}).")
+    if any(p.needed for p in absent):
+        return exits.NO_TESTBED
+    console.print("Done. `dragstrip doctor` checks this machine.")
+    return exits.DONE

@@ -1,0 +1,145 @@
+"""The JSON schema of study files, made from the types that read them.
+
+Editors complete and check a study whose first line is `#:schema PATH` (Taplo and others). What
+only reading can tell, like two fields that exclude each other, the schema accepts.
+"""
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.model.network import Direction, Network
+from dragstrip.model.servers import Server
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import Client
+from dragstrip.study.file import StudyFile
+
+_PLACES: dict[str, type] = {"network": Network, "stack": Stack, "server": Server}
+"""Tables of tables: the key of each is the name that the study gives it."""
+_REF = "#/$defs/{name}"
+
+
+def study_schema() -> dict[str, Any]:
+    """JSON Schema, draft 2020-12."""
+    types = (StudyFile, Network, Stack, Server, Client)
+    _, defs = msgspec.json.schema_components(types, ref_template=_REF)
+    for name, kind in _structs(StudyFile, *types).items():
+        if name in defs:
+            _describe(defs[name], kind)
+    root = defs.pop("StudyFile")
+    for place, kind in _PLACES.items():
+        table = defs[kind.__name__]
+        table["properties"].pop("name")
+        table.pop("required", None)
+        root["properties"][place] = {
+            "type": "object",
+            "description": f"{place.capitalize()}s of this study, by name.",
+            "additionalProperties": {"$ref": _REF.format(name=kind.__name__)},
+        }
+    _network_files(defs["Network"], defs["Direction"])
+    defs["Stack"]["properties"].pop("brought")
+    defs["Stack"]["properties"]["base"] = {
+        "type": "string",
+        "description": "A known stack, or one above in this file; it gives the fields left out.",
+    }
+    defs["Server"]["properties"]["command"] = {
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+        "description": "Starts the server and stays: words as a shell splits them.",
+    }
+    defs["Server"]["properties"]["base"] = {
+        "type": "string",
+        "description": "A name of `dragstrip list servers`; it gives the keys left out.",
+    }
+    defs["Server"]["properties"]["config_file"] = {
+        "type": "string",
+        "description": "A file with the text of `config`, relative to the study.",
+    }
+    defs["Client"]["additionalProperties"] = False
+    root["properties"]["client"] = {"$ref": _REF.format(name="Client")}
+    _drop_null([root, defs])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **root,
+        "title": "A study of dragstrip",
+        "description": "docs/reference/study.md explains the keys.",
+        "$defs": defs,
+    }
+
+
+def schema_text() -> str:
+    """The schema as the file that is shipped and published."""
+    return msgspec.json.format(msgspec.json.encode(study_schema()), indent=2).decode() + "\n"
+
+
+def _drop_null(part: Any) -> None:
+    """TOML has no null: a field without a value is left out."""
+    if isinstance(part, list):
+        for inner in part:
+            _drop_null(inner)
+        return
+    if not isinstance(part, dict):
+        return
+    if part.get("default", "") is None:
+        del part["default"]
+    if "anyOf" in part:
+        ways = [way for way in part["anyOf"] if way != {"type": "null"}]
+        part["anyOf"] = ways
+        if len(ways) == 1:
+            del part["anyOf"]
+            part |= {**ways[0], **part}
+    for inner in part.values():
+        _drop_null(inner)
+
+
+def _network_files(network: dict[str, Any], direction: dict[str, Any]) -> None:
+    """What `read_network` takes beyond the fields of a network."""
+    network["properties"]["two_way_loss"] = {
+        "type": "number",
+        "minimum": 0,
+        "maximum": 1,
+        "description": "Instead of `loss`: of packets or their answers, shared by both directions.",
+    }
+    network["required"] = ["down", "up"]
+    direction["properties"]["trace"]["anyOf"].append(
+        {"type": "string", "description": "A trace's file, relative to the study."}
+    )
+
+
+def field_docs(kind: type) -> Mapping[str, str]:
+    """The docstring below each field of a struct, on one line."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    found = {}
+    for field, below in zip(tree.body, tree.body[1:], strict=False):
+        if (
+            isinstance(field, ast.AnnAssign)
+            and isinstance(field.target, ast.Name)
+            and isinstance(below, ast.Expr)
+            and isinstance(below.value, ast.Constant)
+        ):
+            found[field.target.id] = " ".join(str(below.value.value).split())
+    return found
+
+
+def _describe(schema: dict[str, Any], kind: type) -> None:
+    for name, said in field_docs(kind).items():
+        if name in schema.get("properties", {}):
+            schema["properties"][name]["description"] = said
+
+
+def _structs(*kinds: type) -> dict[str, type]:
+    """The structs of the model by name, those that others hold included."""
+    found: dict[str, type] = {}
+    modules = {inspect.getmodule(kind) for kind in (*kinds, Direction)}
+    modules |= {m for n, m in sys.modules.items() if n.startswith("dragstrip.model")}
+    for module in filter(None, modules):
+        for name, kind in inspect.getmembers(module, inspect.isclass):
+            if issubclass(kind, Struct):
+                found[name] = kind
+    return found

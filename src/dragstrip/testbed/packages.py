@@ -1,0 +1,97 @@
+"""The packages of Debian and Ubuntu that dragstrip uses, and how to install them."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from dragstrip.testbed.errors import TestbedError
+
+HEADLESS = "chromium-headless-shell"
+
+
+class Package(Struct, frozen=True, kw_only=True):
+    name: str
+    brings: str
+    """A program on the path, or a file. Where it exists the package is not needed."""
+    use: str
+    needed: bool = True
+    """False if races run without it."""
+
+    @property
+    def present(self) -> bool:
+        return bool(shutil.which(self.brings)) or Path(self.brings).is_file()
+
+
+BASE = (
+    Package(name=HEADLESS, brings=f"/usr/lib/chromium/{HEADLESS}", use="the browser"),
+    Package(name="libnss3-tools", brings="certutil", use="the testbed's own authority"),
+    Package(name="iproute2", brings="ip", use="namespaces and addresses"),
+    Package(name="util-linux", brings="unshare", use="namespaces"),
+    Package(name="ethtool", brings="ethtool", use="offloads of the virtual interfaces"),
+    Package(name="procps", brings="sysctl", use="settings of the namespaces"),
+    Package(name="iperf3", brings="iperf3", use="background load", needed=False),
+    Package(
+        name="passt",
+        brings="pasta",
+        use="`dragstrip link` and live pages as an ordinary user",
+        needed=False,
+    ),
+    Package(
+        name="nftables",
+        brings="nft",
+        use="`dragstrip link` and live pages to other machines, as root",
+        needed=False,
+    ),
+    Package(name="caddy", brings="caddy", use="the stacks caddy-*", needed=False),
+)
+FIREFOX = (Package(name="firefox-esr", brings="firefox-esr", use="the stacks *-firefox"),)
+
+
+def missing(packages: Iterable[Package]) -> list[Package]:
+    return [p for p in packages if not p.present]
+
+
+def as_root(argv: Sequence[str]) -> list[str]:
+    """The command, by sudo where the caller is not root. Raises `TestbedError` without sudo."""
+    if os.geteuid() == 0:
+        return [*argv]
+    if shutil.which("sudo"):
+        return ["sudo", *argv]
+    raise TestbedError(f"installing packages needs root: run `{' '.join(argv)}` as root")
+
+
+def install_command(packages: Sequence[Package]) -> list[str]:
+    """The apt-get call. Raises `TestbedError` where there is no apt-get."""
+    names = [p.name for p in packages]
+    if not shutil.which("apt-get"):
+        raise TestbedError(
+            f"there is no apt-get here: install what your system calls {', '.join(names)}"
+        )
+    return as_root(["apt-get", "install", "-y", "--no-install-recommends", *names])
+
+
+def update() -> None:
+    """Fetch apt's lists, without which it knows no package. Raises `TestbedError`."""
+    _run(as_root(["apt-get", "update", "-qq"]))
+
+
+def install(packages: Sequence[Package]) -> None:
+    """Install them; apt says what it does. Raises `TestbedError`."""
+    _run(install_command(packages))
+
+
+def offered(package: Package) -> bool:
+    """Whether apt can install it here."""
+    argv = ["apt-cache", "policy", package.name]
+    done = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    return "Candidate: " in done.stdout and "Candidate: (none)" not in done.stdout
+
+
+def _run(argv: Sequence[str]) -> None:
+    code = subprocess.run(argv, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}).returncode
+    if code:
+        raise TestbedError(f"`{' '.join(argv)}` failed with exit code {code}; see above")

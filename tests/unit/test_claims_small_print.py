@@ -1,0 +1,143 @@
+"""What no claim may say: a tolerance that turns a direction, a figure that counts twice."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dragstrip.papers.cells import fits
+from dragstrip.papers.claims import KEYS, Claim, published
+from dragstrip.papers.compare import Ratio, RatioShift
+from dragstrip.papers.evidence import METRICS, SCHEMA
+from dragstrip.papers.gains import AnovaCount, Gain, MeanDelta
+from dragstrip.papers.levels import Absolute, Difference, Sensitivity
+from dragstrip.papers.measured import Evidence
+from dragstrip.papers.predicates import AnyPredicate
+from dragstrip.papers.rtts import OneRtt
+from dragstrip.papers.scenarios import Rule7010
+from dragstrip.papers.shares import Extreme
+
+CLAIMS = {claim.id: claim for key in KEYS for claim in published(key).claims}
+ALIKE = {"cook2017-15", "biswal2016-23", "megyesi2016-05"}
+"""They say that something stays about as it is, so that their bands lie around that."""
+
+
+def parts(claim: Claim) -> Iterator[AnyPredicate]:
+    if claim.predicate is not None:
+        yield from getattr(claim.predicate, "parts", [claim.predicate])
+
+
+def neutral(part: AnyPredicate) -> float | None:
+    match part:
+        case Ratio() | RatioShift() | Extreme():
+            return 1.0
+        case Sensitivity():
+            return 1.0 if part.scale == "ratio" else 0.0
+        case Gain() | Difference():
+            return 0.0
+        case OneRtt():  # what is less than a round trip is called about none
+            return 0.0 if abs(part.at_least + part.at_most) / 2 > 1 else None
+    return None
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
+def test_a_tolerance_never_turns_a_direction(claim):
+    for part in parts(claim):
+        if isinstance(part, MeanDelta):
+            assert part.rel < 1
+        point = neutral(part)
+        if point is None or claim.id in ALIKE:
+            continue
+        band = part.at_least, part.at_most
+        assert not band[0] < point < band[1], (band, "quicker and slower both fit")
+
+
+@pytest.mark.parametrize(
+    ("name", "ratio", "verdict"),
+    [
+        ("biswal2016-16", 1.02, "contradicted"),  # was reproduced
+        ("biswal2016-16", 0.5, "reproduced"),
+        ("biswal2016-17", 0.93, "contradicted"),  # was reproduced
+        ("biswal2016-17", 2.0, "reproduced"),
+    ],
+)
+def test_quic_on_the_other_side_contradicts_it(name, ratio, verdict):
+    (part,) = parts(CLAIMS[name])
+    draw = np.random.default_rng(1)
+    factors = {"rate_mbps": 1.0, "rtt_ms": 10.0, "loss": 0.0, "object_bytes": 100.0}
+    factors |= {"objects": 2.0 if name == "biswal2016-16" else 64.0, "hosts": 1.0}
+    rows = [
+        {"study": "s", "block": f"p|n|{block}", "page": f"{page}x", "network": "grid-1"}
+        | {"connection": "first", "stack": stack, "censored": False, "standin": False}
+        | factors
+        | {"page_bytes": 1000.0}
+        | dict.fromkeys(METRICS, 1000 * base * (1 + 0.001 * draw.standard_normal()))
+        for page in range(part.cells)
+        for block in range(5)
+        for stack, base in (("h2-full", 1.0), ("QUIC", ratio))
+    ]
+    found = CLAIMS[name].answer(Evidence(pl.DataFrame(rows, schema=SCHEMA)))
+    assert found.verdict == verdict, found
+
+
+def test_a_restatement_names_a_claim_on_the_same_cells_that_restates_none():
+    restating = [claim for claim in CLAIMS.values() if claim.restates]
+    assert {c.id[-2:] for c in restating} == {"18", "19", "23", "24", "25", "26"}
+    for claim in restating:
+        other = CLAIMS[claim.restates]
+        assert not other.restates
+        assert claim.predicate
+        assert other.predicate
+        assert claim.predicate.where == other.predicate.where
+        assert claim.predicate.a == other.predicate.a
+
+
+def test_pages_built_to_a_number_confirm_nothing():
+    built = {claim.id for claim in CLAIMS.values() if claim.setup}
+    assert built == {"biswal2016-28", "megyesi2016-18", "ranjan2019-10"}
+    assert all(not CLAIMS[name].untestable for name in built)
+
+
+@pytest.mark.parametrize("page", ["wolsing2019-wikipedia.org", "wikipedia", "www.wikipedia.org"])
+def test_a_recording_of_wikipedia_is_wikipedia_whatever_its_name(page):
+    asked = [p for c in CLAIMS.values() for p in parts(c) if "wikipedia" in str(p.where)]
+    assert len(asked) > 10
+    for part in asked:
+        assert fits({"page": page}.get, {"page": part.where["page"]})
+
+
+def test_counts_of_tests_name_the_papers_number_of_loads():
+    counts = [p for c in CLAIMS.values() for p in parts(c) if isinstance(p, AnovaCount)]
+    assert len(counts) == 7
+    assert {count.loads for count in counts} == {published("wolsing2019").outlines()[0].runs}
+
+
+def test_megyesi_visits_again_as_its_text_says():
+    """ "In this case the 0-RTT connection time of QUIC is also proven to work well" (section 4)."""
+    (outline,) = published("megyesi2016").outlines()
+    assert outline.connections == ("repeat",)
+    assert any("0-RTT" in choice for choice in published("megyesi2016").paper.choices)
+
+
+def test_megyesis_long_round_trips_are_asked_of_both_rivals_at_once_on_every_page():
+    (part,) = parts(CLAIMS["megyesi2016-14"])
+    assert part.than == ["TCP-TLS1.2", "h1-TLS1.2"]
+    assert part.cells == 24
+    assert not part.unless
+
+
+def test_megyesis_small_objects_are_asked_scenario_by_scenario():
+    assert all(part.each for part in parts(CLAIMS["megyesi2016-15"]))
+
+
+def test_cooks_figures_are_of_the_visits_they_show():
+    assert {p.where["connection"] for p in parts(CLAIMS["cook2017-14"])} == {"repeat"}
+    asked = [(p.stack, p.where["connection"]) for p in parts(CLAIMS["cook2017-15"])]
+    assert set(asked) == {("QUIC", "first"), ("QUIC", "repeat"), ("QUIC-altsvc", "first")}
+
+
+def test_absolute_times_and_winners_are_only_asked_where_they_can_be_had():
+    kinds = [type(p) for c in CLAIMS.values() for p in parts(c)]
+    assert kinds.count(Absolute) == 8
+    assert kinds.count(Rule7010) == 2
