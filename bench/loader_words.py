@@ -32,6 +32,10 @@ def _page(found: Any, graphs: list[str]) -> Iterator[str]:
     yield f"| largest error | {_pct(whole.largest)} | | |"
     yield f"| bias | {_signed(whole.bias)} | | |"
     yield f"| cells | {whole.cells} | | 300 URLs |"
+    yield ""
+    yield _SO_FAR.format(
+        networks=" and ".join(found.by_network), runs=max(c.runs for c in found.cells)
+    )
     yield _CELLS
     yield from _table("where", {"learned on": found.taught, "others": found.held_out})
     yield _STRUCTURE
@@ -76,6 +80,8 @@ which computing takes none. Browser: {browser}.
 _GRAPH_COMMANDS = """Graphs were learned from loads over h1, h2 and h3. The command:
 
     uv run python bench/page_graph.py LESSONS VISITS"""
+_SO_FAR = """Measured so far: networks {networks}, at most {runs} blocks per cell. Read the figures as those of
+these pages."""
 _CELLS = """
 A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its figures
 are from its own documentation. They are not like for like: Lantern predicts loads of live pages on
