@@ -236,7 +236,7 @@ def draw(made: Sequence[Cell]) -> None:
     ]
     values = [row[k] for row in rows for k in ("Chromium, s", "load generator, s")]
     low, high = min(values) / sqrt(1.5), max(values) * sqrt(1.5)
-    scale = alt.Scale(type="log", domain=[low, high])
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
     points = (
         alt.Chart(alt.Data(values=rows))
         .mark_point(size=28, opacity=0.75)
