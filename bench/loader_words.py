@@ -80,8 +80,8 @@ which computing takes none. Browser: {browser}.
 _GRAPH_COMMANDS = """Graphs were learned from loads over h1, h2 and h3. The command:
 
     uv run python bench/page_graph.py LESSONS VISITS"""
-_SO_FAR = """Measured so far: networks {networks}, blocks per cell at most {runs}. Read the figures as those
-of these pages."""
+_SO_FAR = """Measured so far: networks {networks}, blocks per cell at most {runs}. Read the
+figures as those of these pages."""
 _CELLS = """
 A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its figures
 are from its own documentation. They are not like for like: Lantern predicts loads of live pages on
