@@ -36,7 +36,7 @@ def found(track):
 
     def look(client):
         browser = track.browser("h2")
-        with browser.fresh_tab(client, page.recorded_ms) as tab:
+        with browser.fresh_tab(client, page) as tab:
             assert tab.load(page.url).outcome == "loaded"
             expression = {"expression": "JSON.stringify(window.found)", "returnByValue": True}
             answer = browser.cdp.call("Runtime.evaluate", tab.session, **expression)

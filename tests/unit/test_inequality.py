@@ -71,6 +71,7 @@ def test_no_field_is_forgotten(field):
         "slow_start_after_idle": False,
         "buffer_bytes": 1,
         "receive_window_packets": 1,
+        "fast_open": True,
         "tls_record": 4096,
         "udp_payload_bytes": 1300,
         "flow_window_bytes": 1,
@@ -86,6 +87,7 @@ def test_no_field_is_forgotten(field):
     if field in ("name", "source", "protocol", "server", "brought"):
         return
     quic = field in ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
-    plain = Stack(name="plain", protocol="h3" if quic else "h2")
+    client = {"browser": "loader"} if field == "fast_open" else {}
+    plain = Stack(name="plain", protocol="h3" if quic else "h2", **client)
     other = structs.replace(plain, name="other", **{field: changed[field]})
     assert len(inequalities(plain, other)) == 1

@@ -11,7 +11,7 @@ from dragstrip.model.stack import Stack, differences
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.study.file import read_study
-from dragstrip.study.presets import find_stack, stacks
+from dragstrip.study.presets import find_stack, in_browser, stacks
 
 HOSTS = {"a.test": "10.0.0.1"}
 
@@ -64,6 +64,7 @@ def test_no_difference_goes_unsaid(field):
         "slow_start_after_idle": False,
         "buffer_bytes": 1,
         "receive_window_packets": 1,
+        "fast_open": True,
         "tls_record": "dynamic",
         "udp_payload_bytes": 1300,
         "flow_window_bytes": 1,
@@ -79,7 +80,8 @@ def test_no_difference_goes_unsaid(field):
     if field in ("name", "source", "protocol", "server", "brought"):
         return
     quic = field in ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
-    plain = Stack(name="plain", protocol="h3" if quic else "h2")
+    client = {"browser": "loader"} if field == "fast_open" else {}
+    plain = Stack(name="plain", protocol="h3" if quic else "h2", **client)
     other = structs.replace(plain, **{field: changed[field]})
     assert other.fingerprint != plain.fingerprint
     assert len(differences(plain, other)) == 1
@@ -98,6 +100,7 @@ def test_no_difference_goes_unsaid(field):
         {"protocol": "h2", "initial_window_packets": 0},
         {"protocol": "h3", "udp_payload_bytes": 9000},
         {"protocol": "h3", "tls_record": 4096},
+        {"protocol": "h3", "fast_open": True, "browser": "loader"},
         {"protocol": "h2", "tls_record": 255},
         {"protocol": "h2", "tls_record": 16385},
     ],
@@ -197,3 +200,16 @@ def test_the_other_servers_transport_is_named_in_words():
     }
     assert "resumed sessions and 0-RTT" in find_stack("caddy-h3").untold.values()
     assert not find_stack("QUIC").untold
+
+
+def test_fast_open_saves_a_round_trip_and_no_browser_has_it():
+    tfo, early = find_stack("TFO"), find_stack("TFO+early")
+    assert [s.connect_rtts(repeat=False) for s in (tfo, early)] == [2, 2]
+    assert [s.connect_rtts(repeat=True) for s in (tfo, early)] == [1, 0]
+    with pytest.raises(InputError, match="browsers have given TCP Fast Open up"):
+        in_browser(tfo, "firefox")
+    assert found_differences(tfo) == {"TCP Fast Open", "browser"}
+
+
+def found_differences(stack: Stack) -> set[str]:
+    return {what for what, *_ in differences(find_stack("TCP+"), stack)}

@@ -12,6 +12,7 @@ mod connections;
 pub mod control;
 mod delivery;
 mod digest;
+mod fast_open;
 mod h3_quinn;
 mod har;
 mod log;

@@ -11,10 +11,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use http::{HeaderValue, header, request};
 use serde::Serialize;
+use socket2::Socket;
 
 use crate::answer::Answer;
 use crate::certs::Authority;
 use crate::connections::Connections;
+use crate::fast_open;
 use crate::log::{Connection, Entries, InFlight, Log, Protocol, Served, now_us, unpoisoned};
 use crate::recording::{Recording, host_of};
 use crate::replay::Replay;
@@ -60,6 +62,8 @@ pub(crate) struct Shared {
     tuning: Mutex<Tuning>,
     qlog: Mutex<Option<PathBuf>>,
     last_connection: AtomicU64,
+    /// Second handles on the listening TCP sockets.
+    listeners: Mutex<Vec<Socket>>,
     /// The last round trip of a client's QUIC connections, for its resumed ones.
     round_trips: Mutex<HashMap<IpAddr, Duration>>,
 }
@@ -76,6 +80,7 @@ impl Origin {
             tuning: Mutex::default(),
             qlog: Mutex::default(),
             last_connection: AtomicU64::new(0),
+            listeners: Mutex::default(),
             round_trips: Mutex::default(),
         });
         let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
@@ -152,6 +157,9 @@ impl Origin {
     /// Holds for connections accepted from now on. An error, and no change, if it cannot be had.
     pub fn tune(&self, tuning: Tuning) -> Result<Tuning> {
         tuning.check()?;
+        for listener in unpoisoned(&self.shared.listeners).iter() {
+            fast_open::set(listener, tuning.tcp.fast_open).context("tune.tcp.fast_open")?;
+        }
         *unpoisoned(&self.shared.tuning) = tuning.clone();
         Ok(tuning)
     }
@@ -195,6 +203,10 @@ impl Shared {
 
     pub fn keep_round_trip(&self, client: IpAddr, rtt: Duration) {
         unpoisoned(&self.round_trips).insert(client, rtt);
+    }
+
+    pub fn keep_listener(&self, listener: Socket) {
+        unpoisoned(&self.listeners).push(listener);
     }
 
     pub fn next_connection(&self) -> u64 {

@@ -53,6 +53,7 @@ pub(crate) fn listen(
         bound => bound.with_context(place)?,
     };
     let port = listener.local_addr()?.port();
+    shared.keep_listener(SockRef::from(&listener).try_clone()?);
     let tls = secure
         .then(|| tls::Server::new(&shared.authority, &["h2", "http/1.1"], EARLY_DATA))
         .transpose()?;

@@ -12,6 +12,9 @@ use crate::congestion::Flow;
 use crate::log::unpoisoned;
 use crate::records::Sent;
 
+/// linux/tcp.h: data in a SYN was acknowledged with it.
+const TCPI_OPT_SYN_DATA: u8 = 32;
+
 /// Evidence about a connection's sending side, as it stood when it ended or was asked about.
 /// None where the transport does not tell.
 #[derive(Debug, Clone, Serialize)]
@@ -36,6 +39,8 @@ pub struct Transport {
     pub packet_bytes: u64,
     /// Frames that asked the client to acknowledge less often.
     pub ack_frequency_frames: Option<u64>,
+    /// The client's SYN brought data that was taken (TCP Fast Open); QUIC has no SYN.
+    pub syn_data: Option<bool>,
     /// QUIC and http:// have none.
     #[serde(flatten)]
     pub tls_records: Option<Sent>,
@@ -116,6 +121,7 @@ pub(crate) fn of_tcp(socket: &Socket, initial_window: u64, records: Sent) -> Opt
         congestion_events: None,
         packet_bytes: info.tcpi_snd_mss.into(),
         ack_frequency_frames: None,
+        syn_data: Some(info.tcpi_options & TCPI_OPT_SYN_DATA != 0),
         tls_records: (records.count > 0).then_some(records),
     })
 }
@@ -139,6 +145,7 @@ pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow) -> Transport {
         congestion_events: Some(stats.path.congestion_events),
         packet_bytes: stats.path.current_mtu.into(),
         ack_frequency_frames: Some(stats.frame_tx.ack_frequency),
+        syn_data: None,
         tls_records: None,
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use socket2::{Domain, Socket, Type};
 
 use crate::congestion::Steering;
+use crate::fast_open;
 use crate::records::Records;
 use crate::telemetry;
 
@@ -47,6 +48,8 @@ pub struct Tcp {
     pub congestion: Congestion,
     /// The kernel's own pacing (SO_MAX_PACING_RATE without a limit). BBR paces in any case.
     pub pacing: bool,
+    /// Take data in the SYN of clients that have a cookie, and give cookies (RFC 7413).
+    pub fast_open: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -108,6 +111,7 @@ impl Default for Tcp {
         Self {
             congestion: Congestion::Cubic,
             pacing: false,
+            fast_open: false,
         }
     }
 }
@@ -154,6 +158,9 @@ impl Tuning {
     pub fn check(&self) -> Result<()> {
         let probe = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         self.tcp.apply(&probe)?;
+        if self.tcp.fast_open {
+            fast_open::check()?;
+        }
         self.quic.steering(None)?;
         self.quic.transport()?;
         ensure!(

@@ -402,7 +402,11 @@ async fn a_connection_tells_what_its_transport_really_did() {
     for congestion in [Congestion::Cubic, Congestion::Reno, Congestion::Bbr] {
         for pacing in [false, true] {
             let tuning = Tuning {
-                tcp: Tcp { congestion, pacing },
+                tcp: Tcp {
+                    congestion,
+                    pacing,
+                    ..Tcp::default()
+                },
                 quic: Quic {
                     congestion,
                     pacing,

@@ -24,6 +24,7 @@ from dragstrip.browsers.generations import GENERATIONS, Generation, generation_o
 from dragstrip.browsers.load import Load, fresh_session, load
 from dragstrip.browsers.place import AS_NOBODY, Place, fresh_home, living_in
 from dragstrip.model.browsers import TODAY, is_path
+from dragstrip.model.page import Page
 from dragstrip.model.servers import OURS, known
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
@@ -120,10 +121,8 @@ class Chromium:
         return session_proxies(self.session)
 
     @contextlib.contextmanager
-    def fresh_tab(
-        self, client: Client, recorded_ms: float | None = None
-    ) -> Iterator["ChromiumTab"]:
-        with fresh_session(self.cdp, client, recorded_ms) as session:
+    def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["ChromiumTab"]:
+        with fresh_session(self.cdp, client, page.recorded_ms if page else None) as session:
             yield ChromiumTab(self.cdp, session, client, self.generation)
 
 

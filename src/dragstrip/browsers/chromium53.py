@@ -31,6 +31,7 @@ from dragstrip.browsers.place import (
     living_in,
     with_names,
 )
+from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
@@ -80,12 +81,10 @@ class Chromium53:
         return session_proxies(self._session)
 
     @contextlib.contextmanager
-    def fresh_tab(
-        self, client: Client, recorded_ms: float | None = None
-    ) -> Iterator["Chromium53Tab"]:
+    def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["Chromium53Tab"]:
         """A tab in a browser of its own. Raises `TestbedError` and `CdpError`."""
         with self._fresh() as cdp:
-            load53.make_ready(cdp, client, recorded_ms)
+            load53.make_ready(cdp, client, page.recorded_ms if page else None)
             yield Chromium53Tab(cdp, client)
 
     @contextlib.contextmanager

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
+from dragstrip.model.page import Page
 from dragstrip.model.study import Client
 
 
@@ -41,8 +42,6 @@ class Driven(Protocol):
     def proxies(self) -> tuple[str, ...]:
         """Variables of its processes' environment that name a proxy."""
 
-    def fresh_tab(
-        self, client: Client, recorded_ms: float | None = None
-    ) -> AbstractContextManager[Tab]:
-        """If the client pins time, scripts find themselves at `recorded_ms`, ms of the Unix
-        epoch."""
+    def fresh_tab(self, client: Client, page: Page | None = None) -> AbstractContextManager[Tab]:
+        """For loads of `page`, where it is known: if the client pins time, scripts find themselves
+        at the moment it was recorded."""

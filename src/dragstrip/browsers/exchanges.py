@@ -4,7 +4,7 @@ Pure: events in, exchanges out. CDP gives `timing.requestTime` in monotonic seco
 in ms relative to it, -1 where a phase did not happen; everything becomes ms since timeOrigin.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -68,6 +68,7 @@ def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, 
                 _ended(current, params["timestamp"], redirect, time_origin_s)
             if params["request"]["url"].startswith(("https:", "http:")):
                 by_id[params["requestId"]] = opened = _opened(params, time_origin_s)
+                _note_initiator(opened, done)
                 done.append(opened)
         elif current and (handler := _HANDLERS.get(event.method)):
             handler(current, params, time_origin_s)
@@ -86,12 +87,21 @@ def _opened(params: dict[str, Any], origin_s: float) -> _Open:
                 resource_type=params.get("type", ""),
                 priority=request.get("initialPriority", ""),
                 initiator=initiator.get("url") or _script_url(initiator),
+                initiator_type=initiator.get("type", ""),
                 start_ms=(params["timestamp"] - origin_s) * 1000,
             ),
             id=params["requestId"],
             request_headers=_headers(request["headers"]),
         )
     )
+
+
+def _note_initiator(opened: _Open, before: Sequence[_Open]) -> None:
+    """How much of the resource that caused it had arrived."""
+    url = opened.exchange.request.initiator
+    found = next((o for o in reversed(before) if url and o.exchange.request.url == url), None)
+    if found:
+        _change(opened, initiator_bytes=found.decoded)
 
 
 def _script_url(initiator: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ from dragstrip.browsers.environment import session_proxies
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.place import AS_NOBODY, child, fresh_home, living_in, with_names
+from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
@@ -145,12 +146,12 @@ class Firefox:
         return session_proxies(self.session)
 
     @contextlib.contextmanager
-    def fresh_tab(self, client: Client, recorded_ms: float | None = None) -> Iterator["FirefoxTab"]:
+    def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["FirefoxTab"]:
         user = self.cdp.call("browser.createUserContext")["userContext"]
         try:
             made = self.cdp.call("browsingContext.create", type="tab", userContext=user)
             tab: str = made["context"]
-            bidi.make_ready(self.cdp, tab, client, recorded_ms)
+            bidi.make_ready(self.cdp, tab, client, page.recorded_ms if page else None)
             yield FirefoxTab(self.cdp, tab, client)
         finally:
             with contextlib.suppress(CdpError):  # it ends with its tabs

@@ -24,7 +24,7 @@ from dragstrip.browsers.screencast import (
 )
 from dragstrip.browsers.watch import Watch
 from dragstrip.model.study import Client
-from dragstrip.model.visit import Outcome
+from dragstrip.model.visit import FastOpen, Outcome
 
 
 def _script(name: str) -> str:
@@ -78,6 +78,10 @@ class Load(Struct, frozen=True, kw_only=True):
     """What the browser drew up to the end of the visit, if the client looks at frames."""
     blind_ms: float | None = None
     """See `dragstrip.browsers.screencast.blind_ms`; None if nobody looked."""
+    fast_open: tuple[FastOpen, ...] = ()
+    """By connection, where the client asked for TCP Fast Open."""
+    graph: str = ""
+    """Of the load generator, the graph it followed: digest and source. Browsers follow none."""
 
 
 @contextlib.contextmanager

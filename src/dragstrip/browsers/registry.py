@@ -9,7 +9,9 @@ from dragstrip.browsers.chromium import chromium, chromium_version, stack_flags
 from dragstrip.browsers.chromium53 import chromium53, host_lines
 from dragstrip.browsers.driven import Driven
 from dragstrip.browsers.firefox import firefox, firefox_version, told
-from dragstrip.model.browsers import BROWSERS, FIREFOX, TODAY, is_path
+from dragstrip.browsers.loader import loader, loader_version
+from dragstrip.browsers.loader import told as told_loader
+from dragstrip.model.browsers import BROWSERS, FIREFOX, LOADER, TODAY, is_path
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.testbed import Testbed
@@ -50,10 +52,17 @@ def _firefox(
     return firefox(bed, protocol, client, told)
 
 
+def _loader(
+    bed: Testbed, client: Client, protocol: Protocol, told: Told, log: Path | None
+) -> AbstractContextManager[Driven]:
+    return loader(bed, client, told)
+
+
 _KINDS: Mapping[str, Kind] = {
     **{name: _chromium(name) for name in BROWSERS},
     "chromium53": Kind(_chromium53, host_lines, lambda: chromium_version("chromium53")),
     FIREFOX: Kind(_firefox, told, firefox_version),
+    LOADER: Kind(_loader, told_loader, loader_version),
 }
 
 

@@ -54,6 +54,12 @@ def compare(
         bool,
         typer.Option("--across-clocks", help="Compare virtual time with real time anyway."),
     ] = False,
+    across_clients: Annotated[
+        bool,
+        typer.Option(
+            "--across-clients", help="Compare the load generator with a browser all the same."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Compare two result folders; fail a build with --fail-if."""
@@ -70,7 +76,13 @@ def compare(
     conditions = [parse(text, metrics[0]) for text in fail_if or []]
     shown = {*metrics, *(c.metric for c in conditions)}
     capsules = Capsule.open(a), Capsule.open(b)
-    found = compare_capsules(*capsules, spread_of=shown, across_clocks=across_clocks, pairs=pairs)
+    found = compare_capsules(
+        *capsules,
+        spread_of=shown,
+        across_clocks=across_clocks,
+        across_clients=across_clients,
+        pairs=pairs,
+    )
     gated = gate(conditions, found.rows)
     if as_json:
         sys.stdout.buffer.write(_json(a, b, found, gated))

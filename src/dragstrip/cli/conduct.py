@@ -99,6 +99,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
             saved,
             spreads(study, table),
             clock=study.clock.kind,
+            client="loader" if study.predicted else "browser",
         )
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
     found = list(cells(study, table, METRICS))

@@ -78,6 +78,15 @@ Virtual = Annotated[
         help="Race in virtual time: exact on any machine, computing takes no time.",
     ),
 ]
+ByClient = Annotated[
+    str | None,
+    typer.Option(
+        "--client",
+        help="'loader' loads pages with the load generator, which predicts Chromium, instead of a "
+        "browser. See docs/howto/load-generator.md.",
+        metavar="browser|loader",
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Only say what it would do, and how long that takes.")
 ]

@@ -12,12 +12,14 @@ from rich.tree import Tree
 
 from dragstrip.browsers.chromium import here
 from dragstrip.browsers.record import record
+from dragstrip.cli.page_graph import print_graph
 from dragstrip.cli.places import page_cache
 from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client
 from dragstrip.model.units import parse_duration_ms
 from dragstrip.pages.archive import write_page
+from dragstrip.pages.graph.store import graph_of, with_graph
 from dragstrip.pages.resolve import Wish, import_page, page_name, resolve
 from dragstrip.pages.show import Share, summarise
 from dragstrip.pages.synth import synth as synthesise
@@ -156,6 +158,41 @@ def show(
 
         out.write_text(draw(resolved, made), encoding="utf-8")
         Console().print(f"drawn: {out}", highlight=False)
+
+
+@app.command()
+def graph(
+    page: Annotated[str, typer.Argument(help="A recording, 'demo', or 'synth:64x10KB'.")],
+    learn_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="Learn it from the browser visits in this result folder.", metavar="DIR"
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Page file to write, with the learned graph in it."),
+    ] = None,
+    drawing: Annotated[Path | None, typer.Option(help="Drawing to write (.html).")] = None,
+) -> None:
+    """Print and draw what waits for what, as the load generator follows it."""
+    # Capsules and drawing load slowly; wrong input must not wait for them.
+    from dragstrip.report.graph_drawing import draw_graph
+    from dragstrip.results.capsule import Capsule
+    from dragstrip.results.learn import learn
+
+    if out and not learn_from:
+        raise InputError("--out keeps what was learned: say from which visits with --from")
+    resolved = resolve(page, page_cache())
+    found = learn(resolved, Capsule.open(learn_from)) if learn_from else graph_of(resolved)
+    print_graph(found)
+    target = drawing or Path(f"{resolved.name}-graph.html")
+    target.write_text(draw_graph(resolved, found), encoding="utf-8")
+    console = Console()
+    console.print(f"drawn: {target}", highlight=False)
+    if learn_from:
+        made = with_graph(resolved, found, out or Path(f"{resolved.name}.har.zip"))
+        console.print(f"page with this graph: {made.path}, digest {made.digest}", highlight=False)
 
 
 def _target(out: Path | None, name: str) -> Path:

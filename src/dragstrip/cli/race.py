@@ -8,6 +8,7 @@ import typer
 from dragstrip.cli.conduct import conduct
 from dragstrip.cli.options import (
     AsJson,
+    ByClient,
     Calibrate,
     Jobs,
     Networks,
@@ -23,6 +24,7 @@ from dragstrip.conduct.shard import WHOLE, parse_shard
 from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
+from dragstrip.study.clients import loaded_by
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack, in_browser
 from dragstrip.study.servers import parse_server, placed
@@ -96,6 +98,7 @@ def race(
     ] = False,
     restarts: Restarts = None,
     virtual: Virtual = False,
+    client: ByClient = None,
     jobs: Jobs = None,
     shard: Shard = None,
     as_json: AsJson = False,
@@ -105,7 +108,7 @@ def race(
         name="race",
         pages=page,
         networks=[find_network(n) for n in network],
-        stacks=_stacks(stack, server or [], browser),
+        stacks=loaded_by(_stacks(stack, server or [], browser), client or "browser"),
         connections=["first", "repeat"] if repeat else ["first"],
         runs=runs,
         seed=seed,

@@ -7,12 +7,23 @@ import typer
 
 from dragstrip.cli.conduct import conduct
 from dragstrip.cli.dry_run import dry_run
-from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Restarts, Shard, Virtual
+from dragstrip.cli.options import (
+    AsJson,
+    ByClient,
+    Calibrate,
+    DryRun,
+    Jobs,
+    Out,
+    Restarts,
+    Shard,
+    Virtual,
+)
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.conduct.clocks import jobs_of, timed
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, parse_shard
 from dragstrip.schedule.scale import scaled
+from dragstrip.study.clients import study_by
 from dragstrip.study.file import read_study
 
 
@@ -21,6 +32,7 @@ def run(
     out: Out = None,
     calibrate: Calibrate = None,
     virtual: Virtual = False,
+    client: ByClient = None,
     jobs: Jobs = None,
     restarts: Restarts = None,
     shard: Shard = None,
@@ -33,6 +45,8 @@ def run(
 ) -> int:
     """Run a study, or resume one."""
     asked = scaled(read_study(study, page_cache()), scale)
+    if client:
+        asked = study_by(asked, client)
     resolved = timed(spread(asked, restarts), virtual=virtual)
     at_most = jobs_of(resolved.clock, jobs)
     share = parse_shard(shard) if shard else WHOLE

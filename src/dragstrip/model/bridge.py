@@ -47,6 +47,7 @@ FACTORS = (
     Factor("tls", "TLS version", ("tls",)),
     HANDSHAKE,
     Factor("resumption", "session resumption", ("resumption",)),
+    Factor("fast-open", "TCP Fast Open", ("fast_open",)),
     Factor("early-data", "early data", ("early_data",)),
     Factor("datagram", "datagram size", ("udp_payload_bytes",)),
     Factor("acks", "acknowledgements asked for", ("ack_every_packets",)),
@@ -57,10 +58,11 @@ FACTORS = (
     Factor("browser", "browser", ("browser",)),
 )
 KNOWN: Mapping[str, Factor] = {f.name: f for f in (*FACTORS, LOSS, REST)}
-_REPEAT_ONLY = ("resumption", "early-data")
+_REPEAT_ONLY = ("resumption", "fast-open", "early-data")
 """Without effect on a first visit."""
 _STOCK: Mapping[str, Any] = {f.name: f.default for f in structs.fields(Stack)}
 _LIKE_QUIC: Mapping[str, Any] = {
+    "fast_open": False,
     "tls_record": 1369,
     "slow_start_after_idle": False,
     "buffer_bytes": 15 * 2**20,

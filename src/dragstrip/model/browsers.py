@@ -26,12 +26,18 @@ class Browser(Struct, frozen=True, kw_only=True):
     drain_rtts: float = 0.0
     """For so many round trips it holds on to a QUIC connection that its server has closed, and a
     load that begins within them waits. A repeat visit begins after them."""
+    fast_open: bool = False
+    """It can send data with TCP's SYN (RFC 7413). Browsers that could once no longer do."""
+    follows_graphs: bool = False
+    """It is the load generator: it follows a page's graph and reads nothing. Its visits are
+    predictions of a browser's."""
     cannot_tell: tuple[str, ...] = ()
     """What a visit cannot know because the browser does not measure it, in words."""
 
 
 TODAY = "chromium-headless-shell"
 FIREFOX = "firefox"
+LOADER = "loader"
 
 _NO_LCP = "largest contentful paint (Chromium measures it since version 77)"
 _Q043 = {"gquic": "gQUIC forced for every host, in version Q043 and no other"}
@@ -53,6 +59,18 @@ BROWSERS: Mapping[str, Browser] = {
             "the size of text that crossed the wire in a content coding",
             "when a request left that went as QUIC's early data (Firefox says the handshake's end)",
             "bytes of headers on the wire (WebDriver BiDi counts them before compression)",
+        ),
+    ),
+    LOADER: Browser(
+        what="the load generator, which predicts Chromium",
+        speaks=("h1", "h2", "h3"),
+        frames=False,
+        testbeds_only=True,
+        fast_open=True,
+        follows_graphs=True,
+        cannot_tell=(
+            "first contentful paint (the load generator paints nothing)",
+            "largest contentful paint (the load generator paints nothing)",
         ),
     ),
     "chromium53": Browser(

@@ -43,6 +43,9 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """TCP: largest socket buffer at both ends; None leaves the kernel's."""
     receive_window_packets: int | None = None
     """TCP: initial receive window of the client in packets; None leaves the kernel's."""
+    fast_open: bool = False
+    """TCP: a repeat visit's first flight goes with the SYN (TCP Fast Open, RFC 7413). Only the load
+    generator can: browsers have given it up."""
     tls_record: Records | None = None
     """TCP: plaintext bytes of a TLS record at most, 256 to 16384, or ``dynamic``, growing from one
     packet to 16384; None leaves the server's own."""
@@ -106,6 +109,13 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if self.tls == "1.3" and self.loaded_by.newest_tls != "1.3":
             newest = self.loaded_by.newest_tls
             raise ValueError(f"browser {self.browser} needs tls {newest}; it knows no later")
+        if self.fast_open and not self.loaded_by.fast_open:
+            raise ValueError(
+                f"fast_open does not exist for browser {self.browser}: browsers have given TCP "
+                "Fast Open up; race it with --client loader"
+            )
+        if self.fast_open and self.server != OURS:
+            raise ValueError(f"server {self.server} is not asked for TCP Fast Open: no fast_open")
         if self.early_data and not (self.resumption and self.tls != "1.2"):
             raise ValueError("early_data needs tls 1.3 and resumption")
         if self.discovery == "as-recorded" and self.server != OURS:
@@ -148,13 +158,14 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
         TCP's handshake, then TLS 1.3 (RFC 8446 section 2) or TLS 1.2 with False Start (RFC 7918),
         which takes no longer; or QUIC's combined handshake (RFC 9000 section 7; QUIC Crypto's as
-        well). Early data goes along with TLS's or QUIC's first message. Alt-Svc begins with TCP,
-        and with QUIC on a repeat visit.
+        well). Early data goes along with TLS's or QUIC's first message, and with Fast Open TLS's
+        first message with the SYN. Alt-Svc begins with TCP, and with QUIC on a repeat visit.
         """
         its_own = self.serving.own.get(self.transport, ())
         early = repeat and (self.early_data or "early_data" in its_own)
         quic = self.transport == "quic" and (self.discovery != "alt-svc" or repeat)
-        return (0 if quic else 1) + (0 if early else 1)
+        opens = quic or (repeat and self.fast_open)
+        return (0 if opens else 1) + (0 if early else 1)
 
     def protocols(self, host: str, spoken: Mapping[str, str]) -> frozenset[str]:
         """What an https request to this host of a page may use; `spoken` is that page's."""
@@ -176,6 +187,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         left_out = {"name", "source"}
         left_out |= {"hold_rtts"} if not self.hold_rtts else set()
         left_out |= {"browser"} if self.browser == TODAY else set()
+        left_out |= {"fast_open"} if not self.fast_open else set()
         left_out |= {"tls_record"} if self.tls_record is None else set()
         left_out |= {"brought"} if self.brought is None else set()
         fields = {k: v for k, v in msgspec.to_builtins(self).items() if k not in left_out}
@@ -204,7 +216,13 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return ", ".join(said)
 
 
-TCP_ONLY = ("slow_start_after_idle", "buffer_bytes", "receive_window_packets", "tls_record")
+TCP_ONLY = (
+    "slow_start_after_idle",
+    "buffer_bytes",
+    "receive_window_packets",
+    "fast_open",
+    "tls_record",
+)
 QUIC_ONLY = ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
 
 
@@ -243,6 +261,7 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
         "initial receive window",
         lambda n: f"initial receive window {n} packets" if n else "the kernel's receive window",
     ),
+    "fast_open": ("TCP Fast Open", _either("TCP Fast Open", "no TCP Fast Open")),
     "tls_record": (
         "TLS records",
         lambda n: {

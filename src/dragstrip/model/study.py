@@ -196,6 +196,11 @@ class Study(Struct, frozen=True, kw_only=True):
         slow = (self.slow.runs,) if self.slow and self.slow.runs < self.runs else ()
         return tuple(sorted({*early, *slow, self.runs}))
 
+    @property
+    def predicted(self) -> bool:
+        """Its visits are the load generator's: predictions of a browser's."""
+        return any(s.loaded_by.follows_graphs for s in self.stacks)
+
     def page(self, name: str) -> Page:
         return next(p for p in self.pages if p.name == name)
 

@@ -57,6 +57,12 @@ class Request(Struct, frozen=True, kw_only=True):
     priority: str = ""
     initiator: str = ""
     """URL of the resource that caused the request, if the browser named one."""
+    initiator_type: str = ""
+    """How it did: CDP's parser, script, preload, preflight, other; empty if the browser did not
+    say."""
+    initiator_bytes: int | None = None
+    """How much of that resource's body, without content encoding, had reached the page by then;
+    None if the browser does not tell."""
     connection: int = 0
     """The browser's id of the connection, unique within a visit."""
     reused: bool = False
@@ -170,6 +176,19 @@ class Connection(Struct, frozen=True, kw_only=True):
     error: str = ""
     transport: Transport | None = None
     """What its sending side did; None in capsules from before this was asked."""
+
+
+Opening = Literal["not-asked", "no-cookie", "accepted", "refused"]
+"""What became of TCP Fast Open: accepted means that the SYN's data was acknowledged
+(TCPI_OPT_SYN_DATA)."""
+
+
+class FastOpen(Struct, frozen=True, kw_only=True):
+    """A connection of the client's, by its kernel's word."""
+
+    host: str
+    opening: Opening
+    start_ms: float
 
 
 class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -431,6 +450,11 @@ class Visit(Struct, frozen=True, kw_only=True):
     browser: str = ""
     """What loaded the page, its version and start mode, by the running browser's own word; empty in
     capsules that are older than this field."""
+    fast_open: tuple[FastOpen, ...] = ()
+    """What became of TCP Fast Open on each connection; empty where the client has none."""
+    graph: str = ""
+    """The graph of the page that the load generator followed, digest and source; empty for a
+    browser, which reads the page itself."""
     proxies: tuple[str, ...] = ()
     """Variables of the browser's environment that name a proxy."""
     connections: tuple[Connection, ...] = ()

@@ -9,6 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from dragstrip.model.graph import Graph
+
 
 class Part(Struct, frozen=True, rename="camel"):
     """Base of all parts: HAR spells its fields in camel case."""
@@ -120,6 +122,7 @@ class LogExtra(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     changes: tuple[str, ...]
     screenshot: str | None = None
     failed: tuple[Failed, ...] = ()
+    graph: Graph | None = None
 
 
 class Log(Part, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from dragstrip.model.browsers import TODAY, find_browser
 from dragstrip.model.inequality import sentences
 from dragstrip.model.stack import Stack
 from dragstrip.study.gaps import servers
+from dragstrip.study.loader_error import predicted
 
 
 def beside(stacks: Sequence[Stack]) -> list[str]:
@@ -19,7 +20,11 @@ def beside(stacks: Sequence[Stack]) -> list[str]:
 
 def surroundings(stacks: Sequence[Stack]) -> list[str]:
     """The same without what the stacks themselves differ in."""
-    return [said for said in (browsers(stacks), servers(stacks)) if said]
+    if any(stack.loaded_by.follows_graphs for stack in stacks):
+        said = [predicted(), servers(stacks)]
+    else:
+        said = [browsers(stacks), servers(stacks)]
+    return [one for one in said if one]
 
 
 def browsers(stacks: Sequence[Stack]) -> str:

@@ -49,7 +49,9 @@ class Cell(Struct, frozen=True, kw_only=True):
 
     @property
     def where(self) -> str:
-        return where(self.page.name, self.network.name, self.connection, self.clock)
+        predicted = any(r.stack.loaded_by.follows_graphs for r in self.results)
+        place = where(self.page.name, self.network.name, self.connection, self.clock)
+        return f"{place}, predicted by the load generator" if predicted else place
 
     @property
     def counted(self) -> int:

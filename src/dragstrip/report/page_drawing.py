@@ -58,7 +58,7 @@ def _tree(roots: Sequence[Node]) -> str:
         r = node.resource
         parts.append(
             f'<li style="margin-left:{node.depth * 22}px" title="{escape(r.url)}">'
-            f'<i style="background:{_COLOURS[kind(r)]}"></i>{escape(_short(r.url, 90))} '
+            f'<i style="background:{_COLOURS[kind(r)]}"></i>{escape(short_url(r.url, 90))} '
             f"<small>{r.status} · {size(r.body_bytes)}</small></li>"
         )
     return f'<ul class="tree">{"".join(parts)}</ul>'
@@ -95,13 +95,13 @@ def _bar(resource: Resource, top: int, scale: float) -> str:
     title = escape(f"{resource.method} {resource.url}\n{resource.status}, {resource.mime}")
     return (
         f'<g><title>{title}</title><text class="path" x="4" y="{top + 9}">'
-        f"{escape(_short(resource.url, 58))}</text>"
+        f"{escape(short_url(resource.url, 58))}</text>"
         f'<rect x="{x:.1f}" y="{top + 2}" width="{width:.1f}" height="{_ROW - 4}" '
         f'fill="{_COLOURS[kind(resource)]}"/></g>'
     )
 
 
-def _short(url: str, room: int) -> str:
+def short_url(url: str, room: int) -> str:
     """Host and the end of the path, which tells requests apart best."""
     parts = urlsplit(url)
     path = parts.path + (f"?{parts.query}" if parts.query else "")

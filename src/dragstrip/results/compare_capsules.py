@@ -92,14 +92,15 @@ def compare_capsules(
     spread_of: Collection[str] = (),
     *,
     across_clocks: bool = False,
+    across_clients: bool = False,
     pairs: Sequence[Pair] = (),
 ) -> Comparison:
     """Every metric, and the spread of those in `spread_of`, of each pair of stacks; without pairs,
     of every stack that both have.
 
     Raises `InputError` if the capsules share no stack on any cell, if one was made in virtual time
-    and the other was not, unless `across_clocks` says that this is the question, or for a pair that
-    they do not have.
+    and the other was not, or one by the load generator, unless `across_clocks` and `across_clients`
+    say that this is the question, or for a pair that they do not have.
     """
     for capsule, wanted in ((a, [one for one, _ in pairs]), (b, [other for _, other in pairs])):
         if missing := [name for name in wanted if name not in _stacks(capsule)]:
@@ -111,6 +112,13 @@ def compare_capsules(
     if clocks[0] != clocks[1] and not across_clocks:
         said = " and ".join(f"{c.path} in {k.short}" for c, k in zip((a, b), clocks, strict=True))
         raise InputError(f"{said} cannot be compared; --across-clocks does it anyway")
+    predicted = [c.manifest.study.predicted for c in (a, b)]
+    if predicted[0] != predicted[1] and not across_clients:
+        ours, other = (a, b) if predicted[0] else (b, a)
+        raise InputError(
+            f"{ours.path} was made by the load generator and {other.path} by a browser; "
+            "--across-clients compares them all the same"
+        )
     visits_a, visits_b = list(a.visits()), list(b.visits())
     of_a, of_b = _cells(a, visits_a), _cells(b, visits_b)
     exact = _exact(a) & _exact(b)

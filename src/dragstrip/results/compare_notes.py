@@ -6,6 +6,7 @@ from dragstrip.model.visit import Visit
 from dragstrip.results.blocks import trials
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.manifest import Start
+from dragstrip.study.loader_error import predicted
 from dragstrip.verdict.rules import VERSION
 
 _SURROUNDINGS: Mapping[str, Callable[[Start], str]] = {
@@ -20,6 +21,7 @@ _SURROUNDINGS: Mapping[str, Callable[[Start], str]] = {
 def notes(a: Capsule, b: Capsule, of_a: Sequence[Visit], of_b: Sequence[Visit]) -> list[str]:
     """One sentence each; empty if nothing but chance can differ."""
     return [
+        *_predictions(a, b),
         *_meanings(a, b),
         *_unshared(a, b),
         *_surroundings(a, b),
@@ -27,6 +29,12 @@ def notes(a: Capsule, b: Capsule, of_a: Sequence[Visit], of_b: Sequence[Visit]) 
         *_not_counted(b, of_b),
         *_apart(of_a, of_b),
     ]
+
+
+def _predictions(a: Capsule, b: Capsule) -> Iterator[str]:
+    if a.manifest.study.predicted or b.manifest.study.predicted:
+        which = [n for n, c in (("A", a), ("B", b)) if c.manifest.study.predicted]
+        yield f"{' and '.join(which)}: {predicted()}"
 
 
 def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The object that ``--json`` prints. Its field names are a contract; fields may only be added."""
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -106,6 +107,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     study: str
     clock: Kind
     """Whose milliseconds all times are: ``real``, or virtual (`dragstrip.model.clock.Clock`)."""
+    client: Literal["browser", "loader"] = "browser"
+    """What loaded the pages. What the load generator (``loader``) measures is a prediction."""
     rules: int
     """`dragstrip.verdict.rules.VERSION` by which the visits were judged."""
     blocks: int
@@ -131,6 +134,7 @@ def summarise(
     stopping: Saving | None = None,
     spreads: Iterable[Spread] = (),
     clock: Kind = "real",
+    client: Literal["browser", "loader"] = "browser",
 ) -> Summary:
     """`comparisons`, `controls` and `stopping` come from the files of `results` of that name. No
     more than one of the `visits` is held at once."""
@@ -138,6 +142,7 @@ def summarise(
     return Summary(
         study=study,
         clock=clock,
+        client=client,
         rules=VERSION,
         blocks=len({line.block for line in lines}),
         visits=lines,

@@ -110,7 +110,7 @@ class Lab:
     ) -> None:
         self._bed.link.passthrough()
         self._bed.tune(stack)
-        with browser.fresh_tab(self._client, page.recorded_ms) as tab:
+        with browser.fresh_tab(self._client, page) as tab:
             if connection != "first":
                 load_before(self._bed, tab, page, connection)
             self._bed.origin.log()

@@ -25,6 +25,7 @@ command = "./mine {{ config }}"   # mine-h1, mine-h2 and mine-h3
 
 [client]                       # optional, see dragstrip.model.study.Client
 timeout_s = 60
+program = "loader"             # optional: the load generator; without more also client = "loader"
 
 [clock]                        # optional, see dragstrip.model.clock.Clock
 kind = "network"               # virtual time, in which computing takes none
@@ -49,6 +50,7 @@ from dragstrip.model.study import Client, Slow, Stopping, Study
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.pages.live import live_page
 from dragstrip.pages.resolve import expand, resolve
+from dragstrip.study.clients import check_cache, loaded_by
 from dragstrip.study.controls import controls_of
 from dragstrip.study.networks import placed, read_network
 from dragstrip.study.possible import check
@@ -81,7 +83,7 @@ class StudyFile(Struct, forbid_unknown_fields=True, kw_only=True):
     connections: Annotated[tuple[ConnectionMode, ...], Meta(min_length=1)] = ("first",)
     """How each visit finds the browser: cold, or after a first load of the page."""
     server: dict[str, dict[str, Any]] = {}
-    client: dict[str, Any] = {}
+    client: dict[str, Any] | str = {}
     think_time: bool = False
     """Answers take as long as the recorded servers took."""
     controls: bool = True
@@ -145,11 +147,15 @@ def read_outline(path: Path) -> Outline:
             name=file.name or path.stem,
             pages=tuple(p for given in file.pages for p in expand(_beside(path, given))),
             networks=tuple(own.get(n) or find_network(n) for n in file.networks),
-            stacks=tuple(variations.get(s) or find_stack(s) for s in file.stacks),
+            stacks=loaded_by(
+                [variations.get(s) or find_stack(s) for s in file.stacks],
+                _program(file.client),
+                "client",
+            ),
             connections=file.connections,
             runs=file.runs,
             seed=file.seed,
-            client=_client(file.client),
+            client=_client({} if isinstance(file.client, str) else file.client),
             think_time=file.think_time,
             controls=file.controls,
             warm_ups=file.warm_ups,
@@ -222,6 +228,7 @@ def make_study(
         if twice := {n for n in names if names.count(n) > 1}:
             raise InputError(f"{what} {min(twice)!r} is given twice")
     hosts = {host for page in resolved for host in page.hosts}
+    check_cache(stacks, connections)
     check(networks, stacks, client, hosts=hosts, live=live)
     return Study(
         name=name,
@@ -251,12 +258,18 @@ def _own(study: Path, name: str, table: dict[str, Any]) -> Network:
         raise InputError(f"{study}: network.{name}.{error}") from None
 
 
+def _program(client: dict[str, Any] | str) -> str:
+    named = client if isinstance(client, str) else client.get("program", "browser")
+    return str(named)
+
+
 def _client(table: dict[str, Any]) -> Client:
     """Raises `InputError`. What a capsule says of its client is not asked so strictly."""
     if "browser" in table:
         raise InputError(
             'client.browser: a stack names its browser, like [stack.old] browser = "…"'
         )
+    table = {name: value for name, value in table.items() if name != "program"}
     if unknown := set(table) - {f.name for f in structs.fields(Client)}:
         raise InputError(f"client: unknown key `{min(unknown)}`; docs/reference/study.md has all")
     try:

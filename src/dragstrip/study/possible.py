@@ -7,6 +7,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
+from dragstrip.study.clients import check_clients
 
 
 def check(
@@ -20,6 +21,7 @@ def check(
     """Raises `InputError` for what no visit could be. `hosts` are those of all pages."""
     if live:
         _check_live(networks, stacks)
+    check_clients(stacks)
     for stack in stacks:
         if client.frames and not stack.loaded_by.frames:
             raise InputError(

@@ -4,6 +4,8 @@ from dragstrip.model.stack import Stack
 from dragstrip.testbed.namespaces import Namespaces
 from dragstrip.testbed.wires import route
 
+_FAST_OPEN, _STOCK = 3, 1
+"""net.ipv4.tcp_fastopen: of clients and servers, and Linux's own default (clients alone)."""
 _BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
@@ -24,7 +26,7 @@ class Kernel:
         """
         sends = stack.congestion, stack.initial_window_packets
         receives = stack.receive_window_packets
-        shared = stack.buffer_bytes, stack.slow_start_after_idle
+        shared = stack.buffer_bytes, stack.slow_start_after_idle, stack.fast_open
         if self._news("sends", sends):
             self._spaces.configure("origin", [route("origin", "replace", *sends)])
         if self._news("receives", receives):
@@ -32,6 +34,7 @@ class Kernel:
             self._spaces.configure("client", [line])
         if self._news("shared", shared):
             settings = [f"net.ipv4.tcp_slow_start_after_idle={int(stack.slow_start_after_idle)}"]
+            settings.append(f"net.ipv4.tcp_fastopen={_FAST_OPEN if stack.fast_open else _STOCK}")
             settings += [f"{name}={self._sizes(name, stack.buffer_bytes)}" for name in _BUFFERS]
             for where in ("client", "origin"):
                 self._spaces.run(where, "sysctl", "-q", "-w", *settings)

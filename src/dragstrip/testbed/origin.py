@@ -90,7 +90,7 @@ class Origin:
         self._process.ask(
             "tune",
             dict[str, Any],
-            tcp=both,
+            tcp={**both, **({"fast_open": True} if stack.fast_open else {})},
             quic={
                 **both,
                 "initial_window_packets": stack.initial_window_packets,

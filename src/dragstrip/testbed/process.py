@@ -42,14 +42,21 @@ class JsonProcess:
         self._stdin, self._stdout = child.stdin, child.stdout
         self.greeting: dict[str, Any] = self._decoded(self._line(), dict[str, Any])
 
-    def ask(self, cmd: str, answer: type[T], **fields: Any) -> T:
+    @property
+    def pid(self) -> int:
+        """Of the child, which leads a session of its own."""
+        return self._child.pid
+
+    def ask(
+        self, cmd: str, answer: type[T], *, within_s: float = _ANSWER_TIMEOUT_S, **fields: Any
+    ) -> T:
         """Send one command and return its answer as type `answer`. Raises `TestbedError`."""
         try:
             self._stdin.write(msgspec.json.encode({"cmd": cmd, **fields}) + b"\n")
             self._stdin.flush()
         except BrokenPipeError:
             raise self._died(f"before {cmd!r}") from None
-        return self._decoded(self._line(), answer)
+        return self._decoded(self._line(within_s), answer)
 
     def _decoded(self, line: bytes, answer: type[T]) -> T:
         try:
@@ -60,11 +67,11 @@ class JsonProcess:
         except msgspec.DecodeError as error:
             raise TestbedError(f"{self._name} answered {line[:200]!r}: {error}") from None
 
-    def _line(self) -> bytes:
+    def _line(self, within_s: float = _ANSWER_TIMEOUT_S) -> bytes:
         while b"\n" not in self._received:
-            ready, _, _ = select.select([self._stdout], [], [], _ANSWER_TIMEOUT_S)
+            ready, _, _ = select.select([self._stdout], [], [], within_s)
             if not ready:
-                raise TestbedError(f"{self._name} has not answered for {_ANSWER_TIMEOUT_S:g} s")
+                raise TestbedError(f"{self._name} has not answered for {within_s:g} s")
             chunk = os.read(self._stdout.fileno(), 1 << 20)
             if not chunk:
                 raise self._died("while an answer was awaited")

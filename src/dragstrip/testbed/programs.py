@@ -1,4 +1,4 @@
-"""Where the two Rust programs are: in the wheel, or freshly built in a checkout."""
+"""Where the three Rust programs are: in the wheel, or freshly built in a checkout."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from dragstrip.testbed.errors import TestbedError
 
 
 def program(name: str) -> str:
-    """Path of `dragstrip-link` or `dragstrip-origin`.
+    """Path of `dragstrip-link`, `dragstrip-origin` or `dragstrip-loader`.
 
     Raises `TestbedError`, which says how to build it.
     """

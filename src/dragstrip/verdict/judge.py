@@ -20,6 +20,7 @@ from dragstrip.verdict import (
     clock_checks,
     content_checks,
     discovery_checks,
+    fast_open_checks,
     host_checks,
     link_checks,
     path_checks,
@@ -142,6 +143,7 @@ def _reasons(
     yield from request_checks.aborted(visit, limits)
     yield from discovery_checks.discovered(visit, network, stack)
     yield from stack_checks.handshakes(visit, page, network, stack)
+    yield from fast_open_checks.fast_open(visit, stack)
     yield from path_checks.origin(visit)
     yield from path_checks.crossed(visit)
     yield from path_checks.vouched(visit)

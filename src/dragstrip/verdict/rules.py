@@ -11,10 +11,11 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 5
+VERSION = 6
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    6: ("TCP Fast Open is judged, by the word of the client's kernel",),
     5: (
         "what others compute is no reason against a visit that had precedence over them, if the "
         "network decides its load",

@@ -62,7 +62,7 @@ def check(page: Page, client: Client) -> Iterator[Check]:
             bed.origin.log()
             with (
                 chromium(bed, protocol, client) as browser,
-                browser.fresh_tab(patient, page.recorded_ms) as tab,
+                browser.fresh_tab(patient, page) as tab,
             ):
                 loaded = tab.load(page.url)
                 picture = screenshot(browser, tab.session) if loaded.outcome == "loaded" else b""

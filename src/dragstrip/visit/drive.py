@@ -55,7 +55,7 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
     """
     begun = time.monotonic()
     bed.tune(plan.stack, plan.network.rtt_ms)
-    with browser.fresh_tab(plan.client, plan.page.recorded_ms) as tab:
+    with browser.fresh_tab(plan.client, plan.page) as tab:
         again = plan.block.connection != "first"
         primed = prime(bed, tab, plan) if again else None
         before = bed.origin.log()  # what belongs to no visit
@@ -121,6 +121,8 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
         authority=bed.origin.authority,
         issuers=issuers(loaded.exchanges),
         browser=itself,
+        graph=loaded.graph,
+        fast_open=loaded.fast_open,
         proxies=browser.proxies(),
         unmeasured=plan.stack.loaded_by.cannot_tell,
         connections=log.connections,

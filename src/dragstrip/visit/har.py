@@ -85,7 +85,7 @@ def _entry(exchange: Exchange, page_id: str, origin_s: float) -> dict[str, Any]:
         **(path if request.remote_ip else {}),
         "_resourceType": request.resource_type.lower(),
         "_priority": request.priority,
-        "_initiator": {"url": request.initiator},
+        "_initiator": {"url": request.initiator, "type": request.initiator_type or "other"},
         "_fromCache": "disk" if request.from_cache else None,
     }
 

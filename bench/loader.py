@@ -1,0 +1,257 @@
+"""The load generator's error against Chromium: docs/reference/loader.md.
+
+    uv run python bench/loader.py make FOLDER PAGE...       # makes all four steps' capsules
+    uv run python bench/loader.py write FOLDER [FOLDER...]  # reads them and writes the page
+
+`make` runs in virtual time, where computing takes none: Chromium on two networks, from which each
+page's graph is learned; Chromium on all four; the load generator on all four by the learned graph,
+and once more by the recording's structure alone. Links have the same luck in all of them. A folder
+that was begun is continued.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from math import sqrt
+from pathlib import Path
+from statistics import median
+
+import altair as alt
+import msgspec
+from loader_words import graphs_text, page_text
+from msgspec import Struct
+from page_graph import rows
+
+from dragstrip.conduct.clocks import jobs_of
+from dragstrip.conduct.visits import make_visits
+from dragstrip.model.browsers import LOADER
+from dragstrip.model.clock import NETWORK
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import Client, Study
+from dragstrip.pages.graph.store import with_graph
+from dragstrip.results.capsule import Capsule
+from dragstrip.results.learn import learn
+from dragstrip.stats.prediction import Errors, Ratios, errors, ratios
+from dragstrip.study.clients import study_by
+from dragstrip.study.file import make_study
+from dragstrip.study.presets import find_network, find_stack
+from dragstrip.testbed.cache import cache_folder
+
+DOCS = Path(__file__).parents[1] / "docs" / "reference"
+PACKAGED = Path(__file__).parents[1] / "src" / "dragstrip" / "study" / "loader_error.json"
+TAUGHT_ON = ("LTE", "DSL")
+NETWORKS = ("LTE", "DSL", "DA2GC", "MSS")
+TAUGHT_BY = ("h1", "h2", "h3")
+STACKS = ("h1", "h2", "h3", "TCP+", "QUIC")
+PAIRS = (("h2", "h3"), ("TCP+", "QUIC"), ("h1", "h2"))
+RUNS = 2
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """A page over a network with a stack: medians over blocks, in ms."""
+
+    page: str
+    network: str
+    stack: str
+    browser: float
+    loader: float
+    structure: float | None
+    """By the load generator, without having seen a visit."""
+    runs: int
+
+    @property
+    def taught(self) -> bool:
+        """The graph was learned on this network, with a stack of this protocol's."""
+        return self.network in TAUGHT_ON and self.stack in TAUGHT_BY
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    browser: str
+    pages: int
+    whole: Errors
+    taught: Errors | None
+    held_out: Errors | None
+    structure: Errors | None
+    by_network: dict[str, Errors]
+    by_stack: dict[str, Errors]
+    by_page: dict[str, Errors]
+    pairs: dict[str, Ratios]
+    invalid: int
+    """Cells left out because one of the clients had no valid load."""
+    cells: list[Cell]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    steps = parser.add_subparsers(dest="step", required=True)
+    making = steps.add_parser("make")
+    making.add_argument("folder", type=Path)
+    making.add_argument("pages", nargs="+")
+    making.add_argument("--networks", nargs="+", default=NETWORKS)
+    making.add_argument("--stacks", nargs="+", default=STACKS)
+    making.add_argument("--runs", type=int, default=RUNS)
+    making.add_argument("--jobs", default="1")
+    writing = steps.add_parser("write")
+    writing.add_argument("folders", nargs="+", type=Path)
+    asked = parser.parse_args()
+    if asked.step == "make":
+        make(asked)
+    else:
+        write(asked.folders)
+
+
+def make(asked: argparse.Namespace) -> None:
+    folder: Path = asked.folder
+    (folder / "pages").mkdir(parents=True, exist_ok=True)
+    jobs = jobs_of(NETWORK, asked.jobs)
+    taught = _study(asked.pages, TAUGHT_ON, TAUGHT_BY, 1, seed=1)
+    make_visits(taught, folder / "taught", jobs=jobs)
+    make_visits(
+        _study(asked.pages, asked.networks, asked.stacks, asked.runs), folder / "browser", jobs=jobs
+    )
+    lessons, known = Capsule.open(folder / "taught"), []
+    for page in taught.pages:
+        target = folder / "pages" / f"{page.name}.har.zip"
+        try:
+            with_graph(page, learn(page, lessons), target)
+        except InputError as error:
+            print(f"left out: {error}", file=sys.stderr)
+            continue
+        known.append(str(target))
+    for name, pages in (("loader", known), ("structure", asked.pages)):
+        study = _study(pages, asked.networks, asked.stacks, asked.runs)
+        make_visits(study_by(study, LOADER), folder / name, jobs=jobs)
+
+
+def _study(
+    pages: Sequence[str], networks: Sequence[str], stacks: Sequence[str], runs: int, seed: int = 0
+) -> Study:
+    return make_study(
+        name="loader",
+        pages=pages,
+        networks=[find_network(n) for n in networks],
+        stacks=[find_stack(s) for s in stacks],
+        runs=runs,
+        seed=seed,
+        client=Client(),
+        clock=NETWORK,
+        cache=cache_folder("pages"),
+    )
+
+
+Key = tuple[str, str, str]
+
+
+def cells(folder: Path) -> Iterator[Cell]:
+    browser, loader = (_times(folder / name) for name in ("browser", "loader"))
+    structure = _times(folder / "structure") if (folder / "structure").exists() else {}
+    for key, times in browser.items():
+        if key in loader:
+            page, network, stack = key
+            yield Cell(
+                page=page,
+                network=network,
+                stack=stack,
+                browser=median(times),
+                loader=median(loader[key]),
+                structure=median(structure[key]) if key in structure else None,
+                runs=min(len(times), len(loader[key])),
+            )
+
+
+def _times(folder: Path) -> dict[Key, list[float]]:
+    found: dict[Key, list[float]] = {}
+    for visit in Capsule.open(folder).visits():
+        if visit.valid and visit.plt_ms:
+            found.setdefault((visit.page, visit.network, visit.stack), []).append(visit.plt_ms)
+    return found
+
+
+def write(folders: Sequence[Path]) -> None:
+    first = Capsule.open(folders[0] / "browser")
+    graphs = list(rows(Capsule.open(folders[0] / "taught"), first))
+    browser = first.manifest.starts[-1].browser_version
+    made = [cell for folder in folders if (folder / "loader").exists() for cell in cells(folder)]
+    if not made:
+        (DOCS / "loader.md").write_text(graphs_text(browser, graphs))
+        return
+    asked = sum(len(_asked(folder)) for folder in folders)
+    found = Found(
+        browser=browser,
+        pages=len({c.page for c in made}),
+        whole=_errors(made) or sys.exit("no cell"),
+        taught=_errors([c for c in made if c.taught]),
+        held_out=_errors([c for c in made if not c.taught]),
+        structure=_errors([c for c in made if c.structure], structure=True),
+        by_network=_by(made, "network"),
+        by_stack=_by(made, "stack"),
+        by_page=_by(made, "page"),
+        pairs={f"{b} / {a}": _ratios(made, a, b) for a, b in PAIRS},
+        invalid=asked - len(made),
+        cells=made,
+    )
+    text = msgspec.json.format(msgspec.json.encode(found), indent=1)
+    (DOCS / "loader.json").write_bytes(text + b"\n")
+    kept = {"whole": found.whole, "pages": found.pages, "browser": found.browser}
+    PACKAGED.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
+    (DOCS / "loader.md").write_text(page_text(found, graphs))
+    draw(made)
+
+
+def _asked(folder: Path) -> set[Key]:
+    study = Capsule.open(folder / "browser").manifest.study
+    return {
+        (p.name, n.name, s.name) for p in study.pages for n in study.networks for s in study.stacks
+    }
+
+
+def _errors(made: Sequence[Cell], *, structure: bool = False) -> Errors | None:
+    if not made:
+        return None
+    predicted = [(c.structure or c.loader) if structure else c.loader for c in made]
+    return errors(predicted, [c.browser for c in made])
+
+
+def _by(made: Sequence[Cell], field: str) -> dict[str, Errors]:
+    names = dict.fromkeys(getattr(c, field) for c in made)
+    grouped = {n: _errors([c for c in made if getattr(c, field) == n]) for n in names}
+    return {name: found for name, found in grouped.items() if found}
+
+
+def _ratios(made: Sequence[Cell], a: str, b: str) -> Ratios:
+    by_key = {(c.page, c.network, c.stack): c for c in made}
+    both = [
+        (by_key[p, n, a], by_key[p, n, b])
+        for p, n in dict.fromkeys((c.page, c.network) for c in made)
+        if (p, n, a) in by_key and (p, n, b) in by_key
+    ]
+    return ratios([y.loader / x.loader for x, y in both], [y.browser / x.browser for x, y in both])
+
+
+def draw(made: Sequence[Cell]) -> None:
+    rows = [
+        {"Chromium, s": c.browser / 1000, "load generator, s": c.loader / 1000}
+        | {"network": c.network, "stack": c.stack, "page": c.page}
+        for c in made
+    ]
+    values = [row[k] for row in rows for k in ("Chromium, s", "load generator, s")]
+    low, high = min(values) / sqrt(1.5), max(values) * sqrt(1.5)
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    points = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(size=28, opacity=0.75)
+        .encode(
+            x=alt.X("Chromium, s:Q", scale=scale),
+            y=alt.Y("load generator, s:Q", scale=scale),
+            color=alt.Color("network:N", sort=list(NETWORKS)),
+            shape=alt.Shape("stack:N", sort=list(STACKS)),
+        )
+    )
+    ends = [{"Chromium, s": v, "load generator, s": v} for v in (low, high)]
+    line = alt.Chart(alt.Data(values=ends)).mark_line(color="#8b8f98", strokeDash=[4, 3])
+    line = line.encode(x="Chromium, s:Q", y="load generator, s:Q")
+    (line + points).properties(width=420, height=420).save(DOCS / "loader.svg")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""The text of docs/reference/loader.md."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from dragstrip.report.words import DASH
+from dragstrip.stats.prediction import NEAR, SAME, Errors, Ratios
+
+LANTERN_RANK, LANTERN_OFF = "0.81 to 0.87", "23 to 42 %"
+
+
+def page_text(found: Any, graphs: list[str]) -> str:
+    """`found` as bench/loader.py gives it."""
+    return "\n".join([*_page(found, graphs), ""])
+
+
+def graphs_text(browser: str, graphs: list[str]) -> str:
+    """The page as long as the load generator itself has loaded nothing."""
+    return "\n".join(
+        [_UNMEASURED.format(browser=browser), GRAPHS, *graphs, "", _GRAPH_COMMANDS, ""]
+    )
+
+
+def _page(found: Any, graphs: list[str]) -> Iterator[str]:
+    whole: Errors = found.whole
+    yield _OPENING.format(pages=found.pages, browser=found.browser)
+    yield "| | load generator | goal | Lantern |"
+    yield "|---|---|---|---|"
+    yield f"| rank correlation (Spearman) | {_rank(whole)} | at least 0.97 | {LANTERN_RANK} |"
+    yield f"| mean absolute error | {_pct(whole.mean_absolute)} | at most 8 % | {LANTERN_OFF} |"
+    yield f"| median absolute error | {_pct(whole.median_absolute)} | | |"
+    yield f"| largest error | {_pct(whole.largest)} | | |"
+    yield f"| bias | {_signed(whole.bias)} | | |"
+    yield f"| cells | {whole.cells} | | 300 URLs |"
+    yield ""
+    yield _SO_FAR.format(
+        networks=" and ".join(found.by_network), runs=max(c.runs for c in found.cells)
+    )
+    yield _CELLS
+    yield from _table("where", {"learned on": found.taught, "others": found.held_out})
+    yield _STRUCTURE
+    yield from _table("graph", {"learned": whole, "from structure": found.structure})
+    yield GRAPHS
+    yield from graphs
+    yield ""
+    yield _RATIOS.format(same=f"{SAME:.0%}", near=f"{NEAR:.0%}")
+    for name, pair in found.pairs.items():
+        if pair.cells:
+            yield _ratio(name, pair)
+    yield ""
+    for title, groups in (
+        ("network", found.by_network),
+        ("stack", found.by_stack),
+        ("page", found.by_page),
+    ):
+        yield f"## By {title}"
+        yield ""
+        yield from _table(title, groups)
+    if found.invalid:
+        yield f"{found.invalid} cells are left out: one of the clients had no valid load there."
+        yield ""
+    yield _COMMANDS
+
+
+_OPENING = """# The load generator beside Chromium
+
+The [load generator](../howto/load-generator.md) predicts Chromium's page load time. This is how far
+it is off, on {pages} pages over emulated networks. Both clients load the same pages from the same
+server over the same link with the same losses, in virtual time in which computing takes none.
+Browser: {browser}.
+
+![Page load times of both clients](loader.svg)
+"""
+_UNMEASURED = """# The load generator beside Chromium
+
+The [load generator](../howto/load-generator.md) predicts Chromium's page load time. How far it is
+off as a whole is not measured yet. What is measured is the graph that it follows. Virtual time, in
+which computing takes none. Browser: {browser}.
+"""
+_GRAPH_COMMANDS = """Graphs were learned from loads over h1, h2 and h3. The command:
+
+    uv run python bench/page_graph.py LESSONS VISITS"""
+_SO_FAR = """Measured so far: networks {networks}, blocks per cell at most {runs}. Read the
+figures as those of these pages."""
+_CELLS = """
+A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its figures
+are from its own documentation. They are not like for like: Lantern predicts loads of live pages on
+a throttled phone, this predicts loads without computing.
+
+Graphs were learned from six loads of each page (h1, h2 and h3 over LTE and DSL) with another seed.
+Cells that graphs were learned on, and others:
+"""
+_STRUCTURE = """## Without having seen a visit
+
+By the graph that the recording's structure gives, with nothing learned:
+"""
+GRAPHS = """## The graph alone
+
+Part of the error is the graph's, part is that of the protocols. Here the graph is held against
+Chromium's own loads with another seed, stacks it was not learned from among them: when does a
+request start, and when does the load event end, given when the answers it waits for were there?
+Requests that wait for a part of an answer are left out: no browser says when that part came.
+"""
+_RATIOS = """## Does it decide as Chromium does?
+
+Ratios of page load times of two stacks on the same page and network. A cell is decided if
+Chromium's ratio is more than {same} from 1. Near means within {near}. Goals: near in 80 % of cells,
+the same side of 1 in 95 % of those that are decided.
+
+| ratio | cells | near | decided | same side |
+|---|---|---|---|---|"""
+_COMMANDS = """All cells: [loader.json](loader.json). The commands:
+
+    uv run python bench/loader.py make FOLDER PAGE...
+    uv run python bench/loader.py write FOLDER"""
+
+
+def _table(title: str, groups: dict[str, Errors | None]) -> Iterator[str]:
+    yield f"| {title} | cells | mean absolute error | median | largest | bias | rank |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, e in groups.items():
+        if e:
+            yield (
+                f"| {name} | {e.cells} | {_pct(e.mean_absolute)} | {_pct(e.median_absolute)} | "
+                f"{_pct(e.largest)} | {_signed(e.bias)} | {_rank(e)} |"
+            )
+    yield ""
+
+
+def _ratio(name: str, pair: Ratios) -> str:
+    return (
+        f"| {name} | {pair.cells} | {_pct(pair.near)} | {pair.decided} | {_pct(pair.same_sign)} |"
+    )
+
+
+def _rank(found: Errors) -> str:
+    return DASH if found.rank is None else f"{found.rank:.3f}"
+
+
+def _pct(share: float) -> str:
+    return f"{share * 100:.1f} %"
+
+
+def _signed(share: float) -> str:
+    return f"{share * 100:+.1f} %"

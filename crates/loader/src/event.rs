@@ -1,0 +1,143 @@
+//! The seam between the page and the network: what is asked for, and what comes back.
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use serde::Serialize;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::input::{Protocol, ResourceId};
+use crate::pool::ConnectionId;
+
+/// Carries requests. What becomes of them comes as events, in the order in which it happened.
+pub trait Transport {
+    /// Begins a connection; `Opened` or `Lost` follows.
+    fn open(&mut self, connection: ConnectionId, target: &Target);
+    /// Sends a request on a connection that was opened; `Ended` follows.
+    fn send(&mut self, connection: ConnectionId, id: ResourceId, request: &Outgoing);
+}
+
+/// Where a connection goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    pub host: String,
+    pub port: u16,
+    pub secure: bool,
+    pub quic: bool,
+    /// TLS may offer h2.
+    pub h2: bool,
+    /// What it spoke before; early data needs to know.
+    pub known: Option<Protocol>,
+    /// The request it is opened for may go as early data.
+    pub early: bool,
+}
+
+/// A request as it leaves, but for what a protocol adds.
+#[derive(Debug, Clone)]
+pub struct Outgoing {
+    pub method: Method,
+    pub uri: Uri,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// RFC 9218, for h2 and h3; None where it is among `headers` or says nothing.
+    pub priority: Option<HeaderValue>,
+    /// RFC 9113 knows it no more and Chromium still sends it: 1 to 256.
+    pub weight: u16,
+    pub body_bytes: u32,
+    /// It may go before the handshake is through.
+    pub safe: bool,
+}
+
+#[derive(Debug)]
+pub struct Event {
+    pub at: Instant,
+    pub what: What,
+}
+
+#[derive(Debug)]
+pub enum What {
+    /// TCP is through its handshake.
+    Connected(ConnectionId),
+    /// It takes requests.
+    Opened(ConnectionId, Protocol),
+    /// It could not be opened, or is over; None if in order.
+    Lost(ConnectionId, Option<Failure>),
+    /// A connection of h1 takes another request.
+    Free(ConnectionId),
+    /// The request was given to its connection.
+    Sent(ResourceId),
+    Headers(ResourceId, Head),
+    Bytes(ResourceId, Received),
+    Ended(ResourceId, Result<Finish, Failure>),
+}
+
+/// The head of an answer.
+#[derive(Debug, Clone)]
+pub struct Head {
+    pub status: u16,
+    pub headers: HeaderMap,
+}
+
+/// Bytes of a body so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Received {
+    pub wire: u64,
+    pub decoded: u64,
+}
+
+/// A body that came to its end.
+#[derive(Debug, Clone)]
+pub struct Finish {
+    pub digest: String,
+}
+
+/// Why something did not work, as an outcome.
+#[derive(Debug, Clone, Serialize)]
+pub struct Failure {
+    pub kind: FailureKind,
+    pub message: String,
+    /// The request never reached the server; Chromium sends it again.
+    #[serde(skip)]
+    pub retry: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FailureKind {
+    Resolve,
+    Connect,
+    Tls,
+    Protocol,
+    Reset,
+    Truncated,
+    Decode,
+    Limit,
+    Timeout,
+    /// The load ended before it did.
+    Unfinished,
+}
+
+impl Failure {
+    pub fn new(kind: FailureKind, message: impl ToString) -> Self {
+        Self {
+            kind,
+            message: message.to_string(),
+            retry: false,
+        }
+    }
+}
+
+/// Where events go. They are lost, harmlessly, once the load is over.
+#[derive(Clone)]
+pub struct Events(mpsc::UnboundedSender<Event>);
+
+impl Events {
+    pub fn channel() -> (Self, mpsc::UnboundedReceiver<Event>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Self(sender), receiver)
+    }
+
+    /// It happened now.
+    pub fn tell(&self, what: What) {
+        let at = Instant::now();
+        let _ = self.0.send(Event { at, what });
+    }
+}

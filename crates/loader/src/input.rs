@@ -1,0 +1,397 @@
+//! The input of one load, as it stands in the JSON line (docs/reference/processes.md).
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use http::{Method, Uri};
+use serde::{Deserialize, Serialize};
+
+use crate::graph;
+
+/// Place of a resource in `Page::resources`.
+pub type ResourceId = usize;
+
+/// More than any page has; a graph is kept in memory several times over.
+const MOST_RESOURCES: usize = 20_000;
+const LONGEST_MS: f64 = 3_600_000.0;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Load {
+    pub page: Page,
+    /// Address of every host of the page.
+    pub hosts: BTreeMap<String, IpAddr>,
+    pub protocol: ProtocolChoice,
+    /// Authorities to trust, PEM.
+    pub ca: PathBuf,
+    #[serde(default)]
+    pub tls: Tls,
+    #[serde(default)]
+    pub tcp: Tcp,
+    /// Move to h3 once an answer of h1 or h2 says that it is available (RFC 7838).
+    #[serde(default)]
+    pub alt_svc: bool,
+    #[serde(default)]
+    pub sockets: Sockets,
+    pub limits: Limits,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// The document comes first.
+    pub resources: Vec<Resource>,
+    #[serde(default)]
+    pub load_event: LoadEvent,
+    #[serde(default)]
+    pub tight: Option<Tight>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resource {
+    pub url: String,
+    #[serde(default = "get")]
+    pub method: String,
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// Length of the request's body.
+    #[serde(default)]
+    pub body_bytes: u32,
+    #[serde(default)]
+    pub kind: Kind,
+    #[serde(default)]
+    pub priority: Priority,
+    /// Of RFC 9218; None decides by kind.
+    #[serde(default)]
+    pub incremental: Option<bool>,
+    /// None for the document.
+    #[serde(default)]
+    pub after: Option<After>,
+    /// Resources that must be done as well.
+    #[serde(default)]
+    pub also: Vec<ResourceId>,
+    /// Computing between all of that and the request.
+    #[serde(default)]
+    pub delay_ms: f64,
+    /// Computing between the last byte and being done.
+    #[serde(default)]
+    pub process_ms: f64,
+    #[serde(default = "yes")]
+    pub load_event: bool,
+    #[serde(default)]
+    pub cached: bool,
+}
+
+/// What makes a resource known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum After {
+    Resource(AfterResource),
+    Event(PageEvent),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AfterResource {
+    pub resource: ResourceId,
+    pub at: When,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageEvent {
+    LoadEvent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum When {
+    /// The answer's headers are here.
+    Headers,
+    /// So many bytes of the body without content encoding.
+    Decoded(u64),
+    /// So many bytes of the body as sent.
+    Wire(u64),
+    /// The body is here and processed.
+    Complete,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Document,
+    Style,
+    Script,
+    Image,
+    Font,
+    Fetch,
+    Media,
+    #[default]
+    Other,
+}
+
+/// Chromium's `net::RequestPriority`, the least urgent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    Idle,
+    #[default]
+    Lowest,
+    Low,
+    Medium,
+    Highest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoadEvent {
+    pub delay_ms: f64,
+}
+
+/// Blink's tight mode: few requests of low priority until the page's head is through.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tight {
+    pub until: Vec<ResourceId>,
+    pub limit: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    H1,
+    H2,
+    H3,
+}
+
+/// One for all hosts, or by host with a `default`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum ProtocolChoice {
+    All(Protocol),
+    ByHost(ByHost),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct ByHost {
+    pub default: Protocol,
+    #[serde(flatten)]
+    pub hosts: BTreeMap<String, Protocol>,
+}
+
+impl ProtocolChoice {
+    pub fn of(&self, host: &str) -> Protocol {
+        match self {
+            Self::All(protocol) => *protocol,
+            Self::ByHost(choice) => *choice.hosts.get(host).unwrap_or(&choice.default),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub enum TlsVersion {
+    #[serde(rename = "1.2")]
+    V1_2,
+    #[serde(rename = "1.3")]
+    V1_3,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tls {
+    pub version: TlsVersion,
+    /// Take tickets and offer them.
+    pub resumption: bool,
+    /// TLS 1.3 early data over TCP, 0-RTT over QUIC.
+    pub early_data: bool,
+    /// Offer X25519MLKEM768 first, as Chromium does since 131: the ClientHello fills two packets.
+    pub post_quantum: bool,
+}
+
+impl Default for Tls {
+    fn default() -> Self {
+        Self {
+            version: TlsVersion::V1_3,
+            resumption: true,
+            early_data: false,
+            post_quantum: true,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tcp {
+    /// RFC 7413.
+    pub fast_open: bool,
+}
+
+/// Chromium's socket pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sockets {
+    pub per_host: usize,
+    pub total: usize,
+    /// A host's first connection gets a second one if TCP is not through by then; 0 means never.
+    pub backup_ms: u64,
+}
+
+impl Default for Sockets {
+    fn default() -> Self {
+        Self {
+            per_host: 6,
+            total: 256,
+            backup_ms: 250,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    pub time_ms: u64,
+    /// Of all bodies together, as sent and decoded.
+    #[serde(default = "half_a_gigabyte")]
+    pub bytes: u64,
+    /// How long after the load event requests may go on.
+    #[serde(default)]
+    pub quiet_ms: u64,
+}
+
+fn get() -> String {
+    "GET".to_owned()
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn half_a_gigabyte() -> u64 {
+    500_000_000
+}
+
+impl Resource {
+    /// RFC 9218's `incremental`, as Blink sets it.
+    pub fn incremental(&self) -> bool {
+        let whole = matches!(self.kind, Kind::Style | Kind::Script | Kind::Font);
+        self.incremental.unwrap_or(!whole)
+    }
+
+    /// A server may see it twice without harm (RFC 8470 section 4): fit for early data.
+    pub fn safe(&self) -> bool {
+        ["GET", "HEAD"].contains(&self.method.as_str()) && self.body_bytes == 0
+    }
+}
+
+impl Load {
+    /// An error that names the field if this cannot be loaded.
+    pub fn check(&self) -> Result<()> {
+        let limits = &self.limits;
+        ensure!(
+            (1..=3_600_000).contains(&limits.time_ms),
+            "load.limits.time_ms: {} is not between 1 and 3600000",
+            limits.time_ms
+        );
+        ensure!(
+            limits.quiet_ms <= limits.time_ms,
+            "load.limits.quiet_ms: {} is more than time_ms",
+            limits.quiet_ms
+        );
+        ensure!(
+            (1..=64).contains(&self.sockets.per_host) && self.sockets.total > 0,
+            "load.sockets: per_host must be between 1 and 64, total at least 1"
+        );
+        let early = self.tls.early_data;
+        let can = self.tls.resumption && self.tls.version == TlsVersion::V1_3;
+        ensure!(
+            !early || can,
+            "load.tls.early_data: needs version \"1.3\" and resumption"
+        );
+        self.page.check()
+    }
+}
+
+impl Page {
+    fn check(&self) -> Result<()> {
+        let count = self.resources.len();
+        ensure!(
+            (1..=MOST_RESOURCES).contains(&count),
+            "load.page.resources: {count} are not between 1 and {MOST_RESOURCES}"
+        );
+        millis(self.load_event.delay_ms).context("load.page.load_event.delay_ms")?;
+        for (id, resource) in self.resources.iter().enumerate() {
+            let place = || format!("load.page.resources[{id}]");
+            resource.check(id, count).with_context(place)?;
+        }
+        if let Some(tight) = &self.tight {
+            let known = tight.until.iter().all(|id| *id < count);
+            ensure!(
+                known && tight.limit > 0,
+                "load.page.tight: a limit of 0, or a resource that is not there"
+            );
+        }
+        graph::check(self)
+    }
+}
+
+impl Resource {
+    fn check(&self, id: ResourceId, count: usize) -> Result<()> {
+        let url: Uri = self
+            .url
+            .parse()
+            .with_context(|| format!("url: {}", self.url))?;
+        let known = matches!(url.scheme_str(), Some("https" | "http")) && url.host().is_some();
+        ensure!(
+            known,
+            "url: {} is not an absolute https or http URL",
+            self.url
+        );
+        let _: Method = self
+            .method
+            .parse()
+            .with_context(|| format!("method: {}", self.method))?;
+        millis(self.delay_ms).context("delay_ms")?;
+        millis(self.process_ms).context("process_ms")?;
+        ensure!(
+            self.after.is_none() == (id == 0),
+            "after: every resource but the document needs it"
+        );
+        let parent = match self.after {
+            Some(After::Resource(after)) => Some(after.resource),
+            Some(After::Event(PageEvent::LoadEvent)) => {
+                ensure!(
+                    !self.load_event,
+                    "load_event: it cannot wait for what waits for it"
+                );
+                None
+            }
+            None => None,
+        };
+        ensure!(
+            id != 0 || self.also.is_empty(),
+            "also: the document waits for nothing"
+        );
+        for other in self.also.iter().copied().chain(parent) {
+            ensure!(other < count, "after, also: there is no resource {other}");
+        }
+        Ok(())
+    }
+}
+
+/// An error if it is no length of time a load can have.
+fn millis(ms: f64) -> Result<()> {
+    ensure!(
+        (0.0..=LONGEST_MS).contains(&ms),
+        "{ms} is not between 0 and {LONGEST_MS} ms"
+    );
+    Ok(())
+}
+
+/// Checked milliseconds as a duration.
+pub(crate) fn duration(ms: f64) -> Duration {
+    Duration::from_secs_f64(ms / 1000.0)
+}

@@ -1,0 +1,449 @@
+//! One load: the page's graph, the scheduler, the socket pools and the network, joined.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Result;
+use tokio::sync::mpsc;
+use tokio::task::yield_now;
+use tokio::time::sleep_until;
+
+use crate::admission::{Admission, Candidate};
+use crate::body::Budget;
+use crate::event::{Event, Events, Failure, FailureKind, Outgoing, Target, Transport, What};
+use crate::graph::{Act, Graph, News};
+use crate::input::{Load, Protocol, ResourceId};
+use crate::memory::Memory;
+use crate::net::Network;
+use crate::net::clock::{Clock, epoch_and_monotonic_us, micros};
+use crate::outgoing;
+use crate::pool::{ConnectionId, Order, Pool, Reach};
+use crate::report::{Ended, Report, Request};
+
+/// How often Chromium sends a request that never reached its server.
+const MOST_ATTEMPTS: u32 = 3;
+/// How long TCP waits for QUIC where an earlier load learnt of it (net/http/http_stream_factory).
+const QUIC_HEAD_START: Duration = Duration::from_millis(300);
+
+/// Turns that quinn's tasks get to say that a connection is closed: its own, the endpoint's, spare ones.
+const LAST_PACKETS: usize = 16;
+
+/// Loads a page over the real network, within a `LocalSet`. An error only for bad input.
+pub async fn load(load: &Load, memory: &mut Memory) -> Result<Report> {
+    load.check()?;
+    let requests = outgoing::all(&load.page)?;
+    let (events, mail) = Events::channel();
+    let budget = Budget::new(load.limits.bytes);
+    let (start_us, start_monotonic_us) = epoch_and_monotonic_us();
+    let clock = Clock::start();
+    let mut network = Network::new(load, memory, clock, events, budget.clone())?;
+    let mut browser = Browser::new(load, requests, memory, clock);
+    let ended = browser.run(mail, &mut network, &budget).await;
+    let (requests, load_event) = browser.finish();
+    let end_us = clock.now_us();
+    let connections = network.close();
+    // The last packets of QUIC leave in tasks of their own.
+    for _ in 0..LAST_PACKETS {
+        yield_now().await;
+    }
+    Ok(Report {
+        start_us,
+        start_monotonic_us,
+        load_event_us: load_event.map(micros),
+        end_us,
+        ended,
+        requests: outgoing::with_early_data(requests, &connections),
+        connections,
+    })
+}
+
+/// A host to speak to: secure or not, name, port.
+type Host = (bool, String, u16);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Timer {
+    /// This connection may get a second one beside it.
+    Backup(ConnectionId),
+    /// TCP of this connection's host has waited for QUIC long enough.
+    ReleaseTcp(ConnectionId),
+}
+
+/// The browser while it loads a page.
+pub(crate) struct Browser<'a> {
+    load: &'a Load,
+    memory: &'a mut Memory,
+    clock: Clock,
+    outgoing: Vec<Outgoing>,
+    graph: Graph,
+    admission: Admission,
+    pools: BTreeMap<Host, Pool>,
+    /// Host of each connection and whether it counts as a TCP socket, by id from 1.
+    connections: Vec<(Host, bool)>,
+    open_tcp: usize,
+    timers: BTreeMap<(Duration, u64), Timer>,
+    timers_set: u64,
+    requests: BTreeMap<ResourceId, Request>,
+    attempts: BTreeMap<ResourceId, u32>,
+    /// Requests that were discovered and are not over.
+    under_way: usize,
+    load_event: Option<Duration>,
+    document_failed: bool,
+}
+
+impl<'a> Browser<'a> {
+    /// `load` has passed its check.
+    pub fn new(
+        load: &'a Load,
+        outgoing: Vec<Outgoing>,
+        memory: &'a mut Memory,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            graph: Graph::new(&load.page),
+            admission: Admission::new(load.page.tight.clone()),
+            load,
+            memory,
+            clock,
+            outgoing,
+            pools: BTreeMap::new(),
+            connections: Vec::new(),
+            open_tcp: 0,
+            timers: BTreeMap::new(),
+            timers_set: 0,
+            requests: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            under_way: 0,
+            load_event: None,
+            document_failed: false,
+        }
+    }
+
+    pub async fn run(
+        &mut self,
+        mut mail: mpsc::UnboundedReceiver<Event>,
+        transport: &mut impl Transport,
+        budget: &Budget,
+    ) -> Ended {
+        let limit = Duration::from_millis(self.load.limits.time_ms);
+        loop {
+            let now = self.clock.now();
+            if now >= limit {
+                return Ended::Time;
+            }
+            self.advance(now, transport);
+            if let Some(ended) = self.ended(now, budget) {
+                return ended;
+            }
+            let next = self.next().map_or(limit, |next| next.min(limit));
+            tokio::select! {
+                biased;
+                event = mail.recv() => {
+                    let Some(event) = event else { return Ended::Time };
+                    self.take(event);
+                    // What came together is looked at together.
+                    while let Ok(event) = mail.try_recv() {
+                        self.take(event);
+                    }
+                }
+                () = sleep_until(self.clock.at(next)) => {}
+            }
+        }
+    }
+
+    /// Every request that was discovered, and when the load event fired.
+    pub fn finish(self) -> (Vec<Request>, Option<Duration>) {
+        let unfinished = |mut request: Request| {
+            if request.end_us.is_none() {
+                let message = "the load ended before it did";
+                request.error = Some(Failure::new(FailureKind::Unfinished, message));
+            }
+            request
+        };
+        let requests = self.requests.into_values().map(unfinished).collect();
+        (requests, self.load_event)
+    }
+
+    fn ended(&self, now: Duration, budget: &Budget) -> Option<Ended> {
+        let quiet = Duration::from_millis(self.load.limits.quiet_ms);
+        if budget.exceeded() {
+            Some(Ended::Bytes)
+        } else if self.document_failed {
+            Some(Ended::Document)
+        } else if self.load_event.is_some() && self.under_way == 0 && self.graph.next().is_none() {
+            Some(Ended::Complete)
+        } else if self.load_event.is_some_and(|at| now >= at + quiet) {
+            Some(Ended::Quiet)
+        } else {
+            None
+        }
+    }
+
+    fn next(&self) -> Option<Duration> {
+        let timer = self.timers.keys().next().map(|(due, _)| *due);
+        let quiet = Duration::from_millis(self.load.limits.quiet_ms);
+        let quiet = self.load_event.map(|at| at + quiet);
+        [self.graph.next(), timer, quiet]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Does everything that is due.
+    fn advance(&mut self, now: Duration, transport: &mut impl Transport) {
+        while let Some(act) = self.graph.act(now) {
+            match act {
+                Act::Request(id) => self.discover(id, now),
+                Act::LoadEvent => self.load_event = Some(now),
+            }
+        }
+        while let Some((due, set)) = self
+            .timers
+            .keys()
+            .next()
+            .copied()
+            .filter(|(due, _)| *due <= now)
+        {
+            if let Some(timer) = self.timers.remove(&(due, set)) {
+                self.expire(timer, transport);
+            }
+        }
+        let done = |id| self.graph.done(id);
+        let heeds = |host: &str| self.memory.prioritise.contains(host);
+        let mut admitted = Vec::new();
+        while let Some(candidate) = self.admission.next(done, heeds) {
+            admitted.push(candidate);
+        }
+        for Candidate { id, priority, .. } in admitted {
+            if let Some(request) = self.requests.get_mut(&id) {
+                request.queued_us = request.queued_us.or(Some(micros(now)));
+            }
+            let host = outgoing::host(&self.outgoing[id]);
+            self.pool(&host).request(id, priority);
+        }
+        let hosts: Vec<Host> = self.pools.keys().cloned().collect();
+        for host in hosts {
+            loop {
+                let room = self.open_tcp < self.load.sockets.total;
+                let Some(order) = self.pool(&host).next(room) else {
+                    break;
+                };
+                self.obey(order, &host, transport);
+            }
+        }
+    }
+
+    fn discover(&mut self, id: ResourceId, now: Duration) {
+        let resource = &self.load.page.resources[id];
+        self.requests
+            .insert(id, Request::discovered(id, &resource.url, micros(now)));
+        self.under_way += 1;
+        self.admission.add(Candidate {
+            id,
+            priority: resource.priority,
+            host: outgoing::host(&self.outgoing[id]).1,
+        });
+    }
+
+    fn pool(&mut self, host: &Host) -> &mut Pool {
+        let (load, memory) = (self.load, &*self.memory);
+        self.pools.entry(host.clone()).or_insert_with(|| {
+            let (secure, name, port) = host;
+            let key = (name.clone(), *port);
+            let reach = match load.protocol.of(name) {
+                Protocol::H3 if *secure => Reach::Quic,
+                _ if *secure && load.alt_svc && memory.alternatives.contains(&key) => {
+                    Reach::QuicFirst
+                }
+                Protocol::H2 => Reach::Tcp {
+                    multiplexed: *secure && memory.spoke.get(&key) == Some(&Protocol::H2),
+                },
+                _ => Reach::Tcp { multiplexed: false },
+            };
+            Pool::new(reach, load.sockets.per_host)
+        })
+    }
+
+    fn obey(&mut self, order: Order, host: &Host, transport: &mut impl Transport) {
+        if let Order::Send(connection, id) = order {
+            if let Some(request) = self.requests.get_mut(&id) {
+                request.connection = Some(connection);
+            }
+            return transport.send(connection, id, &self.outgoing[id]);
+        }
+        let first = self.pool(host).no_tcp();
+        let connection = self.open(order, host, transport);
+        let sockets = self.load.sockets;
+        if order == Order::OpenTcp && first && sockets.backup_ms > 0 {
+            let after = Duration::from_millis(sockets.backup_ms);
+            self.set(after, Timer::Backup(connection));
+        }
+        if order == Order::OpenQuic {
+            self.set(QUIC_HEAD_START, Timer::ReleaseTcp(connection));
+        }
+    }
+
+    fn open(&mut self, order: Order, host: &Host, transport: &mut impl Transport) -> ConnectionId {
+        let (secure, name, port) = host.clone();
+        let tcp = order == Order::OpenTcp;
+        self.connections.push((host.clone(), tcp));
+        let connection = self.connections.len() as ConnectionId;
+        let early = self
+            .pool(host)
+            .first()
+            .is_some_and(|id| self.outgoing[id].safe);
+        let known = self.memory.spoke.get(&(name.clone(), port)).copied();
+        let h2 = self.load.protocol.of(&name) != Protocol::H1;
+        let target = Target {
+            host: name,
+            port,
+            secure,
+            quic: !tcp,
+            h2,
+            known: known.filter(|known| h2 || *known == Protocol::H1),
+            early,
+        };
+        self.pool(host).opening(connection, order);
+        self.open_tcp += usize::from(tcp);
+        transport.open(connection, &target);
+        connection
+    }
+
+    fn set(&mut self, after: Duration, timer: Timer) {
+        self.timers_set += 1;
+        let due = self.clock.now() + after;
+        self.timers.insert((due, self.timers_set), timer);
+    }
+
+    fn expire(&mut self, timer: Timer, transport: &mut impl Transport) {
+        match timer {
+            Timer::Backup(connection) => {
+                let host = self.host(connection);
+                if self.pool(&host).wants_backup(connection) {
+                    self.open(Order::OpenTcp, &host, transport);
+                }
+            }
+            Timer::ReleaseTcp(connection) => {
+                let host = self.host(connection);
+                self.pool(&host).release_tcp();
+            }
+        }
+    }
+
+    fn host(&self, connection: ConnectionId) -> Host {
+        self.connections[connection as usize - 1].0.clone()
+    }
+
+    fn take(&mut self, event: Event) {
+        let now = self.clock.since(event.at);
+        match event.what {
+            What::Connected(connection) => {
+                self.timers
+                    .retain(|_, timer| *timer != Timer::Backup(connection));
+            }
+            What::Opened(connection, protocol) => self.opened(connection, protocol),
+            What::Free(connection) => {
+                let host = self.host(connection);
+                self.pool(&host).free(connection);
+            }
+            What::Lost(connection, failure) => self.lost(connection, failure, now),
+            What::Sent(id) => self.note(id, |request| request.sent_us = Some(micros(now))),
+            What::Headers(id, head) => {
+                self.note(id, |request| {
+                    request.first_byte_us = Some(micros(now));
+                    request.status = Some(head.status);
+                    request.headers = outgoing::readable(&head.headers);
+                });
+                self.learn_alternative(id, &head.headers);
+                self.graph.learn(id, News::Headers, now);
+            }
+            What::Bytes(id, received) => {
+                self.note(id, |request| {
+                    request.wire_bytes = received.wire;
+                    request.decoded_bytes = received.decoded;
+                });
+                let (wire, decoded) = (received.wire, received.decoded);
+                self.graph.learn(id, News::Bytes { wire, decoded }, now);
+            }
+            What::Ended(id, Err(failure)) if failure.retry && self.again(id) => {}
+            What::Ended(id, ended) => {
+                let failure = ended.as_ref().err().cloned();
+                self.note(id, |request| {
+                    request.digest = ended.ok().map(|finish| finish.digest)
+                });
+                self.over(id, failure, now);
+            }
+        }
+    }
+
+    fn note(&mut self, id: ResourceId, note: impl FnOnce(&mut Request)) {
+        if let Some(request) = self.requests.get_mut(&id) {
+            note(request);
+        }
+    }
+
+    fn opened(&mut self, connection: ConnectionId, protocol: Protocol) {
+        let host = self.host(connection);
+        self.pool(&host).opened(connection, protocol);
+        let (secure, name, port) = host;
+        if protocol == Protocol::H2 {
+            self.memory.prioritise.insert(name.clone());
+        }
+        if secure && protocol != Protocol::H3 {
+            self.memory.spoke.insert((name, port), protocol);
+        }
+    }
+
+    fn lost(&mut self, connection: ConnectionId, failure: Option<Failure>, now: Duration) {
+        let host = self.host(connection);
+        let failed = self.pool(&host).lost(connection);
+        let socket = std::mem::take(&mut self.connections[connection as usize - 1].1);
+        self.open_tcp -= usize::from(socket);
+        let failure = failure
+            .unwrap_or_else(|| Failure::new(FailureKind::Reset, "the connection was closed"));
+        for id in failed {
+            self.over(id, Some(failure.clone()), now);
+        }
+    }
+
+    /// Sends it once more, if that makes sense.
+    fn again(&mut self, id: ResourceId) -> bool {
+        let attempts = self.attempts.entry(id).or_insert(1);
+        *attempts += 1;
+        if *attempts > MOST_ATTEMPTS {
+            return false;
+        }
+        let host = outgoing::host(&self.outgoing[id]);
+        let priority = self.load.page.resources[id].priority;
+        self.pool(&host).request(id, priority);
+        true
+    }
+
+    fn over(&mut self, id: ResourceId, failure: Option<Failure>, now: Duration) {
+        let document_failed = id == 0 && failure.is_some();
+        self.note(id, |request| {
+            request.end_us = Some(micros(now));
+            request.error = failure;
+        });
+        self.under_way -= 1;
+        self.admission.ended(id);
+        if document_failed {
+            self.document_failed = true; // Nothing follows from it, and no load event.
+        } else {
+            self.graph.learn(id, News::End, now);
+        }
+    }
+
+    fn learn_alternative(&mut self, id: ResourceId, headers: &http::HeaderMap) {
+        if !outgoing::offers_h3(headers) {
+            return;
+        }
+        let host = outgoing::host(&self.outgoing[id]);
+        let (secure, name, port) = host.clone();
+        if self.load.protocol.of(&name) == Protocol::H3 {
+            self.memory.prioritise.insert(name);
+        } else if secure && self.load.alt_svc {
+            self.memory.alternatives.insert((name, port));
+            self.pool(&host).alternative();
+        }
+    }
+}

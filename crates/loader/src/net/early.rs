@@ -1,0 +1,99 @@
+//! A TLS stream that may still be in its handshake: early data over TCP.
+//!
+//! Writes wait for the flush, so that the ClientHello and everything that is known by then leave in one
+//! write, and with TCP Fast Open in the SYN.
+
+use std::cell::RefCell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, BufWriter, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+
+use crate::net::clock::Clock;
+use crate::net::note_handshake;
+use crate::report::{Connection, EarlyData};
+
+/// Room for the first requests of a page.
+const BUFFER: usize = 64 * 1024;
+
+/// What h1 and h2 run over.
+pub type Stream = BufWriter<Watched>;
+
+/// Notes the end of the handshake when it sees it.
+pub struct Watched {
+    tls: TlsStream<TcpStream>,
+    handshaking: Option<(Rc<RefCell<Connection>>, Clock)>,
+}
+
+impl Watched {
+    /// Over a handshake that is through, or one that has early data to wait for.
+    pub fn stream(
+        tls: TlsStream<TcpStream>,
+        report: &Rc<RefCell<Connection>>,
+        clock: Clock,
+    ) -> Stream {
+        let mut watched = Self {
+            tls,
+            handshaking: Some((report.clone(), clock)),
+        };
+        watched.look();
+        BufWriter::with_capacity(BUFFER, watched)
+    }
+
+    fn look(&mut self) {
+        let session = self.tls.get_ref().1;
+        if session.is_handshaking() {
+            return;
+        }
+        if let Some((report, clock)) = self.handshaking.take() {
+            let mut report = report.borrow_mut();
+            if report.early_data == EarlyData::Offered {
+                let taken = session.is_early_data_accepted();
+                report.early_data = if taken {
+                    EarlyData::Accepted
+                } else {
+                    EarlyData::Rejected
+                };
+            }
+            note_handshake(&mut report, session, clock);
+        }
+    }
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let read = Pin::new(&mut self.tls).poll_read(cx, buffer);
+        self.look();
+        read
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.tls).poll_write(cx, bytes);
+        self.look();
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.tls).poll_flush(cx);
+        self.look();
+        flushed
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tls).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,127 @@
+//! HTTP/2 with Chromium's settings.
+
+use bytes::Bytes;
+use h2::client::{self, SendRequest};
+use http::{Request, Version, header};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::body::Receiver;
+use crate::event::{Failure, FailureKind, Finish, Outgoing, What};
+use crate::input::ResourceId;
+use crate::net::Shared;
+use crate::net::common::{Driver, bodiless, head, upload};
+use crate::net::weights::{Streams, Weighted};
+
+/// What Chromium announces (net/spdy/spdy_session.h, net/http/http_network_session.cc).
+const HEADER_TABLE: u32 = 64 * 1024;
+const HEADER_LIST: u32 = 256 * 1024;
+const STREAM_WINDOW: u32 = 6 * 1024 * 1024;
+const CONNECTION_WINDOW: u32 = 15 * 1024 * 1024;
+
+pub(super) struct Handle {
+    sender: SendRequest<Bytes>,
+    streams: Streams,
+}
+
+pub(super) async fn begin(
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+) -> Result<(Handle, Driver), Failure> {
+    let streams = Streams::default();
+    let stream = Weighted::new(stream, streams.clone());
+    let (sender, connection) = client::Builder::new()
+        .header_table_size(HEADER_TABLE)
+        .enable_push(false)
+        .initial_window_size(STREAM_WINDOW)
+        .max_header_list_size(HEADER_LIST)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .handshake(stream)
+        .await
+        .map_err(|error| failure(&error))?;
+    let driver = Box::pin(async move { connection.await.err().map(|error| failure(&error)) });
+    Ok((Handle { sender, streams }, driver))
+}
+
+impl Handle {
+    pub async fn exchange(
+        &self,
+        id: ResourceId,
+        request: &Outgoing,
+        shared: &Shared,
+    ) -> Result<Finish, Failure> {
+        let mut sender = self
+            .sender
+            .clone()
+            .ready()
+            .await
+            .map_err(|error| unsent(&error))?;
+        let last = request.body_bytes == 0;
+        let sent = sender.send_request(outgoing(request)?, last);
+        let (answer, mut body) = sent.map_err(|error| unsent(&error))?;
+        let stream: u32 = answer.stream_id().into();
+        self.streams.opened(stream, request.weight);
+        let _closed = Closed(&self.streams, stream);
+        if !last {
+            let sent = body.send_data(upload(request.body_bytes), true);
+            sent.map_err(|error| failure(&error))?;
+        }
+        let answer = answer.await.map_err(|error| unsent(&error))?;
+        let (parts, mut body) = answer.into_parts();
+        let bodiless = bodiless(&request.method, parts.status);
+        let mut receiver = Receiver::new(&parts.headers, bodiless, &shared.budget);
+        shared.events.tell(What::Headers(id, head(parts)));
+        while let Some(data) = body.data().await {
+            let data = data.map_err(|error| failure(&error))?;
+            let given_back = body.flow_control().release_capacity(data.len());
+            given_back.map_err(|error| failure(&error))?;
+            let received = receiver.push(&data)?;
+            shared.events.tell(What::Bytes(id, received));
+        }
+        receiver.finish().map(|(_, finish)| finish)
+    }
+}
+
+/// Takes a stream out of the order of priorities, however it ends.
+struct Closed<'a>(&'a Streams, u32);
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.0.closed(self.1);
+    }
+}
+
+fn outgoing(request: &Outgoing) -> Result<Request<()>, Failure> {
+    let mut out = Request::builder()
+        .method(&request.method)
+        .uri(&request.uri)
+        .version(Version::HTTP_2);
+    if request.body_bytes > 0 {
+        out = out.header(header::CONTENT_LENGTH, request.body_bytes);
+    }
+    for (name, value) in &request.headers {
+        out = out.header(name, value);
+    }
+    if let Some(priority) = &request.priority {
+        out = out.header("priority", priority);
+    }
+    out.body(())
+        .map_err(|error| Failure::new(FailureKind::Protocol, error))
+}
+
+fn failure(error: &h2::Error) -> Failure {
+    let kind = if error.is_io() {
+        FailureKind::Reset
+    } else {
+        FailureKind::Protocol
+    };
+    Failure::new(kind, error)
+}
+
+/// Of a request that got no answer: the server may have told that it never looked at it
+/// (RFC 9113 section 8.7).
+fn unsent(error: &h2::Error) -> Failure {
+    let refused = error.reason() == Some(h2::Reason::REFUSED_STREAM);
+    Failure {
+        retry: refused || (error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR)),
+        ..failure(error)
+    }
+}

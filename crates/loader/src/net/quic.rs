@@ -1,0 +1,235 @@
+//! Opening a QUIC connection with Chromium's transport parameters.
+
+use std::cell::Cell;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{
+    ClientConfig, Endpoint, EndpointConfig, TokenMemoryCache, TokenStore, TokioRuntime,
+    TransportConfig, VarInt, ZeroRttAccepted,
+};
+
+use crate::event::{Failure, FailureKind, Target, What};
+use crate::input::Protocol;
+use crate::net::clock::epoch_and_monotonic_us;
+use crate::net::{Handle, Line, Probe, Shared, Verifier, http3, spawn};
+use crate::pool::ConnectionId;
+use crate::report::EarlyData;
+
+pub(super) const NO_ERROR: VarInt = VarInt::from_u32(0x100); // H3_NO_ERROR, RFC 9114 section 8.1
+
+/// Chromium's numbers (net/quic/quic_context.h, quic_session_pool.cc; quiche's quic_constants.h).
+const CONNECTION_WINDOW: u32 = 15 * 1024 * 1024;
+const STREAM_WINDOW: u32 = 6 * 1024 * 1024;
+const UDP_PAYLOAD: u16 = 1250;
+const IDLE: Duration = Duration::from_secs(30);
+const INITIAL_RTT: Duration = Duration::from_millis(100);
+const STREAMS: u32 = 100;
+
+/// What QUIC keeps between loads beside its tickets.
+pub struct QuicMemory {
+    tokens: Arc<dyn TokenStore>,
+    /// Endpoints made so far: each gets a seed of its own.
+    endpoints: Rc<Cell<u64>>,
+}
+
+impl Default for QuicMemory {
+    fn default() -> Self {
+        Self {
+            tokens: Arc::new(TokenMemoryCache::default()),
+            endpoints: Rc::default(),
+        }
+    }
+}
+
+/// What a connection is made from.
+#[derive(Clone)]
+pub struct Client {
+    config: ClientConfig,
+    verifier: Arc<Verifier>,
+    early_data: bool,
+    seed: u64,
+    endpoints: Rc<Cell<u64>>,
+}
+
+impl QuicMemory {
+    pub fn client(
+        &self,
+        tls: rustls::ClientConfig,
+        verifier: Arc<Verifier>,
+        early_data: bool,
+        seed: u64,
+    ) -> Result<Client> {
+        let mut transport = TransportConfig::default();
+        transport
+            .receive_window(VarInt::from_u32(CONNECTION_WINDOW))
+            .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
+            .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS))
+            .max_idle_timeout(Some(IDLE.try_into()?))
+            .initial_rtt(INITIAL_RTT)
+            .initial_mtu(UDP_PAYLOAD)
+            .mtu_discovery_config(None)
+            .enable_segmentation_offload(false)
+            .allow_spin(false);
+        let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
+        config
+            .transport_config(Arc::new(transport))
+            .token_store(self.tokens.clone());
+        Ok(Client {
+            config,
+            verifier,
+            early_data,
+            seed,
+            endpoints: self.endpoints.clone(),
+        })
+    }
+}
+
+impl Client {
+    /// A socket of its own, as Chromium has for each session.
+    fn endpoint(&self, address: SocketAddr) -> std::io::Result<Endpoint> {
+        let any = match address {
+            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+        };
+        self.endpoints.set(self.endpoints.get() + 1);
+        let mut seed = [0; 32];
+        seed[..8].copy_from_slice(&self.seed.to_le_bytes());
+        seed[8..16].copy_from_slice(&self.endpoints.get().to_le_bytes());
+        // An origin that outlives us must never meet the same connection ids again. In virtual time the
+        // clock is part of what repeats.
+        seed[16..24].copy_from_slice(&epoch_and_monotonic_us().0.to_le_bytes());
+        let mut config = EndpointConfig::default();
+        config.rng_seed(Some(seed));
+        Endpoint::new(config, None, UdpSocket::bind(any)?, Arc::new(TokioRuntime))
+    }
+}
+
+/// Opens `target` and tells so, or why not.
+pub(super) async fn open(
+    id: ConnectionId,
+    target: Target,
+    address: SocketAddr,
+    client: Client,
+    line: Line,
+    shared: Shared,
+) {
+    if let Err(failure) = connect(id, &target, address, client, &line, &shared).await {
+        shared.lost(id, &line, Some(failure));
+    }
+}
+
+async fn connect(
+    id: ConnectionId,
+    target: &Target,
+    address: SocketAddr,
+    client: Client,
+    line: &Line,
+    shared: &Shared,
+) -> Result<(), Failure> {
+    let failed = |error: &dyn ToString| Failure::new(FailureKind::Connect, error.to_string());
+    let endpoint = client.endpoint(address).map_err(|error| failed(&error))?;
+    line.borrow_mut().local_port = endpoint.local_addr().ok().map(|local| local.port());
+    line.borrow_mut().tls_start_us = Some(shared.clock.now_us());
+    let shown = client.verifier.count(&target.host);
+    let connecting = endpoint
+        .connect_with(client.config.clone(), address, &target.host)
+        .map_err(|error| failed(&error))?;
+    let early = client.early_data && target.early;
+    let zero_rtt = if early {
+        connecting.into_0rtt()
+    } else {
+        Err(connecting)
+    };
+    let (quinn, accepted) = match zero_rtt {
+        Ok((quinn, accepted)) => {
+            line.borrow_mut().early_data = EarlyData::Offered;
+            (quinn, Some(accepted))
+        }
+        Err(connecting) => {
+            let quinn = connecting.await.map_err(|error| handshake_failed(&error))?;
+            (quinn, None)
+        }
+    };
+    let probe = Probe::Quic(quinn.clone(), endpoint);
+    shared.probes.borrow_mut().insert(id, probe);
+    let through = through(
+        line.clone(),
+        client.verifier.clone(),
+        shown,
+        target.host.clone(),
+    );
+    let (handle, driver) = http3::begin(quinn.clone(), accepted.is_some()).await?;
+    let handle = Rc::new(Handle::H3(handle));
+    shared.handles.borrow_mut().insert(id, handle.clone());
+    {
+        let mut line = line.borrow_mut();
+        line.protocol = Some(Protocol::H3);
+        line.ready_us = Some(shared.clock.now_us());
+    }
+    match accepted {
+        None => through(shared.clock.now_us(), None),
+        Some(accepted) => {
+            let shared = shared.clone();
+            spawn(watch_zero_rtt(accepted, quinn, handle, shared, through));
+        }
+    }
+    shared.events.tell(What::Opened(id, Protocol::H3));
+    let (line, shared) = (line.clone(), shared.clone());
+    spawn(async move {
+        let failure = driver.await;
+        shared.lost(id, &line, failure);
+    });
+    Ok(())
+}
+
+/// Notes the end of the handshake: when, and whether 0-RTT was taken.
+fn through(
+    line: Line,
+    verifier: Arc<Verifier>,
+    shown: u64,
+    host: String,
+) -> impl FnOnce(u64, Option<bool>) + 'static {
+    move |now_us, taken| {
+        let mut line = line.borrow_mut();
+        line.tls_end_us = Some(now_us);
+        line.tls_version = Some("1.3");
+        line.resumed = Some(verifier.count(&host) == shown);
+        line.early_data = match taken {
+            None => EarlyData::NotOffered,
+            Some(true) => EarlyData::Accepted,
+            Some(false) => EarlyData::Rejected,
+        };
+    }
+}
+
+async fn watch_zero_rtt(
+    accepted: ZeroRttAccepted,
+    quinn: quinn::Connection,
+    handle: Rc<Handle>,
+    shared: Shared,
+    through: impl FnOnce(u64, Option<bool>),
+) {
+    let taken = accepted.await;
+    if quinn.close_reason().is_some() {
+        return; // The driver tells why.
+    }
+    through(shared.clock.now_us(), Some(taken));
+    if let Handle::H3(handle) = &*handle {
+        handle.through(taken, quinn).await;
+    }
+}
+
+fn handshake_failed(error: &quinn::ConnectionError) -> Failure {
+    use quinn::ConnectionError::{ConnectionClosed, TransportError};
+    let kind = match error {
+        TransportError(_) | ConnectionClosed(_) => FailureKind::Tls,
+        quinn::ConnectionError::TimedOut => FailureKind::Timeout,
+        _ => FailureKind::Connect,
+    };
+    Failure::new(kind, error)
+}

@@ -1,0 +1,164 @@
+//! TLS as Chromium speaks it, and what is kept between loads: tickets, and who was verified.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, ensure};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ClientSessionMemoryCache, Resumption, WebPkiServerVerifier};
+use rustls::crypto::ring::{self, cipher_suite};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+use crate::input::{Tls, TlsVersion};
+use crate::net::hybrid::X25519MlKem768;
+
+/// Servers whose tickets are kept.
+const SERVERS: usize = 4096;
+
+/// Configurations, made once: rustls resumes a session only under the verifier it began with.
+#[derive(Default)]
+pub struct Store {
+    made: BTreeMap<(PathBuf, TlsVersion, bool), Made>,
+}
+
+struct Made {
+    tcp: ClientConfig,
+    quic: ClientConfig,
+    verifier: Arc<Verifier>,
+}
+
+impl Store {
+    /// For TCP; `alpn` as offered.
+    pub fn tcp(&mut self, ca: &Path, tls: Tls, alpn: &[&str]) -> Result<ClientConfig> {
+        let config = self.made(ca, tls.version, tls.post_quantum)?.tcp.clone();
+        Ok(tuned(config, tls, alpn))
+    }
+
+    /// For QUIC, which is always TLS 1.3; and who it verifies.
+    pub fn quic(&mut self, ca: &Path, tls: Tls) -> Result<(ClientConfig, Arc<Verifier>)> {
+        let made = self.made(ca, TlsVersion::V1_3, tls.post_quantum)?;
+        let verifier = made.verifier.clone();
+        Ok((tuned(made.quic.clone(), tls, &["h3"]), verifier))
+    }
+
+    fn made(&mut self, ca: &Path, version: TlsVersion, post_quantum: bool) -> Result<&Made> {
+        let key = (ca.to_owned(), version, post_quantum);
+        if !self.made.contains_key(&key) {
+            let made = make(ca, version, post_quantum)
+                .with_context(|| format!("load.ca: {}", ca.display()))?;
+            self.made.insert(key.clone(), made);
+        }
+        Ok(&self.made[&key])
+    }
+}
+
+fn tuned(mut config: ClientConfig, tls: Tls, alpn: &[&str]) -> ClientConfig {
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    config.enable_early_data = tls.early_data;
+    if !tls.resumption {
+        config.resumption = Resumption::disabled();
+    }
+    config
+}
+
+fn make(ca: &Path, version: TlsVersion, post_quantum: bool) -> Result<Made> {
+    let mut provider = ring::default_provider();
+    provider.cipher_suites = vec![
+        cipher_suite::TLS13_AES_128_GCM_SHA256,
+        cipher_suite::TLS13_AES_256_GCM_SHA384,
+        cipher_suite::TLS13_CHACHA20_POLY1305_SHA256,
+        cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+        cipher_suite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+    ];
+    if post_quantum {
+        provider.kx_groups.insert(0, &X25519MlKem768);
+    }
+    let provider = Arc::new(provider);
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(ca)? {
+        roots.add(certificate?)?;
+    }
+    ensure!(!roots.is_empty(), "no certificate in it");
+    let roots = Arc::new(roots);
+    let webpki = WebPkiServerVerifier::builder_with_provider(roots, provider.clone()).build()?;
+    let verifier = Arc::new(Verifier {
+        webpki,
+        verified: Mutex::default(),
+    });
+    let version = match version {
+        TlsVersion::V1_2 => &TLS12,
+        TlsVersion::V1_3 => &TLS13,
+    };
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[version])?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier.clone())
+        .with_no_client_auth();
+    let tickets = || Resumption::store(Arc::new(ClientSessionMemoryCache::new(SERVERS)));
+    let (mut tcp, mut quic) = (config.clone(), config);
+    tcp.resumption = tickets();
+    quic.resumption = tickets();
+    Ok(Made {
+        tcp,
+        quic,
+        verifier,
+    })
+}
+
+/// Verifies as webpki does, and counts: a resumed handshake shows no certificate, and quinn does not
+/// say which kind it was.
+#[derive(Debug)]
+pub struct Verifier {
+    webpki: Arc<WebPkiServerVerifier>,
+    verified: Mutex<BTreeMap<String, u64>>,
+}
+
+impl Verifier {
+    /// How often this host has shown its certificate.
+    pub fn count(&self, host: &str) -> u64 {
+        let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        verified.get(host).copied().unwrap_or_default()
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        *verified.entry(name.to_str().into_owned()).or_default() += 1;
+        self.webpki
+            .verify_server_cert(end_entity, intermediates, name, ocsp, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.webpki.verify_tls12_signature(message, cert, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.webpki.verify_tls13_signature(message, cert, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.webpki.supported_verify_schemes()
+    }
+}

@@ -1,0 +1,214 @@
+//! The connections to one host, and the requests that wait for them.
+//!
+//! Pure: it is told what happened and says what to do. Rules are those of Chromium's
+//! TransportClientSocketPool and HttpStreamFactory: a request takes an idle socket or asks for one of
+//! its own, up to six; who gets the next free socket is decided when it is free, by priority; the first
+//! connection that turns out to speak h2 serves everybody; a host known for h2 gets one connection.
+
+use crate::input::{Priority, Protocol, ResourceId};
+
+/// Number of a connection, from 1, in the order of their beginnings.
+pub type ConnectionId = u64;
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    OpenTcp,
+    OpenQuic,
+    Send(ConnectionId, ResourceId),
+}
+
+/// How a host is to be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    Tcp {
+        /// It spoke h2 before, so one connection will do.
+        multiplexed: bool,
+    },
+    Quic,
+    /// An earlier load learnt that it speaks h3 as well: TCP waits until `release_tcp`.
+    QuicFirst,
+}
+
+pub struct Pool {
+    per_host: usize,
+    /// TCP may be used, now and at all.
+    tcp: bool,
+    tcp_at_all: bool,
+    multiplexed: bool,
+    /// QUIC should be tried, or used.
+    quic: bool,
+    connecting: Vec<ConnectionId>,
+    connecting_quic: Option<ConnectionId>,
+    /// Of h1, in the order in which they became idle; and whether they were used before.
+    idle: Vec<(ConnectionId, bool)>,
+    busy: Vec<ConnectionId>,
+    /// Connections for many requests at once; the best is the last.
+    sessions: Vec<(Protocol, ConnectionId)>,
+    /// Most urgent first.
+    waiting: Vec<(Priority, ResourceId)>,
+}
+
+impl Pool {
+    pub fn new(reach: Reach, per_host: usize) -> Self {
+        Self {
+            per_host,
+            tcp_at_all: reach != Reach::Quic,
+            tcp: matches!(reach, Reach::Tcp { .. }),
+            multiplexed: reach == Reach::Tcp { multiplexed: true },
+            quic: !matches!(reach, Reach::Tcp { .. }),
+            connecting: Vec::new(),
+            connecting_quic: None,
+            idle: Vec::new(),
+            busy: Vec::new(),
+            sessions: Vec::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    pub fn request(&mut self, id: ResourceId, priority: Priority) {
+        let place = self
+            .waiting
+            .partition_point(|(other, _)| *other >= priority);
+        self.waiting.insert(place, (priority, id));
+    }
+
+    /// The request that goes next.
+    pub fn first(&self) -> Option<ResourceId> {
+        self.waiting.first().map(|(_, id)| *id)
+    }
+
+    /// What to do now; `room` says whether another TCP socket may be opened at all. `OpenTcp` and
+    /// `OpenQuic` must be followed by `opening`.
+    pub fn next(&mut self, room: bool) -> Option<Order> {
+        let id = self.waiting.first()?.1;
+        if self.quic && !self.has_quic() {
+            return Some(Order::OpenQuic);
+        }
+        if let Some((_, session)) = self.sessions.last() {
+            self.waiting.remove(0);
+            return Some(Order::Send(*session, id));
+        }
+        if let Some(socket) = self.idle_socket() {
+            self.waiting.remove(0);
+            self.busy.push(socket);
+            return Some(Order::Send(socket, id));
+        }
+        let wanted = if self.multiplexed {
+            1
+        } else {
+            self.waiting.len()
+        };
+        let sockets = self.connecting.len() + self.busy.len();
+        let open = self.tcp && room && self.connecting.len() < wanted && sockets < self.per_host;
+        open.then_some(Order::OpenTcp)
+    }
+
+    pub fn opening(&mut self, connection: ConnectionId, order: Order) {
+        if order == Order::OpenQuic {
+            self.connecting_quic = Some(connection);
+        } else {
+            self.connecting.push(connection);
+        }
+    }
+
+    /// Ready for requests.
+    pub fn opened(&mut self, connection: ConnectionId, protocol: Protocol) {
+        self.forget_connecting(connection);
+        match protocol {
+            Protocol::H1 => self.idle.push((connection, false)),
+            // A second one, begun before the first was through, stays unused.
+            Protocol::H2 if self.speaks(Protocol::H2) => {}
+            Protocol::H2 => self.sessions.insert(0, (protocol, connection)),
+            Protocol::H3 => self.sessions.push((protocol, connection)),
+        }
+        self.multiplexed |= protocol == Protocol::H2;
+    }
+
+    /// A connection of h1 has carried its answer to the end and takes another request.
+    pub fn free(&mut self, connection: ConnectionId) {
+        if let Some(place) = self.busy.iter().position(|other| *other == connection) {
+            self.busy.remove(place);
+            self.idle.push((connection, true));
+        }
+    }
+
+    /// It is gone. Returns the requests that fail with it, because they waited for just this one.
+    pub fn lost(&mut self, connection: ConnectionId) -> Vec<ResourceId> {
+        let quic = self.connecting_quic == Some(connection);
+        let connecting = self.forget_connecting(connection);
+        self.busy.retain(|other| *other != connection);
+        self.idle.retain(|(other, _)| *other != connection);
+        let session = self
+            .sessions
+            .iter()
+            .position(|(_, other)| *other == connection);
+        let lost = session.map(|place| self.sessions.remove(place).0);
+        if quic && self.tcp_at_all {
+            // The alternative does not work: Chromium marks it broken.
+            self.quic = false;
+            self.tcp = true;
+            return Vec::new();
+        }
+        if lost == Some(Protocol::H3) && self.tcp {
+            self.quic = false;
+        }
+        let few = if quic || self.multiplexed {
+            usize::MAX
+        } else {
+            1
+        };
+        let failing = if connecting {
+            self.waiting.len().min(few)
+        } else {
+            0
+        };
+        self.waiting.drain(..failing).map(|(_, id)| id).collect()
+    }
+
+    /// The host said that it speaks h3 as well.
+    pub fn alternative(&mut self) {
+        self.quic = true;
+    }
+
+    /// TCP has waited long enough for QUIC.
+    pub fn release_tcp(&mut self) {
+        self.tcp = self.tcp_at_all;
+    }
+
+    /// Whether `connection` is still on its way and a second one may be tried.
+    pub fn wants_backup(&self, connection: ConnectionId) -> bool {
+        self.connecting.contains(&connection)
+            && !self.waiting.is_empty()
+            && self.connecting.len() + self.busy.len() + self.idle.len() < self.per_host
+    }
+
+    /// No connection over TCP was begun that still counts.
+    pub fn no_tcp(&self) -> bool {
+        self.connecting.is_empty() && self.busy.is_empty() && self.idle.is_empty()
+    }
+
+    fn has_quic(&self) -> bool {
+        self.connecting_quic.is_some() || self.speaks(Protocol::H3)
+    }
+
+    fn speaks(&self, protocol: Protocol) -> bool {
+        self.sessions.iter().any(|(other, _)| *other == protocol)
+    }
+
+    /// The newest that was used before, else the oldest that was not: what was used has a wider
+    /// congestion window.
+    fn idle_socket(&mut self) -> Option<ConnectionId> {
+        let used = self.idle.iter().rposition(|(_, used)| *used);
+        let place = used.or((!self.idle.is_empty()).then_some(0))?;
+        Some(self.idle.remove(place).0)
+    }
+
+    fn forget_connecting(&mut self, connection: ConnectionId) -> bool {
+        let known =
+            self.connecting.contains(&connection) || self.connecting_quic == Some(connection);
+        self.connecting.retain(|other| *other != connection);
+        self.connecting_quic = self.connecting_quic.filter(|other| *other != connection);
+        known
+    }
+}

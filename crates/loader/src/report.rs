@@ -1,0 +1,144 @@
+//! What comes back of a load. Times are microseconds since navigation start.
+
+use serde::Serialize;
+
+use crate::event::Failure;
+use crate::input::{Protocol, ResourceId};
+use crate::pool::ConnectionId;
+
+/// The answer to one `load`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Navigation start, of the Unix epoch.
+    pub start_us: u64,
+    /// The same by CLOCK_MONOTONIC.
+    pub start_monotonic_us: u64,
+    pub load_event_us: Option<u64>,
+    pub end_us: u64,
+    pub ended: Ended,
+    /// Those that were discovered, by resource.
+    pub requests: Vec<Request>,
+    /// Those that were begun, by id.
+    pub connections: Vec<Connection>,
+}
+
+/// Why a load was over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ended {
+    /// Every request is over and the load event has fired.
+    Complete,
+    /// So is the quiet time.
+    Quiet,
+    /// At a limit.
+    Time,
+    Bytes,
+    /// There is no document.
+    Document,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Request {
+    pub resource: ResourceId,
+    pub url: String,
+    /// Its conditions were met and computing was over.
+    pub discovered_us: u64,
+    /// It left the scheduler for the sockets.
+    pub queued_us: Option<u64>,
+    /// It was given to its connection.
+    pub sent_us: Option<u64>,
+    /// The answer's headers are complete.
+    pub first_byte_us: Option<u64>,
+    /// The body's last byte, or the failure.
+    pub end_us: Option<u64>,
+    pub status: Option<u16>,
+    pub protocol: Option<Protocol>,
+    pub connection: Option<ConnectionId>,
+    /// It left before the handshake was through, and the server took it.
+    pub early_data: bool,
+    pub headers: Vec<(String, String)>,
+    /// Of the body, as sent.
+    pub wire_bytes: u64,
+    /// Without content encoding.
+    pub decoded_bytes: u64,
+    /// First 16 hex digits of SHA-256 of the decoded body, if it came whole.
+    pub digest: Option<String>,
+    pub error: Option<Failure>,
+}
+
+impl Request {
+    pub(crate) fn discovered(resource: ResourceId, url: &str, now_us: u64) -> Self {
+        Self {
+            resource,
+            url: url.to_owned(),
+            discovered_us: now_us,
+            queued_us: None,
+            sent_us: None,
+            first_byte_us: None,
+            end_us: None,
+            status: None,
+            protocol: None,
+            connection: None,
+            early_data: false,
+            headers: Vec::new(),
+            wire_bytes: 0,
+            decoded_bytes: 0,
+            digest: None,
+            error: None,
+        }
+    }
+}
+
+/// One connection, or an attempt at one.
+#[derive(Debug, Clone, Serialize)]
+pub struct Connection {
+    pub id: ConnectionId,
+    pub host: String,
+    pub port: u16,
+    pub address: String,
+    pub local_port: Option<u16>,
+    pub protocol: Option<Protocol>,
+    pub secure: bool,
+    pub connect_start_us: Option<u64>,
+    pub connect_end_us: Option<u64>,
+    pub tls_start_us: Option<u64>,
+    pub tls_end_us: Option<u64>,
+    /// It took requests from now on; with early data before the handshake was through.
+    pub ready_us: Option<u64>,
+    pub closed_us: Option<u64>,
+    pub tls_version: Option<&'static str>,
+    pub resumed: Option<bool>,
+    pub early_data: EarlyData,
+    /// None for QUIC.
+    pub tcp_fast_open: Option<FastOpen>,
+    pub requests: u64,
+    /// Payload of TCP, without what was sent again, or of UDP.
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
+    /// Segments sent again, or packets lost, on the way out.
+    pub retransmitted: u64,
+    pub rtt_us: Option<u64>,
+    pub error: Option<Failure>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EarlyData {
+    NotOffered,
+    /// Sent, and not known yet whether it was taken.
+    Offered,
+    Accepted,
+    Rejected,
+}
+
+/// By the kernel's word (TCP_INFO).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FastOpen {
+    NotAsked,
+    /// Asked for one; the SYN was plain.
+    NoCookie,
+    /// The data in the SYN was acknowledged with it.
+    Accepted,
+    Refused,
+}

@@ -1,0 +1,52 @@
+//! TCP Fast Open on the listening sockets (RFC 7413).
+
+use std::fs;
+use std::io;
+use std::mem::size_of;
+use std::os::fd::AsRawFd;
+
+use anyhow::{Context, Result, ensure};
+use socket2::Socket;
+
+/// Of this network namespace.
+const SETTING: &str = "/proc/sys/net/ipv4/tcp_fastopen";
+/// The bit that lets servers take part (ip-sysctl.rst).
+const SERVERS: u32 = 0x2;
+
+/// Connections that were opened by data in a SYN and not confirmed yet. As many as may wait for
+/// `accept`, so that a page's connections are never refused for their number.
+const QUEUE: libc::c_int = 1024;
+
+/// An error if the kernel does not allow it here.
+pub(crate) fn check() -> Result<()> {
+    let text = fs::read_to_string(SETTING).context(SETTING)?;
+    let setting: u32 = text.trim().parse().context(SETTING)?;
+    ensure!(
+        setting & SERVERS != 0,
+        "tune.tcp.fast_open: net.ipv4.tcp_fastopen is {setting} here and servers need {}; \
+         run `sysctl -w net.ipv4.tcp_fastopen={}` in the origin's namespace",
+        setting | SERVERS,
+        setting | SERVERS
+    );
+    Ok(())
+}
+
+/// Holds for SYNs that arrive from now on.
+pub(crate) fn set(listener: &Socket, on: bool) -> io::Result<()> {
+    let queue = if on { QUEUE } else { 0 };
+    // SAFETY: the option reads one int, which is what `queue` is.
+    let done = unsafe {
+        libc::setsockopt(
+            listener.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_FASTOPEN,
+            (&raw const queue).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}

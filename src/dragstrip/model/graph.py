@@ -1,0 +1,75 @@
+"""A page's graph: which request waits for what, as a load generator follows it.
+
+A node starts when all it waits for is there, plus the time that computing or a timer takes. So a
+style sheet's images wait for the sheet; what a script asks for waits for the script, for the parser
+to reach it, and for the style sheets and scripts before it.
+"""
+
+import hashlib
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.model.page import DIGEST_DIGITS
+
+Found = Literal["start", "redirect", "markup", "style", "script", "load"]
+"""How a request came about: the visit's start; a redirect; the parser or the preload scanner; a
+style sheet; a script; whatever runs once the page has loaded."""
+
+LOAD = -1
+"""As a node to wait for: the load event."""
+
+
+class Wait(Struct, frozen=True, omit_defaults=True):
+    node: int
+    """Index of the node, or `LOAD`."""
+    bytes: int | None = None
+    """How much of its body, as it crosses the wire, is enough; None means its end."""
+
+
+class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One request. Its place in the list is its identity."""
+
+    url: str
+    method: str = "GET"
+    kind: str = ""
+    """CDP resource type: Document, Stylesheet, Script, Image, Font, XHR, Fetch, Other ..."""
+    priority: str = ""
+    """CDP's: VeryLow, Low, Medium, High, VeryHigh."""
+    found: Found
+    initiator: int | None = None
+    """The node that caused it."""
+    waits: tuple[Wait, ...] = ()
+    """All of them hold before it starts. Each names a node before it, or `LOAD`."""
+    delay_ms: float = 0.0
+    """From the last of them to the request: computing and timers."""
+    holds_load: bool = True
+    """The load event waits for its end."""
+    upload_bytes: int = 0
+    """Of the request's body."""
+
+
+class Graph(Struct, frozen=True, kw_only=True):
+    nodes: tuple[Node, ...]
+    """The first one is where the visit starts."""
+    learned: bool
+    """From visits of a browser; else read off the recording."""
+    source: str
+    """From what, in words."""
+    parsed: tuple[Wait, ...] = ()
+    """The document is parsed and its deferred scripts have run when all of this is there:
+    DOMContentLoaded."""
+    body: tuple[Wait, ...] = ()
+    """The parser has reached the document's body. Until then a browser holds back what is not
+    urgent."""
+    load_delay_ms: float = 0.0
+    """From the end of the last node that holds the load event to the end of that event."""
+
+    @property
+    def digest(self) -> str:
+        """First 16 hex digits of the SHA-256 of its nodes and delays, whatever its source says."""
+        fields = msgspec.to_builtins(self)
+        del fields["source"]
+        text = msgspec.json.encode(fields, order="sorted")
+        return hashlib.sha256(text).hexdigest()[:DIGEST_DIGITS]

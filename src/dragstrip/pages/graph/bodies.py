@@ -1,0 +1,45 @@
+"""The bodies of a page file that can refer to other resources."""
+
+import zipfile
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from dragstrip.model.page import Page, Resource
+from dragstrip.pages import har
+from dragstrip.pages.archive import HAR_MEMBER
+from dragstrip.pages.recording import header
+
+_TEXT = ("text/html", "application/xhtml+xml", "text/css")
+
+
+class Body(Struct, frozen=True, kw_only=True):
+    resource: Resource
+    location: str = ""
+    """Where a redirect leads, as written."""
+    decoded: bytes = b""
+    """Of documents and style sheets; else empty."""
+    wire: bytes = b""
+    coding: str = ""
+    upload_bytes: int = 0
+
+
+def bodies(page: Page) -> Iterator[Body]:
+    """In the order of the page's resources. Live pages have none."""
+    if page.live:
+        return
+    with zipfile.ZipFile(page.path) as archive:
+        entries = har.decode(archive.read(HAR_MEMBER)).log.entries
+        for resource, entry in zip(page.resources, entries, strict=True):
+            headers = [(h.name, h.value) for h in entry.response.headers]
+            text, coding = resource.mime in _TEXT, header(headers, "content-encoding")
+            decoded, wire = entry.response.content.file, entry.response.dragstrip.wire_file
+            body = archive.read(decoded) if text and decoded else b""
+            yield Body(
+                resource=resource,
+                location=header(headers, "location"),
+                decoded=body,
+                wire=archive.read(wire) if text and wire else body,
+                coding=coding.strip().lower() if wire else "",
+                upload_bytes=max(entry.request.body_size, 0),
+            )

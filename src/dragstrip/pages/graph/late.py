@@ -1,0 +1,172 @@
+"""What visits say against the waits that a page's structure suggests, and beside them.
+
+A wait is belied by a visit whose request started before it. A request that starts later than all
+its waits waits for something else: for the request whose end it follows most steadily over all
+visits, if their networks and stacks differ enough to tell; else it takes that time itself.
+"""
+
+from collections.abc import Sequence
+from statistics import median
+
+from msgspec import Struct
+
+from dragstrip.model.graph import LOAD, Found, Wait
+from dragstrip.model.visit import Visit
+from dragstrip.pages.graph.align import Row
+
+_SOON_MS = 3.0
+"""What a browser's processes may take to pass a word on, where computing takes no time; a request
+that starts so soon after its waits is explained. Our choice, like the next two."""
+_EARLY_MS = 1.5
+"""A request this much before the end of what it waits for did not wait for it: the browser's
+stamps of the two come from different processes."""
+_STEADY = 0.35
+"""A further wait must leave less than this share of the unexplained time's spread and size."""
+_MOST_MORE = 3
+"""Further waits of one request."""
+
+
+class Late(Struct, frozen=True):
+    waits: tuple[Wait, ...]
+    delay_ms: float
+
+
+class Times:
+    """When things happened in each visit."""
+
+    def __init__(self, rows: Sequence[Row], visits: Sequence[Visit]) -> None:
+        self._rows = rows
+        self._load = [v.plt_ms or 0.0 for v in visits]
+        self.dcl = [v.dcl_ms or 0.0 for v in visits]
+        self.many = len(rows)
+
+    def starts(self, index: int) -> list[float | None]:
+        return [r.start_ms if r else None for r in self._rows[index].made]
+
+    def of(self, wait: Wait) -> list[float | None]:
+        """The earliest moment at which it may have held: of a part of a body, its first byte."""
+        if wait.node == LOAD:
+            return list(self._load)
+        made = self._rows[wait.node].made
+        if wait.bytes is not None:
+            return [(r.response_start_ms or r.end_ms) if r else None for r in made]
+        return [r.end_ms if r else None for r in made]
+
+    def may_hold_load(self, index: int) -> bool:
+        """It had ended before the load event in every visit."""
+        both = zip(self._rows[index].made, self._load, strict=True)
+        known = [(r.end_ms, at) for r, at in both if r]
+        return all(end is not None and end <= at + _EARLY_MS for end, at in known)
+
+    def load_delay_ms(self, holders: Sequence[int]) -> float:
+        found = []
+        for visit, load in enumerate(self._load):
+            ends = [r.end_ms or 0.0 for i in holders if (r := self._rows[i].made[visit])]
+            found.append(max(load - max(ends, default=0.0), 0.0))
+        return round(median(found), 3)
+
+
+def held_back(
+    times: Times,
+    index: int,
+    waits: Sequence[Wait],
+    moments: Sequence[Sequence[Wait]],
+    found: Found,
+) -> Late:
+    """The waits of a request as the visits bear them out. `moments` are what else a script may wait
+    for besides a request or the load event: DOMContentLoaded, the first layout. What no visit
+    asked for before its load event waits for that."""
+    if not index:
+        return Late((), 0.0)
+    candidates = [[Wait(LOAD)], *(list(m) for m in moments if all(w.node < index for w in m))]
+    candidates += [[Wait(other)] for other in range(index)]
+    starts = times.starts(index)
+    if all(lag > 0 for lag in _lags(starts, [times.of(Wait(LOAD))])):
+        after = (*waits, Wait(LOAD))  # which of them it was makes no difference to the load
+        return Late(_merged(after), _rest(median(_lags(starts, [times.of(w) for w in after]))))
+    return _explained(times, starts, waits, [] if found == "redirect" else candidates)
+
+
+def finished_when(times: Times, waits: Sequence[Wait]) -> tuple[Wait, ...]:
+    """What DOMContentLoaded waits for, as the visits bear it out: modules' imports for one do not
+    stand in the markup."""
+    dcl: list[float | None] = list(times.dcl)
+    return _explained(times, dcl, waits, [[Wait(n)] for n in range(times.many)]).waits
+
+
+def _explained(
+    times: Times,
+    starts: Sequence[float | None],
+    waits: Sequence[Wait],
+    candidates: Sequence[Sequence[Wait]],
+) -> Late:
+    kept = [w for w in waits if not _belied(times.of(w), starts)]
+    left = _lags(starts, [times.of(w) for w in kept])
+    partly = any(w.bytes is not None for w in kept)
+    if not left or max(left) <= _SOON_MS or (partly and not _after_all(times, kept, starts)):
+        return Late(tuple(kept), 0.0)
+    for _ in range(_MOST_MORE):
+        better = _best(times, starts, kept, candidates, len(left))
+        if better is None or _cost(better[1]) > _STEADY * _cost(left):
+            break
+        kept, left = better
+    return Late(_merged(kept), _rest(median(left)))
+
+
+def _rest(delay_ms: float) -> float:
+    return round(delay_ms, 3) if delay_ms > _SOON_MS else 0.0
+
+
+def _best(
+    times: Times,
+    starts: Sequence[float | None],
+    kept: Sequence[Wait],
+    candidates: Sequence[Sequence[Wait]],
+    visits: int,
+) -> tuple[list[Wait], list[float]] | None:
+    """The waits with the further one that the start follows most steadily, and what is left."""
+    best: tuple[list[Wait], list[float]] | None = None
+    for more in candidates:
+        both = [*kept, *more]
+        lags = _lags(starts, [times.of(w) for w in both])
+        if len(lags) < visits or min(lags) < -_EARLY_MS:
+            continue
+        if best is None or _cost(lags) < _cost(best[1]) - 1e-9:
+            best = both, lags
+    return best
+
+
+def _belied(held: Sequence[float | None], starts: Sequence[float | None]) -> bool:
+    both = [(h, s) for h, s in zip(held, starts, strict=True) if h is not None and s is not None]
+    return any(h > s + _EARLY_MS for h, s in both)
+
+
+def _lags(starts: Sequence[float | None], waits: Sequence[Sequence[float | None]]) -> list[float]:
+    """From the last of the waits to the start, in each visit that has both."""
+    found = []
+    for visit, start in enumerate(starts):
+        held = [w[visit] for w in waits]
+        known = [h for h in held if h is not None]
+        if start is not None and known:
+            found.append(start - max(known))
+    return found
+
+
+def _after_all(times: Times, waits: Sequence[Wait], starts: Sequence[float | None]) -> bool:
+    """It started after the whole of what it waits for a part of: so for something else."""
+    whole = [times.of(Wait(w.node)) for w in waits]
+    return all(lag > _SOON_MS for lag in _lags(starts, whole))
+
+
+def _cost(lags: Sequence[float]) -> float:
+    """Unsteadiness first, as the mean deviation from the median, which a single busy moment hardly
+    moves; among equals the nearest."""
+    middle = median(lags)
+    return sum(abs(lag - middle) + 0.02 * abs(lag) for lag in lags) / len(lags)
+
+
+def _merged(waits: Sequence[Wait]) -> tuple[Wait, ...]:
+    whole = {w.node: w for w in waits if w.bytes is None}
+    parts = {w.node: w for w in waits if w.bytes is not None and w.node not in whole}
+    both = {**whole, **parts}
+    return tuple(both[node] for node in sorted(both))

@@ -1,0 +1,187 @@
+"""What a document's markup asks for, and at which of its bytes a browser finds it."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from itertools import accumulate
+from typing import Literal
+from urllib.parse import urljoin
+
+from msgspec import Struct
+
+from dragstrip.pages.graph.sheets import imports, references
+
+Way = Literal[
+    "script", "async", "defer", "style", "image", "lazy", "frame", "preload", "import", "other"
+]
+"""`script` is one that the parser waits for; `style` one that scripts and painting wait for; `lazy`
+an image or frame that waits for layout."""
+
+
+class Reference(Struct, frozen=True):
+    url: str
+    """Absolute."""
+    at: int
+    """Bytes of the document, without content encoding, up to the end of the tag."""
+    way: Way
+
+
+class Inline(Struct, frozen=True):
+    """A script's text within the document, as offsets in bytes."""
+
+    start: int
+    end: int
+
+
+class Markup(Struct, frozen=True):
+    references: tuple[Reference, ...] = ()
+    """In order of place."""
+    inline: tuple[Inline, ...] = ()
+    body: int = 0
+    """Where the body begins; the document's length if it has none."""
+    length: int = 0
+
+    def blocking(self, at: int) -> Iterator[Reference]:
+        """What must be there before the parser can pass `at`: scripts before it, and the style
+        sheets before any script before it."""
+        scripts = [r.at for r in self.references if r.way == "script" and r.at < at]
+        scripts += [i.end for i in self.inline if i.end <= at]
+        last = max(scripts, default=0)
+        for reference in self.references:
+            script = reference.way == "script" and reference.at < at
+            if script or (reference.way in ("style", "import") and reference.at < last):
+                yield reference
+
+    def script_around(self, at: int) -> Inline | None:
+        """The inline script that has this byte in it."""
+        ends = [i.end for i in self.inline]
+        place = bisect_left(ends, at + 1)
+        found = self.inline[place] if place < len(ends) else None
+        return found if found and found.start <= at else None
+
+
+def read_markup(body: bytes, url: str) -> Markup:
+    """The markup of the document at `url`. Whatever the bytes are, this ends."""
+    reader = _Reader(body, url)
+    reader.feed(body.decode("latin-1"))  # so that characters are bytes
+    reader.close()
+    found = tuple(sorted(reader.references, key=lambda r: r.at))
+    return Markup(found, tuple(reader.inline), reader.body or len(body), len(body))
+
+
+_IMAGES = {
+    "img": ("src", "srcset"),
+    "source": ("src", "srcset"),
+    "video": ("src", "poster"),
+    "audio": ("src",),
+    "input": ("src",),
+    "body": ("background",),
+    "image": ("href", "xlink:href"),
+    "track": ("src",),
+}
+_FRAMES = {"iframe": "src", "frame": "src", "embed": "src", "object": "data"}
+_SCRIPT_TYPES = re.compile(r"|module|(text|application)/(x-)?(java|ecma)script", re.I)
+_HIDDEN = ("noscript", "template")
+
+
+class _Reader(HTMLParser):
+    def __init__(self, body: bytes, url: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self._lines = [0, *accumulate(len(line) + 1 for line in body.split(b"\n"))]
+        self._base = url
+        self._hidden = 0
+        self._text: Literal["", "script", "style"] = ""
+        self.references: list[Reference] = []
+        self.inline: list[Inline] = []
+        self.body = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _HIDDEN:
+            self._hidden += 1
+        if self._hidden:
+            return
+        given = {name: value or "" for name, value in reversed(attrs)}
+        lazy = given.get("loading", "").lower() == "lazy"
+        end = self._here() + len(self.get_starttag_text() or "")
+        if tag == "base" and given.get("href"):
+            self._base = _joined(self._base, given["href"]) or self._base
+        elif tag == "body":
+            self.body = self.body or end
+        elif tag == "script":
+            self._script(given, end)
+        elif tag == "link":
+            self._link(given, end)
+        elif tag == "style":
+            self._text = "style"
+        elif tag in _FRAMES:
+            self._add(given.get(_FRAMES[tag], ""), end, "lazy" if lazy else "frame")
+        if tag in _IMAGES:
+            for name in _IMAGES[tag]:
+                many = name == "srcset"
+                for one in _candidates(given.get(name, "")) if many else [given.get(name, "")]:
+                    self._add(one, end, "lazy" if lazy else "image")
+        if "url(" in given.get("style", ""):
+            for one in references(given["style"]):
+                self._add(one, end, "image")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _HIDDEN and self._hidden:
+            self._hidden -= 1
+        if tag in ("script", "style"):
+            self._text = ""
+
+    def handle_data(self, data: str) -> None:
+        start = self._here()
+        if self._text == "script" and data.strip():
+            self.inline.append(Inline(start, start + len(data)))
+        elif self._text == "style":
+            for one in imports(data):
+                self._add(one, start + len(data), "import")
+            for one in references(data):
+                self._add(one, start + len(data), "other")
+
+    def _script(self, given: dict[str, str], end: int) -> None:
+        kind = given.get("type", "").strip()
+        if not _SCRIPT_TYPES.fullmatch(kind):
+            return
+        if "src" not in given:
+            self._text = "script"
+            return
+        if "nomodule" in given:
+            return
+        later = "defer" in given or kind.lower() == "module"
+        self._add(
+            given["src"], end, "async" if "async" in given else "defer" if later else "script"
+        )
+
+    def _link(self, given: dict[str, str], end: int) -> None:
+        rel = given.get("rel", "").lower().split()
+        if "stylesheet" in rel and "alternate" not in rel and "disabled" not in given:
+            print_only = given.get("media", "").strip().lower() in ("print", "speech", "not all")
+            self._add(given.get("href", ""), end, "other" if print_only else "style")
+        elif "preload" in rel or "modulepreload" in rel:
+            self._add(given.get("href", ""), end, "preload")
+        elif rel:
+            self._add(given.get("href", ""), end, "other")
+
+    def _add(self, url: str, at: int, way: Way) -> None:
+        absolute = _joined(self._base, url.strip()) if url.strip() else None
+        if absolute and absolute.startswith(("https:", "http:")):
+            self.references.append(Reference(absolute, at, way))
+
+    def _here(self) -> int:
+        line, column = self.getpos()
+        return self._lines[line - 1] + column
+
+
+def _joined(base: str, url: str) -> str | None:
+    try:
+        return urljoin(base, url).partition("#")[0]
+    except ValueError:
+        return None
+
+
+def _candidates(srcset: str) -> list[str]:
+    """The URLs of a srcset (HTML, section 4.8.4.2.1); which one is taken, visits say."""
+    return re.findall(r"(?:^|,\s*|\s)([^\s,][^\s]*[^\s,])(?=\s+[\d.]+[wx]|\s*,|\s*$)", srcset)

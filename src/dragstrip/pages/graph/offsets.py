@@ -1,0 +1,44 @@
+"""How much of a coded body must have crossed the wire for a browser to read up to some byte."""
+
+import zlib
+from collections.abc import Callable, Sequence
+
+import brotli
+import zstandard
+
+_STEP = 128
+"""Bytes of the wire; packets are ten times as long."""
+
+
+def on_wire(wire: bytes, coding: str, offsets: Sequence[int]) -> list[int]:
+    """For each offset of the decoded body the bytes of `wire` that it takes, rounded up to `_STEP`;
+    all of it for what lies beyond. A coding that nobody knows counts as none."""
+    decode = _decoder(coding)
+    if decode is None:
+        return [min(offset, len(wire)) for offset in offsets]
+    reached: list[tuple[int, int]] = []
+    decoded = 0
+    try:
+        for start in range(0, len(wire), _STEP):
+            decoded += len(decode(wire[start : start + _STEP]))
+            reached.append((decoded, min(start + _STEP, len(wire))))
+    except (zlib.error, brotli.error, zstandard.ZstdError):
+        reached.clear()
+    order = sorted(range(len(offsets)), key=offsets.__getitem__)
+    found, place = [len(wire)] * len(offsets), 0
+    for index in order:
+        while place < len(reached) and reached[place][0] < offsets[index]:
+            place += 1
+        found[index] = reached[place][1] if place < len(reached) else len(wire)
+    return found
+
+
+def _decoder(coding: str) -> Callable[[bytes], bytes] | None:
+    if coding in ("gzip", "x-gzip", "deflate"):
+        return zlib.decompressobj(wbits=47 if coding != "deflate" else 15).decompress
+    if coding == "br":
+        found: Callable[[bytes], bytes] = brotli.Decompressor().process
+        return found
+    if coding == "zstd":
+        return zstandard.ZstdDecompressor().decompressobj().decompress
+    return None

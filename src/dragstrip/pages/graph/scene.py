@@ -1,0 +1,115 @@
+"""The documents and style sheets of a page as a browser meets them: where it finds a URL, and what
+it must have before."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from urllib.parse import urljoin
+
+from dragstrip.model.graph import Wait
+from dragstrip.model.page import Page, address
+from dragstrip.pages.graph.bodies import Body, bodies
+from dragstrip.pages.graph.markup import Markup, Reference, read_markup
+from dragstrip.pages.graph.offsets import on_wire
+from dragstrip.pages.graph.sheets import imports, references
+
+_HTML = ("text/html", "application/xhtml+xml")
+
+
+class Document:
+    """A recorded document with its markup and how its bytes cross the wire."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+        self.url = body.resource.url
+
+    @cached_property
+    def markup(self) -> Markup:
+        return read_markup(self._body.decoded, self.url)
+
+    @cached_property
+    def _wire(self) -> dict[int, int]:
+        markup = self.markup
+        places = {r.at for r in markup.references} | {i.end for i in markup.inline} | {markup.body}
+        known = sorted(places)
+        return dict(zip(known, self.wire_bytes(known), strict=True))
+
+    def wire_bytes(self, offsets: Sequence[int]) -> list[int]:
+        return on_wire(self._body.wire, self._body.coding, offsets)
+
+    def arrived(self, node: int, at: int) -> Wait:
+        """The document, node `node`, up to byte `at` of its text."""
+        if at >= self.markup.length:
+            return Wait(node)
+        wire = self._wire[at] if at in self._wire else self.wire_bytes([at])[0]
+        return Wait(node, wire if wire < len(self._body.wire) else None)
+
+    def finds(self, url: str) -> Reference | None:
+        """The first reference in markup to this URL; else to its address, for queries are often
+        drawn anew."""
+        exact = next((r for r in self.markup.references if r.url == url), None)
+        if exact:
+            return exact
+        near = address(url)
+        return next((r for r in self.markup.references if address(r.url) == near), None)
+
+    def script_with(self, url: str) -> int | None:
+        """End of the first inline script that has the URL's path in its text; None if none has."""
+        path = address(url).partition("://")[2].partition("/")[2]
+        needle = path.rpartition("/")[2] or path
+        if len(needle) < 4:
+            return None
+        text = self._body.decoded
+        for script in self.markup.inline:
+            if text.find(needle.encode(), script.start, script.end) >= 0:
+                return script.end
+        return None
+
+
+class Scene:
+    """What a page's recording says of its structure, by URL."""
+
+    def __init__(self, page: Page) -> None:
+        self.bodies = tuple(bodies(page))
+        self._by_url: dict[str, Body] = {}
+        self._by_address: dict[str, Body] = {}
+        for body in self.bodies:
+            self._by_url.setdefault(body.resource.url, body)
+            self._by_address.setdefault(body.resource.address, body)
+        self._documents: dict[str, Document] = {}
+        self._sheets: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+
+    def body(self, url: str) -> Body | None:
+        """As the origin answers: this URL, else the nearest query."""
+        return self._by_url.get(url) or self._by_address.get(address(url))
+
+    def document(self, url: str) -> Document | None:
+        """None if no document was recorded there."""
+        body = self.body(url)
+        if not body or body.resource.mime not in _HTML or not body.decoded:
+            return None
+        found = self._documents.get(body.resource.url)
+        if not found:
+            found = self._documents[body.resource.url] = Document(body)
+        return found
+
+    def sheet(self, url: str) -> tuple[frozenset[str], frozenset[str]]:
+        """The absolute URLs a style sheet imports, and those it refers to otherwise."""
+        body = self.body(url)
+        if not body or body.resource.mime != "text/css":
+            return frozenset(), frozenset()
+        base = body.resource.url
+        if base not in self._sheets:
+            text = body.decoded.decode("utf-8", "replace")
+            made = (_joined(base, imports(text)), _joined(base, references(text)))
+            self._sheets[base] = made
+        return self._sheets[base]
+
+
+def _joined(base: str, urls: Sequence[str]) -> frozenset[str]:
+    found = set()
+    for url in urls:
+        try:
+            found.add(urljoin(base, url).partition("#")[0])
+        except ValueError:  # such as a bad IPv6 literal
+            continue
+    return frozenset(found)

@@ -1,0 +1,159 @@
+"""A graph without visits: what the recording names as initiators, else what its markup and style
+sheets refer to, else the document."""
+
+from collections.abc import Sequence
+from urllib.parse import urljoin
+
+from dragstrip.model.graph import Graph, Node, Wait
+from dragstrip.model.page import Page
+from dragstrip.pages.graph.bodies import Body
+from dragstrip.pages.graph.scene import Scene
+from dragstrip.pages.graph.way import Asked, Ways
+
+_PRIORITIES = {
+    "Document": "VeryHigh",
+    "Stylesheet": "VeryHigh",
+    "Font": "VeryHigh",
+    "Script": "High",
+    "Image": "Low",
+    "Fetch": "High",
+    "Media": "Low",
+}
+"""Of Chromium (https://web.dev/articles/fetch-priority). Scripts that do not hold up the parser
+have Low."""
+
+
+def from_structure(page: Page) -> Graph:
+    """The graph that the recording gives away by itself. Every request that was recorded for the
+    visit is in it; one that redirects leads to the next."""
+    scene = Scene(page)
+    start = next(i for i, b in enumerate(scene.bodies) if b.resource.url == page.url)
+    recorded = scene.bodies[start:]
+    follows = _redirects(recorded)
+    asked = _asked(recorded, scene, follows)
+    ways = Ways(scene, asked)
+    root = max((i for i in range(len(asked)) if _leads(follows, i)), default=0)
+    nodes = tuple(_node(i, recorded[i], asked[i], ways, follows) for i in range(len(asked)))
+    return Graph(
+        nodes=nodes,
+        learned=False,
+        source="the recording's structure; no visit was looked at",
+        parsed=ways.finished(root),
+        body=ways.body(root),
+    )
+
+
+def _leads(follows: dict[int, int], index: int) -> bool:
+    """Whether it is the start or what the start redirects to."""
+    while index in follows:
+        index = follows[index]
+    return index == 0
+
+
+def _redirects(recorded: Sequence[Body]) -> dict[int, int]:
+    """Of what a redirect leads to, the redirect."""
+    found: dict[int, int] = {}
+    for index, body in enumerate(recorded):
+        if not (300 <= body.resource.status < 400 and body.location):
+            continue
+        target = urljoin(body.resource.url, body.location).partition("#")[0]
+        later = (i for i in range(index + 1, len(recorded)) if recorded[i].resource.url == target)
+        next_one = next(later, None)
+        if next_one is not None and next_one not in found:
+            found[next_one] = index
+    return found
+
+
+def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> list[Asked]:
+    kinds = [kind_of(b) for b in recorded]
+    for later, before in sorted(follows.items(), reverse=True):
+        kinds[before] = kinds[later]  # a redirect is asked for as what it leads to
+    root = max((i for i in range(len(recorded)) if _leads(follows, i)), default=0)
+    named = {b.resource.url: i for i, b in reversed(list(enumerate(recorded)))}
+    made: list[Asked] = []
+    for index, body in enumerate(recorded):
+        initiator: int | None = None
+        by_script = False
+        if index and index not in follows:
+            initiator = _initiator(index, body, named, recorded, kinds, scene, root)
+            by_script = kinds[initiator] == "Script"
+        made.append(
+            Asked(
+                url=body.resource.url,
+                kind=kinds[index],
+                initiator=initiator,
+                by_script=by_script,
+            )
+        )
+    return made
+
+
+def _initiator(
+    index: int,
+    body: Body,
+    named: dict[str, int],
+    recorded: Sequence[Body],
+    kinds: Sequence[str],
+    scene: Scene,
+    root: int,
+) -> int:
+    """What the recorder named; else the document or style sheet that refers to it; else what the
+    importer guessed; else the document."""
+    resource = body.resource
+    said = named.get(resource.initiator)
+    if said is not None and said < index and not resource.inferred:
+        return max(said, root) if said <= root else said
+    for other in range(index):
+        url = recorded[other].resource.url
+        if kinds[other] == "Document":
+            document = scene.document(url)
+            if document and document.finds(resource.url):
+                return other
+        elif kinds[other] == "Stylesheet" and any(
+            resource.url in part for part in scene.sheet(url)
+        ):
+            return other
+    return said if said is not None and root <= said < index else min(root, index - 1)
+
+
+def _node(index: int, body: Body, asked: Asked, ways: Ways, follows: dict[int, int]) -> Node:
+    way = ways.way(index)
+    waits, found = way.waits, way.found
+    if index in follows:
+        waits, found = (Wait(follows[index]),), "redirect"
+    return Node(
+        url=body.resource.url,
+        method=body.resource.method,
+        kind=asked.kind,
+        priority=_priority(index, asked, ways),
+        found=found,
+        initiator=follows.get(index, asked.initiator),
+        waits=tuple(w for w in waits if w.node < index),
+        holds_load=asked.kind != "Fetch",
+        upload_bytes=body.upload_bytes,
+    )
+
+
+def _priority(index: int, asked: Asked, ways: Ways) -> str:
+    if asked.kind == "Script" and not ways.holds_parser(index):
+        return "Low"
+    return _PRIORITIES.get(asked.kind, "Low")
+
+
+def kind_of(body: Body) -> str:
+    """CDP's resource type, by media type."""
+    mime = body.resource.mime
+    major, _, minor = mime.partition("/")
+    if body.resource.method != "GET":
+        return "Fetch"
+    if mime in ("text/html", "application/xhtml+xml"):
+        return "Document"
+    if major == "image":
+        return "Image"
+    if major in ("video", "audio"):
+        return "Media"
+    if major == "font" or "font" in minor:
+        return "Font"
+    if minor == "css":
+        return "Stylesheet"
+    return "Script" if "javascript" in minor or "ecmascript" in minor else "Fetch"

@@ -1,0 +1,138 @@
+"""A graph from visits of a browser."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
+
+from dragstrip.model.graph import LOAD, Graph, Node, Wait
+from dragstrip.model.page import Page, address
+from dragstrip.model.visit import Visit
+from dragstrip.pages.graph.align import Row, align
+from dragstrip.pages.graph.late import Times, finished_when, held_back
+from dragstrip.pages.graph.scene import Scene
+from dragstrip.pages.graph.way import Asked, Ways
+from dragstrip.pages.recording import PageError
+
+_STYLES = ("Stylesheet",)
+_NEVER_HOLD = ("XHR", "Fetch", "Ping", "Preflight", "EventSource", "WebSocket", "Prefetch")
+
+
+def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
+    """What these visits of the page, which all loaded, have in common. What the recording's markup
+    and sheets say a request waits for is held against each of them: a wait that any visit belies is
+    dropped, and a request that came later than all of its waits waits for something else besides,
+    or takes time. Raises `PageError` if there is nothing to learn from.
+    """
+    good = [v for v in visits if v.outcome == "loaded" and v.plt_ms is not None]
+    rows = align(good)
+    if not rows:
+        raise PageError(f"page {page.name}: no visit that loaded it has a request to learn from")
+    scene = Scene(page)
+    follows = _redirects(rows)
+    asked = _asked(rows, follows)
+    ways = Ways(scene, asked)
+    times = Times(rows, good)
+    root = max((i for i in range(len(rows)) if _leads(follows, i)), default=0)
+    finished = finished_when(times, ways.finished(root))
+    painted = ways.painted(root)
+    nodes: list[Node] = []
+    for index, row in enumerate(rows):
+        way = ways.way(index)
+        waits, found = way.waits, way.found
+        if index in follows:
+            waits, found = (Wait(follows[index]),), "redirect"
+        elif index and not waits:
+            waits = (Wait(root),)
+        waits = tuple(w for w in waits if w.node < index)
+        late = held_back(times, index, waits, (finished, painted), found)
+        nodes.append(
+            Node(
+                url=row.one.url,
+                method=row.one.method,
+                kind=row.one.resource_type,
+                priority=row.one.priority,
+                found="load" if any(w.node == LOAD for w in late.waits) else found,
+                initiator=follows.get(index, asked[index].initiator),
+                waits=late.waits,
+                delay_ms=late.delay_ms,
+                holds_load=times.may_hold_load(index) and row.one.resource_type not in _NEVER_HOLD,
+                upload_bytes=_upload(scene, row.one.url),
+            )
+        )
+    nodes = _after_preflights(nodes)
+    return Graph(
+        nodes=tuple(nodes),
+        learned=True,
+        source=source,
+        parsed=finished,
+        body=ways.body(root),
+        load_delay_ms=times.load_delay_ms([i for i, n in enumerate(nodes) if n.holds_load]),
+    )
+
+
+def _upload(scene: Scene, url: str) -> int:
+    body = scene.body(url)
+    return body.upload_bytes if body else 0
+
+
+def _redirects(rows: Sequence[Row]) -> dict[int, int]:
+    """Of what a redirect leads to, the redirect: it starts at the moment that one ends."""
+    found: dict[int, int] = {}
+    for index, row in enumerate(rows):
+        if not 300 <= row.one.status < 400 or row.one.status == 304:
+            continue
+        for later in range(index + 1, len(rows)):
+            other = rows[later].one
+            same = other.resource_type == row.one.resource_type
+            if same and later not in found and abs(other.start_ms - (row.one.end_ms or 0)) < 2.0:
+                found[later] = index
+                break
+    return found
+
+
+def _leads(follows: Mapping[int, int], index: int) -> bool:
+    while index in follows:
+        index = follows[index]
+    return index == 0
+
+
+def _asked(rows: Sequence[Row], follows: Mapping[int, int]) -> list[Asked]:
+    exact: dict[str, int] = {}
+    near: dict[str, int] = {}
+    made: list[Asked] = []
+    for index, row in enumerate(rows):
+        one, initiator = row.one, None
+        if index and index not in follows:
+            initiator = exact.get(one.initiator, near.get(address(one.initiator)))
+            if initiator is None:
+                initiator = next((i for i in range(index) if _leads(follows, i)), 0)
+                while initiator in follows.values():
+                    initiator = next(k for k, v in follows.items() if v == initiator)
+        seen = [r.initiator_bytes for r in row.made if r and r.initiator_bytes is not None]
+        made.append(
+            Asked(
+                url=one.url,
+                kind=one.resource_type,
+                initiator=initiator,
+                by_script=one.initiator_type == "script",
+                bytes_seen=min(seen, default=None),
+            )
+        )
+        exact[one.url], near[one.address] = index, index
+    return made
+
+
+def _after_preflights(nodes: Sequence[Node]) -> list[Node]:
+    """A request that needs a CORS preflight starts when that has been answered."""
+    made = list(nodes)
+    for index, node in enumerate(nodes):
+        if node.method != "OPTIONS":
+            continue
+        asks = [i for i, n in enumerate(nodes) if n.url == node.url and n.method != "OPTIONS"]
+        if asks and asks[0] < index:
+            first = asks[0]
+            made[first], made[index] = (
+                structs.replace(node, waits=nodes[first].waits, delay_ms=nodes[first].delay_ms),
+                structs.replace(nodes[first], waits=(Wait(first),), delay_ms=0.0),
+            )
+    return made

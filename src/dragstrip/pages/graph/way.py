@@ -1,0 +1,184 @@
+"""What a request waits for by the way a browser comes to make it.
+
+HTML's parser and Blink's preload scanner find what markup names when its bytes arrive. A script
+runs when it is here, the parser has reached it, and the scripts and style sheets before it are here
+(HTML, section 4.12.1). A style sheet's pictures and fonts are asked for when the page is laid out,
+so when the sheets that hold up painting are here and the body has begun.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from dragstrip.model.graph import Found, Wait
+from dragstrip.pages.graph.scene import Document, Scene
+
+_PARSER_FOUND = ("frame",)
+"""The preload scanner leaves frames to the parser."""
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """A request, as far as its place in the graph depends on it."""
+
+    url: str
+    kind: str
+    initiator: int | None = None
+    by_script: bool = False
+    """A script asked for it, which may stand in the initiator's markup."""
+    bytes_seen: int | None = None
+    """Of the initiator's body without content encoding, the least that had arrived when it was
+    asked for."""
+
+
+class Way(Struct, frozen=True):
+    found: Found
+    waits: tuple[Wait, ...]
+
+
+class Ways:
+    """Places requests, given in the order of their making, in the scene."""
+
+    def __init__(self, scene: Scene, asked: Sequence[Asked]) -> None:
+        self._scene = scene
+        self._asked = asked
+        self._index: dict[str, int] = {}
+        for index, one in enumerate(asked):
+            self._index.setdefault(one.url, index)
+        self._owner = [self._owner_of(i) for i in range(len(asked))]
+        self._imports: dict[int, list[int]] = {}
+        for index, one in enumerate(asked):
+            by = one.initiator
+            if one.kind == "Stylesheet" and by is not None and asked[by].kind == "Stylesheet":
+                self._imports.setdefault(by, []).append(index)
+
+    def way(self, index: int) -> Way:
+        one, by = self._asked[index], self._asked[index].initiator
+        if by is None:
+            return Way("start", ())
+        document = self._document(by)
+        if document is None:
+            sheet = self._asked[by].kind == "Stylesheet"
+            return self._by_sheet(one, by) if sheet else Way("script", self.runs(by))
+        found = document.finds(one.url)
+        if found and (not one.by_script or found.way != "image"):
+            if found.way == "lazy":
+                return Way("markup", _all((document.arrived(by, found.at), *self.painted(by))))
+            if found.way in _PARSER_FOUND:
+                return Way("markup", self.reached(by, found.at))
+            return Way("markup", (document.arrived(by, found.at),))
+        inside = document.script_with(one.url)
+        if inside is not None:
+            return Way("script", self.reached(by, inside))
+        if one.bytes_seen is None:
+            return Way("script", self.finished(by))
+        at = one.bytes_seen
+        if one.by_script:
+            return Way("script", self.reached(by, at))
+        return (
+            Way("style", self.painted(by))
+            if one.kind == "Font"
+            else Way("markup", (document.arrived(by, at),))
+        )
+
+    def holds_parser(self, script: int) -> bool:
+        """Whether the parser waits for it where the markup names it."""
+        by = self._asked[script].initiator
+        document = None if by is None else self._document(by)
+        found = document.finds(self._asked[script].url) if document else None
+        return found is not None and found.way == "script"
+
+    def runs(self, script: int) -> tuple[Wait, ...]:
+        """When a script runs."""
+        owner = self._owner[script]
+        document = None if owner is None else self._document(owner)
+        found = document.finds(self._asked[script].url) if document else None
+        if owner is None or document is None or found is None:
+            return (Wait(script),)
+        if found.way == "script":
+            return _all((*self.reached(owner, found.at), Wait(script)))
+        if found.way == "defer":
+            earlier = [
+                r.url for r in document.markup.references if r.way == "defer" and r.at < found.at
+            ]
+            return _all((*self.parsed(owner), *self._here(earlier), Wait(script)))
+        return (Wait(script),)
+
+    def reached(self, owner: int, at: int) -> tuple[Wait, ...]:
+        """When the parser gets to byte `at` of a document and can pass it."""
+        document = self._document(owner)
+        if document is None:
+            return (Wait(owner),)
+        before = [r.url for r in document.markup.blocking(at)]
+        return _all((document.arrived(owner, at), *self._here(before)))
+
+    def parsed(self, owner: int) -> tuple[Wait, ...]:
+        """When all of a document is parsed."""
+        document = self._document(owner)
+        return self.reached(owner, document.markup.length) if document else (Wait(owner),)
+
+    def finished(self, owner: int) -> tuple[Wait, ...]:
+        """Parsed, and its deferred scripts have run: DOMContentLoaded."""
+        document = self._document(owner)
+        later = [r.url for r in document.markup.references if r.way == "defer"] if document else []
+        return _all((*self.parsed(owner), *self._here(later)))
+
+    def body(self, owner: int) -> tuple[Wait, ...]:
+        """When the parser gets to the body."""
+        document = self._document(owner)
+        return self.reached(owner, document.markup.body) if document else (Wait(owner),)
+
+    def painted(self, owner: int) -> tuple[Wait, ...]:
+        """When a document can first be laid out."""
+        document = self._document(owner)
+        if document is None:
+            return (Wait(owner),)
+        head = document.markup.body
+        sheets = [
+            r.url
+            for r in document.markup.references
+            if r.way in ("style", "import") and r.at <= head
+        ]
+        return _all((*self.body(owner), *self._here(sheets)))
+
+    def _by_sheet(self, one: Asked, sheet: int) -> Way:
+        imported, _ = self._scene.sheet(self._asked[sheet].url)
+        if one.url in imported or one.kind == "Stylesheet":
+            return Way("style", (Wait(sheet),))
+        owner = self._owner[sheet]
+        painted = () if owner is None else self.painted(owner)
+        return Way("style", _all((*painted, Wait(sheet))))
+
+    def _here(self, urls: Iterable[str]) -> list[Wait]:
+        """Of a style sheet, what it imports has to be there too."""
+        left = [self._index[url] for url in urls if url in self._index]
+        found: list[Wait] = []
+        while left:
+            at = left.pop(0)
+            found.append(Wait(at))
+            left += self._imports.get(at, ())
+        return found
+
+    def _document(self, index: int) -> Document | None:
+        one = self._asked[index]
+        return self._scene.document(one.url) if one.kind == "Document" else None
+
+    def _owner_of(self, index: int) -> int | None:
+        """The document that what this request caused belongs to."""
+        seen: set[int] = set()
+        at: int | None = index
+        while at is not None and at not in seen:
+            seen.add(at)
+            if at != index and self._asked[at].kind == "Document":
+                return at
+            at = self._asked[at].initiator
+        return None
+
+
+def _all(waits: Iterable[Wait]) -> tuple[Wait, ...]:
+    """Each node once, by its furthest byte."""
+    most: dict[int, Wait] = {}
+    for wait in waits:
+        known = most.get(wait.node)
+        if known is None or wait.bytes is None or (known.bytes or 0) < wait.bytes:
+            most[wait.node] = wait if known is None or known.bytes is not None else known
+    return tuple(most[node] for node in sorted(most))

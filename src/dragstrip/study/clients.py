@@ -1,0 +1,65 @@
+"""Which client makes a study's visits: the browser that each stack names, or the load generator."""
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from dragstrip.model.browsers import LOADER, TODAY
+from dragstrip.model.errors import InputError
+from dragstrip.model.stack import ConnectionMode, Stack
+from dragstrip.model.study import Study
+
+CLIENTS = ("browser", LOADER)
+
+
+def loaded_by(stacks: Sequence[Stack], client: str, where: str = "--client") -> tuple[Stack, ...]:
+    """The stacks with this client; ``browser`` leaves them as they are. Raises `InputError`."""
+    if client not in CLIENTS:
+        raise InputError(f"{where} {client!r} is unknown; known are {', '.join(CLIENTS)}")
+    if client == LOADER:
+        return tuple(_by_loader(stack, where) for stack in stacks)
+    return tuple(stacks)
+
+
+def study_by(study: Study, client: str) -> Study:
+    """The study with this client. Raises `InputError`."""
+    return structs.replace(
+        study,
+        stacks=loaded_by(study.stacks, client),
+        controls=loaded_by(study.controls, client),
+    )
+
+
+def check_clients(stacks: Sequence[Stack]) -> None:
+    """Raises `InputError` if a browser and the load generator share a study."""
+    if len({s.loaded_by.follows_graphs for s in stacks}) > 1:
+        ours = next(s.name for s in stacks if s.loaded_by.follows_graphs)
+        other = next(s.name for s in stacks if not s.loaded_by.follows_graphs)
+        raise InputError(
+            f"stack {ours!r} is visited by the load generator and {other!r} by a browser: what the "
+            "load generator measures is a prediction and is never mixed with browsers' visits; "
+            "make two studies, or load all of these stacks with --client loader"
+        )
+
+
+def check_cache(stacks: Sequence[Stack], connections: Sequence[ConnectionMode]) -> None:
+    """Raises `InputError` for repeat visits with a cache in a client that has none."""
+    if "repeat-cached" in connections:
+        for stack in stacks:
+            if stack.loaded_by.follows_graphs:
+                raise InputError(
+                    f"stack {stack.name!r}: the load generator has no cache; ask for repeat visits "
+                    "instead of repeat-cached ones"
+                )
+
+
+def _by_loader(stack: Stack, where: str) -> Stack:
+    if stack.browser not in (TODAY, LOADER):
+        raise InputError(
+            f"{where} loader: stack {stack.name!r} names browser {stack.browser}, which the load "
+            "generator does not predict; race another stack"
+        )
+    try:
+        return structs.replace(stack, browser=LOADER)
+    except ValueError as error:
+        raise InputError(f"{where} loader: stack {stack.name!r}: {error}") from None

@@ -1,0 +1,45 @@
+"""Was TCP Fast Open in the state the stack claims? By the client's kernel (TCP_INFO)."""
+
+from collections.abc import Iterator
+
+from dragstrip.model.stack import Stack
+from dragstrip.model.visit import FastOpen, Reason, Visit
+from dragstrip.verdict.request_checks import some
+
+
+def fast_open(visit: Visit, stack: Stack) -> Iterator[Reason]:
+    """A first visit opens no host's first connection with data in the SYN; a repeat visit every
+    one, unless a packet to the server was lost; without the stack's asking nobody does."""
+    first = _first_of_host(visit)
+    opened = [c.host for c in visit.fast_open if c.opening == "accepted"]
+    if not stack.fast_open:
+        if opened:
+            yield Reason("stack-drift", f"TCP Fast Open was not asked for: {some(opened)}")
+        return
+    at_once = [host for host, c in first.items() if c.opening == "accepted"]
+    if visit.connection == "first":
+        if at_once:
+            yield Reason("warm", f"a first visit had cookies of TCP Fast Open: {some(at_once)}")
+        return
+    if not visit.fast_open:
+        yield Reason("stack-drift", "TCP Fast Open was asked for, and no connection tells of it")
+    known = first if visit.primed is None else visit.primed
+    plain = [h for h, c in first.items() if c.opening != "accepted" and h in known]
+    if plain and not _lost_on_the_way(visit):
+        yield Reason(
+            "stack-drift",
+            f"TCP Fast Open was asked for, and the first connection of {some(plain)} had none",
+        )
+
+
+def _first_of_host(visit: Visit) -> dict[str, FastOpen]:
+    found: dict[str, FastOpen] = {}
+    for connection in sorted(visit.fast_open, key=lambda c: c.start_ms):
+        found.setdefault(connection.host, connection)
+    return found
+
+
+def _lost_on_the_way(visit: Visit) -> bool:
+    """A lost SYN is sent again without data (RFC 7413 section 4.1.3)."""
+    up = visit.link.up if visit.link else None
+    return up is None or bool(up.dropped or up.reordered)

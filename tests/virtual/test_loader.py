@@ -1,0 +1,56 @@
+"""The load generator in virtual time: exact, and judged like a browser."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from test_guest import LOSSY
+
+from dragstrip.conduct.visits import make_visits
+from dragstrip.model.clock import NETWORK
+from dragstrip.model.study import Client, Study
+from dragstrip.results.capsule import JOURNAL, Capsule
+from dragstrip.study.clients import loaded_by
+from dragstrip.study.file import make_study
+from dragstrip.study.presets import find_network, find_stack
+
+
+def study(cache: Path, pages: list[str], client: Client | None = None) -> Study:
+    return make_study(
+        name="loader",
+        pages=pages,
+        networks=[find_network(LOSSY)],
+        stacks=loaded_by([find_stack(s) for s in ("h1", "h2", "h3")], "loader"),
+        connections=["first", "repeat"],
+        runs=1,
+        seed=3,
+        client=client or Client(),
+        clock=NETWORK,
+        cache=cache,
+    )
+
+
+def test_the_load_generator_is_exact_and_its_visits_are_valid(tmp_path):
+    of = study(tmp_path, ["synth:12x8KB"], Client(pcap=True))
+    seen = []
+    for number in range(2):
+        out = tmp_path / f"replay-{number}"
+        make_visits(of, out)
+        files = (out / JOURNAL, *sorted((out / "pcap").glob("*.pcapng")))
+        seen.append({f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files})
+    assert len(seen[0]) == 7
+    assert seen[0] == seen[1]
+    for visit in Capsule.open(out).visits():
+        assert visit.valid, (visit.stack, visit.connection, visit.reasons)
+        assert visit.outcome == "loaded"
+        assert visit.graph
+        assert visit.fcp_ms is None
+        assert any("paint" in said for said in visit.unmeasured)
+
+
+@pytest.mark.parametrize("page", ["demo"])
+def test_a_page_of_scripts_and_styles_is_loaded_whole(tmp_path, page):
+    make_visits(study(tmp_path, [page]), tmp_path / "c")
+    visits = list(Capsule.open(tmp_path / "c").visits())
+    assert [v.reasons for v in visits if not v.valid] == []
+    assert len({v.plt_ms for v in visits if v.connection == "first"}) == 3
