@@ -129,7 +129,7 @@ def test_a_study_varies_a_stack(tmp_path):
     ("table", "said"),
     [
         ('[stack.mine]\nbase = "TCP++"\n', "unknown base 'TCP++' (did you mean 'TCP+'?)"),
-        ('[stack.mine]\nprotocol = "h2"\npaced = true\n', "stack.mine: Object contains unknown"),
+        ('[stack.mine]\nprotocol = "h2"\npaced = true\n', "stack.mine: unknown key `paced`"),
         ('[stack.mine]\nprotocol = "h3"\ntls = "1.2"\n', "stack.mine: QUIC needs tls 1.3"),
     ],
 )
