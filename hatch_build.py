@@ -1,4 +1,4 @@
-"""Builds the three Rust programs and puts them into the wheel (see docs/decisions/0037-packages.md).
+"""Builds the three Rust programs and puts them into the wheel (docs/decisions/0037-packages.md).
 
 An editable install skips this: there the programs come from `cargo build --release`.
 With `cargo-zigbuild` on the path (`scripts/release`) they are linked against an old glibc.

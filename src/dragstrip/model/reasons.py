@@ -17,8 +17,8 @@ class Meaning(Struct, frozen=True):
 
 REASONS: Mapping[ReasonCode, Meaning] = {
     "fallback": Meaning(
-        "no request used the protocol the stack asks for, by the browser's or the origin's word; "
-        "or hosts told of HTTP/3 by Alt-Svc and were never tried, heard or used over QUIC",
+        "no request used the protocol the stack asks for, according to the browser or the origin; "
+        "or hosts announced HTTP/3 by Alt-Svc and were never tried, heard or used over QUIC",
         "the browser did not get, or did not obey, the flags that force the protocol; or something "
         "drops UDP",
     ),
@@ -42,8 +42,8 @@ REASONS: Mapping[ReasonCode, Meaning] = {
         "`dragstrip page show`; record the page again",
     ),
     "content-mismatch": Meaning(
-        "status, size or hash of an answer are not those of the recording, by the origin's or the "
-        "browser's word; or the page never asked for what it fetches in its rehearsals; or the "
+        "status, size or hash of an answer are not those of the recording, according to the origin "
+        "or the browser; or the page never asked for what it fetches in its rehearsals; or the "
         "stacks of a block were sent different bodies, or fetched more than 5 % of the bytes alone",
         "look for something that changes or cuts answers; a page that asks for other objects at "
         "every visit needs a higher `missing_share` or `uneven_share`",
@@ -79,9 +79,9 @@ REASONS: Mapping[ReasonCode, Meaning] = {
         "priority",
     ),
     "aborted": Meaning(
-        "the load was broken off by somebody who is neither stack nor network: the navigation, or "
-        "more than 5 % of the requests, were aborted before the load event",
-        "look who closes the tab or stops the page; a page whose scripts abort many requests "
+        "something other than the stack or the network ended the load: the navigation, or more "
+        "than 5 % of the requests, were aborted before the load event",
+        "find out what closes the tab or stops the page; a page whose scripts abort many requests "
         "needs a higher `abort_share`",
     ),
     "clock-jump": Meaning(

@@ -18,6 +18,7 @@ from dragstrip.model.network import Direction, Network
 from dragstrip.model.servers import Server
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
+from dragstrip.study.clients import CLIENTS
 from dragstrip.study.file import StudyFile
 
 _PLACES: dict[str, type] = {"network": Network, "stack": Stack, "server": Server}
@@ -60,8 +61,19 @@ def study_schema() -> dict[str, Any]:
         "type": "string",
         "description": "A file with the text of `config`, relative to the study.",
     }
+    program = {
+        "enum": list(CLIENTS),
+        "default": CLIENTS[0],
+        "description": "What loads the pages: the browser of each stack, or the load generator.",
+    }
     defs["Client"]["additionalProperties"] = False
-    root["properties"]["client"] = {"$ref": _REF.format(name="Client")}
+    defs["Client"]["properties"]["program"] = program
+    root["properties"]["client"] = {
+        "description": "The client, or just its program: `loader` for the load generator.",
+        "if": {"type": "object"},
+        "then": {"$ref": _REF.format(name="Client")},
+        "else": program,
+    }
     _drop_null([root, defs])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
