@@ -56,9 +56,7 @@ def compare(
     ] = False,
     across_clients: Annotated[
         bool,
-        typer.Option(
-            "--across-clients", help="Compare the load generator with a browser all the same."
-        ),
+        typer.Option("--across-clients", help="Compare the load generator with a browser anyway."),
     ] = False,
     as_json: AsJson = False,
 ) -> int:
