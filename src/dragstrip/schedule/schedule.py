@@ -96,6 +96,18 @@ class Schedule:
             heappush(self._open, candidate)
         return found
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there is an attempt that nobody has taken."""
+        return bool(self._open)
+
+    def give_back(self, attempt: Attempt) -> None:
+        """Nobody works on it any longer; if it lacks visits, it is there to be taken again."""
+        number = self._numbers[attempt.block.id]
+        due = attempt.attempt, number
+        if self._attempt_of(attempt.block) == attempt.attempt and due not in self._open:
+            heappush(self._open, due)
+
     def add(self, visit: Visit) -> None:
         """A visit that was just made."""
         block = self._blocks[self._numbers[visit.block]]
