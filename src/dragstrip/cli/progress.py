@@ -34,7 +34,12 @@ def progress(schedule: Schedule, estimate: Estimate) -> Iterator[Callable[[Visit
         yield _Bar(bar, schedule, estimate)
 
 
-TERMINAL = Watcher(calibrating=before_visits, progress=progress)
+def said(sentence: str) -> None:
+    """What happens to machines of a cluster, beside the bar."""
+    Console(stderr=True).print(sentence, highlight=False, markup=False)
+
+
+TERMINAL = Watcher(calibrating=before_visits, said=said, progress=progress)
 """Who sits before it."""
 
 

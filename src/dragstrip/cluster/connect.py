@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import warnings
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -13,7 +12,7 @@ from distributed import Client, LocalCluster
 from dragstrip.cluster.words import RESOURCE
 from dragstrip.model.errors import InputError
 
-_TIMEOUT_S = 20
+_TIMEOUT_S = 10
 _EXAMPLE = "docs/howto/cluster.md shows an entry"
 
 

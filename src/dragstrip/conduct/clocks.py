@@ -43,8 +43,13 @@ def jobs_of(clock: Clock, text: str | None) -> int:
     return parse_jobs(text, cores if clock.virtual else MOST_JOBS)
 
 
-def admission_of(study: Study, jobs: int, visits: Iterable[Visit]) -> Admits:
-    return Guests(study, jobs) if study.clock.virtual else Admission(study, jobs, visits)
+def admission_of(
+    study: Study, jobs: int, visits: Iterable[Visit], cores: int | None = None
+) -> Admits:
+    """For a machine with so many cores, by default this one."""
+    if study.clock.virtual:
+        return Guests(study, jobs)
+    return Admission(study, jobs, visits, cores=cores)
 
 
 def place_of(study: Study, artefacts: Path, rehearsed: Collection[str] = ()) -> Place:

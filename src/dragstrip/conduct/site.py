@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 from dragstrip.browsers.registry import browser_version
 from dragstrip.conduct.calibration import before_visits
 from dragstrip.conduct.clocks import admission_of, guest_of, place_of
+from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.watcher import Watcher
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import CellKey, Study
@@ -21,17 +22,6 @@ from dragstrip.schedule.host import seconds_left
 from dragstrip.schedule.local import here
 from dragstrip.schedule.schedule import Schedule
 from dragstrip.testbed.servers.packages import version_of
-
-
-class Cluster(Struct, frozen=True, kw_only=True):
-    """Machines that a Dask scheduler knows."""
-
-    address: str
-    """``tcp://...``, ``local:3``, or a name in Dask's configuration."""
-    jobs: int | None = None
-    """Blocks at once on each machine; None lets each decide."""
-    admit_others: bool = False
-    """Whether machines that are not like the others may make visits too."""
 
 
 class Site(Struct, frozen=True):

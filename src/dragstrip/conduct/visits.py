@@ -1,6 +1,5 @@
 """Makes a study's visits, into a capsule."""
 
-import sys
 import time
 from contextlib import ExitStack
 from math import inf
@@ -10,8 +9,9 @@ import msgspec
 from msgspec import structs
 
 from dragstrip.browsers.load import Load
+from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.shard import WHOLE, Shard
-from dragstrip.conduct.site import Cluster, on_cluster, on_this_machine, start_of
+from dragstrip.conduct.site import on_cluster, on_this_machine, start_of
 from dragstrip.conduct.watcher import Watcher
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
@@ -58,9 +58,7 @@ def make_visits(
     if study.clock == NETWORK:  # where every machine gives the same bytes, whatever runs beside
         made_on = {"machine": "", "testbed": "", "beside": 0}
     with ExitStack() as opened:
-        capsule = opened.enter_context(
-            Capsule.create(out, Manifest(study=study, starts=(start,)))
-        )
+        capsule = opened.enter_context(Capsule.create(out, Manifest(study=study, starts=(start,))))
         stop = None
         if study.stopping or study.slow:
             from dragstrip.results.stopping import stop_rule  # what estimates loads slowly

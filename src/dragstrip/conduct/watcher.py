@@ -33,5 +33,7 @@ class Watcher(Struct, frozen=True, kw_only=True):
 
     calibrating: Callable[[Sequence[Network]], Calibration] = quietly
     """Measures networks before the first visit, and shows that it does."""
+    said: Callable[[str], None] = lambda sentence: None
+    """Told of what happens to machines of a cluster."""
     progress: Callable[[Schedule, Estimate], AbstractContextManager[Tell]] = unheard
     """Opened for the visits of a study; yields what is told of each."""

@@ -1,0 +1,94 @@
+"""The workers of a cluster, and the machines they run on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dragstrip.results.fingerprint import Fingerprint
+from dragstrip.schedule.host import Host
+from dragstrip.schedule.schedule import Attempt
+
+
+@dataclass(eq=False)
+class Worker:
+    """A process of Dask's that runs tasks."""
+
+    address: str
+    opened: bool = False
+    judged: bool = False
+    stale: bool = False
+    """Its process knows nothing of us: another took its place."""
+    refused: str = ""
+    """Why it makes no visits."""
+    slots: int = 0
+    fingerprint: Fingerprint | None = None
+    host: Host | None = None
+    """None until it makes visits."""
+    running: set[Attempt] = field(default_factory=set)
+    lacks: tuple[str, ...] = ()
+    """Digests of pages that it is still to be sent."""
+
+
+@dataclass(eq=False)
+class Machine:
+    """Several workers may run on one; its rule holds for all of them together."""
+
+    fingerprint: Fingerprint
+    workers: list[Worker] = field(default_factory=list)
+    host: Host | None = None
+    """None until it is known to be fit."""
+    measuring: Worker | None = None
+    """Who measures its link."""
+
+
+class Crew:
+    def __init__(self) -> None:
+        self.workers: dict[str, Worker] = {}
+        """By address."""
+        self.machines: dict[str, Machine] = {}
+        """By id."""
+        self.ready = 0
+        """How often a worker became ready or left: changes with `hosts`."""
+
+    @property
+    def hosts(self) -> Sequence[Host]:
+        return [m.host for m in self.machines.values() if m.host and m.host.slots]
+
+    def join(self, address: str) -> Worker:
+        self.workers[address] = Worker(address)
+        return self.workers[address]
+
+    def machine_of(self, worker: Worker) -> Machine:
+        assert worker.fingerprint
+        made = Machine(worker.fingerprint)
+        return self.machines.setdefault(worker.fingerprint.machine.id, made)
+
+    def ready_now(self, worker: Worker, host: Host) -> None:
+        worker.host = host
+        host.slots = (host.slots or 0) + worker.slots
+        self.ready += 1
+
+    def free(self, host: Host) -> Worker:
+        """One with room for an attempt."""
+        return next(
+            w
+            for w in self.workers.values()
+            if w.host is host and not w.refused and len(w.running) < w.slots
+        )
+
+    def dismiss(self, worker: Worker) -> None:
+        """It is there and takes no further attempts."""
+        self._no_room(worker)
+        for machine in self.machines.values():
+            if worker in machine.workers:
+                machine.workers.remove(worker)
+
+    def leave(self, worker: Worker) -> None:
+        self.dismiss(worker)
+        self.workers.pop(worker.address, None)
+
+    def _no_room(self, worker: Worker) -> None:
+        if worker.host:
+            assert worker.host.slots is not None
+            worker.host.slots -= worker.slots
+            worker.slots = 0
+            self.ready += 1
