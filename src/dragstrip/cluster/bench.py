@@ -50,9 +50,9 @@ class Setup(Struct, frozen=True, kw_only=True):
 
 
 class Opened(Struct, frozen=True, kw_only=True):
+    fingerprint: Fingerprint
     lacks: tuple[str, ...] = ()
-    """Digests of pages that must be sent first; then there is nothing else."""
-    fingerprint: Fingerprint | None = None
+    """Digests of pages that must be sent before it is open."""
     slots: int = 0
 
 
@@ -161,12 +161,12 @@ _benches: dict[str, _Bench] = {}
 def open_bench(setup: Setup) -> Opened:
     """Gets ready for attempts, if all pages are here. Raises `TestbedError` if this machine lacks
     a program, and `InputError` for a file of the study's that is not here."""
+    if setup.study.ca and not Path(setup.study.ca).exists():
+        raise InputError(f"{setup.study.ca}: is not on this machine")
+    fingerprint = setup.fingerprint(setup.study)
     study = stored.relocated(setup.study)
     if isinstance(study, tuple):
-        return Opened(lacks=study)
-    if study.ca and not Path(study.ca).exists():
-        raise InputError(f"{study.ca}: is not on this machine")
-    fingerprint = setup.fingerprint(study)
+        return Opened(fingerprint=fingerprint, lacks=study)
     if setup.token not in _benches:
         _benches[setup.token] = _Bench(setup, study)
     return Opened(fingerprint=fingerprint, slots=_slots(setup.most(study)))

@@ -13,8 +13,8 @@ class Worker:
     """A process of Dask's that runs tasks."""
 
     address: str
-    opened: bool = False
-    judged: bool = False
+    accepted: bool = False
+    """It is on a machine that is like the others."""
     stale: bool = False
     """Its process knows nothing of us: another took its place."""
     refused: str = ""

@@ -127,7 +127,7 @@ class Fleet:
                 pure=False,
             )
             for worker in self._crew.workers.values()
-            if worker.opened
+            if worker.accepted
         ]
         deadline = time.monotonic() + _CLOSE_S
         for end in ends:
@@ -187,17 +187,43 @@ class Fleet:
 
     def _opened(self, worker: Worker, future: Future) -> Iterable[Answer]:
         opened: Opened | None = self._result(worker, future)
-        if opened is None:
-            return self._admit_candidates()
-        if opened.lacks:
-            worker.lacks = opened.lacks
+        if opened is not None:
+            worker.fingerprint, worker.lacks = opened.fingerprint, opened.lacks
+            worker.slots = opened.slots
+        if opened is not None and worker.accepted:
+            self._seat(worker)
+        else:
+            self._judge()
+        return ()
+
+    def _judge(self) -> None:
+        """Once it is known what all are, for most of them decide what others must be like."""
+        workers = list(self._crew.workers.values())
+        if any(not w.fingerprint and not w.refused for w in workers):
+            return
+        candidates = [w for w in workers if not w.accepted and not w.refused]
+        among = [w.fingerprint for w in candidates if w.fingerprint]
+        for worker in candidates:
+            assert worker.fingerprint
+            if reason := self._gate.refusal(worker.fingerprint, among):
+                self._refuse(worker, reason)
+            else:
+                worker.accepted = True
+                self._seat(worker)
+
+    def _seat(self, worker: Worker) -> None:
+        """It may make visits; as soon as it has all pages, and its machine's link is measured."""
+        if worker.lacks:
             self._lacking.append(worker)
             if len(self._lacking) == 1:
                 self._send_page(worker)
-            return ()
-        worker.opened, worker.slots = True, opened.slots
-        worker.fingerprint = opened.fingerprint
-        return self._admit_candidates()
+            return
+        machine = self._crew.machine_of(worker)
+        machine.workers.append(worker)
+        if machine.host:
+            self._make_room(machine)
+            self._prepare(worker, machine.host)
+        self._measure_new()
 
     def _send_page(self, worker: Worker) -> None:
         digest, *rest = worker.lacks
@@ -222,27 +248,11 @@ class Fleet:
         for worker in again:
             self._open(worker)
 
-    def _admit_candidates(self) -> Iterable[Answer]:
-        """Once nobody is about to open, for the first ones decide what others must be like."""
-        if any(not w.opened and not w.refused for w in self._crew.workers.values()):
-            return ()
-        candidates = [w for w in self._crew.workers.values() if w.opened and not w.judged]
-        for worker in candidates:
-            worker.judged = True
-            assert worker.fingerprint
-            among = [w.fingerprint for w in candidates if w.fingerprint]
-            if reason := self._gate.refusal(worker.fingerprint, among):
-                self._refuse(worker, reason)
-                continue
-            machine = self._crew.machine_of(worker)
-            machine.workers.append(worker)
-            if machine.host:
-                self._make_room(machine)
-                self._prepare(worker, machine.host)
+    def _measure_new(self) -> None:
+        """By one worker of each machine that nobody measures."""
         for machine in self._crew.machines.values():
             if not machine.host and machine.workers and machine.measuring not in machine.workers:
                 self._measure(machine.workers[0], machine)
-        return ()
 
     def _measure(self, worker: Worker, machine: Machine) -> None:
         machine.measuring = worker
@@ -260,6 +270,7 @@ class Fleet:
                     bad = next(r for r in found.readings if not r.good)
                     for one in list(machine.workers):
                         self._refuse(one, f"its link is out of tolerance: {bad.describe()}")
+            self._measure_new()
             return ()
 
         self._submit(worker, then, bench.calibrate, self._setup.token)
@@ -318,7 +329,8 @@ class Fleet:
             yield Answer(host=host, attempt=attempt, over=True)
         if worker in self._lacking:
             self._pages_over()
-        self._admit_candidates()
+        self._judge()
+        self._measure_new()
 
     def _result(self, worker: Worker, future: Future, attempt: Attempt | None = None) -> Any:
         """What a task returned; None if it is lost. A worker that cannot do it is refused.
@@ -331,11 +343,12 @@ class Fleet:
             worker.stale = True
         except (_Lost, Abandoned):
             pass
-        except InputError:
-            raise
         except Exception as error:
-            reason = str(error) if isinstance(error, TestbedError) else repr(error)
+            foreseen = isinstance(error, TestbedError | InputError)
+            reason = str(error) if foreseen else repr(error)
             if attempt:
+                if isinstance(error, InputError):
+                    raise
                 self._broke[attempt] = self._broke.get(attempt, 0) + 1
                 if self._broke[attempt] == _TRIES:
                     raise TestbedError(f"block {attempt.block.id}: {reason}") from error

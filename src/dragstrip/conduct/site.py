@@ -11,6 +11,7 @@ from dragstrip.conduct.calibration import before_visits
 from dragstrip.conduct.clocks import admission_of, guest_of, place_of
 from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.watcher import Watcher
+from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import CellKey, Study
 from dragstrip.model.visit import Visit
@@ -49,6 +50,15 @@ def start_of(study: Study, frozen: str, cluster: Cluster | None) -> Start:
         guest=guest_of(study),
     )
     return structs.replace(start, frames_cost=known(start) if study.client.frames else None)
+
+
+def continues(study: Study, machine: str | None) -> Callable[[Visit], bool]:
+    """Whether this machine may complete an attempt of which a visit is there; None stands for any
+    of a cluster's. Older capsules name no machine, and where computing takes no time all give the
+    same."""
+    if study.clock == NETWORK:
+        return lambda visit: True
+    return lambda visit: machine is not None and visit.machine in ("", machine)
 
 
 def browsers_of(study: Study) -> dict[str, str]:

@@ -11,7 +11,7 @@ from msgspec import structs
 from dragstrip.browsers.load import Load
 from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.shard import WHOLE, Shard
-from dragstrip.conduct.site import on_cluster, on_this_machine, start_of
+from dragstrip.conduct.site import continues, on_cluster, on_this_machine, start_of
 from dragstrip.conduct.watcher import Watcher
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
@@ -64,7 +64,13 @@ def make_visits(
             from dragstrip.results.stopping import stop_rule  # what estimates loads slowly
 
             stop = stop_rule(study)
-        schedule = Schedule(study, capsule.made(), stop, mine=shard.blocks(study))
+        schedule = Schedule(
+            study,
+            capsule.made(),
+            stop,
+            mine=shard.blocks(study),
+            continues=continues(study, None if cluster else start.machine.id),
+        )
         if schedule.visits_left():
             site = opened.enter_context(
                 on_cluster(cluster, capsule, schedule, calibrate, watcher)
