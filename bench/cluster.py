@@ -28,8 +28,8 @@ from dragstrip.results.capsule import JOURNAL, Capsule
 from made_cluster import run_on
 
 MAIN = "from dragstrip.cli import main; main()"
-RACE = "race synth:12x8KB --virtual --network 10mbit/2mbit/20ms/2%/100ms --stack h2 --stack h3"
-TURN_BLOCKS = 6
+RACE = "race synth:2x1KB --virtual --network 10mbit/2mbit/20ms/0%/100ms --stack h2 --stack h3"
+TURN_BLOCKS = 5
 TICKS = os.sysconf("SC_CLK_TCK")
 
 

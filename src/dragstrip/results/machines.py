@@ -18,6 +18,8 @@ from dragstrip.stats.odd_ones import odd_ones
 
 _LEAST = 2
 """Blocks that each of two machines needs on a cell."""
+_FEW = 3
+"""Of fewer machines nobody can say which is the odd one."""
 _ALPHA = 0.05
 
 
@@ -131,6 +133,8 @@ def _odd(study: Study, cells: Sequence[_Logs]) -> Iterator[OddMachine]:
                 middle = float(np.median([v for values in own.values() for v in values]))
                 for machine, values in own.items():
                     groups[machine] += [v - middle for v in values]
+        if len(groups) < _FEW:
+            continue
         for one in odd_ones(groups):
             p = min(1.0, one.p * len(others))
             found.append(
