@@ -61,7 +61,7 @@ def blocks(folder: Path, number: int | None) -> None:
 
         began = time.monotonic()
         threading.Thread(target=look).start()
-        run_on(dask.address, folder / "c", study, pause_s=0.0)
+        run_on(dask.address, folder / "c", study, pause_s=0.0, ahead=1)
         took = time.monotonic() - began
         over.set()
         visits = sum(1 for _ in Capsule.open(folder / "c").as_made())
@@ -75,8 +75,8 @@ def overhead(folder: Path, number: int | None) -> None:
         for cluster in took:
             out = folder / f"{turn}-{cluster.replace(':', '-')}"
             command = [sys.executable, "-c", MAIN, *RACE.split(), "--runs", str(TURN_BLOCKS)]
-            command += ["--out", str(out), "--jobs", "1"]
-            command += ["--cluster", cluster] if cluster != "none" else []
+            command += ["--out", str(out)]
+            command += ["--jobs", "1"] if cluster == "none" else ["--cluster", cluster]
             subprocess.run(command, check=True, capture_output=True)
             stamps = sorted(har.stat().st_mtime for har in (out / "har").iterdir())
             # From the first block's end to the last's: starting up is not part of the pace.

@@ -58,6 +58,7 @@ def run_on(
     pause_s: float = 0.004,
     fingerprint: Callable[[Study], Fingerprint] = every_worker_a_machine,
     admit_others: bool = False,
+    ahead: int = 0,
     tell: Callable[[str], None] = lambda sentence: None,
 ) -> None:
     """What `dragstrip run --cluster` does, but for the testbed."""
@@ -89,6 +90,7 @@ def run_on(
             admission=lambda found, slots: Admission(study, slots, stagger_s=0.0, cores=64),
             company=lambda admission: Company(0, ()),
             calibrate=True,
+            ahead=ahead,
             admitted=capsule.admitted,
             tell=tell,
         )

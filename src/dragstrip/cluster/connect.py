@@ -42,7 +42,11 @@ def _local(address: str) -> Any:
     workers = address.removeprefix("local:")
     if not workers.isdecimal() or int(workers) < 1:
         raise InputError(f"--cluster {address}: give a number of workers, like local:3")
-    with dask.config.set({"distributed.scheduler.worker-ttl": "60s"}):
+    ours = {
+        "distributed.scheduler.worker-ttl": "60s",
+        "distributed.worker.profile.enabled": False,  # it samples a hundred times a second
+    }
+    with dask.config.set(ours):
         return LocalCluster(
             n_workers=int(workers),
             threads_per_worker=1,

@@ -20,12 +20,18 @@ class Worker:
     refused: str = ""
     """Why it makes no visits."""
     slots: int = 0
+    ahead: int = 0
+    """Attempts beyond these that wait there, so that the next begins at once."""
     fingerprint: Fingerprint | None = None
     host: Host | None = None
     """None until it makes visits."""
     running: set[Attempt] = field(default_factory=set)
     lacks: tuple[str, ...] = ()
     """Digests of pages that it is still to be sent."""
+
+    @property
+    def room(self) -> int:
+        return self.slots + self.ahead if self.slots else 0
 
 
 @dataclass(eq=False)
@@ -64,16 +70,13 @@ class Crew:
 
     def ready_now(self, worker: Worker, host: Host) -> None:
         worker.host = host
-        host.slots = (host.slots or 0) + worker.slots
+        host.slots = (host.slots or 0) + worker.room
         self.ready += 1
 
     def free(self, host: Host) -> Worker:
-        """One with room for an attempt."""
-        return next(
-            w
-            for w in self.workers.values()
-            if w.host is host and not w.refused and len(w.running) < w.slots
-        )
+        """The one with most room for an attempt."""
+        own = (w for w in self.workers.values() if w.host is host and not w.refused)
+        return max(own, key=lambda worker: worker.room - len(worker.running))
 
     def dismiss(self, worker: Worker) -> None:
         """It is there and takes no further attempts."""
@@ -89,6 +92,6 @@ class Crew:
     def _no_room(self, worker: Worker) -> None:
         if worker.host:
             assert worker.host.slots is not None
-            worker.host.slots -= worker.slots
+            worker.host.slots -= worker.room
             worker.slots = 0
             self.ready += 1

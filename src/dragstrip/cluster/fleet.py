@@ -41,8 +41,9 @@ Then = Callable[[Worker, Future], Iterable[Answer]]
 class Fleet:
     """Pins each attempt to a worker that has room for it, so that the rule of every machine holds.
 
-    What a lost worker was making is given back. Results of a worker that was given up, and comes
-    back later, are not taken.
+    `ahead` more attempts wait on each worker, which is right only where attempts do not mind each
+    other. What a lost worker was making is given back. If it comes back later, its results are not
+    taken.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Fleet:
         admission: Callable[[Fingerprint, int], Admits],
         company: Callable[[Admits], Company],
         calibrate: bool,
+        ahead: int,
         admitted: Callable[[Fingerprint], None],
         tell: Callable[[str], None],
     ) -> None:
@@ -65,6 +67,7 @@ class Fleet:
         self._admission = admission
         self._company = company
         self._calibrate = calibrate
+        self._ahead = ahead
         self._admitted = admitted
         self._tell = tell
         self._crew = Crew()
@@ -189,7 +192,7 @@ class Fleet:
         opened: Opened | None = self._result(worker, future)
         if opened is not None:
             worker.fingerprint, worker.lacks = opened.fingerprint, opened.lacks
-            worker.slots = opened.slots
+            worker.slots, worker.ahead = opened.slots, self._ahead
         if opened is not None and worker.accepted:
             self._seat(worker)
         else:
@@ -284,8 +287,8 @@ class Fleet:
 
     def _make_room(self, machine: Machine) -> None:
         """The machine's own rule, for as many attempts as its workers have room for."""
-        slots = sum(worker.slots for worker in machine.workers)
-        admission = self._admission(machine.fingerprint, slots)
+        room = sum(worker.room for worker in machine.workers)
+        admission = self._admission(machine.fingerprint, room)
         if machine.host:
             machine.host.admission = admission
         else:

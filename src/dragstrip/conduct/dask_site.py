@@ -70,6 +70,7 @@ def dask_site(
             admission=admission,
             company=company,
             calibrate=calibrate is not False and not study.clock.virtual,
+            ahead=1 if study.clock.virtual else 0,
             admitted=capsule.admitted,
             tell=watcher.said,
         )
