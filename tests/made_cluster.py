@@ -94,8 +94,9 @@ def run_on(
             admitted=capsule.admitted,
             tell=tell,
         )
+        last = len(study.visited) - 1
         try:
-            run(schedule, lambda visit, load: capsule.append(visit), fleet)
+            run(schedule, lambda v, _: capsule.append(v, sync=v.position == last), fleet)
         finally:
             fleet.close()
         capsule.finish()

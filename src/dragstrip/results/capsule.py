@@ -71,11 +71,11 @@ class Capsule:
         """
         return cls(path, _read_manifest(path))
 
-    def append(self, visit: Visit) -> None:
+    def append(self, visit: Visit, *, sync: bool = True) -> None:
         """Saves a visit; returns when it is safely on disk. See `Journal.append`."""
         if self._journal is None:
             raise CapsuleError(f"{self.path}: opened to be read; use Capsule.create to add visits")
-        self._journal.append(visit)
+        self._journal.append(visit, sync=sync)
 
     def visits(self) -> Iterator[Visit]:
         """Every visit recorded so far, attempts included, in the order they were made, with every
