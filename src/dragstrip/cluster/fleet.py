@@ -1,5 +1,6 @@
 """The executor whose machines are the workers of a Dask cluster."""
 
+import contextlib
 import queue
 import time
 from collections import deque
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from distributed import Client, Future
+from distributed.client import ClosedClientError
 from msgspec import structs
 
 from dragstrip.cluster import bench
@@ -33,6 +35,10 @@ _FETCH_S = 10.0
 _CLOSE_S = 20.0
 _TRIES = 3
 """Machines on which an attempt breaks before it is the attempt that is at fault."""
+
+_GONE = (
+    "the cluster's scheduler is gone; start it and give the same command again: what was made stays"
+)
 
 Then = Callable[[Worker, Future], Iterable[Answer]]
 """What to do when a task of a worker is done."""
@@ -121,11 +127,11 @@ class Fleet:
 
     def close(self) -> None:
         """Ends all testbeds, as far as their workers can be reached."""
-        for future, _, _ in self._tasks.values():
-            future.cancel()
-        self._tasks.clear()
         if self._client.status != "running":
             return
+        for future, _, _ in self._tasks.values():
+            self._drop(future)
+        self._tasks.clear()
         ends = [
             self._client.submit(
                 bench.close,
@@ -174,10 +180,7 @@ class Fleet:
             except (OSError, TimeoutError):
                 pass
         if now - self._reached > _UNREACHED_S or self._client.status == "closed":
-            raise TestbedError(
-                "the cluster's scheduler is gone; start it and give the same command again: "
-                "what was made stays"
-            )
+            raise TestbedError(_GONE)
         return None
 
     def _check_hope(self) -> None:
@@ -328,7 +331,7 @@ class Fleet:
         for key, (future, owner, _) in list(self._tasks.items()):
             if owner is worker:
                 del self._tasks[key]
-                future.cancel()
+                self._drop(future)
         lost = list(worker.running)
         host = worker.host
         self._crew.leave(worker)
@@ -398,6 +401,11 @@ class Fleet:
         name = worker.fingerprint.machine.id if worker.fingerprint else "?"
         self._tell(f"machine {name} at {worker.address} makes no visits: {reason}")
 
+    def _drop(self, future: Future) -> None:
+        """Nobody waits for it any longer, if there is still somebody to tell."""
+        with contextlib.suppress(ClosedClientError, OSError, TimeoutError):
+            future.cancel()
+
     def _store(self, files: dict[str, bytes]) -> None:
         for name, data in files.items():
             target = self._out / name
@@ -410,7 +418,7 @@ class Fleet:
         """A task whose first argument is too large for the scheduler to keep."""
         try:
             there = self._client.scatter(large, workers=[worker.address], hash=False)
-        except (OSError, TimeoutError, KeyError, ValueError):
+        except (ClosedClientError, OSError, TimeoutError, KeyError, ValueError):
             worker.stale = True  # it went meanwhile
             return
         self._submit(worker, then, task, there, *rest)
@@ -419,14 +427,17 @@ class Fleet:
         self, worker: Worker, then: Then, task: Callable[..., Any], *args: Any, **options: Any
     ) -> None:
         options.setdefault("key", self._key(task.__name__))
-        future = self._client.submit(
-            task,
-            *args,
-            workers=[worker.address],
-            allow_other_workers=False,
-            pure=False,
-            **options,
-        )
+        try:
+            future = self._client.submit(
+                task,
+                *args,
+                workers=[worker.address],
+                allow_other_workers=False,
+                pure=False,
+                **options,
+            )
+        except ClosedClientError:
+            raise TestbedError(_GONE) from None
         self._tasks[future.key] = future, worker, then
         future.add_done_callback(self._done.put)
 
