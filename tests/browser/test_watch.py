@@ -55,11 +55,19 @@ def address(run: Run) -> Iterator[str]:
         yield told[0]
 
 
+@pytest.fixture
+def page(address: str, browser: Reader) -> Iterator[Reader]:
+    """Leaves before the server does, or it would complain that the server is gone."""
+    yield browser
+    browser.visit("about:blank")
+
+
 def text(browser: Reader, element: str) -> str:
     return browser.ask(f"document.getElementById('{element}').textContent")
 
 
-def test_a_visit_appears_when_it_is_made_and_the_page_sees_the_end(run, address, browser):
+def test_a_visit_appears_when_it_is_made_and_the_page_sees_the_end(run, address, page):
+    browser = page
     run.make(30)
     browser.resize(1366)
     browser.visit(address)
@@ -87,7 +95,8 @@ def test_a_visit_appears_when_it_is_made_and_the_page_sees_the_end(run, address,
     assert browser.errors == []
 
 
-def test_it_fits_phone_and_desktop_and_names_everything(run, address, browser):
+def test_it_fits_phone_and_desktop_and_names_everything(run, address, page):
+    browser = page
     run.make(run.total)
     for width in (1366, 390):
         browser.resize(width)
