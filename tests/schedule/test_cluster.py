@@ -95,10 +95,12 @@ def test_a_worker_that_is_killed_or_falls_silent_costs_its_blocks_only(study, tm
                 if sum(w.poll() is None for w in dask.workers if w is not silent) < 2:
                     dask.add_worker()
 
-        thread = threading.Thread(target=disturb)
+        thread = threading.Thread(target=disturb, daemon=True)
         thread.start()
-        run_on(dask.address, tmp_path / "c", study, pause_s=0.05)
-        over.set()
+        try:
+            run_on(dask.address, tmp_path / "c", study, pause_s=0.05)
+        finally:
+            over.set()
         thread.join()
     assert sorted(visits(tmp_path / "c")) == sorted(serial(study, tmp_path / "s"))
     assert all(len(names) == 1 for names in machines(tmp_path / "c").values())
@@ -133,7 +135,7 @@ def test_without_its_scheduler_a_client_ends_and_what_was_made_stays(study, tmp_
                 time.sleep(0.01)
             os.kill(dask.scheduler.pid, signal.SIGKILL)
 
-        thread = threading.Thread(target=kill)
+        thread = threading.Thread(target=kill, daemon=True)
         thread.start()
         with pytest.raises(TestbedError, match="scheduler is gone"):
             run_on(dask.address, tmp_path / "c", study, pause_s=0.1)

@@ -217,7 +217,7 @@ def _slots(most: int) -> int:
     if declared is None:
         declared = min(worker.state.nthreads, most)
         sync(worker.loop, worker.set_resources, **{RESOURCE: declared})
-    return min(int(declared), worker.state.nthreads)
+    return int(min(declared, worker.state.nthreads))
 
 
 def _end(seats: Sequence[Seat]) -> None:

@@ -461,4 +461,4 @@ class _Lost(Exception):
 
 
 def _runs(worker: Any) -> bool:
-    return worker.get("status", "running") == "running"
+    return bool(worker.get("status", "running") == "running")

@@ -98,7 +98,9 @@ def _check_restarts(study: Study, cluster: Cluster | None) -> None:
     if study.restarts > 1 and study.clock.virtual:
         raise InputError("restarts: in virtual time each block has a boot of its own; leave it out")
     if study.restarts > 1 and cluster:
-        raise InputError("restarts: a cluster's workers keep their testbeds; leave it or --cluster out")
+        raise InputError(
+            "restarts: a cluster's workers keep their testbeds; leave it or --cluster out"
+        )
 
 
 def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) -> None:

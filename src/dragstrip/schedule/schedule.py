@@ -112,7 +112,7 @@ class Schedule:
     def give_back(self, attempt: Attempt) -> None:
         """Nobody works on it any longer; if it lacks visits, it is there to be taken again."""
         number = self._numbers[attempt.block.id]
-        due = attempt.attempt, number
+        due = self._turn(attempt.attempt, number)
         if self._attempt_of(attempt.block) == attempt.attempt and due not in self._open:
             heappush(self._open, due)
 

@@ -28,7 +28,7 @@ def odd_ones(groups: Mapping[str, Sequence[float]], least: int = 5) -> list[Odd]
     from scipy.stats import mannwhitneyu  # slow to import
 
     names = np.repeat(list(groups), [len(own) for own in groups.values()])
-    values = np.concatenate([np.asarray(own, dtype=float) for own in groups.values()] or [[]])
+    values = np.array([value for own in groups.values() for value in own], dtype=float)
     found = []
     for name, own in groups.items():
         others = values[names != name]

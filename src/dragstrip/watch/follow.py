@@ -30,6 +30,7 @@ class Follower:
         """Rises when the study became another and everything is read anew."""
         self._decoder = msgspec.json.Decoder(Visit)
         self._manifest_s = 0.0
+        self._caught_up: bool = False
         self._load()
 
     def read(self, most: int = 500) -> bool:
