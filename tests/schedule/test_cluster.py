@@ -12,6 +12,8 @@ from msgspec import structs
 
 import made
 from dask_processes import dask_processes
+from dragstrip.cluster.crew import Worker
+from dragstrip.cluster.fleet import Fleet
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.pages.archive import write_page
@@ -165,7 +167,15 @@ def test_a_machine_unlike_the_others_is_refused_or_let_in_as_another(admitted, s
     assert len(told) == (not admitted)
 
 
-def test_pages_that_a_worker_lacks_are_sent_to_it_by_digest(study, tmp_path, monkeypatch):
+def test_a_page_that_a_machine_lacks_is_sent_once_by_digest(study, tmp_path, monkeypatch):
+    sends: list[str] = []
+    send = Fleet._send_page
+
+    def counted(fleet: Fleet, worker: Worker) -> None:
+        sends.extend(worker.lacks)
+        send(fleet, worker)
+
+    monkeypatch.setattr(Fleet, "_send_page", counted)
     monkeypatch.chdir(tmp_path)
     [page] = study.pages
     here = structs.replace(study, pages=(structs.replace(page, path=Path("page.har.zip")),), runs=2)
@@ -175,6 +185,7 @@ def test_pages_that_a_worker_lacks_are_sent_to_it_by_digest(study, tmp_path, mon
     [sent] = (cache / "dragstrip" / "sent-pages").glob("*.zip")
     assert sent.read_bytes() == page.path.read_bytes()
     assert sent.name == f"{page.digest}.har.zip"
+    assert sends == [page.digest], "the second worker finds it in the cache of both"
     assert len(visits(tmp_path / "c")) >= 6
 
 
