@@ -51,7 +51,7 @@ def _local(address: str) -> Any:
             n_workers=int(workers),
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             resources={RESOURCE: 1},
             silence_logs=logging.CRITICAL,
         )
