@@ -22,7 +22,7 @@ from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.model.wire import FirstFlight
 from dragstrip.results.dissect import dissection
-from dragstrip.schedule.run import Schedule, run
+from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
 
@@ -58,7 +58,7 @@ def measure(runs: int) -> list[Seen]:
         def keep(visit: Visit, load: Load) -> None:
             made.append(visit)
 
-        run(Schedule(study, []), keep, capsule)
+        run_here(Schedule(study, []), keep, capsule)
         seen = []
         for visit in made:
             flows = dissection(capsule, visit).flows

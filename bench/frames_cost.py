@@ -26,7 +26,8 @@ from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Visit
 from dragstrip.pages.resolve import resolve
 from dragstrip.results.frames_cost import keep
-from dragstrip.results.manifest import Machine, now
+from dragstrip.results.machine import Machine
+from dragstrip.results.manifest import now
 from dragstrip.stats.block_ratio import block_ratio
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.testbed.testbed import Testbed, testbed

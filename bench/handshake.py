@@ -24,7 +24,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.run import Schedule, run
+from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
 
@@ -97,7 +97,7 @@ def main() -> None:
             client=Client(),
             cache=Path(cache),
         )
-        run(Schedule(study, []), lambda visit, _: visits.append(visit))
+        run_here(Schedule(study, []), lambda visit, _: visits.append(visit))
     valid = [v for v in visits if v.valid]
     rows = [row for what, trips in expected.items() if (row := measured(valid, *what, trips))]
     browsers = ", ".join(dict.fromkeys(browser_version(s.browser) for s in study.stacks))

@@ -33,7 +33,7 @@ from dragstrip.pages.archive import write_page
 from dragstrip.pages.made.page import make
 from dragstrip.pages.standin import standin
 from dragstrip.schedule.admission import Admission, parse_jobs
-from dragstrip.schedule.run import Schedule, run
+from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.stats.block_ratio import block_ratio, matched
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
@@ -142,7 +142,7 @@ def in_turn(study: Study) -> tuple[dict[str, list[Visit]], dict[str, Took]]:
             )
             admission = Admission(part, jobs, made[name])
             began, before = time.time(), len(made[name])
-            run(schedule, lambda v, _, made=made[name]: made.append(v), admission=admission)
+            run_here(schedule, lambda v, _, made=made[name]: made.append(v), admission=admission)
             ended, first_us = time.time(), min(v.started_us for v in made[name][before:])
             whole, visiting = took_s[name]
             took_s[name] = Took(whole + ended - began, visiting + ended - first_us / 1e6)

@@ -34,7 +34,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.run import Schedule, run
+from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.stats.block_ratio import matched
 from dragstrip.stats.block_ratio import ratio as block_ratio
 from dragstrip.study import gaps
@@ -154,7 +154,7 @@ def visit_all(
             client=Client(),
             cache=Path(cache),
         )
-        run(
+        run_here(
             Schedule(structs.replace(study, reruns=0), []),
             lambda visit, _: loads.append(brief(visit)),
         )

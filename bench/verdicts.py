@@ -33,7 +33,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.journal import Journal, read
-from dragstrip.schedule.run import Schedule, run
+from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.verdict.clock_checks import offset_ms
@@ -111,7 +111,7 @@ def made(study: Study, path: Path, minutes: float) -> bool:
                 raise _Enough
 
         try:
-            run(schedule, keep)
+            run_here(schedule, keep)
         except _Enough:
             return False
         finally:

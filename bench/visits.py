@@ -21,7 +21,7 @@ from dragstrip.browsers.load import Load
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.journal import Journal
-from dragstrip.schedule.run import Schedule, run
+from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.visit.frames import write_frames
@@ -78,7 +78,7 @@ def made(study: Study, folder: Path) -> tuple[list[Visit], list[float]]:
         visits.append(visit)
         ended_s.append(time.monotonic())
 
-    run(Schedule(study, []), keep)
+    run_here(Schedule(study, []), keep)
     journal.close()
     return visits, ended_s
 

@@ -9,7 +9,8 @@ import made
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.manifest import Machine, Manifest, Start
+from dragstrip.results.machine import Machine
+from dragstrip.results.manifest import Manifest, Start
 from dragstrip.verdict.rules import VERSION
 
 HOUR_US = 3_600_000_000

@@ -54,10 +54,10 @@ def run_in(folder: Path, study: Study, jobs: int) -> None:
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.manifest import Manifest
     from dragstrip.schedule.admission import Admission
-    from dragstrip.schedule.run import Schedule, run
+    from dragstrip.schedule.local import Schedule, run_here
 
     with Capsule.create(folder, Manifest(study=study, starts=())) as capsule:
-        run(
+        run_here(
             Schedule(study, capsule.visits()),
             lambda visit, _: capsule.append(visit),
             admission=Admission(study, jobs, stagger_s=0.0, cores=64),

@@ -27,8 +27,12 @@ class Reader:
 
     def open(self, page: Path) -> None:
         """Returns after the load event."""
-        self.call("Page.navigate", url=page.as_uri())
-        self.until(f"document.readyState === 'complete' && location.href === '{page.as_uri()}'")
+        self.visit(page.as_uri())
+
+    def visit(self, url: str) -> None:
+        """Returns after the load event."""
+        self.call("Page.navigate", url=url)
+        self.until(f"document.readyState === 'complete' && location.href === '{url}'")
 
     def ask(self, script: str) -> Any:
         """The value of an expression in the page."""
@@ -91,12 +95,12 @@ class Reader:
 
 @contextmanager
 def reader(workspace: Path, width: int = 1366) -> Iterator[Reader]:
-    """A browser on this machine, without a network of any use to it."""
+    """A browser that reaches nothing but this machine."""
     place = Place(
         command=lambda *argv: list(argv),
         workspace=workspace,
         drop_root=False,
-        flags=("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND"),
+        flags=("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
     )
     with chromium_at(place, "h2", Client()) as browser:
         target = browser.cdp.call("Target.createTarget", url="about:blank")["targetId"]

@@ -25,7 +25,7 @@ from dragstrip.browsers.registry import browser_version
 from dragstrip.model.network import Network
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.run import Schedule, run
+from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 
@@ -111,7 +111,7 @@ def visit_all(asked: Study, what: str, console: Console) -> list[Visit]:
             done = schedule.visits_made()
             bar.update(task, completed=done, total=done + schedule.visits_left())
 
-        run(schedule, keep)
+        run_here(schedule, keep)
     return visits
 
 

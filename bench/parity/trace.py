@@ -21,7 +21,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.results.dissect import packets
-from dragstrip.schedule.run import Schedule, run
+from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
 from dragstrip.visit.qlog import read_windows
@@ -107,7 +107,7 @@ def measure(size: str, network: str, runs: int, capsule: Path) -> list[Visit]:
     def keep(visit: Visit, load: Load) -> None:
         visits.append(visit)
 
-    run(Schedule(study, []), keep, capsule)
+    run_here(Schedule(study, []), keep, capsule)
     return [visit for visit in visits if visit.valid]
 
 

@@ -27,7 +27,7 @@ from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL
-from dragstrip.results.manifest import Machine
+from dragstrip.results.machine import Machine
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.virtual.kernel.recipe import kernel, name_of

@@ -38,6 +38,7 @@ def race(
     restarts: int = 1,
     virtual: bool = False,
     jobs: int | None = None,
+    cluster: str | None = None,
 ) -> "Frames":
     """Races stacks as `dragstrip race` does, into the folder `out`, and returns its tables.
 
@@ -61,7 +62,7 @@ def race(
         restarts=restarts,
         cache=cache_folder("pages"),
     )
-    return run(study, out=out, virtual=virtual, jobs=jobs)
+    return run(study, out=out, virtual=virtual, jobs=jobs, cluster=cluster)
 
 
 def run(
@@ -71,14 +72,18 @@ def run(
     virtual: bool = False,
     jobs: int | None = None,
     shard: str | None = None,
+    cluster: str | None = None,
+    admit_other_machines: bool = False,
 ) -> "Frames":
     """Runs what the folder `out` still lacks of a study, or of one share of it (``"3/16"``), and
     returns the folder's tables.
 
     `study` is a study file or a study. `jobs` blocks run at once: by default one, in virtual time
-    one a core. Raises as `race` does.
+    one per core. `cluster` names a Dask cluster as `--cluster` does; `jobs` is then per machine.
+    Raises as `race` does.
     """
     from dragstrip.conduct.clocks import jobs_of, timed
+    from dragstrip.conduct.cluster import cluster_of
     from dragstrip.conduct.shard import WHOLE, parse_shard
     from dragstrip.conduct.visits import make_visits
     from dragstrip.study.file import read_study
@@ -87,11 +92,13 @@ def run(
     if isinstance(study, str | Path):
         study = read_study(Path(study), cache_folder("pages"))
     study = timed(study, virtual=virtual)
+    asked = None if jobs is None else str(jobs)
     make_visits(
         study,
         Path(out),
-        jobs=jobs_of(study.clock, None if jobs is None else str(jobs)),
+        jobs=jobs_of(study.clock, asked),
         shard=parse_shard(shard) if shard else WHOLE,
+        cluster=cluster_of(cluster, asked, study.clock, admit_others=admit_other_machines),
     )
     return open(out)
 

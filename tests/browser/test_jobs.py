@@ -11,7 +11,7 @@ from dragstrip.model.study import Client
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.manifest import Manifest
 from dragstrip.schedule.admission import Admission
-from dragstrip.schedule.run import Schedule, run
+from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.controls import HELD, SAME
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
@@ -41,7 +41,7 @@ def children() -> str:
 def test_two_blocks_run_beside_each_other_and_leave_no_process(study, tmp_path):
     before = children()
     with Capsule.create(tmp_path / "capsule", Manifest(study=study, starts=())) as capsule:
-        run(
+        run_here(
             Schedule(structs.replace(study, reruns=0)),
             lambda visit, _: capsule.append(visit),
             # As many cores as it takes: whether they are there is not the question here.

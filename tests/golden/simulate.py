@@ -23,7 +23,8 @@ from dragstrip.model.visit import (
     Served,
     Visit,
 )
-from dragstrip.results.manifest import Machine, Manifest, Start
+from dragstrip.results.machine import Machine
+from dragstrip.results.manifest import Manifest, Start
 from dragstrip.verdict.rules import VERSION
 
 EPOCH_US = 1_760_000_000_000_000

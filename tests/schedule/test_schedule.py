@@ -256,3 +256,42 @@ def test_however_many_run_at_once_the_visits_are_those_of_one_after_another(luck
         schedule.add(found[-1])
     assert sorted(keys(found)) == sorted(keys(serial))
     assert schedule.visits_left() == alone.visits_left() == 0
+
+
+def test_an_attempt_that_another_machine_began_is_left_and_its_block_made_anew():
+    study = made.study(runs=2)
+    first, second = study.blocks()
+    done = [
+        structs.replace(made.visit("h2", block=block.id), machine=machine)
+        for block, machine in ((first, "there"), (second, "here"))
+    ]
+    schedule = Schedule(study, done, continues=lambda visit: visit.machine == "here")
+    assert schedule.visits_left() == 3 + 2
+    attempts = {attempt.block.id: attempt for attempt in iter(schedule.take, None)}
+    assert (attempts[first.id].attempt, attempts[first.id].stacks) == (1, first.order)
+    assert (attempts[second.id].attempt, len(attempts[second.id].stacks)) == (0, 2)
+
+
+def test_an_attempt_that_was_cut_off_costs_no_rerun():
+    study = made.study(runs=1)
+    [block] = study.blocks()
+    schedule = Schedule(study, [made.visit("h2", block=block.id)], continues=lambda _: False)
+    seen = []
+    for attempt, stack in visits_of(schedule):
+        seen.append(attempt.attempt)
+        schedule.add(visit_for(attempt, stack, valid=False))
+    assert sorted(set(seen)) == [1, 2, 3, 4]
+    assert schedule.visits_left() == 0
+
+
+def test_what_is_given_back_is_there_again():
+    study = made.study(runs=1)
+    schedule = Schedule(study)
+    lost = schedule.take()
+    assert not schedule.waiting
+    schedule.give_back(lost)
+    assert schedule.take() == lost
+    for stack in lost.stacks:
+        schedule.add(visit_for(lost, stack))
+    schedule.give_back(lost)
+    assert not schedule.waiting

@@ -64,3 +64,34 @@ def test_a_machine_that_treats_a_stack_otherwise_does(tmp_path):
 def test_of_one_machine_nothing_is_said(tmp_path):
     assert seen(tmp_path, 2, names=("aa", "aa")) is None
     assert sentence(None) == ""
+
+
+def many(tmp_path, seed: int, unfair: float):
+    """Six machines by turns, each of its own speed; the last is `unfair` to h3."""
+    draw = random.Random(seed)
+    study = structs.replace(made_capsule.study(), runs=10 * 6)
+    folder = tmp_path / f"many{seed}-{unfair}"
+    speed = [draw.uniform(0.8, 1.2) for _ in range(6)]
+    with Capsule.create(folder, Manifest(study=study, starts=(made_capsule.START,))) as capsule:
+        for number, block in enumerate(study.blocks()):
+            at = number % 6
+            for stack, base in (("h2", 1000.0), ("h3", 900.0)):
+                plt_ms = base * draw.gauss(1, 0.03) * speed[at]
+                plt_ms *= unfair if at == 5 and stack == "h3" else 1.0
+                visit = made.visit(made.STACKS[stack].protocol, block=block.id)
+                visit = structs.replace(visit, stack=stack, plt_ms=plt_ms, machine=f"m{at}")
+                capsule.append(structs.replace(visit, seed=block.seed))
+    opened = Capsule.open(folder)
+    refresh(opened)
+    return machines(study, scan(opened, "visits"))
+
+
+def test_the_machine_that_is_unfair_is_named_and_no_other(tmp_path):
+    found = many(tmp_path, 3, unfair=1.3)
+    assert [one.machine for one in found.odd] == ["m5"]
+    assert found.odd[0].factor > 1.2
+    assert "Look at this machine: h3 / h2 on m5 is 1." in sentence(found)
+
+
+def test_machines_that_differ_in_speed_alone_are_not_named(tmp_path):
+    assert sum(len(many(tmp_path, seed, unfair=1.0).odd) for seed in range(5)) <= 1

@@ -17,7 +17,7 @@ def test_without_a_terminal_it_is_a_line_at_most_so_often(every_s, lines, monkey
     study = made.study(runs=2)
     schedule = Schedule(study)
     block = next(iter(study.blocks()))
-    with progress(schedule, Admission(study)) as tell:
+    with progress(schedule, Admission(study).seconds) as tell:
         for number, stack in enumerate(block.order[:3]):
             visit = made.visit(stack, block=block.id)
             if number == 1:

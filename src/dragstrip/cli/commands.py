@@ -30,6 +30,7 @@ COMMANDS = {
     "report": Known("Redraw a result folder's tables and report; print its answer."),
     "rejudge": Known("Judge a result folder's visits again; show what changes."),
     "merge": Known("Join the result folders of one study, such as its shards."),
+    "watch": Known("Show a page that follows a result folder while it fills."),
     "audit": Known("Check captures of page loads against what they claim."),
     "link": Known("Run a program behind the emulated link.", passes_on=True),
     "compare": Known("Compare two result folders; fail a build with --fail-if."),

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Collection
+from contextlib import nullcontext
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ from rich.console import Console
 
 from dragstrip.cli import exits, resume
 from dragstrip.cli.progress import TERMINAL
+from dragstrip.cli.watch import beside as beside_run
+from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.shard import WHOLE, Shard
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.study import Study
@@ -31,12 +34,16 @@ def conduct(
     calibrate: bool | None = None,
     jobs: int = 1,
     shard: Shard = WHOLE,
+    cluster: Cluster | None = None,
+    watch: bool = False,
 ) -> int:
     """Run what `out` still lacks of `study` and present it; returns the exit code.
 
     Raises as `make_visits` does.
     """
-    shown_visits(study, out, calibrate=calibrate, jobs=jobs, shard=shard)
+    shown_visits(
+        study, out, calibrate=calibrate, jobs=jobs, shard=shard, cluster=cluster, watch=watch
+    )
     return present(out, as_json=as_json)
 
 
@@ -49,19 +56,23 @@ def shown_visits(
     until: float = inf,
     frozen: str = "",
     shard: Shard = WHOLE,
+    cluster: Cluster | None = None,
+    watch: bool = False,
 ) -> None:
     """`make_visits`, with its progress; an interrupted command then says how to go on."""
     resume.into(out)
-    make_visits(
-        study,
-        out,
-        calibrate=calibrate,
-        jobs=jobs,
-        until=until,
-        frozen=frozen,
-        shard=shard,
-        watcher=TERMINAL,
-    )
+    with beside_run(out) if watch else nullcontext():
+        make_visits(
+            study,
+            out,
+            calibrate=calibrate,
+            jobs=jobs,
+            until=until,
+            frozen=frozen,
+            shard=shard,
+            cluster=cluster,
+            watcher=TERMINAL,
+        )
 
 
 def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:

@@ -53,7 +53,7 @@ Jobs = Annotated[
     str | None,
     typer.Option(
         help="Blocks that may run at once: a number, or auto (default: 1; in virtual time one per "
-        "core)."
+        "core; with --cluster: auto, on each machine)."
     ),
 ]
 Shard = Annotated[
@@ -70,6 +70,26 @@ Restarts = Annotated[
         "these differ (default: 1).",
         min=1,
     ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Make the visits on a Dask cluster: local:N (workers here), the scheduler's address "
+        "(tcp://HOST:8786), or a name in Dask's configuration. See docs/howto/cluster.md.",
+        metavar="ADDRESS|local:N|NAME",
+    ),
+]
+AdmitOthers = Annotated[
+    bool,
+    typer.Option(
+        "--admit-other-machines",
+        help="With --cluster: let machines make visits whose hardware or software is not that of "
+        "most.",
+    ),
+]
+Watch = Annotated[
+    bool,
+    typer.Option("--watch", help="Show a page that follows the visits, on this machine."),
 ]
 Virtual = Annotated[
     bool,

@@ -7,9 +7,11 @@ import typer
 
 from dragstrip.cli.conduct import conduct
 from dragstrip.cli.options import (
+    AdmitOthers,
     AsJson,
     ByClient,
     Calibrate,
+    Cluster,
     Jobs,
     Networks,
     Out,
@@ -17,9 +19,11 @@ from dragstrip.cli.options import (
     Shard,
     Stacks,
     Virtual,
+    Watch,
 )
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.conduct.clocks import jobs_of
+from dragstrip.conduct.cluster import cluster_of
 from dragstrip.conduct.shard import WHOLE, parse_shard
 from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.stack import Stack
@@ -101,6 +105,9 @@ def race(
     client: ByClient = None,
     jobs: Jobs = None,
     shard: Shard = None,
+    cluster: Cluster = None,
+    admit_other_machines: AdmitOthers = False,
+    watch: Watch = False,
     as_json: AsJson = False,
 ) -> int:
     """Race stacks on pages over networks; say which is faster."""
@@ -127,6 +134,8 @@ def race(
         calibrate=calibrate,
         jobs=jobs_of(study.clock, jobs),
         shard=parse_shard(shard) if shard else WHOLE,
+        cluster=cluster_of(cluster, jobs, study.clock, admit_others=admit_other_machines),
+        watch=watch,
     )
 
 

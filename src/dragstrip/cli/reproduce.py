@@ -13,9 +13,20 @@ from rich.table import Table
 
 from dragstrip.cli import exits
 from dragstrip.cli.conduct import exit_code, redraw, shown_visits
-from dragstrip.cli.options import Calibrate, DryRun, Jobs, Restarts, Virtual
+from dragstrip.cli.options import (
+    AdmitOthers,
+    Calibrate,
+    Cluster,
+    DryRun,
+    Jobs,
+    Restarts,
+    Virtual,
+    Watch,
+)
 from dragstrip.cli.places import page_cache
 from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.cluster import Cluster as On
+from dragstrip.conduct.cluster import cluster_of
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.visits import TimeUp
 from dragstrip.model.clock import NETWORK, REAL
@@ -88,6 +99,9 @@ def reproduce(
     virtual: Virtual = False,
     jobs: Jobs = None,
     restarts: Restarts = None,
+    cluster: Cluster = None,
+    admit_other_machines: AdmitOthers = False,
+    watch: Watch = False,
     dry_run: DryRun = False,
 ) -> int:
     """Run a paper's studies within a time limit; answer its claims."""
@@ -102,7 +116,8 @@ def reproduce(
     from dragstrip.papers.fill import fill
     from dragstrip.papers.frozen import rules_digest
 
-    at_most = jobs_of(NETWORK if virtual else REAL, jobs)
+    clock = NETWORK if virtual else REAL
+    at_most = jobs_of(clock, jobs)
     slow = Slow(runs=slow_runs) if slow_runs else None
     paper = published(key).native() if native else published(key)
     outlines = of_ones_own(paper.outlines(), page or ())
@@ -126,6 +141,8 @@ def reproduce(
         calibrate=calibrate,
         jobs=at_most,
         restarts=restarts,
+        cluster=cluster_of(cluster, jobs, clock, admit_others=admit_other_machines),
+        watch=watch,
         frozen=rules_digest(paper.key),
     )
     if scale == "smoke":
@@ -154,6 +171,8 @@ def _run(
     calibrate: bool | None,
     jobs: int,
     restarts: int | None,
+    cluster: On | None,
+    watch: bool,
     frozen: str,
 ) -> bool:
     """Make the visits that are left; False if time was up before that. No study is restarted more
@@ -170,6 +189,8 @@ def _run(
                     folder / study.name,
                     calibrate=calibrate,
                     jobs=jobs,
+                    cluster=cluster,
+                    watch=watch,
                     until=until,
                     frozen=frozen,
                 )

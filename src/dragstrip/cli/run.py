@@ -8,18 +8,22 @@ import typer
 from dragstrip.cli.conduct import conduct
 from dragstrip.cli.dry_run import dry_run
 from dragstrip.cli.options import (
+    AdmitOthers,
     AsJson,
     ByClient,
     Calibrate,
+    Cluster,
     DryRun,
     Jobs,
     Out,
     Restarts,
     Shard,
     Virtual,
+    Watch,
 )
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.cluster import cluster_of
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, parse_shard
 from dragstrip.schedule.scale import scaled
@@ -36,6 +40,9 @@ def run(
     jobs: Jobs = None,
     restarts: Restarts = None,
     shard: Shard = None,
+    cluster: Cluster = None,
+    admit_other_machines: AdmitOthers = False,
+    watch: Watch = False,
     scale: Annotated[
         str,
         typer.Option(help="smoke (cheapest cells, 10 minutes), paper (all), or a share of runs."),
@@ -59,4 +66,6 @@ def run(
         calibrate=calibrate,
         jobs=at_most,
         shard=share,
+        cluster=cluster_of(cluster, jobs, resolved.clock, admit_others=admit_other_machines),
+        watch=watch,
     )

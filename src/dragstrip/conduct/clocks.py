@@ -1,7 +1,7 @@
 """What a study's clock decides: where its visits are made, and how many blocks at once."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from dragstrip.model.page import Page
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.admission import MOST_JOBS, Admission, Admits, parse_jobs
+from dragstrip.schedule.place import in_testbed
 from dragstrip.schedule.worker import Place
 from dragstrip.virtual.admission import Guests
 from dragstrip.virtual.errand import errand
@@ -42,13 +43,20 @@ def jobs_of(clock: Clock, text: str | None) -> int:
     return parse_jobs(text, cores if clock.virtual else MOST_JOBS)
 
 
-def admission_of(study: Study, jobs: int, visits: Iterable[Visit]) -> Admits:
-    return Guests(study, jobs) if study.clock.virtual else Admission(study, jobs, visits)
+def admission_of(
+    study: Study, jobs: int, visits: Iterable[Visit], cores: int | None = None
+) -> Admits:
+    """For a machine with so many cores, by default this one."""
+    if study.clock.virtual:
+        return Guests(study, jobs)
+    return Admission(study, jobs, visits, cores=cores)
 
 
-def place_of(study: Study, artefacts: Path) -> Place | None:
-    """Where its visits are made; None means on this machine."""
-    return partial(in_guest, study, artefacts) if study.clock.virtual else None
+def place_of(study: Study, artefacts: Path, rehearsed: Collection[str] = ()) -> Place:
+    """Where its visits are made: a testbed in which these pages are rehearsed, or guests."""
+    if study.clock.virtual:
+        return partial(in_guest, study, artefacts)
+    return partial(in_testbed, study, artefacts, rehearsed)
 
 
 def guest_of(study: Study) -> str:

@@ -403,7 +403,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     clock: Kind = "real"
     """Whose milliseconds its times are, see `dragstrip.model.clock.Clock`."""
     machine: str = ""
-    """Id of the machine that made it, see `dragstrip.results.manifest.Machine`; empty where every
+    """Id of the machine that made it, see `dragstrip.results.machine.Machine`; empty where every
     machine gives the same, and in older capsules."""
     testbed: str = ""
     """Which start of a testbed, its servers and browsers made it: a digest of the machine's boot, a

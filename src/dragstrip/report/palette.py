@@ -13,6 +13,14 @@ from dragstrip.model.stack import Protocol, Stack
 PROTOCOL: dict[Protocol, str] = {"h1": "#c05a00", "h2": "#33479e", "h3": "#1a9c86"}
 FAINT: dict[Protocol, str] = {"h1": "#f0cfae", "h2": "#c3cae6", "h3": "#b5e0d8"}
 """The same, for the time a request waits for its answer."""
+IN_THE_DARK: dict[Protocol, str] = {
+    "h1": "#e8924a",
+    "h2": "#8f9df2",
+    "h3": "#3fc4ab",
+    "gquic": "#7fb8ad",
+    "spdy": "#b9c4f0",
+}
+"""The same hues on a dark ground."""
 _LEGACY: dict[Protocol, str] = {"gquic": "#0b564b", "spdy": "#7c8fd8"}
 _LEGACY_FAINT: dict[Protocol, str] = {"gquic": "#94b8b1", "spdy": "#dbe0f4"}
 """Of what a protocol came from: its hue in another lightness."""

@@ -15,6 +15,7 @@ import msgspec
 
 from dragstrip.model.calibration import Calibration
 from dragstrip.model.visit import Visit
+from dragstrip.results.fingerprint import Fingerprint
 from dragstrip.results.journal import CapsuleError, Journal, read
 from dragstrip.results.manifest import SCHEMA, Manifest
 from dragstrip.verdict import rules
@@ -70,11 +71,11 @@ class Capsule:
         """
         return cls(path, _read_manifest(path))
 
-    def append(self, visit: Visit) -> None:
+    def append(self, visit: Visit, *, sync: bool = True) -> None:
         """Saves a visit; returns when it is safely on disk. See `Journal.append`."""
         if self._journal is None:
             raise CapsuleError(f"{self.path}: opened to be read; use Capsule.create to add visits")
-        self._journal.append(visit)
+        self._journal.append(visit, sync=sync)
 
     def visits(self) -> Iterator[Visit]:
         """Every visit recorded so far, attempts included, in the order they were made, with every
@@ -109,6 +110,11 @@ class Capsule:
     def calibrated(self, found: Calibration) -> None:
         """Notes in the manifest what the link was measured to do before this start's visits."""
         self.manifest = self.manifest.calibrated(found)
+        _replace(self.path / MANIFEST, self.manifest.to_json())
+
+    def admitted(self, found: Fingerprint) -> None:
+        """Notes in the manifest a machine of a cluster that makes visits of this start."""
+        self.manifest = self.manifest.admitting(found)
         _replace(self.path / MANIFEST, self.manifest.to_json())
 
     def finish(self) -> None:

@@ -94,8 +94,9 @@ class Journal:
         os.ftruncate(self._fd, end)
         return end
 
-    def append(self, visit: Visit) -> None:
-        """Returns when the visit is safely on disk. A visit already there is a `CapsuleError`."""
+    def append(self, visit: Visit, *, sync: bool = True) -> None:
+        """Returns when the visit is safely on disk; without `sync`, when the next visit with it is.
+        A visit already there is a `CapsuleError`."""
         if key(visit) in self._keys:
             raise CapsuleError(
                 f"{self._path}: block {visit.block}, attempt {visit.attempt}, stack {visit.stack} "
@@ -106,7 +107,8 @@ class Journal:
             written = os.write(self._fd, line)
             if written != len(line):
                 raise OSError(f"only {written} of {len(line)} bytes could be written")
-            os.fsync(self._fd)
+            if sync:
+                os.fsync(self._fd)
         except OSError as error:
             # Half a line in the middle would make the whole journal unreadable.
             os.ftruncate(self._fd, self._end)

@@ -1,9 +1,6 @@
 """The manifest: everything a capsule's visits depend on, resolved, so that a report needs no other
 file and a study is never continued under changed conditions."""
 
-import hashlib
-import os
-import platform
 import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -16,35 +13,13 @@ from msgspec import Struct, structs
 from dragstrip.model.calibration import Calibration
 from dragstrip.model.frames_cost import FramesCost
 from dragstrip.model.study import Study
+from dragstrip.results.fingerprint import Fingerprint
+from dragstrip.results.machine import Machine
 from dragstrip.verdict.rules import VERSION, limits_today
 from dragstrip.version import __version__
 
 SCHEMA = 1
 """Raised when a reader of the old capsule would misread the new one."""
-
-
-class Machine(Struct, frozen=True, kw_only=True):
-    """The host the visits were made on."""
-
-    kernel: str
-    cpu: str
-    cores: int
-    memory_mb: int
-    python: str
-    id: str = ""
-    """Tells it from others, and nothing else; empty in older capsules."""
-
-    @classmethod
-    def here(cls) -> "Machine":
-        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        return cls(
-            kernel=platform.release(),
-            cpu=_cpu_model(),
-            cores=os.cpu_count() or 1,
-            memory_mb=pages // 2**20,
-            python=platform.python_version(),
-            id=_machine_id(),
-        )
 
 
 class Start(Struct, frozen=True, kw_only=True):
@@ -73,6 +48,8 @@ class Start(Struct, frozen=True, kw_only=True):
     """What the link was measured to do at this start; None if it was not measured."""
     frames_cost: FramesCost | None = None
     """What looking at frames was measured to cost on this machine; None unless it was."""
+    admitted: tuple[Fingerprint, ...] = ()
+    """The machines of a cluster that made its visits; empty if `machine` made them."""
 
     @classmethod
     def here(cls, *, browser_version: str, command: tuple[str, ...]) -> "Start":
@@ -82,7 +59,7 @@ class Start(Struct, frozen=True, kw_only=True):
             command=command,
             dragstrip_version=__version__,
             rules=VERSION,
-            git=_own_git(),
+            git=own_git(),
             browser_version=browser_version,
             machine=Machine.here(),
         )
@@ -126,6 +103,20 @@ class Manifest(Struct, frozen=True, kw_only=True):
         *before, last = self.starts
         return structs.replace(self, starts=(*before, structs.replace(last, calibration=found)))
 
+    def admitting(self, found: Fingerprint) -> "Manifest":
+        """The same with a machine of a cluster that makes visits of its last start."""
+        *before, last = self.starts
+        admitted = (*last.admitted, found)
+        browsers = dict.fromkeys(v for one in admitted for v in one.browsers.values())
+        start = structs.replace(
+            last,
+            admitted=admitted,
+            browser_version=", ".join(browsers),
+            server_versions=last.server_versions or found.servers,
+            guest=last.guest or found.guest,
+        )
+        return structs.replace(self, starts=(*before, start))
+
     def to_json(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self, enc_hook=_encode), indent=2) + b"\n"
 
@@ -168,25 +159,7 @@ def _decode(kind: type, value: object) -> object:
     raise NotImplementedError(kind.__name__)
 
 
-def _machine_id() -> str:
-    """A digest: machine-id(5) must not be published. Containers may share it, and not the name."""
-    try:
-        known = Path("/etc/machine-id").read_text()
-    except OSError:
-        known = ""
-    return hashlib.sha256(f"dragstrip:{known.strip()}:{platform.node()}".encode()).hexdigest()[:8]
-
-
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    models = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    return next(models, platform.machine())
-
-
-def _own_git() -> str | None:
+def own_git() -> str | None:
     def git(*args: str) -> str:
         command = ["git", "-C", str(Path(__file__).parent), *args]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

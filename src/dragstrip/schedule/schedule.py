@@ -40,7 +40,9 @@ class Schedule:
     left, after all others of its restart, for a host that was too busy is likely to be so for a
     while. With
     `stop` a cell's blocks are given out from one look to the next, and no further once it says so.
-    Blocks that are not `mine` are somebody else's, as are their visits.
+    Blocks that are not `mine` are somebody else's, as are their visits. An attempt of which only
+    visits are there that this start does not `continue` stays as it is, and its block is attempted
+    anew: a block is never made by two machines.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Schedule:
         done: Iterable[Visit] = (),
         stop: StopRule | None = None,
         mine: Callable[[Block], bool] = lambda _: True,
+        continues: Callable[[Visit], bool] = lambda _: True,
     ) -> None:
         self.study = study
         self._stop = stop
@@ -63,6 +66,11 @@ class Schedule:
         self._judge = Judge(study)
         for visit in done:
             self._keep(visit)
+        self._cut: dict[str, set[int]] = {}
+        """Attempts by block that stay incomplete."""
+        for (block_id, number), made in self._made.items():
+            if (block_id, number) not in self._valid and not all(map(continues, made.values())):
+                self._cut.setdefault(block_id, set()).add(number)
         self._cells = {cell: _Cell(blocks, study) for cell, blocks in self._by_cell().items()}
         self.left: Counter[CellKey] = Counter()
         """Visits still to be made on each cell if none of them turns out invalid and no cell is
@@ -95,6 +103,18 @@ class Schedule:
         for candidate in passed:
             heappush(self._open, candidate)
         return found
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is an attempt that nobody has taken."""
+        return bool(self._open)
+
+    def give_back(self, attempt: Attempt) -> None:
+        """Nobody works on it any longer; if it lacks visits, it is there to be taken again."""
+        number = self._numbers[attempt.block.id]
+        due = self._turn(attempt.attempt, number)
+        if self._attempt_of(attempt.block) == attempt.attempt and due not in self._open:
+            heappush(self._open, due)
 
     def add(self, visit: Visit) -> None:
         """A visit that was just made."""
@@ -150,7 +170,7 @@ class Schedule:
         """The attempt that still lacks visits; None if the block is valid or given up."""
         if block.id in self._settled:
             return None
-        for attempt in range(self.study.reruns + 1):
+        for attempt in self._attempts(block):
             made = self._of(block, attempt)
             if any(stack not in made for stack in block.order):
                 return attempt
@@ -162,9 +182,14 @@ class Schedule:
 
     def _settle(self, block: Block, visits: Visits) -> None:
         self._settled[block.id] = visits if self._stop else {}
-        for attempt in range(self.study.reruns + 1):
+        for attempt in self._attempts(block):
             self._made.pop((block.id, attempt), None)
             self._valid.pop((block.id, attempt), None)
+
+    def _attempts(self, block: Block) -> Iterator[int]:
+        """All that may be made; those that were cut off are not among them."""
+        cut = self._cut.get(block.id, set())
+        return (n for n in range(self.study.reruns + 1 + len(cut)) if n not in cut)
 
     def _of(self, block: Block, attempt: int) -> dict[str, Visit]:
         return self._made.get((block.id, attempt), {})

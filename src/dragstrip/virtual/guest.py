@@ -16,6 +16,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from dragstrip.model.clock import Clock
 from dragstrip.testbed.cache import cache_folder
 from dragstrip.testbed.errors import TestbedError
@@ -120,10 +122,7 @@ def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest
 
 
 def _init() -> str:
-    """However dragstrip was called, the guest is told the same: its own folder, and what the
-    caller's PYTHONPATH names."""
-    paths = (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", ""))
-    path = ":".join(filter(None, paths))
+    path = _paths()
     python = f"env PYTHONPATH={shlex.quote(path)} "
     python += shlex.quote(sys.executable)
     cache = shlex.quote(str(cache_folder("").absolute()))
@@ -135,6 +134,15 @@ def _init() -> str:
         no_rdrand=_NO_RDRAND,
         python=python,
     )
+
+
+def _paths() -> str:
+    """Where Python finds this package and what it needs. It follows from what is installed, and not
+    from who called: a command, a test and a cluster's worker have other paths, and must get the
+    same bytes."""
+    package, needed = Path(__file__).parents[2], Path(msgspec.__file__).parents[1]
+    found = [package] if needed.is_relative_to(sys.prefix) else [package, needed]
+    return ":".join(map(str, found))
 
 
 def _environment(folder: Path, seed: int) -> dict[str, str]:

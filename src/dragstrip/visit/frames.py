@@ -78,14 +78,15 @@ def differ(a: Image.Image, b: Image.Image) -> bool:
 
 
 def write_frames(target: Path, frames: Sequence[Frame]) -> None:
-    """Keep frames as a zip: ``times.json``, the ms of each, and the pictures in the same order."""
+    """Keep frames as a zip: ``times.json``, the ms of each, and the pictures in the same order.
+    It holds no time of writing, so the same frames give the same bytes."""
     target.parent.mkdir(exist_ok=True)
     names = [f"{i:05}.{_suffix(frame)}" for i, frame in enumerate(frames)]
     times = [{"file": n, "time_ms": f.time_ms} for n, f in zip(names, frames, strict=True)]
     with zipfile.ZipFile(target, "w") as archive:
-        archive.writestr("times.json", json.dumps(times, indent=1))
+        archive.writestr(zipfile.ZipInfo("times.json"), json.dumps(times, indent=1))
         for name, frame in zip(names, frames, strict=True):
-            archive.writestr(name, frame.jpeg)
+            archive.writestr(zipfile.ZipInfo(name), frame.jpeg)
 
 
 def read_frames(source: Path) -> list[Frame]:

@@ -1,0 +1,46 @@
+"""`dragstrip watch`: a page that follows a result folder."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from dragstrip.model.errors import InputError
+from dragstrip.results.capsule import Capsule
+
+
+def watch(
+    folder: Annotated[
+        Path, typer.Argument(help="Result folder of a run, finished or not.", metavar="DIR")
+    ],
+    port: Annotated[
+        int | None, typer.Option(help="Port on this machine (default: 8723); 0 takes any.")
+    ] = None,
+) -> int:
+    """Show a page that follows a result folder while it fills."""
+    Capsule.open(folder)
+    module = _server()
+    module.serve(folder, module.PORT if port is None else port, _tell)
+    return 0
+
+
+def beside(folder: Path) -> AbstractContextManager[None]:
+    """The page for as long as something runs into `folder`. Raises `InputError` without the
+    programs that it needs."""
+    found: AbstractContextManager[None] = _server().watching(folder, _tell)
+    return found
+
+
+def _tell(address: str) -> None:
+    Console(stderr=True).print(f"watch: {address}", highlight=False, markup=False)
+
+
+def _server() -> ModuleType:
+    try:
+        from dragstrip.watch import serve
+    except ModuleNotFoundError as error:
+        raise InputError(f"watching needs {error.name}: pip install 'dragstrip[watch]'") from None
+    return serve

@@ -1,0 +1,97 @@
+"""The workers of a cluster, and the machines they run on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dragstrip.results.fingerprint import Fingerprint
+from dragstrip.schedule.host import Host
+from dragstrip.schedule.schedule import Attempt
+
+
+@dataclass(eq=False)
+class Worker:
+    """A process of Dask's that runs tasks."""
+
+    address: str
+    accepted: bool = False
+    """It is on a machine that is like the others."""
+    stale: bool = False
+    """Its process knows nothing of us: another took its place."""
+    refused: str = ""
+    """Why it makes no visits."""
+    slots: int = 0
+    ahead: int = 0
+    """Attempts beyond these that wait there, so that the next begins at once."""
+    fingerprint: Fingerprint | None = None
+    host: Host | None = None
+    """None until it makes visits."""
+    running: set[Attempt] = field(default_factory=set)
+    lacks: tuple[str, ...] = ()
+    """Digests of pages that it is still to be sent."""
+
+    @property
+    def room(self) -> int:
+        return self.slots + self.ahead if self.slots else 0
+
+
+@dataclass(eq=False)
+class Machine:
+    """Several workers may run on one; its rule holds for all of them together."""
+
+    fingerprint: Fingerprint
+    workers: list[Worker] = field(default_factory=list)
+    host: Host | None = None
+    """None until it is known to be fit."""
+    measuring: Worker | None = None
+    """Who measures its link."""
+
+
+class Crew:
+    def __init__(self) -> None:
+        self.workers: dict[str, Worker] = {}
+        """By address."""
+        self.machines: dict[str, Machine] = {}
+        """By id."""
+        self.ready = 0
+        """How often a worker became ready or left: changes with `hosts`."""
+
+    @property
+    def hosts(self) -> Sequence[Host]:
+        return [m.host for m in self.machines.values() if m.host and m.host.slots]
+
+    def join(self, address: str) -> Worker:
+        self.workers[address] = Worker(address)
+        return self.workers[address]
+
+    def machine_of(self, worker: Worker) -> Machine:
+        assert worker.fingerprint
+        made = Machine(worker.fingerprint)
+        return self.machines.setdefault(worker.fingerprint.machine.id, made)
+
+    def ready_now(self, worker: Worker, host: Host) -> None:
+        worker.host = host
+        host.slots = (host.slots or 0) + worker.room
+        self.ready += 1
+
+    def free(self, host: Host) -> Worker:
+        """The one with most room for an attempt."""
+        own = (w for w in self.workers.values() if w.host is host and not w.refused)
+        return max(own, key=lambda worker: worker.room - len(worker.running))
+
+    def dismiss(self, worker: Worker) -> None:
+        """It is there and takes no further attempts."""
+        self._no_room(worker)
+        for machine in self.machines.values():
+            if worker in machine.workers:
+                machine.workers.remove(worker)
+
+    def leave(self, worker: Worker) -> None:
+        self.dismiss(worker)
+        self.workers.pop(worker.address, None)
+
+    def _no_room(self, worker: Worker) -> None:
+        if worker.host:
+            assert worker.host.slots is not None
+            worker.host.slots -= worker.room
+            worker.slots = 0
+            self.ready += 1

@@ -1,0 +1,63 @@
+"""What a machine of a cluster is and runs, as far as it may matter to a visit."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from dragstrip.model.calibration import Calibration
+from dragstrip.model.clock import NETWORK, Clock
+from dragstrip.results.machine import Machine
+
+
+class Fingerprint(Struct, frozen=True, kw_only=True):
+    machine: Machine
+    dragstrip: str
+    """Commit, or version where it does not run from a checkout."""
+    rules: int
+    """`dragstrip.verdict.rules.VERSION`."""
+    programs: Mapping[str, str] = {}
+    """First 12 hex digits of the SHA-256 of link and origin, by name."""
+    browsers: Mapping[str, str] = {}
+    """What loads each stack, by the stack's name."""
+    servers: Mapping[str, str] = {}
+    """Versions of servers that are not ours, by name."""
+    guest: str = ""
+    """The kernel of its guests, by name, in virtual time."""
+    calibration: Calibration | None = None
+    """What its link was measured to do; None if it was not measured."""
+
+
+def unlike(one: Fingerprint, other: Fingerprint) -> list[str]:
+    """Why visits of `other` can never stand beside those of `one`, in words; empty if they can."""
+    pairs = (
+        ("dragstrip", one.dragstrip, other.dragstrip),
+        ("rules", one.rules, other.rules),
+    )
+    return [_said(*pair) for pair in pairs if pair[1] != pair[2]]
+
+
+def differences(one: Fingerprint, other: Fingerprint, clock: Clock) -> list[str]:
+    """What may tell visits of two machines apart, in words. Where computing takes no time, kernel
+    and CPU of the machine cannot."""
+    return [_said(*pair) for pair in _pairs(one, other, clock) if pair[1] != pair[2]]
+
+
+def _pairs(
+    one: Fingerprint, other: Fingerprint, clock: Clock
+) -> Iterator[tuple[str, object, object]]:
+    for name in one.browsers:
+        yield f"browser of {name}", one.browsers[name], other.browsers.get(name)
+    for name in one.servers:
+        yield name, one.servers[name], other.servers.get(name)
+    for name in one.programs:
+        yield f"dragstrip-{name}", one.programs[name], other.programs.get(name)
+    if clock.virtual:
+        yield "guests' kernel", one.guest, other.guest
+    if clock != NETWORK:
+        yield "kernel", one.machine.kernel, other.machine.kernel
+        yield "CPU", one.machine.cpu, other.machine.cpu
+        yield "cores", one.machine.cores, other.machine.cores
+
+
+def _said(what: str, there: object, here: object) -> str:
+    return f"{what} {here}, others {there}"

@@ -1,0 +1,86 @@
+"""A machine, the attempts that are under way on it, and which may begin: the one rule for all
+executors."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from dragstrip.model.study import Block, CellKey
+from dragstrip.schedule.admission import Admits
+from dragstrip.schedule.schedule import Attempt, Schedule
+
+
+class Host:
+    """What may run beside what is a matter of each machine, whoever carries it out."""
+
+    def __init__(self, admission: Admits, machine: str = "", slots: int | None = None) -> None:
+        self.admission = admission
+        self.machine = machine
+        """Its id, for its visits; see `dragstrip.model.visit.Visit.machine`."""
+        self.slots = slots
+        """Attempts that it has room for, whatever they are; None sets no limit."""
+        self.restart: int | None = None
+        """Which of the study's restarts is under way; None before the first."""
+        self._beside: dict[Attempt, int] = {}
+        self._next_start = time.monotonic()
+
+    @property
+    def running(self) -> Sequence[Attempt]:
+        return list(self._beside)
+
+    def take(self, schedule: Schedule) -> Attempt | None:
+        """An attempt that begins here now, if any may."""
+        if self._beside and self.pause_s() > 0:
+            return None
+        if self.slots is not None and len(self._beside) >= self.slots:
+            return None
+        attempt = self._next(schedule)
+        if attempt:
+            self.stagger()
+            self._beside[attempt] = 0
+            others = len(self._beside) - 1
+            self._beside = {one: max(most, others) for one, most in self._beside.items()}
+        return attempt
+
+    def _next(self, schedule: Schedule) -> Attempt | None:
+        """Of the restart that is under way; of another only when nothing runs any longer."""
+        running = [attempt.block for attempt in self._beside]
+
+        def admits(block: Block) -> bool:
+            return self.admission.admits(block, running)
+
+        def of_restart(block: Block) -> bool:
+            return schedule.study.restart_of(block) <= restart and admits(block)
+
+        restart = -1 if self.restart is None else self.restart
+        attempt = schedule.take(of_restart)
+        if not attempt and not running and (attempt := schedule.take(admits)):
+            self.restart = schedule.study.restart_of(attempt.block)
+        return attempt
+
+    def stagger(self) -> None:
+        """An attempt begins now; the next must wait a little."""
+        self._next_start = time.monotonic() + self.admission.stagger_s
+
+    def pause_s(self) -> float:
+        """Seconds until another attempt may begin beside those that run."""
+        return max(0.0, self._next_start - time.monotonic())
+
+    def beside(self, attempt: Attempt) -> int:
+        """Most attempts that were under way at once with it since its last visit was made."""
+        return self._beside[attempt]
+
+    def made(self, attempt: Attempt) -> None:
+        """A visit of it is done."""
+        self._beside[attempt] = len(self._beside) - 1
+
+    def over(self, attempt: Attempt) -> None:
+        """It is no longer under way."""
+        del self._beside[attempt]
+
+
+def seconds_left(hosts: Sequence[Host], left: Mapping[CellKey, int]) -> float:
+    """How long so many visits on each cell take on all machines together; 0 without a machine."""
+    alone = [host.admission.seconds(left) for host in hosts]
+    if not alone or min(alone) <= 0:
+        return 0.0
+    return 1 / sum(1 / seconds for seconds in alone)

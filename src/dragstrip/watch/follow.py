@@ -1,0 +1,139 @@
+"""Reads a result folder as it grows. Never writes, never locks."""
+
+import os
+import time
+from collections import deque
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from dragstrip.model.visit import Visit
+from dragstrip.results.capsule import JOURNAL, MANIFEST, Capsule
+from dragstrip.results.manifest import Manifest
+from dragstrip.watch.tally import Tally
+
+State = Literal["running", "stopped", "finished"]
+_PACE_S = 600.0
+"""The pace is that of so long."""
+_LEAST = 3
+"""Visits that a pace needs."""
+
+
+class Follower:
+    """Of one folder, which must hold a capsule. Raises `CapsuleError` if it does not."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.generation = 0
+        """Rises when the study became another and everything is read anew."""
+        self._decoder = msgspec.json.Decoder(Visit)
+        self._manifest_s = 0.0
+        self._caught_up: bool = False
+        self._load()
+
+    def read(self, most: int = 500) -> bool:
+        """Takes in so many new visits at most; False if there was none."""
+        self._reload()
+        try:
+            journal = (self.folder / JOURNAL).open("rb")
+        except FileNotFoundError:
+            return False
+        with journal:
+            journal.seek(self._end)
+            before = len(self.offsets)
+            for line in journal:
+                if not line.endswith(b"\n") or len(self.offsets) - before == most:
+                    break  # the rest is still being written
+                visit = self._decoder.decode(line)
+                self.offsets.append(self._end)
+                self.cell_of.append(self.tally.add(visit))
+                self._end += len(line)
+        made = len(self.offsets) - before
+        if self._caught_up and made:
+            self._arrivals.append((time.monotonic(), made))
+        self._caught_up = self._caught_up or made < most
+        return bool(made)
+
+    def visit(self, number: int) -> Visit | None:
+        """By its place in the journal."""
+        if not 0 <= number < len(self.offsets):
+            return None
+        with (self.folder / JOURNAL).open("rb") as journal:
+            journal.seek(self.offsets[number])
+            return self._decoder.decode(journal.readline())
+
+    @property
+    def state(self) -> State:
+        if _locked(self.folder / JOURNAL):
+            return "running"
+        last = self.manifest.starts[-1] if self.manifest.starts else None
+        return "finished" if last and last.finished else "stopped"
+
+    def per_hour(self) -> float | None:
+        """Visits an hour: lately, or over all finished starts; None if nobody can tell yet."""
+        now = time.monotonic()
+        while self._arrivals and self._arrivals[0][0] < now - _PACE_S:
+            self._arrivals.popleft()
+        if self.state == "running":
+            made = sum(n for _, n in self._arrivals)
+            if made < _LEAST:
+                return None
+            return made / max(1.0, now - max(self._began, now - _PACE_S)) * 3600
+        took_s = self.took_s()
+        return len(self.offsets) / took_s * 3600 if took_s else None
+
+    def took_s(self) -> float:
+        """Of all starts that came to their end."""
+        return sum(
+            (
+                datetime.fromisoformat(start.finished) - datetime.fromisoformat(start.started)
+            ).total_seconds()
+            for start in self.manifest.starts
+            if start.finished
+        )
+
+    def _load(self) -> None:
+        self._manifest_s = (self.folder / MANIFEST).stat().st_mtime if self._there() else 0.0
+        self.manifest: Manifest = Capsule.open(self.folder).manifest
+        self.tally = Tally(self.manifest.study)
+        self.offsets: list[int] = []
+        """Where each visit's line begins."""
+        self.cell_of: list[int | None] = []
+        """The number of each visit's cell."""
+        self._end = 0
+        self._arrivals: deque[tuple[float, int]] = deque()
+        self._caught_up = False
+        self._began = time.monotonic()
+        self.generation += 1
+
+    def _reload(self) -> None:
+        written = (self.folder / MANIFEST).stat().st_mtime
+        if written == self._manifest_s:
+            return
+        manifest = Capsule.open(self.folder).manifest
+        if manifest.study != self.manifest.study:
+            self._load()
+            return
+        self.manifest, self._manifest_s = manifest, written
+
+    def _there(self) -> bool:
+        return (self.folder / MANIFEST).exists()
+
+
+def _locked(journal: Path) -> bool:
+    """Whether a run holds the journal, by the kernel's word: to try the lock would be in the way of
+    a run that just begins. See proc_locks(5)."""
+    try:
+        inode = journal.stat().st_ino
+        locks = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        return False
+    ends = f":{inode}"
+    return any("WRITE" in line and line.split()[5].endswith(ends) for line in map(str, locks))
+
+
+def niced() -> None:
+    """This thread waits for all others: who looks on must not disturb what runs."""
+    os.setpriority(os.PRIO_PROCESS, 0, 19)

@@ -1,0 +1,79 @@
+"""A real Dask scheduler and its workers, each a process that can be killed."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+PATIENCE_S = 60.0
+
+
+class Processes:
+    def __init__(self, folder: Path, env: dict[str, str]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **env}
+        self._file = folder / "scheduler.json"
+        self.workers: list[subprocess.Popen[bytes]] = []
+        self._file.unlink(missing_ok=True)
+        self.scheduler = self._start(
+            "scheduler",
+            *("--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(self._file)),
+        )
+        deadline = time.monotonic() + PATIENCE_S
+        while not (self._file.exists() and self._file.read_text().strip()):
+            assert time.monotonic() < deadline, "the scheduler does not start"
+            assert self.scheduler.poll() is None
+            time.sleep(0.05)
+        self.address: str = json.loads(self._file.read_text())["address"]
+
+    def add_worker(self, *options: str) -> "subprocess.Popen[bytes]":
+        worker = self._start(
+            "worker",
+            self.address,
+            *("--no-nanny", "--nthreads", "1", "--host", "127.0.0.1", *options),
+            *("--local-directory", str(self._folder)),
+        )
+        self.workers.append(worker)
+        return worker
+
+    def add_worker_with(self, **env: str) -> "subprocess.Popen[bytes]":
+        before, self._env = self._env, {**self._env, **env}
+        try:
+            return self.add_worker()
+        finally:
+            self._env = before
+
+    def end(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def _start(self, what: str, *options: str) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", what, "--no-dashboard", *options],
+            cwd=self._folder,
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+@contextlib.contextmanager
+def dask_processes(folder: Path, workers: int, **env: str) -> Iterator[Processes]:
+    """In `folder`, which is also where the workers run. All are gone when this ends."""
+    running = Processes(folder, env)
+    try:
+        for _ in range(workers):
+            running.add_worker()
+        yield running
+    finally:
+        running.end()

@@ -1,0 +1,102 @@
+"""A study on a cluster whose machines make visits without a testbed."""
+
+import os
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from dragstrip.cluster.bench import Setup
+from dragstrip.cluster.connect import connected
+from dragstrip.cluster.fleet import Fleet
+from dragstrip.cluster.gate import Gate
+from dragstrip.model.calibration import Calibration, Tolerance
+from dragstrip.model.study import Study
+from dragstrip.results.capsule import Capsule
+from dragstrip.results.fingerprint import Fingerprint
+from dragstrip.results.machine import Machine
+from dragstrip.results.manifest import Manifest, Start, now
+from dragstrip.schedule.admission import Admission, Company
+from dragstrip.schedule.run import run
+from dragstrip.schedule.schedule import Schedule
+from dragstrip.schedule.worker import Place
+from made_place import made_place
+
+MACHINE = Machine(kernel="6.1", cpu="CPU", cores=64, memory_mb=8000, python="3.11")
+
+
+def every_worker_a_machine(study: Study) -> Fingerprint:
+    machine = msgspec.structs.replace(MACHINE, id=f"m{os.getpid()}")
+    return Fingerprint(machine=machine, dragstrip="1", rules=1)
+
+
+def one_is_odd(study: Study) -> Fingerprint:
+    """The worker that is told so has another browser."""
+    found = every_worker_a_machine(study)
+    browser = "other" if os.environ.get("ODD") else "usual"
+    return msgspec.structs.replace(found, browsers={"h2": browser})
+
+
+def measured(study: Study) -> Calibration:
+    return Calibration(readings=(), tolerance=Tolerance(), took_s=0.0, realtime=True)
+
+
+def one(study: Study) -> int:
+    return 1
+
+
+def place(pause_s: float, study: Study, folder: Path, pages: Collection[str]) -> Place:
+    return partial(made_place, pause_s=pause_s, bad_share=0.05)
+
+
+def run_on(
+    address: str,
+    out: Path,
+    study: Study,
+    *,
+    pause_s: float = 0.004,
+    fingerprint: Callable[[Study], Fingerprint] = every_worker_a_machine,
+    admit_others: bool = False,
+    ahead: int = 0,
+    tell: Callable[[str], None] = lambda sentence: None,
+) -> None:
+    """What `dragstrip run --cluster` does, but for the testbed."""
+    start = Start(
+        started=now(),
+        command=(),
+        dragstrip_version="0.1.0",
+        git=None,
+        browser_version="",
+        machine=MACHINE,
+    )
+    with (
+        Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule,
+        connected(address) as client,
+    ):
+        schedule = Schedule(study, capsule.made(), continues=lambda _: False)
+        fleet = Fleet(
+            client,
+            Setup(
+                token=os.urandom(6).hex(),
+                study=study,
+                place=partial(place, pause_s),
+                fingerprint=fingerprint,
+                calibrate=measured,
+                most=one,
+            ),
+            out,
+            Gate(study.clock, admit_others=admit_others),
+            admission=lambda found, slots: Admission(study, slots, stagger_s=0.0, cores=64),
+            company=lambda admission: Company(0, ()),
+            calibrate=True,
+            ahead=ahead,
+            admitted=capsule.admitted,
+            tell=tell,
+        )
+        last = len(study.visited) - 1
+        try:
+            run(schedule, lambda v, _: capsule.append(v, sync=v.position == last), fleet)
+        finally:
+            fleet.close()
+        capsule.finish()
