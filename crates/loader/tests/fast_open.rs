@@ -71,7 +71,9 @@ fn data_in_the_syn_is_proven_by_the_kernel_of_both_sides() {
                 let [connection] = &report.connections[..] else {
                     panic!("one connection: {report:?}")
                 };
-                let server = site.origin.log().connections[0].transport.clone().unwrap();
+                let log = site.origin.log();
+                assert_eq!(log.requests[0].early, !seen.is_empty(), "{protocol}");
+                let server = log.connections[0].transport.clone().unwrap();
                 let accepted = connection.tcp_fast_open == Some(FastOpen::Accepted);
                 assert_eq!(server.syn_data, Some(accepted), "{protocol}");
                 seen.push((connection.tcp_fast_open.unwrap(), connection.early_data));

@@ -188,7 +188,7 @@ async fn early_data_carries_the_document_where_the_ticket_allows() {
             EarlyData::Accepted,
             "{protocol}"
         );
-        assert!(repeat.requests[0].early_data, "{protocol}");
+        assert!(repeat.requests[0].early_data, "{protocol}: {repeat:?}");
         site.origin.close().await;
         let log = site.origin.log();
         let document = log
@@ -216,7 +216,7 @@ async fn early_data_that_is_refused_is_sent_again() {
         assert_eq!(
             repeat.connections[0].early_data,
             EarlyData::Rejected,
-            "{protocol}"
+            "{protocol}: {repeat:?}"
         );
         assert!(!repeat.requests[0].early_data);
     }

@@ -7,7 +7,8 @@ use http::{Method, StatusCode, response};
 
 use crate::event::{Failure, Head};
 
-/// Runs a connection. Ends when it is over, with the reason if it did not end in order.
+/// Runs a connection from its first request on, like Chromium, which sends no preface on a connection
+/// that nobody uses. Ends when it is over, with the reason if it did not end in order.
 pub(super) type Driver = Pin<Box<dyn Future<Output = Option<Failure>>>>;
 
 pub(super) fn head(parts: response::Parts) -> Head {

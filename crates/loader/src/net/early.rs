@@ -1,13 +1,15 @@
 //! A TLS stream that may still be in its handshake: early data over TCP.
 //!
-//! Writes wait for the flush, so that the ClientHello and everything that is known by then leave in one
-//! write, and with TCP Fast Open in the SYN.
+//! tokio-rustls takes early data until it is flushed, and its flush ends with the handshake. Here the
+//! first flush waits, so that the ClientHello, HTTP's preface and the first request leave in one write,
+//! and with TCP Fast Open in the SYN; and a flush does not wait for the handshake, so that requests
+//! which become known meanwhile follow as early data too.
 
 use std::cell::RefCell;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, BufWriter, ReadBuf};
 use tokio::net::TcpStream;
@@ -27,6 +29,17 @@ pub type Stream = BufWriter<Watched>;
 pub struct Watched {
     tls: TlsStream<TcpStream>,
     handshaking: Option<(Rc<RefCell<Connection>>, Clock)>,
+    flushes: Flushes,
+}
+
+/// How far a handshake with early data is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flushes {
+    /// Nothing has left.
+    None,
+    /// One was asked for, and waits for the next.
+    Waiting,
+    Leaving,
 }
 
 impl Watched {
@@ -39,6 +52,7 @@ impl Watched {
         let mut watched = Self {
             tls,
             handshaking: Some((report.clone(), clock)),
+            flushes: Flushes::None,
         };
         watched.look();
         BufWriter::with_capacity(BUFFER, watched)
@@ -70,9 +84,15 @@ impl AsyncRead for Watched {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let read = Pin::new(&mut self.tls).poll_read(cx, buffer);
-        self.look();
-        read
+        if self.handshaking.is_some() {
+            if self.flushes != Flushes::Leaving {
+                return Poll::Pending; // The flush that must come wakes its task, which is ours.
+            }
+            let through = Pin::new(&mut self.tls).poll_flush(cx);
+            self.look();
+            ready!(through)?;
+        }
+        Pin::new(&mut self.tls).poll_read(cx, buffer)
     }
 }
 
@@ -82,15 +102,23 @@ impl AsyncWrite for Watched {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.tls).poll_write(cx, bytes);
-        self.look();
-        written
+        Pin::new(&mut self.tls).poll_write(cx, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let early = self.handshaking.is_some();
+        if early && self.flushes == Flushes::None {
+            self.flushes = Flushes::Waiting;
+            cx.waker().wake_by_ref();
+            return Poll::Ready(Ok(()));
+        }
+        self.flushes = Flushes::Leaving;
         let flushed = Pin::new(&mut self.tls).poll_flush(cx);
         self.look();
-        flushed
+        match flushed {
+            Poll::Pending if early => Poll::Ready(Ok(())),
+            flushed => flushed,
+        }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,6 +1,7 @@
 //! HTTP/1.1: one request at a time on a connection.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Version, header};
@@ -8,6 +9,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
 
 use crate::body::Receiver;
 use crate::event::{Failure, FailureKind, Finish, Outgoing, What};
@@ -20,7 +22,10 @@ use crate::pool::ConnectionId;
 const HEAD_BYTES: usize = 256 * 1024;
 const MOST_HEADERS: usize = 1000;
 
-pub(super) struct Handle(RefCell<Option<SendRequest<Full<Bytes>>>>);
+pub(super) struct Handle {
+    sender: RefCell<Option<SendRequest<Full<Bytes>>>>,
+    used: Rc<Notify>,
+}
 
 pub(super) async fn begin(
     stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
@@ -32,8 +37,14 @@ pub(super) async fn begin(
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|error| failure(&error))?;
-    let driver = Box::pin(async move { connection.await.err().map(|error| failure(&error)) });
-    Ok((Handle(RefCell::new(Some(sender))), driver))
+    let used = Rc::<Notify>::default();
+    let first = used.clone();
+    let driver = Box::pin(async move {
+        first.notified().await;
+        connection.await.err().map(|error| failure(&error))
+    });
+    let sender = RefCell::new(Some(sender));
+    Ok((Handle { sender, used }, driver))
 }
 
 impl Handle {
@@ -44,14 +55,16 @@ impl Handle {
         shared: &Shared,
     ) -> Result<Finish, Failure> {
         // Only one request at a time comes here, so nobody else wants it meanwhile.
-        let Some(mut sender) = self.0.borrow_mut().take() else {
+        let Some(mut sender) = self.sender.borrow_mut().take() else {
             return Err(Failure::new(
                 FailureKind::Protocol,
                 "the connection is busy",
             ));
         };
-        let answered = sender.send_request(outgoing(request)?).await;
-        *self.0.borrow_mut() = Some(sender);
+        let answered = sender.send_request(outgoing(request)?);
+        self.used.notify_one();
+        let answered = answered.await;
+        *self.sender.borrow_mut() = Some(sender);
         let answer = answered.map_err(|error| Failure {
             retry: error.is_canceled() || (error.is_incomplete_message() && request.safe),
             ..failure(&error)
@@ -72,11 +85,11 @@ impl Handle {
 
     /// Tells when the connection takes another request; if it never does, its driver tells.
     pub async fn wait_until_free(&self, connection: ConnectionId, shared: &Shared) {
-        let Some(mut sender) = self.0.borrow_mut().take() else {
+        let Some(mut sender) = self.sender.borrow_mut().take() else {
             return;
         };
         if sender.ready().await.is_ok() {
-            *self.0.borrow_mut() = Some(sender);
+            *self.sender.borrow_mut() = Some(sender);
             shared.events.tell(What::Free(connection));
         }
     }

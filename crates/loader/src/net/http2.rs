@@ -1,9 +1,12 @@
 //! HTTP/2 with Chromium's settings.
 
+use std::rc::Rc;
+
 use bytes::Bytes;
 use h2::client::{self, SendRequest};
 use http::{Request, Version, header};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Notify;
 
 use crate::body::Receiver;
 use crate::event::{Failure, FailureKind, Finish, Outgoing, What};
@@ -21,6 +24,7 @@ const CONNECTION_WINDOW: u32 = 15 * 1024 * 1024;
 pub(super) struct Handle {
     sender: SendRequest<Bytes>,
     streams: Streams,
+    used: Rc<Notify>,
 }
 
 pub(super) async fn begin(
@@ -37,8 +41,18 @@ pub(super) async fn begin(
         .handshake(stream)
         .await
         .map_err(|error| failure(&error))?;
-    let driver = Box::pin(async move { connection.await.err().map(|error| failure(&error)) });
-    Ok((Handle { sender, streams }, driver))
+    let used = Rc::<Notify>::default();
+    let first = used.clone();
+    let driver = Box::pin(async move {
+        first.notified().await;
+        connection.await.err().map(|error| failure(&error))
+    });
+    let handle = Handle {
+        sender,
+        streams,
+        used,
+    };
+    Ok((handle, driver))
 }
 
 impl Handle {
@@ -60,6 +74,7 @@ impl Handle {
         let stream: u32 = answer.stream_id().into();
         self.streams.opened(stream, request.weight);
         let _closed = Closed(&self.streams, stream);
+        self.used.notify_one();
         if !last {
             let sent = body.send_data(upload(request.body_bytes), true);
             sent.map_err(|error| failure(&error))?;

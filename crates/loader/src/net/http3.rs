@@ -1,7 +1,6 @@
 //! HTTP/3. The library's QPACK has no dynamic table: requests are a little longer than Chromium's to
 //! a server that offers one (docs/decisions/0032-loader.md).
 
-use std::cell::RefCell;
 use std::future::poll_fn;
 
 use bytes::{Buf, Bytes};
@@ -14,16 +13,14 @@ use tokio::sync::watch;
 use crate::body::Receiver;
 use crate::event::{Failure, FailureKind, Finish, Outgoing, What};
 use crate::input::ResourceId;
+use crate::net::Shared;
 use crate::net::common::{Driver, bodiless, head, upload};
-use crate::net::{Shared, spawn};
 
 /// As Chromium announces it.
 const FIELD_SECTION: u64 = 256 * 1024;
 
-type Sender = SendRequest<OpenStreams, Bytes>;
-
 pub(super) struct Handle {
-    sender: RefCell<Sender>,
+    sender: SendRequest<OpenStreams, Bytes>,
     /// None until the handshake is through; then whether what was sent before it was taken.
     handshake: watch::Sender<Option<bool>>,
 }
@@ -33,27 +30,6 @@ pub(super) async fn begin(
     quinn: quinn::Connection,
     early: bool,
 ) -> Result<(Handle, Driver), Failure> {
-    let handshake = watch::Sender::new((!early).then_some(true));
-    let (sender, run) = connect(quinn.clone()).await?;
-    let mut known = handshake.subscribe();
-    let driver = Box::pin(async move {
-        let end = run.await;
-        // Early data that was rejected breaks the streams of HTTP/3, not the connection below.
-        let taken = known.wait_for(Option::is_some).await;
-        if taken.is_ok_and(|taken| *taken == Some(false)) {
-            let end = quinn.closed().await;
-            return Some(Failure::new(FailureKind::Reset, end));
-        }
-        end
-    });
-    let handle = Handle {
-        sender: RefCell::new(sender),
-        handshake,
-    };
-    Ok((handle, driver))
-}
-
-async fn connect(quinn: quinn::Connection) -> Result<(Sender, Driver), Failure> {
     let (mut connection, sender) = h3::client::builder()
         .max_field_section_size(FIELD_SECTION)
         .send_grease(false)
@@ -67,18 +43,13 @@ async fn connect(quinn: quinn::Connection) -> Result<(Sender, Driver), Failure> 
             Failure::new(FailureKind::Reset, reason)
         }))
     });
-    Ok((sender, driver))
+    let handshake = watch::Sender::new((!early).then_some(true));
+    Ok((Handle { sender, handshake }, driver))
 }
 
 impl Handle {
-    /// The handshake is through. Where early data was rejected, HTTP/3 begins anew.
-    pub async fn through(&self, taken: bool, quinn: quinn::Connection) {
-        if !taken && let Ok((sender, driver)) = connect(quinn).await {
-            *self.sender.borrow_mut() = sender;
-            spawn(async move {
-                driver.await;
-            });
-        }
+    /// The handshake is through.
+    pub fn through(&self, taken: bool) {
         self.handshake.send_replace(Some(taken));
     }
 
@@ -91,15 +62,13 @@ impl Handle {
         let mut handshake = self.handshake.subscribe();
         let early = handshake.borrow().is_none();
         let tried = self.attempt(id, request, shared).await;
-        if early && tried.is_err() {
-            // It may have failed only because early data was rejected.
+        let Err(failure) = tried else { return tried };
+        // It may have failed only because early data was rejected: then it goes again.
+        let retry = early && {
             let known = handshake.wait_for(Option::is_some).await;
-            let rejected = known.is_ok_and(|taken| *taken == Some(false));
-            if rejected {
-                return self.attempt(id, request, shared).await;
-            }
-        }
-        tried
+            known.is_ok_and(|taken| *taken == Some(false))
+        };
+        Err(Failure { retry, ..failure })
     }
 
     async fn attempt(
@@ -108,7 +77,7 @@ impl Handle {
         request: &Outgoing,
         shared: &Shared,
     ) -> Result<Finish, Failure> {
-        let mut sender = self.sender.borrow().clone();
+        let mut sender = self.sender.clone();
         let sent = sender.send_request(outgoing(request)?).await;
         let mut stream = sent.map_err(|error| failure(&error))?;
         if request.body_bytes > 0 {

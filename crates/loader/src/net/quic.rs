@@ -1,6 +1,7 @@
 //! Opening a QUIC connection with Chromium's transport parameters.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use anyhow::Result;
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{
     ClientConfig, Endpoint, EndpointConfig, TokenMemoryCache, TokenStore, TokioRuntime,
-    TransportConfig, VarInt, ZeroRttAccepted,
+    TransportConfig, VarInt,
 };
 
 use crate::event::{Failure, FailureKind, Target, What};
@@ -52,6 +53,8 @@ pub struct Client {
     config: ClientConfig,
     verifier: Arc<Verifier>,
     early_data: bool,
+    /// Hosts that rejected it in this load: they get no more of it.
+    rejected: Rc<RefCell<BTreeSet<String>>>,
     seed: u64,
     endpoints: Rc<Cell<u64>>,
 }
@@ -83,6 +86,7 @@ impl QuicMemory {
             config,
             verifier,
             early_data,
+            rejected: Rc::default(),
             seed,
             endpoints: self.endpoints.clone(),
         })
@@ -139,7 +143,8 @@ async fn connect(
     let connecting = endpoint
         .connect_with(client.config.clone(), address, &target.host)
         .map_err(|error| failed(&error))?;
-    let early = client.early_data && target.early;
+    let rejected = client.rejected.borrow().contains(&target.host);
+    let early = client.early_data && target.early && !rejected;
     let zero_rtt = if early {
         connecting.into_0rtt()
     } else {
@@ -171,11 +176,26 @@ async fn connect(
         line.protocol = Some(Protocol::H3);
         line.ready_us = Some(shared.clock.now_us());
     }
+    let clock = shared.clock;
     match accepted {
-        None => through(shared.clock.now_us(), None),
+        None => through(clock.now_us(), None),
         Some(accepted) => {
-            let shared = shared.clone();
-            spawn(watch_zero_rtt(accepted, quinn, handle, shared, through));
+            let (host, rejected) = (target.host.clone(), client.rejected.clone());
+            spawn(async move {
+                let taken = accepted.await;
+                if quinn.close_reason().is_none() {
+                    through(clock.now_us(), Some(taken));
+                }
+                if !taken {
+                    rejected.borrow_mut().insert(host);
+                    // What HTTP/3 had sent is gone, its control streams too: it begins anew on
+                    // another connection.
+                    quinn.close(NO_ERROR, b"");
+                }
+                if let Handle::H3(handle) = &*handle {
+                    handle.through(taken);
+                }
+            });
         }
     }
     shared.events.tell(What::Opened(id, Protocol::H3));
@@ -204,23 +224,6 @@ fn through(
             Some(true) => EarlyData::Accepted,
             Some(false) => EarlyData::Rejected,
         };
-    }
-}
-
-async fn watch_zero_rtt(
-    accepted: ZeroRttAccepted,
-    quinn: quinn::Connection,
-    handle: Rc<Handle>,
-    shared: Shared,
-    through: impl FnOnce(u64, Option<bool>),
-) {
-    let taken = accepted.await;
-    if quinn.close_reason().is_some() {
-        return; // The driver tells why.
-    }
-    through(shared.clock.now_us(), Some(taken));
-    if let Handle::H3(handle) = &*handle {
-        handle.through(taken, quinn).await;
     }
 }
 
