@@ -42,6 +42,7 @@ pub struct Outgoing {
     /// RFC 9113 knows it no more and Chromium still sends it: 1 to 256.
     pub weight: u16,
     pub body_bytes: u32,
+    pub credentials: bool,
     /// It may go before the handshake is through.
     pub safe: bool,
 }

@@ -84,6 +84,10 @@ pub struct Resource {
     pub load_event: bool,
     #[serde(default)]
     pub cached: bool,
+    /// Fetched with credentials; None decides by kind. Chromium keeps what goes without (fonts,
+    /// `crossorigin`, module scripts) on connections of its own.
+    #[serde(default)]
+    pub credentials: Option<bool>,
 }
 
 /// What makes a resource known.
@@ -279,6 +283,10 @@ impl Resource {
     pub fn incremental(&self) -> bool {
         let whole = matches!(self.kind, Kind::Style | Kind::Script | Kind::Font);
         self.incremental.unwrap_or(!whole)
+    }
+
+    pub fn credentials(&self) -> bool {
+        self.credentials.unwrap_or(self.kind != Kind::Font)
     }
 
     /// A server may see it twice without harm (RFC 8470 section 4): fit for early data.

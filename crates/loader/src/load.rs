@@ -16,7 +16,7 @@ use crate::input::{Load, Protocol, ResourceId};
 use crate::memory::Memory;
 use crate::net::Network;
 use crate::net::clock::{Clock, epoch_and_monotonic_us, micros};
-use crate::outgoing;
+use crate::outgoing::{self, Host};
 use crate::pool::{ConnectionId, Order, Pool, Reach};
 use crate::report::{Ended, Report, Request};
 
@@ -56,9 +56,6 @@ pub async fn load(load: &Load, memory: &mut Memory) -> Result<Report> {
         connections,
     })
 }
-
-/// A host to speak to: secure or not, name, port.
-type Host = (bool, String, u16);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Timer {
@@ -217,7 +214,7 @@ impl<'a> Browser<'a> {
             if let Some(request) = self.requests.get_mut(&id) {
                 request.queued_us = request.queued_us.or(Some(micros(now)));
             }
-            let host = outgoing::host(&self.outgoing[id]);
+            let host = Host::of(&self.outgoing[id]);
             self.pool(&host).request(id, priority);
         }
         let hosts: Vec<Host> = self.pools.keys().cloned().collect();
@@ -240,22 +237,21 @@ impl<'a> Browser<'a> {
         self.admission.add(Candidate {
             id,
             priority: resource.priority,
-            host: outgoing::host(&self.outgoing[id]).1,
+            host: Host::of(&self.outgoing[id]).name,
         });
     }
 
     fn pool(&mut self, host: &Host) -> &mut Pool {
         let (load, memory) = (self.load, &*self.memory);
         self.pools.entry(host.clone()).or_insert_with(|| {
-            let (secure, name, port) = host;
-            let key = (name.clone(), *port);
-            let reach = match load.protocol.of(name) {
-                Protocol::H3 if *secure => Reach::Quic,
-                _ if *secure && load.alt_svc && memory.alternatives.contains(&key) => {
+            let key = host.key();
+            let reach = match load.protocol.of(&host.name) {
+                Protocol::H3 if host.secure => Reach::Quic,
+                _ if host.secure && load.alt_svc && memory.alternatives.contains(&key) => {
                     Reach::QuicFirst
                 }
                 Protocol::H2 => Reach::Tcp {
-                    multiplexed: *secure && memory.spoke.get(&key) == Some(&Protocol::H2),
+                    multiplexed: host.secure && memory.spoke.get(&key) == Some(&Protocol::H2),
                 },
                 _ => Reach::Tcp { multiplexed: false },
             };
@@ -283,7 +279,6 @@ impl<'a> Browser<'a> {
     }
 
     fn open(&mut self, order: Order, host: &Host, transport: &mut impl Transport) -> ConnectionId {
-        let (secure, name, port) = host.clone();
         let tcp = order == Order::OpenTcp;
         self.connections.push((host.clone(), tcp));
         let connection = self.connections.len() as ConnectionId;
@@ -291,12 +286,12 @@ impl<'a> Browser<'a> {
             .pool(host)
             .first()
             .is_some_and(|id| self.outgoing[id].safe);
-        let known = self.memory.spoke.get(&(name.clone(), port)).copied();
-        let h2 = self.load.protocol.of(&name) != Protocol::H1;
+        let known = self.memory.spoke.get(&host.key()).copied();
+        let h2 = self.load.protocol.of(&host.name) != Protocol::H1;
         let target = Target {
-            host: name,
-            port,
-            secure,
+            host: host.name.clone(),
+            port: host.port,
+            secure: host.secure,
             quic: !tcp,
             h2,
             known: known.filter(|known| h2 || *known == Protocol::H1),
@@ -384,12 +379,11 @@ impl<'a> Browser<'a> {
     fn opened(&mut self, connection: ConnectionId, protocol: Protocol) {
         let host = self.host(connection);
         self.pool(&host).opened(connection, protocol);
-        let (secure, name, port) = host;
         if protocol == Protocol::H2 {
-            self.memory.prioritise.insert(name.clone());
+            self.memory.prioritise.insert(host.name.clone());
         }
-        if secure && protocol != Protocol::H3 {
-            self.memory.spoke.insert((name, port), protocol);
+        if host.secure && protocol != Protocol::H3 {
+            self.memory.spoke.insert(host.key(), protocol);
         }
     }
 
@@ -412,7 +406,7 @@ impl<'a> Browser<'a> {
         if *attempts > MOST_ATTEMPTS {
             return false;
         }
-        let host = outgoing::host(&self.outgoing[id]);
+        let host = Host::of(&self.outgoing[id]);
         let priority = self.load.page.resources[id].priority;
         self.pool(&host).request(id, priority);
         true
@@ -437,12 +431,11 @@ impl<'a> Browser<'a> {
         if !outgoing::offers_h3(headers) {
             return;
         }
-        let host = outgoing::host(&self.outgoing[id]);
-        let (secure, name, port) = host.clone();
-        if self.load.protocol.of(&name) == Protocol::H3 {
-            self.memory.prioritise.insert(name);
-        } else if secure && self.load.alt_svc {
-            self.memory.alternatives.insert((name, port));
+        let host = Host::of(&self.outgoing[id]);
+        if self.load.protocol.of(&host.name) == Protocol::H3 {
+            self.memory.prioritise.insert(host.name);
+        } else if host.secure && self.load.alt_svc {
+            self.memory.alternatives.insert(host.key());
             self.pool(&host).alternative();
         }
     }

@@ -327,6 +327,29 @@ async fn http_2_has_one_connection_and_a_host_nobody_knows_gets_more_until_it_is
 }
 
 #[tokio::test(start_paused = true)]
+async fn fonts_and_whatever_goes_without_credentials_have_connections_of_their_own() {
+    let font = with(
+        after("https://a.test/a.woff2", 0, json!("complete")),
+        json!({ "kind": "font", "priority": "highest" }),
+    );
+    let script = with(
+        after("https://a.test/a.js", 0, json!("complete")),
+        json!({ "credentials": false, "priority": "medium" }),
+    );
+    let style = after("https://a.test/a.css", 0, json!("complete"));
+    let told = tell(json!([document(), font, script, style]), json!({}), |_| {}).await;
+    assert_eq!(
+        told.said[2..],
+        [
+            "310 opens 2 over TCP to a.test", // it is known for h2: one is enough
+            "310 asks for 3 on 1",
+            "510 asks for 1 on 2",
+            "510 asks for 2 on 2",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn urgent_requests_overtake_what_waits_for_a_socket() {
     let mut resources = gallery(7);
     let script = with(

@@ -44,6 +44,7 @@ fn one(resource: &Resource) -> Result<Outgoing> {
         priority: priority.transpose().context("headers: priority")?,
         weight: weight(resource.priority),
         body_bytes: resource.body_bytes,
+        credentials: resource.credentials(),
         safe: resource.safe(),
     })
 }
@@ -81,20 +82,32 @@ fn weight(priority: Priority) -> u16 {
     }
 }
 
-/// Secure or not, host, port.
-pub(crate) fn host(request: &Outgoing) -> (bool, String, u16) {
-    let uri = &request.uri;
-    let secure = uri.scheme_str() != Some("http");
-    let name = uri
-        .host()
-        .unwrap_or_default()
-        .trim_matches(['[', ']'])
-        .to_ascii_lowercase();
-    (
-        secure,
-        name,
-        uri.port_u16().unwrap_or(if secure { 443 } else { 80 }),
-    )
+/// Whose connections a request shares: those to the same place, with or without credentials.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Host {
+    pub name: String,
+    pub port: u16,
+    pub secure: bool,
+    pub credentials: bool,
+}
+
+impl Host {
+    pub fn of(request: &Outgoing) -> Self {
+        let uri = &request.uri;
+        let secure = uri.scheme_str() != Some("http");
+        let name = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        Self {
+            name: name.to_ascii_lowercase(),
+            port: uri.port_u16().unwrap_or(if secure { 443 } else { 80 }),
+            secure,
+            credentials: request.credentials,
+        }
+    }
+
+    /// What is remembered of it beyond a load.
+    pub fn key(&self) -> (String, u16) {
+        (self.name.clone(), self.port)
+    }
 }
 
 /// Whether an answer says that its host speaks h3 on the same port (RFC 7838).
