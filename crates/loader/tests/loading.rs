@@ -282,3 +282,24 @@ async fn a_certificate_of_a_stranger_is_refused() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_client_hello_is_as_long_on_repeat_visits() {
+    const SHARE: u64 = 1216; // of X25519MLKEM768
+    let site = Site::new(&[("/", "", TEXT)]);
+    let mut sent = Vec::new();
+    for post_quantum in [false, true] {
+        let mut memory = Memory::default();
+        let tls = json!({ "post_quantum": post_quantum });
+        for _ in 0..2 {
+            let fields = json!({ "protocol": "h1", "tls": tls });
+            let report = site.load(site.page(&[]), fields, &mut memory).await;
+            sent.push(report.connections[0].sent_bytes);
+        }
+    }
+    let [first, repeat, first_with, repeat_with] = sent[..] else {
+        panic!("four visits")
+    };
+    assert!(first_with >= first + SHARE, "{sent:?}");
+    assert!(repeat_with >= repeat + SHARE, "{sent:?}");
+}

@@ -11,6 +11,7 @@ mod hybrid;
 mod quic;
 mod socket;
 mod tcp;
+mod tickets;
 pub mod tls;
 mod weights;
 

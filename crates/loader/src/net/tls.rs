@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{ClientSessionMemoryCache, Resumption, WebPkiServerVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::ring::{self, cipher_suite};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -15,9 +15,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 
 use crate::input::{Tls, TlsVersion};
 use crate::net::hybrid::X25519MlKem768;
-
-/// Servers whose tickets are kept.
-const SERVERS: usize = 4096;
+use crate::net::tickets::Tickets;
 
 /// Configurations, made once: rustls resumes a session only under the verifier it began with.
 #[derive(Default)]
@@ -98,7 +96,7 @@ fn make(ca: &Path, version: TlsVersion, post_quantum: bool) -> Result<Made> {
         .dangerous()
         .with_custom_certificate_verifier(verifier.clone())
         .with_no_client_auth();
-    let tickets = || Resumption::store(Arc::new(ClientSessionMemoryCache::new(SERVERS)));
+    let tickets = || Resumption::store(Tickets::new());
     let (mut tcp, mut quic) = (config.clone(), config);
     tcp.resumption = tickets();
     quic.resumption = tickets();
