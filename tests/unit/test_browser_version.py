@@ -3,8 +3,9 @@
 import pytest
 
 from dragstrip.browsers.registry import browser_version
-from dragstrip.model.browsers import BROWSERS, FIREFOX, TODAY
+from dragstrip.model.browsers import BROWSERS, FIREFOX, LOADER, TODAY
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.version import __version__
 
 
 def version(browser: str) -> str:
@@ -14,9 +15,13 @@ def version(browser: str) -> str:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("browser", sorted({*BROWSERS} - {TODAY, FIREFOX}))
+@pytest.mark.parametrize("browser", sorted({*BROWSERS} - {TODAY, FIREFOX, LOADER}))
 def test_an_old_browser_says_which_it_is(browser):
     assert version(browser).startswith(f"Chromium {browser.removeprefix('chromium')}.0.")
+
+
+def test_the_load_generator_says_which_it_is():
+    assert version(LOADER) == f"dragstrip-loader {__version__}"
 
 
 def test_firefox_says_which_it_is():
