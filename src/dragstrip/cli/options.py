@@ -75,7 +75,8 @@ Cluster = Annotated[
     str | None,
     typer.Option(
         help="Make the visits on a Dask cluster: local:N (workers here), the scheduler's address "
-        "(tcp://HOST:8786), or a name in Dask's configuration. See docs/howto/cluster.md.",
+        "(tcp://HOST:8786), or a name in Dask's configuration (default: no cluster). See "
+        "docs/howto/cluster.md.",
         metavar="ADDRESS|local:N|NAME",
     ),
 ]
@@ -103,7 +104,7 @@ ByClient = Annotated[
     typer.Option(
         "--client",
         help="'loader' loads pages with the load generator, which predicts Chromium, instead of a "
-        "browser. See docs/howto/load-generator.md.",
+        "browser (default: browser). See docs/howto/load-generator.md.",
         metavar="browser|loader",
     ),
 ]

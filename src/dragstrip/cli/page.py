@@ -171,9 +171,15 @@ def graph(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Page file to write, with the learned graph in it."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Page file to write, with the learned graph in it (default: NAME.har.zip).",
+        ),
     ] = None,
-    drawing: Annotated[Path | None, typer.Option(help="Drawing to write (.html).")] = None,
+    drawing: Annotated[
+        Path | None, typer.Option(help="Drawing to write (default: NAME-graph.html).")
+    ] = None,
 ) -> None:
     """Print and draw what waits for what, as the load generator follows it."""
     # Capsules and drawing load slowly; wrong input must not wait for them.
