@@ -48,6 +48,11 @@ def unless_missing(server: str, *values: object) -> object:
     return pytest.param(*values, marks=pytest.mark.skipif(bool(lack), reason=lack))
 
 
+LATE = {"clock-jump"}
+"""This browser stamps requests late now and then, most on a busy machine: such visits are made
+again, in a study as here."""
+_ATTEMPTS = 3
+
 pytestmark = pytest.mark.skipif(bool(missing("chromium53")), reason=missing("chromium53"))
 every_server = pytest.mark.parametrize("server", [unless_missing(s, s) for s in STACKS])
 every_stack = pytest.mark.parametrize(
@@ -71,7 +76,11 @@ def make(
     plan = plan_of(page, find_stack(stack), network=network, connection=connection)
     addresses = {**track.bed.addresses, **elsewhere}
     with chromium53(track.bed, CLIENT, host_lines(plan.stack, addresses)) as browser:
-        return judged(track.bed, browser, plan)[0]
+        for _ in range(_ATTEMPTS):
+            visit = judged(track.bed, browser, plan)[0]
+            if not LATE & {reason.code for reason in visit.reasons}:
+                break
+        return visit
 
 
 @pytest.mark.parametrize("connection", ["first", "repeat"])

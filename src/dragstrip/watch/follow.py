@@ -69,7 +69,11 @@ class Follower:
         if _locked(self.folder / JOURNAL):
             return "running"
         last = self.manifest.starts[-1] if self.manifest.starts else None
-        return "finished" if last and last.finished else "stopped"
+        if not (last and last.finished):
+            return "stopped"
+        # Not before its last visits were taken in, too.
+        unread = (self.folder / JOURNAL).stat().st_size > self._end
+        return "running" if unread else "finished"
 
     def per_hour(self) -> float | None:
         """Visits an hour: lately, or over all finished starts; None if nobody can tell yet."""
