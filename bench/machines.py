@@ -29,7 +29,7 @@ TRUE = 0.90
 """h3 / h2 on every machine that is not broken."""
 SPREAD = 0.20
 BROKEN, BROKEN_BY = 5, 1.30
-"""Machines on which h3 takes so many times as long: UDP that is handled packet by packet."""
+"""Machines on which h3 takes this many times as long: UDP that is handled packet by packet."""
 LOAD_MS, NOISE = 1000.0, 0.06
 SHOWN = 60
 SEED = 22

@@ -116,9 +116,9 @@ pub enum PageEvent {
 pub enum When {
     /// The answer's headers are here.
     Headers,
-    /// So many bytes of the body without content encoding.
+    /// Bytes of the body without content encoding.
     Decoded(u64),
-    /// So many bytes of the body as sent.
+    /// Bytes of the body as sent.
     Wire(u64),
     /// The body is here and processed.
     Complete,

@@ -59,7 +59,7 @@ pub async fn load(load: &Load, memory: &mut Memory) -> Result<Report> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Timer {
-    /// This connection may get a second one beside it.
+    /// A second connection may be opened next to this one.
     Backup(ConnectionId),
     /// TCP of this connection's host has waited for QUIC long enough.
     ReleaseTcp(ConnectionId),

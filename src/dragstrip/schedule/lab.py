@@ -42,14 +42,14 @@ class Lab:
         *,
         think: bool = False,
         warm_ups: int = 0,
-        warm: bool = True,
+        rehearse_each: bool = True,
     ) -> None:
         self._bed = bed
         self._artefacts = artefacts
         self._client = client
         self._think = think
         self._warm_ups = warm_ups
-        self._warms = warm
+        self._rehearses_each = rehearse_each
         self._warm: set[tuple[_Kind, str, str, str, str]] = set()
         self._resources = resources
         self._open: dict[_Kind, tuple[Driven, contextlib.ExitStack]] = {}
@@ -94,7 +94,7 @@ class Lab:
             self._bed.origin.serve(page, think=self._think)
             self._serving = page
         kind = self._kind(page, stack)
-        if not self._warms:
+        if not self._rehearses_each:
             if not self._rehearsals(page, stack, connection):
                 with self._started(kind) as browser:
                     self._rehearse_in(browser, page, stack, kind, connection)
@@ -211,5 +211,5 @@ def lab(study: Study, artefacts: Path | None = None) -> Iterator[Lab]:
             artefacts,
             think=study.think_time,
             warm_ups=study.warm_ups,
-            warm=study.clock != NETWORK,
+            rehearse_each=study.clock != NETWORK,
         )

@@ -11,6 +11,7 @@ import shutil
 import site
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from dragstrip.testbed.cache import cache_folder, unfinished
@@ -46,6 +47,7 @@ def _make(root: Path, name: str, path: str) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
+@cache  # each guest of a run asks
 def _digest(path: str) -> str:
     """Of everything that makes compiled code another: 16 hexadecimal digits."""
     package = Path(__file__).parents[1]

@@ -16,7 +16,7 @@ from dragstrip.watch.tally import Tally
 
 State = Literal["running", "stopped", "finished"]
 _PACE_S = 600.0
-"""The pace is that of so long."""
+"""The pace is measured over this time."""
 _LEAST = 3
 """Visits that a pace needs."""
 
@@ -34,7 +34,7 @@ class Follower:
         self._load()
 
     def read(self, most: int = 500) -> bool:
-        """Takes in so many new visits at most; False if there was none."""
+        """Takes in up to `most` new visits; False if there was none."""
         self._reload()
         try:
             journal = (self.folder / JOURNAL).open("rb")

@@ -31,7 +31,7 @@ const IDLE: Duration = Duration::from_secs(30);
 const INITIAL_RTT: Duration = Duration::from_millis(100);
 const STREAMS: u32 = 100;
 
-/// What QUIC keeps between loads beside its tickets.
+/// What QUIC keeps between loads in addition to its tickets.
 pub struct QuicMemory {
     tokens: Arc<dyn TokenStore>,
     /// Endpoints made so far: each gets a seed of its own.
