@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from distributed import Client
+
 PATIENCE_S = 60.0
 
 
@@ -48,6 +50,11 @@ class Processes:
             return self.add_worker()
         finally:
             self._env = before
+
+    def wait_for_workers(self) -> None:
+        """Until the scheduler knows all of them."""
+        with Client(self.address, timeout=PATIENCE_S) as client:
+            client.wait_for_workers(len(self.workers), timeout=PATIENCE_S)
 
     def end(self) -> None:
         for process in (*self.workers, self.scheduler):

@@ -152,6 +152,7 @@ def test_a_machine_unlike_the_others_is_refused_or_let_in_as_another(admitted, s
     said: list[str] = []
     with dask_processes(tmp_path / "dask", 2) as dask:
         odd = dask.add_worker_with(ODD="1")
+        dask.wait_for_workers()  # those that come first decide what the others must be like
         run_on(
             dask.address,
             tmp_path / "c",

@@ -1,7 +1,7 @@
 """Which machines of a cluster may make visits of a study."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -21,9 +21,10 @@ class Gate:
         self._model = known[0] if known else None
         self._admit_others = admit_others
 
-    def refusal(self, found: Fingerprint, among: Iterable[Fingerprint]) -> str:
-        """Why this machine may not; empty if it may. `among` are those that came with it."""
-        model = self._model = self._model or _commonest([found, *among], self._clock)
+    def refusal(self, found: Fingerprint, among: Sequence[Fingerprint]) -> str:
+        """Why this machine may not; empty if it may. `among` are those that came together, it
+        included."""
+        model = self._model = self._model or _commonest(among, self._clock)
         if reasons := unlike(model, found):
             return "; ".join(reasons)
         reasons = differences(model, found, self._clock)
