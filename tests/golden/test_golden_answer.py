@@ -51,7 +51,7 @@ def test_a_shown_difference_names_stack_size_interval_and_blocks() -> None:
         "h2 and h1 also differ in: connections (h1 opens up to six per host, each with its own "
         "initial window)."
     )
-    assert said.believe == "It rests on 10 visits, each of which passed every check of the testbed."
+    assert said.believe == "It rests on 10 visits that passed every check of the testbed."
 
 
 def exactly(*plts: tuple[float | None, ...]) -> str:

@@ -1,4 +1,4 @@
-"""The commands, each imported when it is asked for: together they take half a second to load."""
+"""The commands. Each is imported only when needed: importing all takes half a second."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,25 +12,25 @@ from typer.main import get_command, get_group
 
 class Known(NamedTuple):
     summary: str
-    """The first lines of its help, which `dragstrip --help` shows without loading it."""
+    """The first line of its help. `dragstrip --help` prints it without importing the command."""
     module: str = ""
-    """In this package; the command's name if empty. It has `app`, or a function of the command's
-    name."""
+    """Module in this package; empty means the command's name. It defines `app`, or a function of
+    that name."""
     function: str = ""
     hidden: bool = False
     passes_on: bool = False
-    """What follows its first argument is another program's."""
+    """Whatever follows the first argument belongs to another program."""
 
 
 COMMANDS = {
     "race": Known("Race stacks on pages over networks; say which is faster."),
     "run": Known("Run a study, or resume one."),
     "reproduce": Known("Run a paper's studies within a time limit; answer its claims."),
-    "why": Known("Find out which properties explain a difference of two stacks."),
+    "why": Known("Find out which properties explain a difference between two stacks."),
     "report": Known("Redraw a result folder's tables and report; print its answer."),
     "rejudge": Known("Judge a result folder's visits again; show what changes."),
     "merge": Known("Join the result folders of one study, such as its shards."),
-    "watch": Known("Show a page that follows a result folder while it fills."),
+    "watch": Known("Show a live page of a running study."),
     "audit": Known("Check captures of page loads against what they claim."),
     "link": Known("Run a program behind the emulated link.", passes_on=True),
     "compare": Known("Compare two result folders; fail a build with --fail-if."),
@@ -49,13 +49,13 @@ COMMANDS = {
     "schema": Known("Print the JSON schema of study files, for editors."),
     "completion": Known("Print or install shell completion (bash, zsh, fish)."),
     "manual": Known("Print the manual page, for man."),
-    "setup": Known("Install the packages that races need, by apt. Asks first."),
+    "setup": Known("Install the packages that races need, with apt. Asks first."),
     "doctor": Known("Check whether this machine can race; say what to do."),
 }
 
 
 class Commands(TyperGroup):
-    """Loads a command when it is to run or to help; a list of all needs none of them."""
+    """Imports a command to run it or to print its help. Listing all commands imports none."""
 
     _listing = False
 
