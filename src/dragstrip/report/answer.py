@@ -41,7 +41,7 @@ def answer(cell: Cell, limit_s: float) -> Answer:
         return Answer("shown" if shown else "not shown", said, believe)
     shown, said = _verdict(cell)
     if cell.counted < ENOUGH_BLOCKS:
-        few = f"{counted(cell.counted, 'block')}of at least {ENOUGH_BLOCKS}"
+        few = f"{counted(cell.counted, 'block')} of at least {ENOUGH_BLOCKS}"
         return Answer("too few", f"Too few blocks to say ({few}). So far: {said}", believe)
     return Answer("shown" if shown else "not shown", said, believe)
 
