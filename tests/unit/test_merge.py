@@ -122,7 +122,7 @@ def test_a_part_that_is_still_written_is_refused(tmp_path):
 
 def test_nothing_is_written_over(tmp_path):
     a, b = shard(tmp_path, 1), shard(tmp_path, 2)
-    with pytest.raises(CapsuleError, match="is there already"):
+    with pytest.raises(CapsuleError, match="exists already"):
         merge([a, b], b)
     with pytest.raises(CapsuleError, match="given twice"):
         merge([a, a], tmp_path / "merged")
