@@ -82,7 +82,7 @@ def test_parquet_is_the_tables_themselves(tmp_path):
 
 
 def test_every_column_is_described(tmp_path):
-    """A field without a docstring in the model needs one there, or a word in results/tables/columns.py."""
+    """A field without a docstring in the model needs one there, or a word in `columns`."""
     found = describe(frames([]))
     assert found.filter(pl.col("meaning") == "").rows() == []
     known = {(r["table"], r["column"]): r for r in found.iter_rows(named=True)}
