@@ -145,7 +145,7 @@ class Study(Struct, frozen=True, kw_only=True):
     """None makes as many runs on slow cells as on others."""
     restarts: int = 1
     """Number of testbeds, with servers and browsers, over which the runs are spread, one after
-    another. This shows what differs from start to start (`dragstrip.results.restarts`)."""
+    another. This shows what differs from start to start (`dragstrip.results.compare.restarts`)."""
     thresholds: Thresholds = Thresholds()
     """Limits beyond which its visits are invalid."""
     clock: Clock = REAL
