@@ -26,7 +26,7 @@ COMMANDS = {
     "reproduce": Known(
         "Run a paper's studies within a time limit; answer its claims.", "study.reproduce"
     ),
-    "why": Known("Find out which properties explain a difference between two stacks.", "study.why"),
+    "why": Known("Find out which properties make two stacks differ.", "study.why"),
     "report": Known(
         "Redraw a result folder's tables and report; print its answer.", "results.report"
     ),

@@ -94,12 +94,12 @@ def _other_rules(tmp_path):
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (lambda path: write(path / "b", of(seed=8), []), "another study.*seed"),
+        (lambda path: write(path / "b", of(seed=8), []), "different study.*seed"),
         (
             lambda path: write(
                 path / "b", of(pages=(structs.replace(made.study().pages[0], digest="f" * 64),)), []
             ),
-            "another study.*pages",
+            "different study.*pages",
         ),
         (_other_rules, "made under rules"),
     ],

@@ -86,7 +86,7 @@ def why(
     dry: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Find out which properties explain a difference between two stacks."""
+    """Find out which properties make two stacks differ."""
     from dragstrip.results.compare.gate import (
         metric_name,  # with NumPy and Polars, which load slowly
     )
