@@ -159,7 +159,7 @@ def chromium_version(browser: str = TODAY) -> str:
     if not is_path(browser):
         return said
     if done.returncode or "Chrom" not in said:
-        raise TestbedError(f"browser {browser}: --version does not call it a Chromium: {said!r}")
+        raise TestbedError(f"browser {browser}: --version does not name a Chromium: {said!r}")
     with program.open("rb") as data:  # builds of one's own often share a version
         return f"{said}, build {hashlib.file_digest(data, 'sha256').hexdigest()[:12]}"
 

@@ -87,7 +87,7 @@ def _reach(port: int) -> socket.socket:
         with contextlib.suppress(OSError):
             return socket.create_connection(("127.0.0.1", port))
         time.sleep(_LOOK_S)
-    raise SystemExit(f"nobody listened at port {port} for {_PATIENCE_S:g} s")
+    raise SystemExit(f"nothing listened at port {port} for {_PATIENCE_S:g} s")
 
 
 def _connect(port: int, path: str) -> tuple[socket.socket, bytearray]:

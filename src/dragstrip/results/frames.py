@@ -38,7 +38,7 @@ class Frames:
             return pl.read_parquet(self._capsule.path / f"{name}.parquet")
         tables = frames(self._capsule.visits(), self._capsule.manifest.study)
         if name not in tables:
-            raise InputError(f"no table {name!r}; a capsule has {', '.join(tables)}")
+            raise InputError(f"no table {name!r}; choose from {', '.join(tables)}")
         return tables[name]
 
     def comparisons(self) -> pl.DataFrame:

@@ -213,7 +213,7 @@ def make_study(
     if ca and not ca.is_file():
         raise InputError(f"there is no certificate {ca}")
     if live and clock.virtual:
-        raise InputError("a live page is raced in real time: nobody else's clock can be virtual")
+        raise InputError("a live page is raced in real time: its servers' clocks cannot be virtual")
     if live:
         resolved = [live_page(page) for page in pages]
     else:

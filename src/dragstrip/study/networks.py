@@ -25,11 +25,11 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
     if "two_way_loss" in fields:
         share = fields.pop("two_way_loss")
         if any("loss" in side or "gilbert_elliott" in side for side in sides.values()):
-            raise InputError("two_way_loss: it sets the loss of both directions; give none there")
+            raise InputError("two_way_loss: it sets the loss of both directions; omit their loss")
         try:
             loss = per_direction(share)
         except (TypeError, ValueError):
-            raise InputError(f"two_way_loss: {share!r} is not a share between 0 and 1") from None
+            raise InputError(f"two_way_loss: {share!r} must be a share between 0 and 1") from None
         for side in sides.values():
             side["loss"] = loss
     for place, side in sides.items():

@@ -37,7 +37,7 @@ def parse_trace(text: str, *, name: str, where: str) -> Trace:
         if (fields := line.split("#")[0].split())
     ]
     if not lines:
-        raise InputError(f"{where} holds no line of a trace: give ms, or seconds and Mbit/s")
+        raise InputError(f"{where} has no lines: a trace has ms, or seconds and Mbit/s, per line")
     try:
         if len(lines[0][1]) == 1:
             return Trace(name=name, opportunities_ms=_ascending(lines, _opportunity, where))

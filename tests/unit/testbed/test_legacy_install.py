@@ -85,7 +85,7 @@ def test_an_archive_becomes_a_program_and_the_second_time_nothing_is_asked(item,
 
 def test_other_bytes_are_refused_and_leave_nothing(item, cache):
     other = structs.replace(item, hash="sha256:" + "0" * 64)
-    with pytest.raises(TestbedError, match=r"browser 1\.0 is not what the catalogue knows"):
+    with pytest.raises(TestbedError, match=r"browser 1\.0 is not the catalogue's"):
         install(other)
     assert [p.name for p in cache.iterdir()] == ["lock"]
 

@@ -149,7 +149,7 @@ def loader_version() -> str:
 def loader(bed: Testbed, client: Client, lines: tuple[str, ...]) -> Iterator[Loader]:
     """Run it in the client's namespace; `lines` as `told` gives them. Raises `TestbedError`."""
     if bed.origin.ca is None:
-        raise TestbedError("the load generator needs a testbed with an authority of its own")
+        raise TestbedError("the load generator needs a testbed with its own CA")
     argv = ("env", *NO_PROXIES, *bed.spaces.command("client", program(_PROGRAM)))
     errors = bed.workspace / f"loader-{time.monotonic_ns()}.err"
     with json_process(_PROGRAM, argv, errors) as process:

@@ -117,7 +117,7 @@ def compare_capsules(
         ours, other = (a, b) if predicted[0] else (b, a)
         raise InputError(
             f"{ours.path} was made by the load generator and {other.path} by a browser; "
-            "--across-clients compares them all the same"
+            "--across-clients compares them anyway"
         )
     visits_a, visits_b = list(a.visits()), list(b.visits())
     of_a, of_b = _cells(a, visits_a), _cells(b, visits_b)
@@ -138,8 +138,8 @@ def compare_capsules(
     ]
     if not rows:
         raise InputError(
-            f"{a.path} and {b.path} share no stack on the same page and network; "
-            "give two capsules whose names of pages, networks and stacks agree"
+            f"{a.path} and {b.path} share no stack on the same page and network; give two capsules "
+            "with the same names of pages, networks and stacks"
         )
     # A metric that no visit reports, as on a page that paints nothing, is no row of its own.
     rows = [r for r in rows if r.estimate or r.difference.metric == "plt_ms"]

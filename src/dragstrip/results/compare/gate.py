@@ -76,7 +76,7 @@ def metric_name(text: str) -> str:
     names = {m.name.removesuffix("_ms"): m.name for m in METRICS}
     found = names.get(text.removesuffix("_ms"))
     if found is None:
-        raise InputError(f"no metric {text!r}; there are {', '.join(names)}")
+        raise InputError(f"no metric {text!r}; choose from {', '.join(names)}")
     return found
 
 

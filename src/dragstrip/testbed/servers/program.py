@@ -244,7 +244,7 @@ class Program:
             self._must_live("did not start")
             if time.monotonic() > deadline:
                 self.stop()
-                raise TestbedError(self._accused(f"does not serve after {_PATIENCE_S:g} s"))
+                raise TestbedError(self._accused(f"was not ready after {_PATIENCE_S:g} s"))
             time.sleep(_LOOK_S)
         self._heard |= kinds
 

@@ -56,7 +56,7 @@ def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
         raise TestbedError(f"the way out needs {TUN}: {why}")
     subnet = next(caller_range().parts(), None)
     if subnet is None:
-        raise TestbedError("links can be nested three deep, and this is the fourth")
+        raise TestbedError("links can be nested three deep; this is the fourth")
     relay = spaces.command("origin", sys.executable, "-I", uplink_relay.__file__)
     relay += [f"{subnet.gateway}={_INNER.gateway}", f"{subnet.gateway6}={_INNER.gateway6}"]
     with tempfile.TemporaryFile("w+") as said, ends_with_us(_pasta(spaces), said):
