@@ -221,7 +221,7 @@ def test_what_is_no_condition_is_answered_with_an_example(text):
 
 
 def test_an_unknown_metric_is_answered_with_the_known_ones():
-    with pytest.raises(InputError, match=r"no metric 'lcd'; there are plt, dcl, ttfb, fcp, lcp"):
+    with pytest.raises(InputError, match=r"no metric 'lcd'; choose from plt, dcl, ttfb, fcp, lcp"):
         parse("lcd slower > 5%")
 
 

@@ -40,7 +40,7 @@ _GRACE_S = 10.0
 def told(
     stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """What the program is told of a stack with every load, as JSON."""
+    """A stack's settings for each load, as JSON."""
     port = port_of(stack.serving)
     places = addresses_of(stack.serving, addresses)
     by_host = {host: _one(stack.protocols(host, spoken)) for host in places}
