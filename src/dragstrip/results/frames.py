@@ -12,7 +12,7 @@ from dragstrip.results.tables.columns import describe
 
 
 class Frames:
-    """The tables of a capsule, each a frame of its own; ``.to_pandas()`` converts one.
+    """The tables of a capsule, each as a frame; ``.to_pandas()`` converts one.
 
     >>> visits = dragstrip.open("capsules/first").visits()
     >>> visits.filter("valid").group_by("stack").agg(pl.median("plt_ms"))

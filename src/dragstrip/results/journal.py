@@ -16,7 +16,7 @@ Key = tuple[str, int, str]
 
 
 class CapsuleError(InputError):
-    """A capsule cannot be used; the text names the file or folder and the mend."""
+    """A capsule cannot be used; the text names the file or folder and what to do."""
 
 
 def key(visit: Visit) -> Key:
@@ -50,7 +50,7 @@ def entries(path: Path) -> Iterator[tuple[Visit, bytes]]:
 
 @contextlib.contextmanager
 def unchanging(path: Path) -> Iterator[None]:
-    """Nobody writes the journal meanwhile. Raises `CapsuleError` if somebody does."""
+    """No other process writes the journal meanwhile. Raises `CapsuleError` if one does."""
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

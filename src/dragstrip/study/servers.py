@@ -34,8 +34,8 @@ _BROUGHT: Mapping[str, Any] = {
     },
     "own": {"quic": _QUIC_OF_ITS_OWN},
 }
-"""What holds of a server nobody here knows, unless its table says otherwise. Congestion control
-and initial window of its TCP are the kernel's, and so the stack's to choose."""
+"""Defaults for an unknown server, unless its table overrides them. Congestion control and initial
+window of its TCP are the kernel's, and so the stack's to choose."""
 
 
 def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
@@ -106,7 +106,7 @@ def _words(command: str) -> list[str]:
 
 
 def _program(server: str, program: str, folder: Path) -> Path:
-    """The file that is started, so that another build can be told from it."""
+    """The program file, whose hash identifies the build."""
     found = str(folder / program) if "/" in program else shutil.which(program)
     if not found or not Path(found).is_file():
         raise InputError(f"server {server!r}: no such program: {program}")

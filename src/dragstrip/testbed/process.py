@@ -44,7 +44,7 @@ class JsonProcess:
 
     @property
     def pid(self) -> int:
-        """Of the child, which leads a session of its own."""
+        """Process group of the child, which leads its own session."""
         return self._child.pid
 
     def ask(

@@ -84,6 +84,6 @@ def test_the_report_names_reasons_with_what_to_do_and_limits_that_were_set():
     (struck,) = found.struck
     assert (struck.code, struck.visits) == ("overloaded", 9)
     assert struck.meaning.mend
-    assert "are bounded" in found.sentence
+    assert "come with bounds" in found.sentence
     assert [one.name for one in found.limits if one.changed] == ["steal_share"]
     assert belief(study, table([])).sentence == ""

@@ -85,7 +85,7 @@ def _race(study: Study, films: Sequence[Film]) -> Iterator[Picture]:
         title="The race",
         caption=(
             "The visit of median page load time of each stack, in real time; a frame in the "
-            "stack's colour means that it has finished. To share: {name} in the folder report."
+            f"stack's colour means that it has finished. To share: {name} in the folder report."
         ),
         html=Markup(f'<img src="{source}" alt="{said}" style="max-width:100%;height:auto">'),
         files={name: data},

@@ -1,4 +1,4 @@
-"""The largest differences that a capsule shows, for `dragstrip why` to look into."""
+"""The largest differences that a capsule shows, for `dragstrip why` to explain."""
 
 from collections.abc import Sequence
 from itertools import combinations

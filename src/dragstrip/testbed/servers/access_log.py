@@ -14,7 +14,7 @@ from dragstrip.model.visit import Connection, Served
 from dragstrip.testbed.errors import TestbedError
 
 _TOO_COARSE_MS = 1.0
-"""A log that tells time less finely says nothing of when a request began."""
+"""A log with coarser times does not show when a request began."""
 
 
 class Line(Struct, frozen=True, kw_only=True):

@@ -107,7 +107,7 @@ def install(server: Server, say: Callable[[str], None]) -> tuple[Package, ...]:
 
 
 class _Apt:
-    """APT with state of its own, in which nothing is installed yet."""
+    """APT with its own state, in which nothing is installed yet."""
 
     def __init__(self, folder: Path) -> None:
         self.archives = folder / "archives"

@@ -114,7 +114,7 @@ class Program:
         self.tune(self._stack, 0.0)
 
     def look(self) -> None:
-        """The congestion control of every TCP connection that is open, by the kernel's word."""
+        """The congestion control of every open TCP connection, as the kernel reports it."""
         if self._stack.transport == "quic":
             return
         shown = self._site.spaces.run(

@@ -65,11 +65,11 @@ def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
         with ends_with_us(relay, said):
             listening = ("sh", "-c", f"ss -Hltn sport = {PORT} | grep -q .")
             _await(spaces, said, "the relay does not listen", *listening)
-            yield Uplink(subnet, "wherever this machine does, under its address (pasta)")
+            yield Uplink(subnet, "to wherever this machine can connect, from its address (pasta)")
 
 
 def tun_refused() -> str:
-    """Why pasta could not make its interface, and the mend; empty if it can."""
+    """Why pasta could not make its interface, and what to do; empty if it can."""
     if not os.path.exists(TUN):
         return "the kernel has none: modprobe tun"
     if not os.access(TUN, os.R_OK | os.W_OK):
