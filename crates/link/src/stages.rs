@@ -113,7 +113,7 @@ impl Direction {
         Pipeline::new(stages.collect())
     }
 
-    /// None for an effect that was not asked for.
+    /// None for an effect that is not configured.
     fn stage(&self, name: StageName, context: &Context) -> Option<Box<dyn Stage>> {
         let (seed, number) = (context.seed, context.number);
         match name {
