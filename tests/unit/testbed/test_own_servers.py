@@ -94,7 +94,7 @@ def test_what_it_decides_itself_is_said(tmp_path, program):
     ("table", "complaint"),
     [
         ({}, "lacks a command"),
-        ({"command": "./nowhere"}, "no program ./nowhere"),
+        ({"command": "./nowhere"}, "no such program: ./nowhere"),
         ({"command": "./serve", "protocols": ["h4"]}, "unknown protocol 'h4'"),
         ({"command": "./serve", "speed": 1}, "unknown field `speed`"),
         ({"command": "./serve", "log": {"fields": {}}}, "fields lacks"),
