@@ -96,7 +96,7 @@ class Published(Struct, frozen=True, kw_only=True):
     def native(self) -> "Published":
         """The same paper with stacks of its own time. Raises `InputError` if there are none."""
         if not self.paper.native:
-            raise InputError(f"{self.key}: no stack of its time is available")
+            raise InputError(f"{self.key}: no stack of its time can be had")
         return structs.replace(self, cast=self.paper.native)
 
     def outlines(self) -> list[Outline]:
@@ -155,7 +155,7 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
 def published(key: str) -> Published:
     """A paper by name. Raises `InputError` for an unknown name or a file that is wrong."""
     if key not in KEYS:
-        raise InputError(f"unknown paper {key!r}; choose from {', '.join(KEYS)}")
+        raise InputError(f"unknown paper {key!r}; known are {', '.join(KEYS)}")
     folder = resources.files("dragstrip.papers") / key
     file = folder / "claims.toml"
     try:
@@ -166,7 +166,7 @@ def published(key: str) -> Published:
         raise InputError(f"{file} is not TOML: {error}") from None
     ids = [claim.id for claim in read.claim]
     if wrong := [i for i in ids if ids.count(i) > 1 or not i.startswith(f"{key}-")]:
-        raise InputError(f"{file}: claim {wrong[0]!r} is repeated or belongs to another paper")
+        raise InputError(f"{file}: claim {wrong[0]!r} stands twice or belongs to another paper")
     studies = [f for f in folder.iterdir() if f.name.startswith("study") and f.name[-5:] == ".toml"]
     return Published(
         key=key,

@@ -65,7 +65,7 @@ def from_capsules(folders: Iterable[Path], parts: Mapping[str, str] | None = Non
         clocks.setdefault(study.clock, folder)
         if len(clocks) > 1:
             said = " and ".join(f"{path} in {clock.short}" for clock, path in clocks.items())
-            raise InputError(f"{said} cannot be used together: give each its own folder")
+            raise InputError(f"{said} are no evidence together: give each a folder of its own")
         frames.append(loads(study, visits))
         doubted |= struck(study, visits, parts)
     found = pl.concat(frames).with_columns(pl.col("stack").replace(parts or {}))

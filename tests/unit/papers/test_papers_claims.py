@@ -140,7 +140,7 @@ def test_the_audit_of_the_published_captures_confirms_the_claim():
 
 
 def test_an_unknown_paper_is_refused():
-    with pytest.raises(InputError, match="choose from biswal2016"):
+    with pytest.raises(InputError, match="known are biswal2016"):
         published("nobody2020")
 
 
