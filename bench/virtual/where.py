@@ -3,8 +3,8 @@
     uv run python bench/virtual/where.py [--page demo] [--network LTE] [--stack h2 ...]
         [--client loader] [--blocks 1]
 
-Makes blocks of one cell in one guest. The guest runs this file too: in it, the parts of its work are
-timed by the processor's counter (rdtsc), which is the host's, whatever the guest's clock says.
+Makes blocks of one cell in one guest. The guest runs this file too, and times the parts of its work
+by the processor's counter (rdtsc), which is the host's, whatever the guest's clock says.
 """
 
 import argparse
@@ -138,9 +138,9 @@ def made(study: Any, place: Any, blocks: int) -> tuple[list[Any], int]:
     from dragstrip.virtual.errand import errand
     from dragstrip.virtual.job import BlockJob
 
-    block = next(study.blocks())
-    job = BlockJob(study=study, block=block, attempt=0, artefacts=False)
-    with errand(job, study.clock, place.seed_of(study, block.id, 0)) as sent:
+    made_of = tuple(study.blocks())[:blocks]
+    job = BlockJob(study=study, blocks=made_of, attempt=0, artefacts=False)
+    with errand(job, study.clock, place.seed_of(study, made_of[0].id, 0)) as sent:
         list(sent.results())
         sent._guest._process.wait()
         return json.loads((sent._folder / SPANS).read_text()), ticks()

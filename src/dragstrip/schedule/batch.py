@@ -1,4 +1,4 @@
-"""Blocks that one guest makes, one after another: in virtual time its start costs more than a visit.
+"""Blocks that one guest makes one after another, because its start costs more than a visit.
 
 A batch follows from the study alone, so nothing a visit finds depends on how many jobs, shards or
 machines make the study, or on where an earlier run stopped: what a guest did before a block is the
@@ -61,4 +61,3 @@ def batches(study: Study) -> list[tuple[Block, ...]]:
         )
         found.setdefault(key, []).append(block)
     return [tuple(sorted(b, key=lambda b: (b.index, places[b.network]))) for b in found.values()]
-

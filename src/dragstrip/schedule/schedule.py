@@ -50,10 +50,10 @@ class Schedule:
     """Hands out attempts at blocks and takes visits back, in any number at once.
 
     Blocks come round after round; with each come the others of its batch that lack visits
-    (`dragstrip.schedule.batch`), as far as cells are given out. A block is attempted again while it is invalid and reruns are
+    (`dragstrip.schedule.batch`). A block is attempted again while it is invalid and reruns are
     left, after all others of its restart, for a host that was too busy is likely to be so for a
-    while. With
-    `stop` a cell's blocks are given out from one look to the next, and no further once it says so.
+    while. With `stop` a cell's blocks are given out from one look to the next, and no further once
+    it says so.
     Blocks that are not `mine` are somebody else's, as are their visits. An attempt of which only
     visits are there that this start does not `continue` stays as it is, and its block is attempted
     anew: a block is never made by two machines.
@@ -131,7 +131,7 @@ class Schedule:
             found = {name for name, turn in turns.items() if turn in still}
             self._open = [one for one in self._open if one not in {turns[name] for name in found}]
             heapify(self._open)
-            together = [b for b in self._batch[block.id] if b.id in found or b is block]
+            together = [b for b in self._batch[block.id] if b.id in found or b == block]
         first, *more = (self._attempt_at(one, attempt) for one in together)
         return structs.replace(first, more=tuple(more))
 
