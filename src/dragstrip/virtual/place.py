@@ -58,7 +58,10 @@ class _Blocks:
         return structs.replace(visit, clock=self._study.clock.kind), load
 
     def _start(self, order: Order) -> "_Guest":
-        blocks = self._blocks(order)
+        blocks, client = self._blocks(order), self._study.client
+        for wanted, folder in ((client.pcap, "pcap"), (client.qlog, "qlog")):
+            if wanted and self._artefacts:  # or whether a guest makes it would change its course
+                (self._artefacts / folder).mkdir(exist_ok=True)
         job = BlockJob(
             study=structs.replace(self._study, pages=(self._study.page(order.block.page),)),
             blocks=blocks,
