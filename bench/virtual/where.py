@@ -17,7 +17,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dragstrip.model.study import Study
 
 _RDTSC = bytes.fromhex("0f3148c1e2204809d0c3")
 _CODE = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -72,31 +75,32 @@ def timed_context(name: str, opens: Callable[..., Any]) -> Callable[..., Any]:
 def inside(folder: Path, capsule: Path) -> None:
     """What the guest runs."""
     began = ticks()
+    from dragstrip.browsers import chromium
+    from dragstrip.browsers.loader import client as loader
     from dragstrip.schedule import lab
     from dragstrip.virtual import inside as guest
     from dragstrip.visit import drive
 
     _spans.append(("imports", 0, began, ticks()))
-    lab.testbed = timed_context("testbed", lab.testbed)
-    lab.Lab._started = timed_context("browser", lab.Lab._started)
-    lab.Lab._rehearse_in = timed("rehearsal", lab.Lab._rehearse_in)
-    lab.visit = timed("visit", lab.visit)
-    from dragstrip.browsers import chromium, loader
-
-    for tab in (chromium.ChromiumTab, loader.LoaderTab):
-        tab.load = timed("load", tab.load)
-        tab.with_digests = timed("digests", tab.with_digests)
-    for browser in (chromium.Chromium, loader.Loader):
-        browser.fresh_tab = timed_context("tab", browser.fresh_tab)
-    drive.Wire.keep = timed("evidence of the wire", drive.Wire.keep)
-    guest.os.sync = timed("sync", guest.os.sync)
+    for owner, name, how, said in (
+        (lab, "testbed", timed_context, "testbed"),
+        (lab.Lab, "_started", timed_context, "browser"),
+        (lab.Lab, "_rehearse_in", timed, "rehearsal"),
+        (lab, "visit", timed, "visit"),
+        (chromium.Chromium, "fresh_tab", timed_context, "tab"),
+        (loader.Loader, "fresh_tab", timed_context, "tab"),
+        (chromium.ChromiumTab, "load", timed, "load"),
+        (loader.LoaderTab, "load", timed, "load"),
+        (chromium.ChromiumTab, "with_digests", timed, "digests"),
+        (drive.Wire, "keep", timed, "evidence of the wire"),
+        (guest.os, "sync", timed, "sync"),
+    ):
+        setattr(owner, name, how(said, getattr(owner, name)))
     try:
         guest.main(folder, capsule)
         (folder / SPANS).write_text(json.dumps(_spans))
     finally:
-        import os
-
-        os.sync()
+        guest.os.sync()
         ctypes.CDLL(None).reboot(guest._POWER_OFF)
 
 
@@ -106,7 +110,7 @@ def main() -> None:
     from dragstrip.study.clients import loaded_by
     from dragstrip.study.file import make_study
     from dragstrip.study.presets import find_network, find_stack
-    from dragstrip.virtual import guest, place
+    from dragstrip.virtual import guest
 
     asked = arguments()
     script = Path(__file__).resolve()
@@ -126,7 +130,7 @@ def main() -> None:
         )
         per_s = tick_rate()
         began = ticks()
-        spans, ended = made(study, place, asked.blocks)
+        spans, ended = made(study)
     print(f"{(spans[0][2] - began) / per_s:7.2f}  boot and Python")
     for name, depth, first, last in spans:
         print(f"{(last - first) / per_s:7.2f}  {'  ' * depth}{name}")
@@ -134,13 +138,14 @@ def main() -> None:
     print(f"{(ended - began) / per_s:7.2f}  all")
 
 
-def made(study: Any, place: Any, blocks: int) -> tuple[list[Any], int]:
+def made(study: "Study") -> tuple[list[Any], int]:
     from dragstrip.virtual.errand import errand
     from dragstrip.virtual.job import BlockJob
+    from dragstrip.virtual.place import seed_of
 
-    made_of = tuple(study.blocks())[:blocks]
-    job = BlockJob(study=study, blocks=made_of, attempt=0, artefacts=False)
-    with errand(job, study.clock, place.seed_of(study, made_of[0].id, 0)) as sent:
+    blocks = tuple(study.blocks())
+    job = BlockJob(study=study, blocks=blocks, attempt=0, artefacts=False)
+    with errand(job, study.clock, seed_of(study, blocks[0].id, 0)) as sent:
         list(sent.results())
         sent._guest._process.wait()
         return json.loads((sent._folder / SPANS).read_text()), ticks()

@@ -24,9 +24,9 @@ class Extent(NamedTuple):
 
 _ALONE = Extent(1, 1)
 _BROWSER_VISITS = 6
-"""At least so many in a guest, if a cell has as many: they take about as long as its start."""
+"""At least so many in a guest, if a cell has as many: its start takes as long as two or three."""
 _PREDICTED_VISITS = 32
-"""The load generator's take a quarter of its start: so many at least, on neighbouring networks."""
+"""So many a run at least, on neighbouring networks: a guest's start takes as long as four."""
 _PREDICTED_RUNS = 4
 
 
