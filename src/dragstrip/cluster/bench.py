@@ -98,7 +98,7 @@ class _Bench:
         made: list[Made] = []
         try:
             seat.begin(attempt)
-            while len(made) < len(attempt.stacks):
+            while len(made) < attempt.visits:
                 if wait([seat.connection], _LOOK_S):
                     found = seat.answer()
                     if found is not None:
