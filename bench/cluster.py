@@ -53,7 +53,8 @@ def blocks(folder: Path, number: int | None) -> None:
 
         def look() -> None:
             while not over.wait(5):
-                there = (folder / "c" / JOURNAL).read_bytes().count(b"\n")
+                journal = folder / "c" / JOURNAL
+                there = journal.read_bytes().count(b"\n") if journal.exists() else 0
                 memory = ", ".join(f"{name} {megabytes(pid):.0f}" for name, pid in pids.items())
                 print(
                     f"{time.monotonic() - began:5.0f} s {there:6} visits; MB: {memory}", flush=True
@@ -61,7 +62,7 @@ def blocks(folder: Path, number: int | None) -> None:
 
         began = time.monotonic()
         threading.Thread(target=look).start()
-        run_on(dask.address, folder / "c", study, pause_s=0.0, ahead=1)
+        run_on(dask.address, folder / "c", study, pause_s=0.0, independent=True)
         took = time.monotonic() - began
         over.set()
         visits = sum(1 for _ in Capsule.open(folder / "c").as_made())

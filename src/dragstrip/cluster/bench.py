@@ -44,9 +44,12 @@ class Setup(Struct, frozen=True, kw_only=True):
     place: Callable[[Study, Path, Collection[str]], Place]
     """Where visits are made, by the study, the folder of artefacts and the pages to rehearse."""
     fingerprint: Callable[[Study], Fingerprint]
-    calibrate: Callable[[Study], Calibration]
+    calibrate: Callable[[Study], Calibration] | None
+    """Measures a machine's link before its first visit; None where that is not asked for."""
     most: Callable[[Study], int]
     """Attempts that a machine has room for at most."""
+    independent: bool = False
+    """Attempts do not mind others beside them, so more may wait on a worker, and go together."""
 
 
 class Opened(Struct, frozen=True, kw_only=True):
@@ -60,6 +63,12 @@ class Result(Struct, frozen=True, kw_only=True):
     made: list[Made]
     files: dict[str, bytes]
     """By their paths in the capsule."""
+
+
+class Batch(Struct, frozen=True, kw_only=True):
+    results: list[Result]
+    """Of the first attempts of a task, one at least; the others were not made."""
+    took_s: float
 
 
 class NotOpen(Exception):
@@ -78,19 +87,33 @@ class _Bench:
         self.folder = self._resources.enter_context(workspace())
         self._pages: Collection[str] = ()
         self._idle: list[tuple[float, Seat]] = []
+        self._seats = 0
+        self._restart: int | None = None
         self._lock = threading.Lock()
+        self._renewing = threading.Lock()
         self._closed = threading.Event()
         threading.Thread(target=self._tidy, daemon=True).start()
 
     def prepare(self, seats: int, pages: Collection[str]) -> None:
         """Open testbeds before the first visit, so that none disturbs another's."""
-        self._pages = pages
+        self._pages, self._seats = pages, seats
         opened = [self._seat() for _ in range(seats)]
         opening = {seat.connection for seat in opened}
         while opening:
             opening.difference_update(wait(opening))
         for seat in opened:
             self._rest(seat)
+
+    def renew(self, restart: int | None) -> None:
+        """Each of the study's restarts has testbeds of its own; none is busy when one begins."""
+        with self._renewing:
+            before, self._restart = self._restart, restart
+            if before in (None, restart):
+                return
+            with self._lock:
+                idle, self._idle = [seat for _, seat in self._idle], []
+            _end(idle)
+            self.prepare(self._seats, self._pages)
 
     def make(self, attempt: Attempt, given_up: Callable[[], bool]) -> Result:
         """Raises `TestbedError`, `InputError` and `Abandoned`."""
@@ -172,13 +195,15 @@ def open_bench(setup: Setup) -> Opened:
     return Opened(fingerprint=fingerprint, slots=_slots(setup.most(study)))
 
 
-def store_page(data: bytes, digest: str) -> None:
+def store_page(data: bytes, digest: str) -> bool:
     stored.store(digest, data)
+    return True
 
 
 def calibrate(token: str) -> Calibration:
     """Measures this machine's link, alone. Raises `TestbedError`."""
     bench = _known(token)
+    assert bench.setup.calibrate
     scratch_root().mkdir(mode=0o711, exist_ok=True)
     with (scratch_root() / "calibrating.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -189,9 +214,20 @@ def prepare(token: str, seats: int, pages: tuple[str, ...]) -> None:
     _known(token).prepare(seats, pages)
 
 
-def make(token: str, key: str, attempt: Attempt) -> Result:
-    """The task of this `key`."""
-    return _known(token).make(attempt, lambda: not _wanted(key))
+def make(token: str, key: str, restart: int | None, attempts: Sequence[Attempt]) -> Batch:
+    """The task of this `key`. If an attempt breaks, those before it are made; the first raises."""
+    began = time.monotonic()
+    bench = _known(token)
+    bench.renew(restart)
+    results: list[Result] = []
+    for attempt in attempts:
+        try:
+            results.append(bench.make(attempt, lambda: not _wanted(key)))
+        except Exception:
+            if not results:
+                raise
+            break
+    return Batch(results=results, took_s=time.monotonic() - began)
 
 
 def close(token: str) -> dict[str, bytes]:
