@@ -22,10 +22,8 @@ from msgspec import structs
 
 import made
 from dask_processes import dask_processes
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.synth import synth
 from dragstrip.results.capsule import JOURNAL, Capsule
-from made_cluster import run_on
+from made_cluster import run_on, sendable
 
 MAIN = "from dragstrip.cli import main; main()"
 RACE = "race synth:2x1KB --virtual --network 10mbit/2mbit/20ms/0%/100ms --stack h2 --stack h3"
@@ -41,11 +39,10 @@ def main() -> None:
 
 
 def blocks(folder: Path, number: int | None) -> None:
-    """Three workers; the study has three stacks."""
+    """Three workers; the study has two stacks."""
     count = number or 10_000
-    study = made.study(runs=count)
-    page = structs.replace(write_page(folder / "page.har.zip", synth("2x1KB")), name="made")
-    study = structs.replace(study, pages=(page,), stacks=study.stacks[:2])
+    study = sendable(made.study(runs=count), folder)
+    study = structs.replace(study, stacks=study.stacks[:2])
     with dask_processes(folder / "dask", 3) as dask:
         pids = {"client": os.getpid(), "scheduler": dask.scheduler.pid}
         pids |= {f"worker {n + 1}": w.pid for n, w in enumerate(dask.workers)}

@@ -46,6 +46,7 @@ def test_a_cluster_makes_the_files_of_a_plain_run(tmp_path):
         make_visits(of, tmp_path / "cluster", cluster=Cluster(address=dask.address))
     plain, cluster = contents(tmp_path / "plain"), contents(tmp_path / "cluster")
     assert plain.keys() == cluster.keys()
+    assert [name for name in plain if plain[name] != cluster[name]] == []
     assert {name.partition("/")[0] for name in plain} >= {"har", "frames", "qlog", "pcap"}
     [start] = Capsule.open(tmp_path / "cluster").manifest.starts
     [machine] = start.admitted

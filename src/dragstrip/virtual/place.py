@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import structs
 
 from dragstrip.model.study import Study
+from dragstrip.model.visit import file_name
 from dragstrip.schedule.worker import Made, Order, Visitor
 from dragstrip.virtual.errand import STILL_S, Errand, errand
 from dragstrip.virtual.job import BlockJob
@@ -62,6 +63,8 @@ class _Blocks:
             attempt=order.attempt,
             artefacts=self._artefacts is not None,
         )
+        if self._artefacts:
+            _make_room(self._artefacts, self._study, order)
         seed = seed_of(self._study, order.block.id, order.attempt)
         sent = errand(job, self._study.clock, seed, self._artefacts, self._still_s)
         return _Attempt(self._open.enter_context(sent), order)
@@ -84,6 +87,19 @@ class _Attempt:
         found: Made = self._sent.result(order.block.order.index(order.stack))
         self._given.add(order.stack)
         return found
+
+
+def _make_room(capsule: Path, study: Study, order: Order) -> None:
+    """Every guest finds the same folders and none of its files, whatever was made before: its clock
+    notices by microseconds whether it has to make a folder."""
+    client = study.client
+    wanted = {"pcap": client.pcap, "qlog": client.qlog, "netlog": client.net_log}
+    for folder in (capsule / name for name, is_wanted in wanted.items() if is_wanted):
+        folder.mkdir(parents=True, exist_ok=True)
+        for stack in order.block.order:
+            name = file_name(order.block.id, stack, order.attempt)
+            for suffix in ("pcapng", "keys", "qlog"):
+                (folder / f"{name}.{suffix}").unlink(missing_ok=True)
 
 
 def seed_of(study: Study, block: str, attempt: int) -> int:
