@@ -132,6 +132,10 @@ class Disturbed:
             self._client.join(PATIENCE_S)
         wrong = [] if self._client.exitcode == 0 else ["the last client did not finish"]
         self._family.note()
+        for worker in self._dask.workers:  # in order, as a batch system ends a job
+            worker.terminate()
+        for worker in self._dask.workers:
+            worker.wait(PATIENCE_S)
         self._dask.end()
         return wrong + differing(serial, self._out) + self._family.remains()
 

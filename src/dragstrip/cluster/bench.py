@@ -4,6 +4,7 @@ A task returns an attempt's visits all together, with their artefacts; if the wo
 nothing of the attempt exists. Testbeds are processes of their own that end when the worker does.
 """
 
+import atexit
 import fcntl
 import threading
 import time
@@ -30,6 +31,8 @@ from dragstrip.testbed.workspace import scratch_root, workspace
 
 _IDLE_S = 60.0
 """A testbed that nobody needs is taken down; its client may be dead."""
+_DEAD_S = 600.0
+"""After which a client that asks for nothing is taken for dead, and its folder is removed."""
 _LOOK_S = 1.0
 _OF_BROWSERS = "netlog"
 """Holds what belongs to a whole browser, which is complete when the browser ends."""
@@ -87,6 +90,7 @@ class _Bench:
         self.folder = self._resources.enter_context(workspace())
         self._pages: Collection[str] = ()
         self._idle: list[tuple[float, Seat]] = []
+        self._used = time.monotonic()
         self._seats = 0
         self._restart: int | None = None
         self._lock = threading.Lock()
@@ -117,6 +121,7 @@ class _Bench:
 
     def make(self, attempt: Attempt, given_up: Callable[[], bool]) -> Result:
         """Raises `TestbedError`, `InputError` and `Abandoned`."""
+        self._used = time.monotonic()
         seat = self._take()
         made: list[Made] = []
         try:
@@ -133,6 +138,7 @@ class _Bench:
             _end([seat])
             raise
         self._rest(seat)
+        self._used = time.monotonic()
         return Result(made=made, files=self._files(made))
 
     def close(self) -> dict[str, bytes]:
@@ -176,6 +182,9 @@ class _Bench:
                 stale = [seat for since, seat in self._idle if since < limit]
                 self._idle = [(since, seat) for since, seat in self._idle if since >= limit]
             _end(stale)
+            kept = any((self.folder / _OF_BROWSERS).glob("*"))  # which a live client fetches
+            if time.monotonic() > self._used + _DEAD_S and not kept:
+                close(self.setup.token)
 
 
 _benches: dict[str, _Bench] = {}
@@ -233,6 +242,13 @@ def make(token: str, key: str, restart: int | None, attempts: Sequence[Attempt])
 def close(token: str) -> dict[str, bytes]:
     bench = _benches.pop(token, None)
     return bench.close() if bench else {}
+
+
+@atexit.register
+def _close_all() -> None:
+    """A worker that is ended in order leaves no folder."""
+    for token in list(_benches):
+        close(token)
 
 
 def _known(token: str) -> _Bench:
