@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from dragstrip.cluster.bench import Setup
 from dragstrip.cluster.connect import connected
 from dragstrip.cluster.fleet import Fleet
 from dragstrip.cluster.gate import Gate
+from dragstrip.cluster.setup import Setup
 from dragstrip.model.calibration import Calibration, Tolerance
 from dragstrip.model.study import Study
 from dragstrip.results.capsule import Capsule

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 import made
-from dragstrip.cluster import bench
-from dragstrip.cluster.bench import Abandoned, Result
+from dragstrip.cluster import chores
 from dragstrip.cluster.crew import Crew, Worker
+from dragstrip.cluster.setup import Abandoned, Result
 from dragstrip.schedule.host import Host
 from dragstrip.schedule.schedule import Attempt, Schedule
 from dragstrip.testbed.errors import TestbedError
@@ -37,15 +37,15 @@ class BreaksAt:
 
 
 def test_attempts_before_one_that_breaks_are_kept(monkeypatch):
-    monkeypatch.setitem(bench._benches, "token", BreaksAt(2, TestbedError("no room")))
-    assert len(bench.make("token", "key", None, attempts()).results) == 2
+    monkeypatch.setitem(chores._benches, "token", BreaksAt(2, TestbedError("no room")))
+    assert len(chores.make("token", "key", None, attempts()).results) == 2
 
 
 @pytest.mark.parametrize("error", [TestbedError("no room"), Abandoned()])
 def test_a_task_whose_first_attempt_breaks_says_why(error, monkeypatch):
-    monkeypatch.setitem(bench._benches, "token", BreaksAt(0, error))
+    monkeypatch.setitem(chores._benches, "token", BreaksAt(0, error))
     with pytest.raises(type(error)):
-        bench.make("token", "key", None, attempts())
+        chores.make("token", "key", None, attempts())
 
 
 def ready(crew: Crew) -> Worker:

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from dragstrip.cluster import bench
-from dragstrip.cluster.bench import Opened, Setup
+from dragstrip.cluster import chores
 from dragstrip.cluster.crew import Crew, Machine, Worker
 from dragstrip.cluster.fitness import Fitness
 from dragstrip.cluster.gate import Gate
 from dragstrip.cluster.owner import Owner
 from dragstrip.cluster.pages import Pages
+from dragstrip.cluster.setup import Opened, Setup
 from dragstrip.cluster.tasks import Get, Tasks
 from dragstrip.model.calibration import Calibration
 from dragstrip.schedule.executor import Answer
@@ -30,7 +30,7 @@ class Enlisting:
         self._pages = Pages(setup.study, crew, tasks, fitness, self.open)
 
     def open(self, worker: Worker) -> None:
-        self._tasks.send(worker, self._opened, bench.open_bench, self._setup)
+        self._tasks.send(worker, self._opened, chores.open_bench, self._setup)
 
     def lost(self, worker: Worker) -> None:
         """It has left the crew; what it was doing for others is somebody else's now."""
@@ -96,7 +96,7 @@ class Enlisting:
             self._measure_new()
             return ()
 
-        self._tasks.submit(worker, then, bench.calibrate, self._setup.token)
+        self._tasks.submit(worker, then, chores.calibrate, self._setup.token)
 
     def _measured(self, machine: Machine, found: Calibration) -> None:
         if found.good:
@@ -135,4 +135,4 @@ class Enlisting:
                 self._crew.ready_now(worker, host)
             return ()
 
-        self._tasks.submit(worker, then, bench.prepare, self._setup.token, seats, company.pages)
+        self._tasks.submit(worker, then, chores.prepare, self._setup.token, seats, company.pages)

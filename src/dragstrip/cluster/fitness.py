@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from dragstrip.cluster.bench import Abandoned, NotOpen
 from dragstrip.cluster.crew import Crew, Worker
+from dragstrip.cluster.setup import Abandoned, NotOpen
 from dragstrip.cluster.tasks import Get, Lost
 from dragstrip.model.errors import InputError
 from dragstrip.schedule.schedule import Attempt

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from distributed import Client
 
-from dragstrip.cluster import bench
-from dragstrip.cluster.bench import Batch, Setup
+from dragstrip.cluster import chores
 from dragstrip.cluster.crew import Crew, Worker
 from dragstrip.cluster.enlisting import Enlisting
 from dragstrip.cluster.fitness import Fitness
 from dragstrip.cluster.gate import Gate
 from dragstrip.cluster.owner import Owner
 from dragstrip.cluster.scheduler import Scheduler
+from dragstrip.cluster.setup import Batch, Setup
 from dragstrip.cluster.tasks import Get, Tasks
 from dragstrip.cluster.words import RESOURCE
 from dragstrip.schedule.executor import Answer
@@ -76,7 +76,7 @@ class Fleet:
     def close(self) -> None:
         """Ends all testbeds, as far as their workers can be reached."""
         accepted = [worker for worker in self._crew.workers.values() if worker.accepted]
-        for left in self._tasks.end(accepted, bench.close, _CLOSE_S):
+        for left in self._tasks.end(accepted, chores.close, _CLOSE_S):
             self._store(left)
 
     def _submit(self) -> None:
@@ -94,7 +94,7 @@ class Fleet:
             return self._made(worker, attempts, get)
 
         args = (self._setup.token, key, restart, attempts)
-        self._tasks.submit(worker, then, bench.make, *args, key=key, resources={RESOURCE: 1})
+        self._tasks.submit(worker, then, chores.make, *args, key=key, resources={RESOURCE: 1})
 
     def _made(self, worker: Worker, attempts: Sequence[Attempt], get: Get) -> Iterator[Answer]:
         host = worker.host

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from dragstrip.cluster import bench
+from dragstrip.cluster import chores
 from dragstrip.cluster.crew import Crew, Worker
 from dragstrip.cluster.fitness import Fitness
 from dragstrip.cluster.tasks import Get, Tasks
@@ -42,7 +42,7 @@ class Pages:
         digest, *rest = worker.lacks
         worker.lacks = tuple(rest)
         page = next(p for p in self._study.pages if p.digest == digest)
-        self._tasks.send(worker, self._sent, bench.store_page, page.path.read_bytes(), digest)
+        self._tasks.send(worker, self._sent, chores.store_page, page.path.read_bytes(), digest)
 
     def _sent(self, worker: Worker, get: Get) -> Iterable[Answer]:
         stored = self._fitness.result(worker, get)

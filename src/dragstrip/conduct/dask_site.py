@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dragstrip.cluster.bench import Setup
 from dragstrip.cluster.connect import connected
 from dragstrip.cluster.fleet import Fleet
 from dragstrip.cluster.gate import Gate
+from dragstrip.cluster.setup import Setup
 from dragstrip.conduct.clocks import admission_of, guest_of, place_of
 from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.site import browsers_of, servers_of
