@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.compare_capsules import compare_capsules
+from dragstrip.results.compare.capsules import compare_capsules
 from dragstrip.testbed.workspace import scratch_root
 
 GONE_S = 30.0
