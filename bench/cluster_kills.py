@@ -20,9 +20,10 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -34,7 +35,7 @@ from dask_processes import Processes
 from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
-from dragstrip.model.study import Study
+from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
@@ -58,13 +59,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kills-") as text:
         folder = Path(text)
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder)  # so that what is left is ours
-        make = guests if asked.virtual else without_testbed
-        study, alone, together = make(folder, asked.blocks)
-        alone(folder / "serial")
+        making = (guests if asked.virtual else without_testbed)(folder, asked.blocks)
+        making.alone(folder / "serial")
         for run in range(asked.runs):
             kills = asked.kills // asked.runs + (run < asked.kills % asked.runs)
             at = sorted(luck.uniform(0.05, 0.95) for _ in range(kills))
-            disturbed = Disturbed(folder, f"run-{run}", study, together)
+            disturbed = Disturbed(folder, f"run-{run}", making)
             for share in at:
                 disturbed.kill(next(victims), share, luck)
             wrong = disturbed.end(folder / "serial")
@@ -78,12 +78,21 @@ def in_turn() -> Iterator[str]:
         yield from VICTIMS
 
 
-def without_testbed(folder: Path, blocks: int) -> tuple:
+class Making(NamedTuple):
+    study: Study
+    alone: Callable[[Path], None]
+    """Makes it without a cluster."""
+    together: Callable[..., None]
+    """Makes it with the scheduler at `address`, into `out`."""
+
+
+def without_testbed(folder: Path, blocks: int) -> Making:
     study = sendable(made.study(runs=blocks), folder)
-    return study, lambda out: run_in(out, study, 1), partial(run_on, study=study, pause_s=0.05)
+    together = partial(run_on, study=study, pause_s=0.05)
+    return Making(study, lambda out: run_in(out, study, 1), together)
 
 
-def guests(folder: Path, blocks: int) -> tuple:
+def guests(folder: Path, blocks: int) -> Making:
     study = make_study(
         name="kills",
         pages=["synth:2x1KB"],
@@ -91,10 +100,12 @@ def guests(folder: Path, blocks: int) -> tuple:
         stacks=[find_stack("h2"), find_stack("h3")],
         runs=blocks,
         seed=3,
+        client=Client(),
         clock=NETWORK,
         cache=folder / "pages",
     )
-    return study, lambda out: make_visits(study, out, jobs=2), partial(in_guests, study=study)
+    together = partial(in_guests, study=study)
+    return Making(study, lambda out: make_visits(study, out, jobs=2), together)
 
 
 def in_guests(address: str, out: Path, study: Study) -> None:
@@ -104,11 +115,11 @@ def in_guests(address: str, out: Path, study: Study) -> None:
 class Disturbed:
     """A run of the study of which parts are killed."""
 
-    def __init__(self, folder: Path, name: str, study: Study, together: partial) -> None:
+    def __init__(self, folder: Path, name: str, making: Making) -> None:
         self._out = folder / name
         self._dask_folder = folder / f"dask-{name}"
-        self._visits = len(list(study.blocks())) * len(study.visited)
-        self._together = together
+        self._visits = len(list(making.study.blocks())) * len(making.study.visited)
+        self._together = making.together
         self._family = Family()
         self._start_dask()
         self._start_client()
