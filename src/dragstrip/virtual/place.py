@@ -3,11 +3,13 @@
 import contextlib
 import hashlib
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from msgspec import structs
 
 from dragstrip.model.study import Block, Study
+from dragstrip.model.visit import file_name
 from dragstrip.schedule.batch import batches
 from dragstrip.schedule.worker import Made, Order, Visitor
 from dragstrip.virtual.errand import STILL_S, Errand, errand
@@ -58,16 +60,15 @@ class _Blocks:
         return structs.replace(visit, clock=self._study.clock.kind), load
 
     def _start(self, order: Order) -> "_Guest":
-        blocks, client = self._blocks(order), self._study.client
-        for wanted, folder in ((client.pcap, "pcap"), (client.qlog, "qlog")):
-            if wanted and self._artefacts:  # or whether a guest makes it would change its course
-                (self._artefacts / folder).mkdir(exist_ok=True)
+        blocks = self._blocks(order)
         job = BlockJob(
             study=structs.replace(self._study, pages=(self._study.page(order.block.page),)),
             blocks=blocks,
             attempt=order.attempt,
             artefacts=self._artefacts is not None,
         )
+        if self._artefacts:
+            _make_room(self._artefacts, job)
         seed = seed_of(self._study, blocks[0].id, order.attempt)
         sent = errand(job, self._study.clock, seed, self._artefacts, self._still_s)
         return _Guest(self._open.enter_context(sent), job)
@@ -106,6 +107,18 @@ class _Guest:
         found: Made = self._sent.result(number)
         self._given.add(number)
         return found
+
+
+def _make_room(capsule: Path, job: BlockJob) -> None:
+    """Every guest finds the same folders and none of its files, whatever was made before: its clock
+    notices by microseconds whether it has to make a folder."""
+    client = job.study.client
+    wanted = {"pcap": client.pcap, "qlog": client.qlog, "netlog": client.net_log}
+    names = [file_name(b.id, stack, job.attempt) for b in job.blocks for stack in b.order]
+    for folder in (capsule / name for name, is_wanted in wanted.items() if is_wanted):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, suffix in product(names, ("pcapng", "keys", "qlog")):
+            (folder / f"{name}.{suffix}").unlink(missing_ok=True)
 
 
 def seed_of(study: Study, block: str, attempt: int) -> int:
