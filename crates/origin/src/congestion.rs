@@ -160,6 +160,7 @@ impl ControllerFactory for Steering {
             mtu: mtu.into(),
             in_flight: 0,
             rtt: self.initial_rtt,
+            measured: false,
             pacing: self.pacing,
             flow: self.flow.clone(),
         };
@@ -179,6 +180,8 @@ struct Steered {
     /// Between acknowledgements a little too high: quinn also tells of packets that do not count.
     in_flight: u64,
     rtt: Duration,
+    /// It is no longer the one that was assumed.
+    measured: bool,
     pacing: bool,
     flow: Arc<Flow>,
 }
@@ -254,7 +257,12 @@ impl Controller for Steered {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        self.rtt = rtt.get();
+        // quinn tells of the handshake's acknowledgement before it has taken the round trip from it.
+        self.rtt = match self.measured {
+            true => rtt.get(),
+            false => now.saturating_duration_since(sent),
+        };
+        self.measured = true;
         match &mut self.law {
             Law::Window(inner) => inner.on_ack(now, sent, bytes, app_limited, rtt),
             Law::Bbr(bbr) => bbr.on_acked(now, sent, bytes),
