@@ -26,8 +26,8 @@ from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.synth import synth
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.generators.synth import synth
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import Testbed, testbed
 

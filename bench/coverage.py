@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dragstrip.stats.components import components
 from dragstrip.stats.control import false_alarms
+from dragstrip.stats.groups.components import components
 from dragstrip.stats.log_ratio import of_mean
 from dragstrip.stats.order_interval import least, order_interval
 from dragstrip.stats.sequential import Plan, decide

@@ -21,8 +21,8 @@ from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visual
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.painted import BOXES, painted
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.generators.painted import BOXES, painted
 from dragstrip.testbed.testbed import testbed
 from dragstrip.visit.frames import visual
 

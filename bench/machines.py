@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragstrip.stats.block_ratio import ratio
-from dragstrip.stats.odd_ones import odd_ones
+from dragstrip.stats.groups.odd_ones import odd_ones
 
 HERE = Path(__file__).parents[1] / "docs" / "reference"
 MACHINES, CELLS, RUNS = 200, 80, 31
