@@ -210,6 +210,13 @@ impl Steered {
         }
     }
 
+    /// quinn tells of the handshake's acknowledgement before it has taken the round trip from it, and
+    /// until the first answer is acknowledged there may be no other.
+    fn take_round_trip(&mut self, estimated: Duration, sample: Duration) {
+        self.rtt = if self.measured { estimated } else { sample };
+        self.measured = true;
+    }
+
     /// What really runs, not what was asked for.
     fn congestion(&self) -> Congestion {
         match &self.law {
@@ -257,12 +264,7 @@ impl Controller for Steered {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        // quinn tells of the handshake's acknowledgement before it has taken the round trip from it.
-        self.rtt = match self.measured {
-            true => rtt.get(),
-            false => now.saturating_duration_since(sent),
-        };
-        self.measured = true;
+        self.take_round_trip(rtt.get(), now.saturating_duration_since(sent));
         match &mut self.law {
             Law::Window(inner) => inner.on_ack(now, sent, bytes, app_limited, rtt),
             Law::Bbr(bbr) => bbr.on_acked(now, sent, bytes),
