@@ -1,6 +1,7 @@
 //! The real network: TCP and QUIC connections, and requests over them. Everything runs as local tasks
 //! of one thread and reports through `Events`; dropping the `LocalSet` they run in ends them all.
 
+mod acks;
 pub mod clock;
 mod common;
 mod early;

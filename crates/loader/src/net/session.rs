@@ -1,7 +1,9 @@
-//! QUIC's TLS session, with Handshake packets as short as Chromium's (`first_flight`).
+//! QUIC's TLS session, with Handshake packets as short as Chromium's (`first_flight`) and with as few
+//! acknowledgements (`acks`).
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::crypto::{self, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, Session};
@@ -9,9 +11,10 @@ use quinn::{ConnectError, ConnectionId, Side};
 use quinn_proto::TransportError;
 use quinn_proto::transport_parameters::TransportParameters;
 
+use crate::net::acks::Seldom;
 use crate::net::first_flight::Unpadded;
 
-/// rustls' configuration, whose sessions pad no Handshake packet.
+/// rustls' configuration for such sessions.
 pub(super) struct Config(pub Arc<QuicClientConfig>);
 
 impl crypto::ClientConfig for Config {
@@ -22,24 +25,30 @@ impl crypto::ClientConfig for Config {
         params: &TransportParameters,
     ) -> Result<Box<dyn Session>, ConnectError> {
         let inner = self.0.clone().start_session(version, server_name, params)?;
-        Ok(Box::new(Unpadding {
+        Ok(Box::new(LikeChromium {
             inner,
-            handshake: false,
+            begun: Instant::now(),
+            rtt: None,
         }))
     }
 }
 
-struct Unpadding {
+struct LikeChromium {
     inner: Box<dyn Session>,
-    /// The keys of Handshake packets have been given out.
-    handshake: bool,
+    begun: Instant,
+    /// Known with the keys of Handshake packets.
+    rtt: Option<Duration>,
 }
 
-impl Session for Unpadding {
+impl Session for LikeChromium {
     fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
         let mut keys = self.inner.write_handshake(buf)?;
-        if !std::mem::replace(&mut self.handshake, true) {
-            keys.packet.local = Box::new(Unpadded(keys.packet.local));
+        match self.rtt {
+            None => {
+                self.rtt = Some(self.begun.elapsed());
+                keys.packet.local = Box::new(Unpadded(keys.packet.local));
+            }
+            Some(rtt) => keys.packet.remote = Box::new(Seldom::new(keys.packet.remote, rtt)),
         }
         Some(keys)
     }
