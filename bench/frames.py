@@ -16,7 +16,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from dragstrip.browsers.chromium import Chromium, chromium
-from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client
@@ -64,10 +63,10 @@ def of_frames(seen: Visual | None) -> Metrics | None:
 
 def one(browser: Chromium, page: Page) -> tuple[Metrics, Metrics] | None:
     """What the page did by its own clock, and what was seen; None if it did not load."""
-    with fresh_tab(browser, CLIENT) as session:
-        loaded = load(browser, session, page.url, CLIENT)
+    with browser.fresh_tab(CLIENT) as tab:
+        loaded = tab.load(page.url)
         answer = browser.cdp.call(
-            "Runtime.evaluate", session, expression="performance.painted", returnByValue=True
+            "Runtime.evaluate", tab.session, expression="performance.painted", returnByValue=True
         )
     seen = of_frames(visual(loaded.frames))
     return (of_boxes(answer["result"]["value"]), seen) if seen else None

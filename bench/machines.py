@@ -41,7 +41,7 @@ def main() -> None:
     draw = np.random.default_rng(SEED)
     rows = [row for number in range(studies) for row in study(number, draw)]
     named, false = zip(*(broken_named(draw) for _ in range(studies)), strict=True)
-    found = {
+    found: dict[str, Any] = {
         "studies": studies,
         "machines": MACHINES,
         "cells": CELLS,
