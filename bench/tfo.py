@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import median
 
 import altair as alt
-from results import about, ratios
-from tfo_words import CLOSING, MIDDLEBOX, OPENING, PROOF, RATIOS, TIMES
+from results import about
+from tfo_words import ANSWER, CLOSING, MIDDLEBOX, OPENING, PROOF, TIMES
 
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
@@ -26,12 +26,13 @@ Key = tuple[str, str, str]
 def main() -> None:
     capsule, middlebox = (Capsule.open(Path(name)) for name in sys.argv[1:3])
     visits, met = ([v for v in c.visits() if v.valid] for c in (capsule, middlebox))
-    stacks, theirs = (
-        [s.name for s in c.manifest.study.stacks] for c in (capsule, middlebox)
-    )
+    stacks, theirs = ([s.name for s in c.manifest.study.stacks] for c in (capsule, middlebox))
     lines = [
         OPENING,
-        *about(capsule, list(capsule.visits())),
+        *round_trips(capsule, visits, stacks),
+        "",
+        ANSWER,
+        *made(capsule),
         "",
         TIMES,
         *times(visits, stacks, "first", _plt),
@@ -44,16 +45,11 @@ def main() -> None:
         *proof(visits, stacks),
         "",
         MIDDLEBOX,
-        *about(middlebox, list(middlebox.visits())),
+        *made(middlebox),
         "",
         *times(met, theirs, "repeat", _plt, _ttfb),
         "",
         *proof(met, theirs),
-        "",
-        RATIOS,
-        *ratios(capsule),
-        "",
-        *ratios(middlebox),
         "",
         CLOSING,
     ]
@@ -69,6 +65,34 @@ def _ttfb(visit: Visit) -> float | None:
     return visit.ttfb_ms
 
 
+def made(capsule: Capsule) -> list[str]:
+    """How, with which controls; the guests' clock says nothing of how long it took."""
+    visits = list(capsule.visits())
+    first, *others = about(capsule, visits)
+    blocks = Counter((v.page, v.network, v.connection) for v in visits if v.stack == "TCP+")
+    few, many = min(blocks.values()), max(blocks.values())
+    said = f"{len(visits)} visits{first[first.index(',') :]} Blocks per cell: {few} to {many}."
+    return [said, *others]
+
+
+def round_trips(capsule: Capsule, visits: Sequence[Visit], stacks: Sequence[str]) -> Iterator[str]:
+    """First byte of repeat visits, in round trips of networks that lose nothing."""
+    yield f"| page | network | {' | '.join(stacks)} |"
+    yield "|---" * (2 + len(stacks)) + "|"
+    for network in capsule.manifest.study.networks:
+        if network.up.loss or network.down.loss:
+            continue
+        mine = [v for v in visits if v.connection == "repeat" and v.network == network.name]
+        for page in sorted({v.page for v in mine}):
+            cells = [
+                median(v.ttfb_ms or 0.0 for v in mine if (v.page, v.stack) == (page, stack))
+                / network.least_rtt_ms
+                for stack in stacks
+            ]
+            shown = " | ".join(f"{cell:.2f}" for cell in cells)
+            yield f"| {page} | {network.name} | {shown} |"
+
+
 def times(
     visits: Sequence[Visit],
     stacks: Sequence[str],
@@ -79,7 +103,7 @@ def times(
     yield f"| page | network | {' | '.join(stacks)} |"
     yield "|---" * (2 + len(stacks)) + "|"
     mine = [v for v in visits if v.connection == connection]
-    for page, network in dict.fromkeys((v.page, v.network) for v in mine):
+    for page, network in sorted({(v.page, v.network) for v in mine}):
         cells = []
         for stack in stacks:
             of_it = [v for v in mine if (v.page, v.network, v.stack) == (page, network, stack)]

@@ -84,9 +84,7 @@ impl Header {
 /// no padding that could be taken for data: a veth does not pad.
 fn carries_syn_data(segment: &[u8]) -> bool {
     match segment.get(TCP_OFFSET..=TCP_FLAGS) {
-        Some(&[offset, flags]) => {
-            flags & SYN != 0 && segment.len() > usize::from(offset >> 4) * 4
-        }
+        Some(&[offset, flags]) => flags & SYN != 0 && segment.len() > usize::from(offset >> 4) * 4,
         _ => false,
     }
 }
@@ -197,16 +195,17 @@ mod tests {
 
     #[test]
     fn a_syn_with_data_is_told_from_one_without_and_from_later_data() {
-        let tcp = |ip: fn(u8) -> Vec<u8>, protocol_at: usize, start: usize, flags: u8, data: &[u8]| {
-            let mut packet = ip(0);
-            packet[protocol_at] = TCP;
-            packet.truncate(start);
-            packet.extend([0; TCP_OFFSET]);
-            packet.extend([6 << 4, flags, 0, 0, 0, 0, 0, 0]);
-            packet.extend([1; 4]); // options
-            packet.extend(data);
-            Header::of(&packet).syn_data
-        };
+        let tcp =
+            |ip: fn(u8) -> Vec<u8>, protocol_at: usize, start: usize, flags: u8, data: &[u8]| {
+                let mut packet = ip(0);
+                packet[protocol_at] = TCP;
+                packet.truncate(start);
+                packet.extend([0; TCP_OFFSET]);
+                packet.extend([6 << 4, flags, 0, 0, 0, 0, 0, 0]);
+                packet.extend([1; 4]); // options
+                packet.extend(data);
+                Header::of(&packet).syn_data
+            };
         let both: [(fn(u8) -> Vec<u8>, usize, usize); 2] = [(v4, 9, 20), (v6, 6, 40)];
         for (ip, protocol_at, start) in both {
             assert!(tcp(ip, protocol_at, start, 0x02, b"hello"));

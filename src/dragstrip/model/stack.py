@@ -62,8 +62,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     early_data: bool = False
     """The origin takes TLS 1.3 early data (TCP) or 0-RTT (QUIC) on resumed connections."""
     post_quantum: bool = True
-    """The client offers X25519MLKEM768, so its ClientHello of about 1.7 kB fills two packets and fits
-    into no SYN. Only the load generator can leave it out."""
+    """The client offers X25519MLKEM768, so its ClientHello of about 1.7 kB fills two packets and
+    fits into no SYN. Only the load generator can leave it out."""
     priorities: bool = True
     """The origin obeys the browser's priorities (RFC 9218)."""
     discovery: Literal["direct", "alt-svc", "as-recorded"] = "direct"

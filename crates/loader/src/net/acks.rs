@@ -106,7 +106,9 @@ mod tests {
         let key = Seldom::new(Box::new(Plain), Duration::from_millis(80));
         let after = |packet| {
             let mut payload = BytesMut::from(&[1][..]);
-            key.decrypt(packet, &[], &mut payload).is_ok().then(|| payload.to_vec())
+            key.decrypt(packet, &[], &mut payload)
+                .is_ok()
+                .then(|| payload.to_vec())
         };
         assert_eq!(after(99), Some(vec![1]));
         assert_eq!(after(101), None);

@@ -79,7 +79,10 @@ impl PacketKey for Unpadded {
 
 /// Where the padding at the end begins; None if there are frames that this does not know.
 fn frames_end(payload: &[u8]) -> Option<usize> {
-    let mut reader = Reader { bytes: payload, at: 0 };
+    let mut reader = Reader {
+        bytes: payload,
+        at: 0,
+    };
     let mut end = 0;
     while reader.at < payload.len() {
         match reader.byte()? {

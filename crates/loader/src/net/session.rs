@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quinn::crypto::rustls::QuicClientConfig;
-use quinn::crypto::{self, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, Session};
+use quinn::crypto::{
+    self, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, Session,
+};
 use quinn::{ConnectError, ConnectionId, Side};
 use quinn_proto::TransportError;
 use quinn_proto::transport_parameters::TransportParameters;

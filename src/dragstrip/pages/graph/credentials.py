@@ -1,8 +1,9 @@
 """Which requests go without cookies and other credentials.
 
 Chromium keeps those on connections of their own (`PrivacyMode` of its network stack). The Fetch
-standard sends credentials with every request that is not CORS; fonts, scripts' own requests, modules
-and what markup calls `crossorigin` are CORS, and have them only within the document's origin.
+standard sends credentials with every request that is not CORS. Fonts, scripts' own requests,
+modules and what markup calls `crossorigin` are CORS, and have them only within the document's
+origin.
 """
 
 from collections import Counter, defaultdict
