@@ -18,9 +18,9 @@ visits.
 
 First byte of a repeat visit in round trips, where nothing is lost (medians):
 """
-ANSWER = """**With the ClientHello that browsers send today, Fast Open saves nothing.** The server needs
-all of it, and its end comes a round trip after the SYN, as without Fast Open. Early data saves its
-round trip either way.
+ANSWER = """**With the ClientHello that browsers send today, Fast Open saves nothing.** The server
+needs all of it, and its end comes a round trip after the SYN, as without Fast Open. Early data saves
+its round trip either way.
 
 **With a ClientHello that fits into the SYN, TCP with Fast Open and early data answers as soon as
 QUIC with 0-RTT**, within about a tenth of a round trip. Page load times follow where no packet is
@@ -49,8 +49,8 @@ The same networks. A middlebox at the client's end drops every SYN that carries 
 nothing (`drops_syn_data`, [network](../reference/network.md)). The plain SYN that fetches the
 cookie passes, so a client expects no trouble. Linux sends the SYN again without data after its
 first timeout of one second. Hosts that are discovered one after the other pay that one after the
-other. Linux would remember it for a while; here it does not, for each pair of visits begins
-without cookies and metrics. Page load time and first byte, s, repeat visits:
+other. Whatever Linux may remember of it plays no part: each pair of visits begins without cookies
+and metrics. Page load time and first byte, s, repeat visits:
 """
 CLOSING = """The commands:
 
