@@ -19,8 +19,8 @@ visits.
 First byte of a repeat visit in round trips, where nothing is lost (medians):
 """
 ANSWER = """**With the ClientHello that browsers send today, Fast Open saves nothing.** The server
-needs all of it, and its end comes a round trip after the SYN, as without Fast Open. Early data saves
-its round trip either way.
+needs all of it, and its end comes a round trip after the SYN, as without Fast Open. Early data
+saves its round trip either way.
 
 **With a ClientHello that fits into the SYN, TCP with Fast Open and early data answers as soon as
 QUIC with 0-RTT**, within about a tenth of a round trip. Page load times follow where no packet is
