@@ -1,0 +1,29 @@
+"""Claims about absolute times of pages that nobody has: no number of blocks answers them."""
+
+import polars as pl
+
+from dragstrip.papers.claims import Claim
+from dragstrip.papers.levels import Absolute
+from dragstrip.papers.predicates import AnyPredicate
+from dragstrip.papers.space import reach
+
+_NAMED = 3
+"""So many pages are named; more are counted."""
+
+
+def absent(claim: Claim, cells: pl.DataFrame) -> str:
+    """Why the claim cannot be tested on the pages of `cells` (`dragstrip.papers.space`): it asks
+    for nothing but absolute times, and of its pages there are stand-ins alone. Empty if it can."""
+    if claim.predicate is None or not _absolute(claim.predicate):
+        return ""
+    reached = reach(claim.predicate, cells)
+    if not len(reached) or not reached["standin"].all():
+        return ""
+    pages = reached["page"].unique(maintain_order=True).to_list()
+    told = ", ".join(pages) if len(pages) <= _NAMED else f"{len(pages)} pages"
+    return f"it asks for absolute times of {told}, of which there are only stand-ins of our size"
+
+
+def _absolute(predicate: AnyPredicate) -> bool:
+    parts = getattr(predicate, "parts", [predicate])
+    return all(isinstance(part, Absolute) for part in parts)
