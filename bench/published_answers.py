@@ -43,6 +43,7 @@ class Change(Struct, frozen=True):
     claims: frozenset[int]
     printed: str
     today: str
+    why: str
 
 
 def main() -> None:
@@ -109,22 +110,25 @@ def today(change: Change, printed: str, why: str) -> tuple[str, str, str]:
     """The answer by today's rules, why, and what was printed if that was another."""
     found = PLAIN.match(change.today)
     if found and "cannot be told" not in change.today:
-        same = found[1] == printed
-        return found[1], why if same else f"was {printed}: {change.today}", "" if same else printed
-    return "open", f"was {printed}; by today's rules: {change.today}", printed
+        if found[1] == printed:
+            return printed, why, ""
+        return found[1], f"{change.why} (printed as {printed} by older rules)", printed
+    return "open", f"printed as {printed} by older rules; by today's: {change.today}", printed
 
 
 def changed(text: str) -> Iterator[Change]:
     """Every line of the page's tables, once for each page of claims it speaks of."""
     pages: list[str] = []
+    why = ""
     for line in text.splitlines():
         if line.startswith("## "):
             pages = re.findall(r"\((\S+?)\.md\)", line)
         elif re.match(r"\| \d", line):
             cells = [cell.strip() for cell in line.split("|")[1:-1]]
+            why = why if cells[3] == "as above" else cells[3]
             only = [p for p in pages if "(native)" not in cells[0] or "-native" in p]
             for page in only:
-                yield Change(page, numbers(cells[0]), _printed(cells[1]), cells[2])
+                yield Change(page, numbers(cells[0]), _printed(cells[1]), cells[2], why)
 
 
 def numbers(said: str) -> frozenset[int]:
