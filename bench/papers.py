@@ -1,7 +1,7 @@
 """One answer for each of the papers' claims, from the answers of all runs; and what to run next.
 
-    uv run python bench/papers.py                        # docs/results/papers.md, .json and plan.md
-    uv run python bench/papers.py --add capsules/KEY NAME   # first take the answers of a paper's folder
+    uv run python bench/papers.py                           # docs/results/papers.* and plan.md
+    uv run python bench/papers.py --add capsules/KEY NAME   # take a folder's answers before
 
 `--add` keeps them in docs/results/answers/NAME.json, and their page of claims as NAME.md. The same
 command takes them again.

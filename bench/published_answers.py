@@ -27,6 +27,7 @@ from dragstrip.papers.near import pages_of
 from dragstrip.papers.overall.given import Given, Told, write
 from dragstrip.papers.predicates import stacks_of
 from dragstrip.papers.space import reach, space
+from dragstrip.report.words import DASH
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 COMMAND = "uv run python bench/published_answers.py"
@@ -69,7 +70,9 @@ def given(file: Path, changes: list[Change]) -> Given:
         frozen=False,
         source="published page",
         command=COMMAND,
-        answers=tuple(_told(row, file.stem, paper, _loads(text, key), changes) for row in rows(text)),
+        answers=tuple(
+            _told(row, file.stem, paper, _loads(text, key), changes) for row in rows(text)
+        ),
     )
 
 
@@ -80,11 +83,9 @@ def rows(text: str) -> Iterator[list[str]]:
             yield [c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
-def _told(
-    row: list[str], page: str, paper: Published, loads: int, changes: list[Change]
-) -> Told:
+def _told(row: list[str], page: str, paper: Published, loads: int, changes: list[Change]) -> Told:
     claim = next(claim for claim in paper.claims if claim.id == row[0])
-    ours = re.sub(r"\s*\(servers: \d+\)", "", row[5]).removeprefix("–").strip()
+    ours = re.sub(r"\s*\(servers: \d+\)", "", row[5]).removeprefix(DASH).strip()
     bold = re.match(r"\*\*(.+?)\*\*[:;,]?\s*(.*)", row[6])
     assert bold, row
     printed = OLD_WORDS.get(bold[1], bold[1])
@@ -157,7 +158,9 @@ def _near(paper: Published, claim: Claim) -> tuple[str, str]:
     outlines = paper.outlines()
     reached = reach(claim.predicate, space(outlines, paper.parts))
     named = stacks_of(claim.predicate, paper.stacks(outlines))
-    standins = {name.replace("/", "-") for name, p in corpus.known().items() if p.kind == "stand-in"}
+    standins = {
+        name.replace("/", "-") for name, p in corpus.known().items() if p.kind == "stand-in"
+    }
     kind = "native" if paper.cast else "surrogate"
     return kind if named else "none", pages_of(reached["page"].unique(), standins)
 

@@ -16,17 +16,19 @@ COLUMNS = (
     "claim",
     "says",
     "published",
+    "answer",
     "today's browser",
     "its own protocols",
     "in virtual time",
-    "answer",
     "how near",
     "from",
 )
+WIDE = ("---", "hide: [navigation, toc]", "---", "")
+"""The site leaves its side columns to the table."""
 INTRO = """\
-Five papers compare web protocols, and make 141 claims that can be put as numbers. Each has one answer
-here. This page is made from the answers of all runs: `uv run python bench/papers.py`. The same as data:
-[papers.json](papers.json). What is to be run next: [plan](plan.md).
+Five papers compare web protocols, and make 141 claims that can be put as numbers. Each has one
+answer here. This page is made from the answers of all runs: `uv run python bench/papers.py`. The
+same as data: [papers.json](papers.json). What is to be run next: [plan](plan.md).
 
 | answer | means |
 |---|---|
@@ -37,16 +39,16 @@ here. This page is made from the answers of all runs: `uv run python bench/paper
 | setup | it holds because we built our pages so |
 | open | it needs more cells or blocks; which stands beside it |
 
-Where several runs answer a claim, the way nearest to the paper counts: its own protocols, then today's
-browser in real time, then the browser in virtual time, then the load generator. All stand in the table.
-**How near**: `native` means the paper's own protocols, `surrogate` today's in their place; pages are
-recorded, made as the paper describes them, or stand-ins of our sizes. *n* is the least number of loads
-in a cell."""
+Where several runs answer a claim, the way nearest to the paper counts: its own protocols, then
+today's browser in real time, then the browser in virtual time, then the load generator. All stand
+in the table. **How near**: `native` means the paper's own protocols, `surrogate` today's in their
+place; pages are recorded, made as the paper describes them, or stand-ins of our sizes. *n* is the
+least number of loads in a cell."""
 
 
 def page(rows: Sequence[Row], headlines: Iterable[Headline]) -> str:
     """The whole page. Raises `InputError` for a headline that its answers no longer bear out."""
-    lines = ["# What became of 141 claims", "", INTRO, "", *_tally(rows), ""]
+    lines = [*WIDE, "# What became of 141 claims", "", INTRO, "", *_tally(rows), ""]
     lines += ["## In one paragraph each", ""]
     for headline in headlines:
         lines += [f"**{headline.paper}.** {headline.words(rows)}", ""]
@@ -69,12 +71,13 @@ def _sources(rows: Sequence[Row]) -> Iterator[str]:
     unkept = [source for source in seen if not source.rules]
     if unkept:
         first, last = (day(f(source.made for source in unkept)) for f in (min, max))
+        printed = sum(any(s.printed for s in row.sources.values()) for row in rows)
         yield (
-            f"Answers marked *older rules* are read from pages published between {first} and {last}, "
-            "whose capsules are not kept and whose rules nobody froze before the data. Where today's "
-            "rules would answer otherwise, or where the printed numbers cannot tell, "
-            "[changed answers](changed-answers.md) counts, and the claim says what was printed: so for "
-            f"{sum(any(s.printed for s in row.sources.values()) for row in rows)} claims."
+            f"Answers marked *older rules* are read from pages published between {first} and "
+            f"{last}. Their capsules are not kept, and nobody froze their rules before the data. "
+            "Where today's rules would answer otherwise, or the printed numbers cannot tell, "
+            "[changed answers](changed-answers.md) counts, and the claim says what was printed: "
+            f"{printed} claims."
         )
         yield ""
     restated = [row.id for row in rows if row.restates]
@@ -89,10 +92,10 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
             f"{row.id}<br>{row.section}",
             row.says,
             " ".join(filter(None, (row.published, row.tolerance))),
+            _answer(row),
             _ours(row.sources.get("browser")),
             _ours(row.sources.get("native")),
             _predicted(row),
-            _answer(row),
             row.near + (f", n = {row.n}" if row.n else ""),
             _from(row),
         )
@@ -107,7 +110,9 @@ def _ours(source: Source | None) -> str:
 
 def _predicted(row: Row) -> str:
     named: dict[Way, str] = {"virtual": "browser", "loader": "load generator"}
-    told = [f"{name}: {_ours(row.sources[way])}" for way, name in named.items() if way in row.sources]
+    told = [
+        f"{name}: {_ours(row.sources[way])}" for way, name in named.items() if way in row.sources
+    ]
     return "; ".join(told) or DASH
 
 

@@ -14,22 +14,23 @@ WAYS: Mapping[Way, str] = {
     "loader": "load generator",
 }
 INTRO = """\
-Made by `uv run python bench/papers.py` from the claims, the answers so far, and
-[how often each claim is answered](../reference/claims-power.md) in made-up worlds.
+Made by `uv run python bench/papers.py` from the claims, the answers so far, and [how often each
+claim is answered](../reference/claims-power.md) in made-up worlds.
 
-A claim's chance of an answer is the mean of that in worlds where it is true and in worlds where it is
-false, at the campaign's number of blocks. **Answers** is the sum of these chances beyond the steps
-before. Each step is the one that answers most claims an hour, after those above it.
+A claim's chance of an answer is the mean of that in worlds where it is true and in worlds where it
+is false, at the campaign's number of blocks. **Answers** is the sum of these chances beyond the
+steps before. Each step is the one that answers most claims an hour, after those above it.
 
 Where a claim is answered: over its own protocols or in a browser in real time if it is about
-implementations of its time, about what is drawn, or about loads that nothing but computing delays; by the
-browser in virtual time if the network makes the difference; by the load generator if it is about more
-than 100 cells. Claims that can be answered in several ways take the first that a step offers."""
+implementations of its time, about what is drawn, or about loads that nothing but computing delays;
+by the browser in virtual time if the network makes the difference; by the load generator if it is
+about more than 100 cells. Claims that can be answered in several ways take the first that a step
+offers."""
 SAMPLE = """\
 ## The same cells in all three
 
-24 cells of [sample.toml](sample.toml), six pages of the papers over wolsing2019's four networks. Their
-agreement is published beside the answers; where they differ, the browser in real time counts.
+24 cells of [sample.toml](sample.toml): six pages of the papers over wolsing2019's four networks.
+Their agreement is published beside the answers. Where they differ, the browser in real time counts.
 
     dragstrip run docs/results/sample.toml --jobs auto --out capsules/sample
     dragstrip run docs/results/sample.toml --virtual --out capsules/sample-virtual
@@ -49,34 +50,41 @@ def page(rows: Sequence[Row], steps: Sequence[Step], pace: Pace, rules: Mapping[
 
 def _cost(pace: Pace) -> Iterator[str]:
     yield (
-        f"Hours are of a machine with {pace.cores} free cores. A visit of a browser in virtual time is "
-        f"taken to cost {pace.visit_cpu_s} CPU seconds, {pace.object_cpu_s} for each object and "
-        f"{pace.mb_cpu_s} for each megabyte, whatever the load lasts; a repeat visit moves its page "
-        f"twice. In real time {pace.real_at_once} blocks run at once. The load generator is taken to "
-        f"cost {pace.loader_share} of that browser, which was not measured."
+        f"Hours are of a machine with {pace.cores} free cores. A visit of a browser in virtual "
+        f"time is taken to cost {pace.visit_cpu_s} CPU seconds, {pace.object_cpu_s} for each "
+        f"object and {pace.mb_cpu_s} for each megabyte, whatever the load lasts; a repeat visit "
+        f"moves its page twice. In real time {pace.real_at_once} blocks run at once. The load "
+        f"generator is taken to cost {pace.loader_share} of that browser, which was not measured."
     )
 
 
 def _steps(steps: Sequence[Step]) -> Iterator[str]:
-    yield "| | campaign | how | cells x blocks | visits | hours | sum | answers | an hour | claims |"
-    yield "|---" * 10 + "|"
+    heads = ("", "campaign", "how", "cells x blocks", "visits", "hours", "sum", "answers")
+    yield f"| {' | '.join((*heads, 'an hour', 'claims'))} |"
+    yield "|---" * (len(heads) + 2) + "|"
     total = 0.0
     for number, step in enumerate(steps, start=1):
         total += step.hours
         made = step.campaign
         claims = " ".join(claim.rsplit("-", 1)[1] for claim in step.claims)
-        yield (
-            f"| {number} | {made.name}: {made.says} | {WAYS[made.way]} | {step.cells} x {made.blocks} "
-            f"| {step.visits} | {step.hours:.1f} | {total:.1f} | {step.answers:.1f} "
-            f"| {step.answers / step.hours:.1f} | {claims or 'no new ones'} |"
+        cells = (
+            str(number),
+            f"{made.name}: {made.says}",
+            WAYS[made.way],
+            f"{step.cells} x {made.blocks}",
+            str(step.visits),
+            *(f"{value:.1f}" for value in (step.hours, total, step.answers)),
+            f"{step.answers / step.hours:.1f}",
+            claims or "no new ones",
         )
+        yield f"| {' | '.join(cells)} |"
 
 
 def _rules(rules: Mapping[str, str]) -> Iterator[str]:
     yield (
-        "Predicates, limits and the version of the verdict stand in one digest for each paper. A campaign "
-        "keeps it with its first visit, and its page of claims says whether it is the one that answers. "
-        "Today:"
+        "Predicates, limits and the version of the verdict stand in one digest for each paper. A "
+        "campaign keeps it with its first visit, and its page of claims says whether it is the one "
+        "that answers. Today:"
     )
     yield ""
     yield from (f"- {paper}: `{digest}`" for paper, digest in rules.items())

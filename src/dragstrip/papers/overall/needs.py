@@ -137,8 +137,11 @@ def least(known: Mapping[int, Power]) -> int:
 
 
 def ways(claim: Claim, paper: Published, reached: pl.DataFrame) -> tuple[Way, ...]:
-    """Where it can be answered, the best first. Natively what is about implementations of its time; in real time
-    what is drawn, and what nothing but computing delays; in virtual time what the network makes."""
+    """Where it can be answered, the best first.
+
+    Natively what is about implementations of its time; in real time what is drawn, and what
+    nothing but computing delays; in virtual time what the network makes.
+    """
     assert claim.predicate
     named = stacks_of(claim.predicate, paper.paper.stands_for)
     played = bool(named) and set(named) <= paper.paper.native.keys()
@@ -157,4 +160,3 @@ def _unhindered(cells: pl.DataFrame) -> bool:
     time at all there."""
     free = pl.col("rate_mbps").is_null() & (pl.col("rtt_ms").fill_null(0) == 0)
     return len(cells.filter(free)) > 0
-
