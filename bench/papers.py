@@ -21,7 +21,7 @@ from dragstrip.papers.overall.headline import headlines
 from dragstrip.papers.overall.needs import powers
 from dragstrip.papers.overall.plan import plan
 from dragstrip.papers.overall.rows import Row, rows
-from dragstrip.report import overall, overall_plan
+from dragstrip.report.papers import overall, overall_plan
 
 DOCS = Path(__file__).parents[1] / "docs"
 RESULTS = DOCS / "results"

@@ -21,13 +21,13 @@ from msgspec import Struct
 
 from dragstrip.pages import corpus
 from dragstrip.papers.answer import Verdict
-from dragstrip.papers.campaign import SMOKE_RUNS
+from dragstrip.papers.answers.near import pages_of
+from dragstrip.papers.campaign.plan import SMOKE_RUNS
+from dragstrip.papers.campaign.space import reach, space
 from dragstrip.papers.claims import KEYS, Claim, Published, published
-from dragstrip.papers.near import pages_of
 from dragstrip.papers.overall.given import Given, Told, write
 from dragstrip.papers.predicates import stacks_of
-from dragstrip.papers.space import reach, space
-from dragstrip.report.words import DASH
+from dragstrip.report.words.numbers import DASH
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 COMMAND = "uv run python bench/published_answers.py"

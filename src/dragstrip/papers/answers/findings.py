@@ -8,8 +8,8 @@ import polars as pl
 from msgspec import Struct, structs
 
 from dragstrip.model.stack import Stack
-from dragstrip.papers.absent import absent
 from dragstrip.papers.answer import Verdict
+from dragstrip.papers.answers.absent import absent
 from dragstrip.papers.answers.caveats import caveats
 from dragstrip.papers.answers.near import Near, Stacks, pages_of
 from dragstrip.papers.campaign.space import CELL, reach, space

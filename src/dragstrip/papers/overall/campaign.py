@@ -7,9 +7,9 @@ import msgspec
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.papers.campaign.space import CELL, space
 from dragstrip.papers.claims import published
 from dragstrip.papers.overall.given import Way
-from dragstrip.papers.space import CELL, space
 
 Cell = tuple[str, ...]
 """Study, page, network and connection."""
@@ -62,7 +62,7 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return [" ".join([*said, f"--scale {scale}", f"--out {folder}"])]
 
     def cells(self) -> pl.DataFrame:
-        """Of `dragstrip.papers.space`, with `visited`: how many stacks a block visits."""
+        """Of `dragstrip.papers.campaign.space`, with `visited`: how many stacks a block visits."""
         paper = published(self.paper)
         outlines = (paper.native() if self.way == "native" else paper).outlines()
         chosen = [o for o in outlines if o.name in self.studies or not self.studies]

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from dragstrip.model.errors import InputError
 from dragstrip.papers.answer import Verdict
-from dragstrip.papers.findings import Finding, Findings
-from dragstrip.papers.near import Pages, Stacks
+from dragstrip.papers.answers.findings import Finding, Findings
+from dragstrip.papers.answers.near import Pages, Stacks
 from dragstrip.results.capsule import MANIFEST, Capsule
 
 Way = Literal["native", "browser", "virtual", "loader"]

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dragstrip.model.errors import InputError
 from dragstrip.papers.answer import Verdict
-from dragstrip.papers.findings import VERDICTS
+from dragstrip.papers.answers.findings import VERDICTS
 from dragstrip.papers.overall.rows import Row
 
 

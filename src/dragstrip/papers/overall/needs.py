@@ -8,13 +8,13 @@ import msgspec
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.papers.campaign.space import reach
 from dragstrip.papers.claims import Claim, Published
 from dragstrip.papers.levels import Difference, Sensitivity
 from dragstrip.papers.overall.given import Way
 from dragstrip.papers.predicates import AnyPredicate, stacks_of
 from dragstrip.papers.rtts import OneRtt, OneRttTable
 from dragstrip.papers.shares import Extreme
-from dragstrip.papers.space import reach
 
 ENOUGH = 0.8
 """A claim is worth a run that answers it so often, whether it is true or false."""

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from dragstrip.papers.campaign.space import CELL, reach, space
 from dragstrip.papers.claims import published
 from dragstrip.papers.overall.campaign import Campaign, Cell, Pace
 from dragstrip.papers.overall.needs import Power, Powers
 from dragstrip.papers.overall.rows import Row
-from dragstrip.papers.space import CELL, reach, space
 
 WORTH = 0.05
 """A claim whose chance of an answer a campaign raises by less is not told."""

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 from msgspec import Struct
 
-from dragstrip.papers.absent import absent
 from dragstrip.papers.answer import Verdict
+from dragstrip.papers.answers.absent import absent
+from dragstrip.papers.answers.missing import DECIDED
+from dragstrip.papers.campaign.space import space
 from dragstrip.papers.claims import Claim, Published, Tier
-from dragstrip.papers.missing import DECIDED
 from dragstrip.papers.overall.given import WAYS, Given, Told, Way, of_claim
 from dragstrip.papers.overall.needs import Needs, Powers, needs
-from dragstrip.papers.space import space
 
 
 class Source(Struct, frozen=True, kw_only=True):

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
+from dragstrip.papers.answers.findings import VERDICTS
 from dragstrip.papers.claims import KEYS
-from dragstrip.papers.findings import VERDICTS
 from dragstrip.papers.overall.given import Way
 from dragstrip.papers.overall.headline import Headline, counts
 from dragstrip.papers.overall.rows import Row, Source
-from dragstrip.report.words import DASH
+from dragstrip.report.words.numbers import DASH
 
 MOST = 90
 """Characters of our number; the rest stands on the page of the answer, and in the JSON."""

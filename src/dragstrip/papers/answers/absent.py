@@ -2,17 +2,17 @@
 
 import polars as pl
 
+from dragstrip.papers.campaign.space import reach
 from dragstrip.papers.claims import Claim
 from dragstrip.papers.levels import Absolute
 from dragstrip.papers.predicates import AnyPredicate
-from dragstrip.papers.space import reach
 
 _NAMED = 3
 """So many pages are named; more are counted."""
 
 
 def absent(claim: Claim, cells: pl.DataFrame) -> str:
-    """Why the claim cannot be tested on the pages of `cells` (`dragstrip.papers.space`): it asks
+    """Why the claim cannot be tested on the pages of `cells` (`dragstrip.papers.campaign.space`): it asks
     for nothing but absolute times, and of its pages there are stand-ins alone. Empty if it can."""
     if claim.predicate is None or not _absolute(claim.predicate):
         return ""

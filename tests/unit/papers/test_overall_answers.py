@@ -10,14 +10,14 @@ import pytest
 from msgspec import structs
 
 from dragstrip.model.errors import InputError
-from dragstrip.papers.absent import absent
+from dragstrip.papers.answers.absent import absent
+from dragstrip.papers.campaign.space import reach, space
 from dragstrip.papers.claims import KEYS, published
 from dragstrip.papers.overall.given import Given, Told, read, write
 from dragstrip.papers.overall.headline import Headline, headlines
 from dragstrip.papers.overall.needs import least, powers, ways
 from dragstrip.papers.overall.rows import rows
-from dragstrip.papers.space import reach, space
-from dragstrip.report.overall import short
+from dragstrip.report.papers.overall import short
 
 ROOT = next(p for p in Path(__file__).parents if (p / "pyproject.toml").exists())
 sys.path.insert(0, str(ROOT / "bench"))
@@ -137,7 +137,7 @@ def test_a_headline_that_the_answers_no_longer_bear_out_is_refused():
     assert holds.words(found) == "1 of 1"
     with pytest.raises(InputError, match="write the headline anew"):
         structs.replace(holds, rests_on={"06": "contradicted"}).words(found)
-    with pytest.raises(InputError, match="quotes 1.6"):
+    with pytest.raises(InputError, match=r"quotes 1\.6"):
         structs.replace(holds, text="1.6", quotes={"06": "1.6"}).words(found)
 
 
