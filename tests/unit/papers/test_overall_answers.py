@@ -111,10 +111,10 @@ def test_an_open_claim_says_what_it_needs():
     ("claim", "expected"),
     [
         ("megyesi2016-04", ("native", "browser", "virtual")),  # of its time, and we have it
-        ("cook2017-01", ("browser",)),  # neither rate nor delay
+        ("cook2017-01", ("browser", "native")),  # neither rate nor delay
         ("wolsing2019-01", ("browser", "virtual")),  # drawn
         ("biswal2016-06", ("loader", "virtual", "browser")),  # 180 cells
-        ("ranjan2019-02", ("virtual", "browser")),
+        ("ranjan2019-02", ("virtual", "browser", "native")),
     ],
 )
 def test_a_claim_is_answered_where_it_belongs(claim, expected):

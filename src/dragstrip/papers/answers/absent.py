@@ -12,8 +12,11 @@ _NAMED = 3
 
 
 def absent(claim: Claim, cells: pl.DataFrame) -> str:
-    """Why the claim cannot be tested on the pages of `cells` (`dragstrip.papers.campaign.space`): it asks
-    for nothing but absolute times, and of its pages there are stand-ins alone. Empty if it can."""
+    """Why no load of the pages of `cells` (see `dragstrip.papers.campaign.space`) answers it.
+
+    It asks for nothing but absolute times, and there are only stand-ins of its pages. Empty if
+    that is not so.
+    """
     if claim.predicate is None or not _absolute(claim.predicate):
         return ""
     reached = reach(claim.predicate, cells)

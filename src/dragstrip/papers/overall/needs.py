@@ -145,14 +145,15 @@ def ways(claim: Claim, paper: Published, reached: pl.DataFrame) -> tuple[Way, ..
     assert claim.predicate
     named = stacks_of(claim.predicate, paper.paper.stands_for)
     played = bool(named) and set(named) <= paper.paper.native.keys()
+    own: tuple[Way, ...] = ("native",) if played else ()
+    if _unhindered(reached):
+        return (*own, "browser") if claim.tier == "historic" else ("browser", *own)
     if claim.tier == "historic" and played:
         return "native", "browser", "virtual"
-    if _unhindered(reached):
-        return ("browser",)
     if b'"visual_' in msgspec.json.encode(claim.predicate):
         return "browser", "virtual"
     wide: tuple[Way, ...] = ("loader",) if len(reached) > LARGE else ()
-    return (*wide, "virtual", "browser", *(("native",) if played else ()))
+    return (*wide, "virtual", "browser", *own)
 
 
 def _unhindered(cells: pl.DataFrame) -> bool:
