@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
 from dragstrip.papers.answers.findings import VERDICTS
+from dragstrip.papers.answers.missing import DECIDED
 from dragstrip.papers.claims import KEYS
 from dragstrip.papers.overall.given import Way
 from dragstrip.papers.overall.headline import Headline, counts
@@ -80,8 +81,17 @@ def _sources(rows: Sequence[Row]) -> Iterator[str]:
             f"{printed} claims."
         )
         yield ""
-    restated = [row.id for row in rows if row.restates]
-    yield f"{len(restated)} claims restate another in other units: {', '.join(restated)}."
+    if restated := [row.id for row in rows if row.restates]:
+        yield f"{len(restated)} claims restate another in other units: {', '.join(restated)}."
+        yield ""
+    apart = [row.id for row in rows if _apart(row)]
+    told = f"{len(apart)} claims: {', '.join(apart)}" if apart else "no claim"
+    yield f"Two ways of answering decide differently for {told}."
+
+
+def _apart(row: Row) -> bool:
+    """Whether its runs decide differently."""
+    return len({s.answer for s in row.sources.values() if s.answer in DECIDED}) > 1
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
