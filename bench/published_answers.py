@@ -33,6 +33,7 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results"
 COMMAND = "uv run python bench/published_answers.py"
 OLD_WORDS = {"not decided at this scale": "open", "not testable here": "not testable"}
 VERDICTS = get_args(Verdict)
+DATE = re.compile(r"Published on (.+?) with commit")
 PLAIN = re.compile(rf"({'|'.join(VERDICTS)})\b(?!,? (if|or) )")
 """What stands in the column `today` where it can be told: a verdict without a condition."""
 
@@ -50,8 +51,14 @@ class Change(Struct, frozen=True):
 def main() -> None:
     changes = list(changed((RESULTS / "changed-answers.md").read_text()))
     (RESULTS / "answers").mkdir(exist_ok=True)
-    for file in sorted([*RESULTS.glob("*-claims.md"), *RESULTS.glob("*-smoke.md")]):
+    for file in published_pages():
         print(write(RESULTS / "answers", given(file, changes)))
+
+
+def published_pages() -> list[Path]:
+    """Pages of claims that say when they were published; newer ones come with a file of answers."""
+    found = sorted([*RESULTS.glob("*-claims.md"), *RESULTS.glob("*-smoke.md")])
+    return [file for file in found if DATE.search(file.read_text())]
 
 
 def given(file: Path, changes: list[Change]) -> Given:
@@ -59,7 +66,7 @@ def given(file: Path, changes: list[Change]) -> Given:
     key = next(key for key in KEYS if file.stem.startswith(key))
     native = "-native" in file.stem
     paper = published(key).native() if native else published(key)
-    said = re.search(r"Published on (.+?) with commit", text)
+    said = DATE.search(text)
     assert said, f"{file} names no date"
     return Given(
         paper=key,
