@@ -124,6 +124,8 @@ def reproduce(
     kind = f"{'-native' if native else ''}{'-virtual' if virtual else ''}"
     folder = out or Path("capsules") / f"{key}{kind}"
     wanted = chosen(outlines, study or ())
+    if virtual:
+        wanted = paper.in_virtual_time(wanted)
 
     def plan(budget_s: float, there: "Cells") -> list["Part"]:
         return campaign(paper, wanted, scale, budget_s, slow, there)
