@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import made_capsule
 from dragstrip.cli import app
 from dragstrip.model.errors import InputError
-from dragstrip.papers.claims import KEYS, published
+from dragstrip.papers.claims import KEYS, PAPERS, published
 from dragstrip.papers.evidence import METRICS, SCHEMA, nothing
 from dragstrip.papers.findings import VERDICTS, Findings, findings
 from dragstrip.papers.measured import Evidence
@@ -52,7 +52,7 @@ def answered(key: str, share: int = 1, *, native: bool = False) -> tuple[Finding
 
 
 def test_the_five_papers_have_141_answers():
-    told = [answered(key, share=4)[0] for key in KEYS]
+    told = [answered(key, share=4)[0] for key in PAPERS]
     claims = [claim for found in told for claim in found.claims]
     assert len(claims) == len({claim.id for claim in claims}) == 141
     for claim in claims:

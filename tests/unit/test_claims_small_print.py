@@ -19,7 +19,9 @@ from dragstrip.papers.scenarios import Rule7010
 from dragstrip.papers.shares import Extreme
 
 CLAIMS = {claim.id: claim for key in KEYS for claim in published(key).claims}
-ALIKE = {"cook2017-15", "biswal2016-23", "megyesi2016-05"}
+ALIKE = {"cook2017-15", "biswal2016-23", "megyesi2016-05"} | {
+    f"literature-{n}" for n in (34, 46, 47, 53, 70)
+}
 """They say that something stays about as it is, so that their bands lie around that."""
 
 

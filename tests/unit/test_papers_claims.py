@@ -13,7 +13,7 @@ from dragstrip.cli import app
 from dragstrip.model.errors import InputError
 from dragstrip.pages import corpus
 from dragstrip.papers.campaign import campaign
-from dragstrip.papers.claims import KEYS, answers, published
+from dragstrip.papers.claims import KEYS, PAPERS, answers, published
 from dragstrip.papers.evidence import METRICS, SCHEMA, nothing
 from dragstrip.papers.measured import Evidence
 from dragstrip.papers.weight import weight
@@ -62,7 +62,7 @@ def as_if_run(outline: Outline) -> pl.DataFrame:
 def test_every_claim_of_the_list_stands_here_once():
     with LIST.open() as rows:
         wanted = {row["id"]: row["tier"] for row in csv.DictReader(rows)}
-    here = [claim for key in KEYS for claim in published(key).claims]
+    here = [claim for key in PAPERS for claim in published(key).claims]
     assert len(here) == 141
     assert {claim.id: claim.tier for claim in here} == wanted
 
@@ -94,7 +94,7 @@ def test_the_studies_hold_every_cell_that_the_claims_ask_for(key):
         )
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", PAPERS)
 def test_every_surrogate_is_named(key):
     paper = published(key)
     stacks = {stack.name for outline in paper.outlines() for stack in outline.stacks}
