@@ -107,6 +107,8 @@ def rows_of(paper: Published, claim: Claim) -> list[Row]:
         return []
     outlines = paper.outlines()
     where = [p for p in places(outlines, paper.parts) if looks_at(predicate, p.field)]
+    studies = {place.study for place in where}
+    runs = max((o.runs for o in outlines if o.name in studies), default=outlines[0].runs)
     return [
         Row(
             claim=claim.id,
@@ -119,7 +121,7 @@ def rows_of(paper: Published, claim: Claim) -> list[Row]:
             wrong=tally.wrong,
             answers=dict(tally.answers),
         )
-        for loads in sorted({FEW, outlines[0].runs})
+        for loads in sorted({FEW, runs})
         for shape in get_args(Shape)
         for world in worlds(predicate)
         for tally in [tried(claim, world, where, loads, shape)]

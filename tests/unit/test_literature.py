@@ -1,4 +1,4 @@
-"""What others published after the five papers: every claim names its source, and how it was read."""
+"""What others published after the five papers: every claim names its source and how it was read."""
 
 import pytest
 from msgspec import structs
@@ -38,7 +38,7 @@ def test_every_source_is_cited_and_from_2017_on(literature):
     for source in literature.sources:
         assert 2017 <= source.year <= 2026
         assert source.link.startswith(("doi:10.", "arXiv:", "https://"))
-        assert not source.read == "second-hand" or source.note, "through whom"
+        assert source.read != "second-hand" or source.note, "through whom"
 
 
 def test_a_claim_of_an_unknown_source_is_refused(literature):
@@ -69,9 +69,7 @@ def test_page_and_text_list_the_sources_with_their_links(literature, unrun):
     for text in (page(unrun, []), markdown(unrun)):
         for source in literature.sources:
             assert source.link in text
-    assert "Sources" not in page(
-        findings(published("ranjan2019"), [], [], Evidence(nothing())), []
-    )
+    assert "Sources" not in page(findings(published("ranjan2019"), [], [], Evidence(nothing())), [])
 
 
 def test_only_old_and_foreign_stacks_are_surrogates(literature):

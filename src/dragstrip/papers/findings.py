@@ -218,7 +218,16 @@ def _finding(
     return Finding(
         **{
             name: getattr(claim, name)
-            for name in ("id", "source", "section", "tier", "says", "published", "tolerance", "note")
+            for name in (
+                "id",
+                "source",
+                "section",
+                "tier",
+                "says",
+                "published",
+                "tolerance",
+                "note",
+            )
         },
         read=read.get(claim.source, ""),
         verdict=answer.verdict,
