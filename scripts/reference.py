@@ -2,7 +2,7 @@
 
     scripts/uv run python scripts/reference.py        # into docs/reference
 
-`tests/unit/test_reference.py` fails while one of them is out of date.
+`tests/unit/project/test_reference.py` fails while one of them is out of date.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,17 +11,17 @@ from typing import Any
 
 import msgspec
 
-from dragstrip.cli.doctor import Finding
+from dragstrip.cli.machine.doctor import Finding
 from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
+from dragstrip.papers.campaign.space import reach, space
 from dragstrip.papers.claims import published
 from dragstrip.papers.predicates import stacks_of
-from dragstrip.papers.space import reach, space
-from dragstrip.results.columns import describe
-from dragstrip.results.gate import Output
-from dragstrip.results.summary import Summary
-from dragstrip.results.tables import frames
-from dragstrip.results.why import Why
+from dragstrip.results.compare.gate import Output
+from dragstrip.results.compare.summary import Summary
+from dragstrip.results.compare.why import Why
+from dragstrip.results.tables.build import frames
+from dragstrip.results.tables.columns import describe
 from dragstrip.study.schema import schema_text, study_schema
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -156,7 +156,9 @@ def _literature() -> str:
         if claim.predicate:
             asked = reach(claim.predicate, cells)
             stacks = stacks_of(claim.predicate, asked["stacks"].explode().unique().sort())
-            pages, networks = (", ".join(asked[name].unique().sort()) for name in ("page", "network"))
+            pages, networks = (
+                ", ".join(asked[name].unique().sort()) for name in ("page", "network")
+            )
             kind = "surrogate" if {*stacks} & {*paper.stands_for} else "its own"
             near = f"{kind}, stand-in" if asked["standin"].any() else kind
             where = f"{claim.source} ({read[claim.source]}), {claim.section}"
@@ -173,7 +175,9 @@ def _literature() -> str:
         "otherwise. *Surrogate*: a stack of today for an older or foreign one. *Stand-in*: the "
         "source does not say which page.",
         "",
-        *_table(("claim", "source", "it says", "published", "asked of", "predicate", "stacks"), rows),
+        *_table(
+            ("claim", "source", "it says", "published", "asked of", "predicate", "stacks"), rows
+        ),
         "## Sources",
         "",
         *(f"- **{source.id}**: {source.words()}" for source in paper.sources),
