@@ -26,7 +26,7 @@ from typing import get_args
 import msgspec
 from msgspec import Struct
 
-from dragstrip.papers.claims import KEYS, Claim, Published, published
+from dragstrip.papers.claims import KNOWN, Claim, Published, published
 from dragstrip.papers.frozen import rules_digest
 from dragstrip.papers.reached import looks_at
 from dragstrip.papers.worlds.made import Place, World, worlds
@@ -94,7 +94,7 @@ def main() -> None:
 
 def wanted(names: list[str]) -> Iterator[tuple[Published, Claim]]:
     """The named claims that have a predicate."""
-    for paper in map(published, KEYS):
+    for paper in map(published, KNOWN):
         for claim in paper.claims:
             named = not names or claim.id in names or paper.key in names
             if named and claim.predicate:
@@ -140,7 +140,7 @@ def tried(claim: Claim, world: World, where: list[Place], loads: int, shape: Sha
 
 def write() -> None:
     """The table, of all pieces that are there."""
-    rules = {key: rules_digest(key) for key in KEYS}
+    rules = {key: rules_digest(key) for key in KNOWN}
     pieces: dict[str, Piece] = {}
     for paper, claim in wanted([]):
         file = KEPT / f"{claim.id}.json"

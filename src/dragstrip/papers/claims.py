@@ -25,9 +25,9 @@ from dragstrip.study.file import Outline, read_outline
 from dragstrip.study.networks import placed
 from dragstrip.study.presets import find_stack
 
-PAPERS = ("biswal2016", "megyesi2016", "cook2017", "wolsing2019", "ranjan2019")
+KEYS = ("biswal2016", "megyesi2016", "cook2017", "wolsing2019", "ranjan2019")
 """The five whose testbeds this one is."""
-KEYS = (*PAPERS, "literature")
+KNOWN = (*KEYS, "literature")
 """Beside them what others published later, as one paper of many sources."""
 Tier = Literal["must", "should", "historic", "setup", "cited", "refuted"]
 """must: physics or direction. should: magnitude. historic: of the implementations of its time.
@@ -175,8 +175,8 @@ class _File(Struct, forbid_unknown_fields=True, kw_only=True):
 @cache
 def published(key: str) -> Published:
     """A paper by name. Raises `InputError` for an unknown name or a file that is wrong."""
-    if key not in KEYS:
-        raise InputError(f"unknown paper {key!r}; known are {', '.join(KEYS)}")
+    if key not in KNOWN:
+        raise InputError(f"unknown paper {key!r}; known are {', '.join(KNOWN)}")
     folder = resources.files("dragstrip.papers") / key
     file = folder / "claims.toml"
     try:

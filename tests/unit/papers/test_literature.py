@@ -9,7 +9,7 @@ from dragstrip.cli import app
 from dragstrip.model.clock import NETWORK
 from dragstrip.papers.answers.findings import NO_COMPUTING, Findings, findings
 from dragstrip.papers.campaign.space import reach, space
-from dragstrip.papers.claims import PAPERS, Claim, Published, _File, published
+from dragstrip.papers.claims import KEYS, Claim, Published, _File, published
 from dragstrip.papers.evidence import nothing
 from dragstrip.papers.measured import Evidence
 from dragstrip.papers.sources import Source
@@ -47,7 +47,7 @@ def test_a_claim_of_an_unknown_source_is_refused(literature):
         _File(paper=literature.paper, source=list(literature.sources), claim=[claim])
 
 
-@pytest.mark.parametrize("key", PAPERS)
+@pytest.mark.parametrize("key", KEYS)
 def test_a_paper_is_its_own_source(key):
     assert not published(key).sources
     assert not any(claim.source for claim in published(key).claims)

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 import dragstrip
-from dragstrip.papers.claims import PAPERS
+from dragstrip.papers.claims import KEYS
 
 FOLDER = Path(__file__).parents[3] / "docs" / "notebooks"
 sys.path.append(str(FOLDER))
 
 
-@pytest.mark.parametrize("key", PAPERS)
+@pytest.mark.parametrize("key", KEYS)
 # Jupyter's own libraries warn of each other.
 @pytest.mark.filterwarnings("default")
 def test_a_notebook_runs_and_shows_tables_and_a_figure(key):
