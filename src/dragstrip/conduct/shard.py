@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, Study
+from dragstrip.schedule.batch import batches
 
 
 class Shard(Struct, frozen=True):
@@ -20,11 +21,12 @@ class Shard(Struct, frozen=True):
 
     def blocks(self, study: Study) -> Callable[[Block], bool]:
         """Whether a block belongs to this shard. Studies that stop cells early keep cells whole,
-        because all blocks of a cell decide; other studies distribute single blocks."""
+        because all blocks of a cell decide; other studies distribute batches, which are single
+        blocks in real time."""
         if study.stopping or study.slow:
             cells = set(study.cells()[self.number - 1 :: self.of])
             return lambda block: block.cell in cells
-        mine = {b.id for n, b in enumerate(study.blocks()) if n % self.of == self.number - 1}
+        mine = {b.id for batch in batches(study)[self.number - 1 :: self.of] for b in batch}
         return lambda block: block.id in mine
 
 
