@@ -32,19 +32,20 @@ from dragstrip.virtual.job import ALIVE, ENDED, JOB, read, result_file, write
 from dragstrip.testbed.errors import TestbedError
 folder = Path.cwd()
 job = read(folder, JOB)
-def visit(position):
-    stack = job.block.order[position]
+def visit(position, block=job.blocks[0]):
+    stack = block.order[position]
     seed = int(os.environ["DRAGSTRIP_SEED"])
-    told = made.visit(made.STACKS[stack].protocol, block=job.block.id, position=position,
+    told = made.visit(made.STACKS[stack].protocol, block=block.id, position=position,
                       attempt=job.attempt, started_us=seed % 2**40)
-    write(folder, result_file(position), (told, LOAD))
+    write(folder, result_file(job.blocks.index(block) * len(block.order) + position), (told, LOAD))
     if job.artefacts:
-        (folder / "capsule" / stack).write_text(job.block.id)
+        (folder / "capsule" / stack).write_text(block.id)
 {play}
 """
 WORKS = """
-for position in range(len(job.block.order)):
-    visit(position)
+for block in job.blocks:
+    for position in range(len(block.order)):
+        visit(position, block)
 write(folder, ENDED, None)
 time.sleep(60)
 """
@@ -97,6 +98,22 @@ def test_a_resumed_block_is_made_from_its_start_with_the_same_seed(played, nothi
         whole = ordered(visit, BLOCK, 0, *BLOCK.order)
         rest = ordered(visit, BLOCK, 0, *BLOCK.order[1:])
     assert rest == whole[1:]
+
+
+def test_a_batch_is_made_in_one_guest_and_a_block_that_is_made_again_in_its_own(
+    played, nothing_left
+):
+    played(WORKS)
+    batched = structs.replace(STUDY, per_guest=2)
+    first, second = batched.blocks()
+    with in_guest(batched) as visit:
+        seeds = ordered(visit, first, 0, *first.order) + ordered(visit, second, 0, *second.order)
+        again = ordered(visit, second, 1, *second.order)
+    assert len(set(seeds)) == 1
+    assert not set(seeds) & set(again)
+    with in_guest(batched) as visit:
+        resumed = ordered(visit, second, 0, *second.order[1:])
+    assert set(resumed) == set(seeds), "a resumed batch is made from its start"
 
 
 def test_a_guest_that_dies_costs_its_block(played, nothing_left):

@@ -21,11 +21,13 @@ class Shard(Struct, frozen=True):
 
     def blocks(self, study: Study) -> Callable[[Block], bool]:
         """Whether a block belongs to this share. Where cells end early they stay whole, since that
-        is decided from all their blocks; else blocks are dealt out one by one."""
+        is decided from all their blocks; batches stay whole too, else blocks are dealt out one by
+        one."""
         if study.stopping or study.slow:
             cells = set(study.cells()[self.number - 1 :: self.of])
             return lambda block: block.cell in cells
-        mine = {b.id for n, b in enumerate(study.blocks()) if n % self.of == self.number - 1}
+        dealt = ((n if b.batch is None else b.batch, b) for n, b in enumerate(study.blocks()))
+        mine = {b.id for number, b in dealt if number % self.of == self.number - 1}
         return lambda block: block.id in mine
 
 

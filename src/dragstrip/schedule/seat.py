@@ -27,6 +27,11 @@ class Seat:
         """Ready when there is an answer."""
         return self._worker.connection
 
+    @property
+    def batch(self) -> int | None:
+        """Of the block it makes, or made last."""
+        return self._attempt.block.batch if self._attempt else None
+
     def begin(self, attempt: Attempt) -> None:
         self._attempt, self._position, self._broken = attempt, 0, 0
         self._order()

@@ -24,17 +24,19 @@ ALIVE = "alive"
 
 
 class BlockJob(Struct, frozen=True, kw_only=True):
-    """An attempt at a block, all of it. Its results are its visits, in the order of the block."""
+    """An attempt at blocks, all of each. Its results are their visits, block by block, each in the
+    order of its block."""
 
     study: Study
-    block: Block
+    blocks: tuple[Block, ...]
     attempt: int
     artefacts: bool
     """Whether there is a capsule to keep them in."""
 
     @property
     def about(self) -> str:
-        return f"block {self.block.id}"
+        more = f" and {len(self.blocks) - 1} more" if len(self.blocks) > 1 else ""
+        return f"block {self.blocks[0].id}{more}"
 
 
 class CheckJob(Struct, frozen=True, kw_only=True):
