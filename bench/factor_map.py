@@ -14,18 +14,34 @@ import time
 from math import inf
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+import vl_convert
+from factor_map_words import Agreement, Spotted, page_text
+from msgspec import structs
+from scipy.stats import spearmanr
+
 from dragstrip.conduct.clocks import jobs_of
 from dragstrip.conduct.visits import TimeUp, make_visits
 from dragstrip.model.browsers import LOADER
 from dragstrip.model.study import Study
+from dragstrip.report.factor_map import PAIRS, network_map, page_data, page_map, surveyed
+from dragstrip.results.capsule import MANIFEST, Capsule
+from dragstrip.results.sampled import made_cells, ratios, spots
+from dragstrip.stats.nearest import outcomes
+from dragstrip.stats.prediction import errors
 from dragstrip.study.clients import study_by
-from dragstrip.study.file import read_study
+from dragstrip.study.file import read_outline, read_study
 from dragstrip.testbed.cache import cache_folder
 
 DOCS = Path(__file__).parents[1] / "docs"
-STUDY = DOCS / "results" / "map.toml"
+RESULTS = DOCS / "results"
+STUDY = RESULTS / "map.toml"
+BROWSER = "browser"
 SPOTS = 200
 SPOT_SEED = 2016
+FEWEST_SPOTS = 5
+"""Cells by Chromium, below which no agreement is printed."""
 
 
 def main() -> None:
@@ -41,7 +57,68 @@ def main() -> None:
             step.add_argument("--cells", type=int, default=SPOTS)
     asked = parser.parse_args()
     if asked.step == "make":
-        visit(study_by(whole(), LOADER), asked.folder / "loader", asked)
+        visit(study_by(whole(), LOADER), asked.folder / LOADER, asked)
+    elif asked.step == "spot":
+        spot(asked)
+    else:
+        write(asked.folder)
+
+
+def spot(asked: argparse.Namespace) -> None:
+    made = made_cells(Capsule.open(asked.folder / LOADER))
+    wanted = set(spots(made, asked.cells, SPOT_SEED))
+    study = whole()
+    blocks = [block for block in study.blocks() if (block.page, block.network) in wanted]
+    # Each in a guest of its own: a browser is to find nothing that another cell left.
+    one_by_one = structs.replace(study.part(blocks), per_guest=1)
+    visit(one_by_one, asked.folder / BROWSER, asked)
+
+
+def write(folder: Path) -> None:
+    sample = read_outline(STUDY).sample
+    assert sample
+    cells = made_cells(Capsule.open(folder / LOADER))
+    found = surveyed(cells, sample)
+    cells.write_parquet(RESULTS / "map.parquet")
+    (DOCS / "map" / "cells.js").write_bytes(page_data(cells, sample, found))
+    drawn = [network_map(cells, sample), page_map(cells, sample)]
+    for one in drawn:
+        (RESULTS / f"{one.name}.svg").write_text(vl_convert.vegalite_to_svg(one.spec))
+    text = page_text(cells, sample, found, spotted(folder, cells), drawn[0].caption)
+    (RESULTS / "map.md").write_text(text)
+
+
+def spotted(folder: Path, cells: pl.DataFrame) -> Spotted | None:
+    """None if Chromium visited too few cells to say anything."""
+    if not (folder / BROWSER / MANIFEST).exists():
+        return None
+    capsule = Capsule.open(folder / BROWSER)
+    browser = made_cells(capsule).drop("number")
+    both = cells.join(browser, on=["page", "network"], suffix=" seen")
+    seen = both.select("page", "network", pl.col("^.* seen$").name.map(lambda n: n.split()[0]))
+    if len(both) < FEWEST_SPOTS:
+        return None
+    pairs = {name: agreement(both, seen, pair) for name, pair in PAIRS.items()}
+    times = [
+        (mine, theirs)
+        for column in (f"plt_ms_{s}" for pair in PAIRS.values() for s in pair)
+        for mine, theirs in zip(both[column], seen[column], strict=True)
+        if mine and theirs
+    ]
+    asked = len(capsule.manifest.study.cells())
+    return Spotted(asked=asked, pairs=pairs, times=errors(*zip(*times, strict=True)))
+
+
+def agreement(made: pl.DataFrame, seen: pl.DataFrame, pair: tuple[str, str]) -> Agreement:
+    mine, theirs = ratios(made, *pair), ratios(seen, *pair)
+    said, true = outcomes(mine), outcomes(theirs)
+    there = np.isfinite(mine) & np.isfinite(theirs)
+    return Agreement(
+        cells=len(made),
+        same=int((said == true).sum()),
+        opposite=int((abs(said - true) == 2).sum()),
+        rank=float(spearmanr(mine[there], theirs[there]).statistic) if there.sum() > 2 else None,
+    )
 
 
 def whole() -> Study:
