@@ -1,4 +1,4 @@
-"""The page "which protocol?" in a real browser: it answers as the model does, and follows clicks."""
+"""The page "which protocol?" in a real browser: it answers as the model does, and obeys clicks."""
 
 import re
 import shutil

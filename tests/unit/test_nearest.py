@@ -1,4 +1,4 @@
-"""Neighbours vote: rightly where the answer follows from a factor, and unsurely where it does not."""
+"""Neighbours vote: rightly where a factor decides the answer, unsurely where none does."""
 
 import numpy as np
 import pytest
