@@ -21,7 +21,7 @@ check: build  ## format, lint, types, import direction, spelling, prose, links
 	$(RUN) ruff format --check
 	$(RUN) ruff check
 	$(RUN) mypy
-	$(RUN) mypy --config-file tests/mypy.ini tests
+	$(RUN) mypy --config-file tests/mypy.ini tests bench scripts
 	$(RUN) lint-imports --no-cache
 	$(RUN) codespell
 	$(RUN) proselint check $(PROSE)

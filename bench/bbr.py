@@ -22,13 +22,13 @@ from pathlib import Path
 import altair as alt
 
 from dragstrip.browsers.chromium import Chromium, chromium
-from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.synth import synth
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.generators.synth import synth
 from dragstrip.study.presets import find_stack
+from dragstrip.testbed.servers import Servers
 from dragstrip.testbed.testbed import Testbed, testbed
 
 STACKS = ("TCP+BBR", "QUIC+BBR")
@@ -116,11 +116,11 @@ def once(
     bed.origin.log()
     trace: list[Sample] = []
     over = threading.Event()
-    with fresh_tab(browser, CLIENT) as session:
+    with browser.fresh_tab(CLIENT) as tab:
         bed.link.configure(network, seed)
         watcher = threading.Thread(target=watch, args=(bed, stack, trace, over))
         watcher.start()
-        made = load(browser, session, url, CLIENT)
+        made = tab.load(url)
         over.set()
         watcher.join()
         bed.link.passthrough()
@@ -136,6 +136,7 @@ def once(
 def watch(bed: Testbed, stack: Stack, trace: list[Sample], over: threading.Event) -> None:
     begun = time.monotonic()
     while not over.wait(SAMPLE_S):
+        assert isinstance(bed.origin, Servers)
         for connection in bed.origin.connections():
             told = connection.transport
             if told and told.sent_bytes > 100_000:

@@ -8,10 +8,10 @@ import subprocess
 import sys
 import time
 
-from dragstrip.testbed.link import emulated_link
-from dragstrip.testbed.namespaces import namespaces
-from dragstrip.testbed.uplink import plug_client
-from dragstrip.testbed.uplink_veth import veth_uplink
+from dragstrip.testbed.net.link import emulated_link
+from dragstrip.testbed.net.namespaces import namespaces
+from dragstrip.testbed.uplink.uplink import plug_client
+from dragstrip.testbed.uplink.veth import veth_uplink
 from dragstrip.testbed.workspace import scratch_root, workspace
 
 _LOOKS = {

@@ -29,8 +29,8 @@ from msgspec import Struct
 from dragstrip.papers.claims import KEYS, Claim, Published, published
 from dragstrip.papers.frozen import rules_digest
 from dragstrip.papers.reached import looks_at
-from dragstrip.papers.simulate import Shape, Tally, places, simulate
-from dragstrip.papers.worlds import Place, World, worlds
+from dragstrip.papers.worlds.made import Place, World, worlds
+from dragstrip.papers.worlds.simulate import Shape, Tally, places, simulate
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs" / "reference" / "claims-power"

@@ -22,8 +22,8 @@ from msgspec import structs
 
 import made
 from dask_processes import dask_processes
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.synth import synth
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.generators.synth import synth
 from dragstrip.results.capsule import JOURNAL, Capsule
 from made_cluster import run_on
 

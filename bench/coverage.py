@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dragstrip.stats.components import components
 from dragstrip.stats.control import false_alarms
+from dragstrip.stats.groups.components import components
 from dragstrip.stats.log_ratio import of_mean
 from dragstrip.stats.order_interval import least, order_interval
 from dragstrip.stats.sequential import Plan, decide
@@ -134,13 +134,13 @@ def _restarts(logs: Draw, r: np.random.Generator, restarts: int, studies: int) -
 
 def _spread(logs: Draw, r: np.random.Generator, n: int, statistic: str) -> bool:
     a, b = (np.exp(logs(r, (n,))).tolist() for _ in range(2))
-    found = quantile_ratio(a, b, statistic, paired=True)  # type: ignore[arg-type]
+    found = quantile_ratio(a, b, statistic, paired=True)
     return found is None or _in(found.interval(), 1.0)
 
 
 def draw(rows: list[dict[str, object]]) -> None:
     """Lines within the grey band keep their level to 1.5 points."""
-    shown = [r | {"miss": 100 * (r["held"] - r["level"]), "down": -1.5, "up": 1.5} for r in rows]  # type: ignore[operator]
+    shown = [r | {"miss": 100 * (r["held"] - r["level"]), "down": -1.5, "up": 1.5} for r in rows]
     alt.data_transformers.disable_max_rows()
     base = alt.Chart(alt.Data(values=shown)).encode(x=alt.X("n:Q", title="blocks or loads"))
     band = base.mark_area(opacity=0.15, color="grey").encode(y="down:Q", y2="up:Q")
@@ -165,8 +165,8 @@ def table(rows: list[dict[str, object]]) -> None:
     for (interval, level, n), own in sorted(
         held.items(), key=lambda x: (str(x[0][0]), x[0][1], x[0][2])
     ):
-        cells = [f"{100 * own[kind]:.1f}" if kind in own else "" for kind in kinds]  # type: ignore[operator]
-        print(f"| {interval} | {100 * level:.1f} % | {n} | {' | '.join(cells)} |")  # type: ignore[operator]
+        cells = [f"{100 * own[kind]:.1f}" if kind in own else "" for kind in kinds]
+        print(f"| {interval} | {100 * level:.1f} % | {n} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

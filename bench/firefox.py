@@ -14,7 +14,7 @@ from statistics import mean, median, stdev
 from dragstrip.model.browsers import FIREFOX
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Visit
-from dragstrip.report.words import DASH
+from dragstrip.report.words.numbers import DASH
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.provenance import command
 

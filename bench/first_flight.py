@@ -118,7 +118,7 @@ def picture(seen: list[Seen]) -> alt.Chart:
 
 
 def _middle(values: object) -> float:
-    return statistics.median(values)  # type: ignore[arg-type, call-overload, type-var]
+    return statistics.median(values)
 
 
 def _range(values: list[int]) -> str:

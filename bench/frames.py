@@ -16,13 +16,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from dragstrip.browsers.chromium import Chromium, chromium
-from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visual
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.painted import BOXES, painted
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.generators.painted import BOXES, painted
 from dragstrip.testbed.testbed import testbed
 from dragstrip.visit.frames import visual
 
@@ -64,10 +63,10 @@ def of_frames(seen: Visual | None) -> Metrics | None:
 
 def one(browser: Chromium, page: Page) -> tuple[Metrics, Metrics] | None:
     """What the page did by its own clock, and what was seen; None if it did not load."""
-    with fresh_tab(browser, CLIENT) as session:
-        loaded = load(browser, session, page.url, CLIENT)
+    with browser.fresh_tab(CLIENT) as tab:
+        loaded = tab.load(page.url)
         answer = browser.cdp.call(
-            "Runtime.evaluate", session, expression="performance.painted", returnByValue=True
+            "Runtime.evaluate", tab.session, expression="performance.painted", returnByValue=True
         )
     seen = of_frames(visual(loaded.frames))
     return (of_boxes(answer["result"]["value"]), seen) if seen else None

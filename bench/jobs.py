@@ -29,9 +29,9 @@ from msgspec import Struct, structs
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
-from dragstrip.pages.archive import write_page
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.generators.standin import standin
 from dragstrip.pages.made.page import make
-from dragstrip.pages.standin import standin
 from dragstrip.schedule.admission import Admission, parse_jobs
 from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.stats.block_ratio import block_ratio, matched

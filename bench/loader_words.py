@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from dragstrip.report.words import DASH
+from dragstrip.report.words.numbers import DASH
 from dragstrip.stats.prediction import NEAR, SAME, Errors, Ratios
 
 LANTERN_RANK, LANTERN_OFF = "0.81 to 0.87", "23 to 42 %"

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragstrip.stats.block_ratio import ratio
-from dragstrip.stats.odd_ones import odd_ones
+from dragstrip.stats.groups.odd_ones import odd_ones
 
 HERE = Path(__file__).parents[1] / "docs" / "reference"
 MACHINES, CELLS, RUNS = 200, 80, 31
@@ -41,7 +41,7 @@ def main() -> None:
     draw = np.random.default_rng(SEED)
     rows = [row for number in range(studies) for row in study(number, draw)]
     named, false = zip(*(broken_named(draw) for _ in range(studies)), strict=True)
-    found = {
+    found: dict[str, Any] = {
         "studies": studies,
         "machines": MACHINES,
         "cells": CELLS,

@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dragstrip.browsers.chromium import chromium
-from dragstrip.browsers.load import fresh_tab, load
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client
 from dragstrip.pages.fidelity import fidelity
@@ -48,12 +47,12 @@ def row(page: Page, stack: str, asked: argparse.Namespace) -> list[str]:
         bed.origin.serve(page)
         bed.origin.tune(find_stack(stack))
         with chromium(bed, find_stack(stack).protocol, client) as browser:
-            with fresh_tab(browser, client) as session:
+            with browser.fresh_tab(client) as tab:
                 bed.link.configure(find_network(asked.network), 1)
-                loaded = load(browser, session, page.url, client)
+                loaded = tab.load(page.url)
                 if asked.screenshots:
                     asked.screenshots.mkdir(parents=True, exist_ok=True)
-                    shot = browser.cdp.call("Page.captureScreenshot", session, format="png")
+                    shot = browser.cdp.call("Page.captureScreenshot", tab.session, format="png")
                     file = asked.screenshots / f"{page.name}-{stack}.png"
                     file.write_bytes(base64.b64decode(shot["data"]))
             score = fidelity(page, [e.request for e in loaded.exchanges])

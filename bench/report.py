@@ -26,7 +26,7 @@ import simulate  # noqa: E402
 from dragstrip.model.study import Study  # noqa: E402
 from dragstrip.model.visit import Visit  # noqa: E402
 from dragstrip.results.capsule import JOURNAL, MANIFEST, Capsule  # noqa: E402
-from dragstrip.results.tables import TABLES, frames  # noqa: E402
+from dragstrip.results.tables.build import TABLES, frames  # noqa: E402
 from dragstrip.study.presets import find_network, find_stack  # noqa: E402
 from reader import reader  # noqa: E402
 
@@ -119,8 +119,8 @@ def measured(what: str, code: str, folder: Path) -> None:
 
 OPEN = "import sys; from pathlib import Path; from dragstrip.results.capsule import Capsule; "
 OPEN += "capsule = Capsule.open(Path(sys.argv[1])); "
-TABLES_CODE = OPEN + "from dragstrip.results.tables import refresh; refresh(capsule)"
-BUILD_CODE = OPEN + "from dragstrip.report.site import build; build(capsule)"
+TABLES_CODE = OPEN + "from dragstrip.results.tables.build import refresh; refresh(capsule)"
+BUILD_CODE = OPEN + "from dragstrip.report.site.site import build; build(capsule)"
 
 
 def opened(folder: Path) -> None:

@@ -18,20 +18,20 @@ import polars as pl
 
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
+from dragstrip.papers.campaign.space import CELL
 from dragstrip.papers.evidence import loads
-from dragstrip.papers.space import CELL
-from dragstrip.report.beside import beside
-from dragstrip.report.controls import judgement
-from dragstrip.report.paper_figures.boxes import boxes
-from dragstrip.report.words import ratio
+from dragstrip.report.data.beside import beside
+from dragstrip.report.data.controls import judgement
+from dragstrip.report.papers.boxes import boxes
+from dragstrip.report.words.numbers import ratio
 from dragstrip.results.bias import bias_of_table
-from dragstrip.results.bias_words import sentence
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.compare import compare_all
-from dragstrip.results.controls import controls
+from dragstrip.results.compare.bias_words import sentence
+from dragstrip.results.compare.controls import controls
+from dragstrip.results.compare.stacks import compare_all
+from dragstrip.results.compare.stopping import saving
 from dragstrip.results.provenance import command, made_by
-from dragstrip.results.stopping import saving
-from dragstrip.results.tables import scan
+from dragstrip.results.tables.build import scan
 
 
 def main() -> None:

@@ -19,13 +19,13 @@ from first_flight import HOST
 from msgspec import Struct
 
 from dragstrip.model.wire import FirstFlight
-from dragstrip.report.why_words import sentence
+from dragstrip.report.words.why import sentence
 from dragstrip.results.capsule import Capsule
+from dragstrip.results.compare.why import why
 from dragstrip.results.dissect import dissection
 from dragstrip.results.observed import Observed, observed
 from dragstrip.results.provenance import command, made_by
-from dragstrip.results.tables import refresh, scan
-from dragstrip.results.why import why
+from dragstrip.results.tables.build import refresh, scan
 
 _TOO_CLOSE = 0.01
 """Stacks within so much of the fastest share its place."""

@@ -18,10 +18,10 @@ from dragstrip.conduct.clocks import jobs_of, timed
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
-from dragstrip.report.why_words import span
+from dragstrip.report.words.why import span
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.tables import refresh, scan
-from dragstrip.results.why import Part, WhyCell, why
+from dragstrip.results.compare.why import Part, WhyCell, why
+from dragstrip.results.tables.build import refresh, scan
 from dragstrip.study.bridge import bridge_study
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack

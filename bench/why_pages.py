@@ -18,13 +18,13 @@ from msgspec import Struct
 from dragstrip.model.bridge import Lattice
 from dragstrip.model.network import Network
 from dragstrip.papers.claims import published
-from dragstrip.report.why_drawing import WIDTH, drawing
-from dragstrip.report.why_words import notes, place, sentence, span
+from dragstrip.report.figures.why import WIDTH, drawing
+from dragstrip.report.words.why import notes, place, sentence, span
 from dragstrip.results.capsule import JOURNAL, Capsule
+from dragstrip.results.compare.why import Pooled, Why, WhyCell, why
 from dragstrip.results.observed import Observed, observed
 from dragstrip.results.provenance import command, made_by
-from dragstrip.results.tables import refresh, scan
-from dragstrip.results.why import Pooled, Why, WhyCell, why
+from dragstrip.results.tables.build import refresh, scan
 
 TCP_PLUS = frozenset({"window", "pacing", "tcp"})
 """What wolsing2019's TCP+ changes of stock TCP."""

@@ -2,7 +2,7 @@
 
     scripts/uv run python scripts/reference.py        # into docs/reference
 
-`tests/unit/test_reference.py` fails while one of them is out of date.
+`tests/unit/project/test_reference.py` fails while one of them is out of date.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from dragstrip.cli.doctor import Finding
+from dragstrip.cli.machine.doctor import Finding
 from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
-from dragstrip.results.columns import describe
-from dragstrip.results.gate import Output
-from dragstrip.results.summary import Summary
-from dragstrip.results.tables import frames
-from dragstrip.results.why import Why
+from dragstrip.results.compare.gate import Output
+from dragstrip.results.compare.summary import Summary
+from dragstrip.results.compare.why import Why
+from dragstrip.results.tables.build import frames
+from dragstrip.results.tables.columns import describe
 from dragstrip.study.schema import schema_text, study_schema
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"

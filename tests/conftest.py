@@ -4,13 +4,14 @@ import shutil
 import subprocess
 import time
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from dragstrip.browsers.generations import find_chromium
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.testbed.namespaces import namespaces
+from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.programs import program
 from dragstrip.virtual.kernel.recipe import kernel
 from strict import pytest_make_collect_report, pytest_runtest_makereport
@@ -27,6 +28,7 @@ BUDGET_S = 35 * 60
 """After which no more real namespaces and browsers are begun: a machine three times slower than the
 two cores on which all takes a quarter of an hour would otherwise be at it for hours."""
 _BEGAN = time.monotonic()
+_TESTS = Path(__file__).parent
 
 
 @cache
@@ -60,11 +62,15 @@ def _no_kernel() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: FOLDERS.index(item.path.parent.name))
+    items.sort(key=lambda item: FOLDERS.index(_folder(item)))
     for item in items:
-        folder = item.path.parent.name
+        folder = _folder(item)
         if folder in ("net", "browser", "virtual"):
             item.add_marker(folder)
+
+
+def _folder(item: pytest.Item) -> str:
+    return item.path.relative_to(_TESTS).parts[0]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

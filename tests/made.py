@@ -21,7 +21,7 @@ from dragstrip.model.visit import (
     Transport,
     Visit,
 )
-from dragstrip.results.tables import frames
+from dragstrip.results.tables.build import frames
 
 LTE = Network.parse("10.5mbit/2.8mbit/37ms/0%/200ms")
 STACKS = {p: Stack(name=p, protocol=p) for p in ("h1", "h2", "h3")}
@@ -61,7 +61,7 @@ def study(runs: int = 3, pages: tuple[str, ...] = ("made",), seed: int = 1) -> S
 
 
 def table(of: Study, visits: Iterable[Visit]) -> pl.LazyFrame:
-    """As `dragstrip.results.tables.scan` of a capsule's visits."""
+    """As `dragstrip.results.tables.build.scan` of a capsule's visits."""
     return frames(visits, of)["visits"].with_row_index("row").lazy()
 
 

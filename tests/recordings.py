@@ -9,7 +9,7 @@ from typing import Any
 
 import zstandard
 
-from dragstrip.pages.mahimahi import _record_type
+from dragstrip.pages.importers.mahimahi import _record_type
 
 PIXEL = base64.b64decode("R0lGODlhAQABAIAAAP///wAAACwAAAAAAQABAAACAkQBADs=")
 

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).parents[2] / "src/dragstrip/testbed"))
+sys.path.append(str(Path(__file__).parents[2] / "src/dragstrip/testbed/calibrate"))
 
-import calibrate_probe
+import probe as calibrate_probe
 
 # Without offloads the kernel charges 4 kB a packet, and its own limit holds TCP to 600 Mbit/s at
 # a round trip of 20 ms. The receive buffer starts large: where the reader waits for a CPU in the

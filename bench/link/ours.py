@@ -9,10 +9,10 @@ from typing import Any
 import figures
 
 from dragstrip.model.network import Direction, Network
-from dragstrip.testbed.link import emulated_link
-from dragstrip.testbed.namespaces import namespaces
+from dragstrip.testbed.net.link import emulated_link
+from dragstrip.testbed.net.namespaces import namespaces
+from dragstrip.testbed.net.wires import CLIENT_IP, GATEWAY_IP, wire_up
 from dragstrip.testbed.process import json_process
-from dragstrip.testbed.wires import CLIENT_IP, GATEWAY_IP, wire_up
 
 _ENDS = str(Path(__file__).with_name("ends.py"))
 

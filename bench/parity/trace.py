@@ -132,7 +132,7 @@ def trace(visit: Visit, capsule: Path) -> Trace:
         took_ms=asked.end_ms - began,
         left=[p.time_ms - began for p in data],
         delivered=[p.left_ms - began for p in data if p.left_ms is not None],
-        acked=[ms for ms in reached if ms > data[0].left_ms - began],  # type: ignore[operator]
+        acked=[ms for ms in reached if ms > data[0].left_ms - began],
         windows=[
             (w.time_ms - began, w.window_bytes / 1000)
             for w in told[visit.connections[0].id]

@@ -22,8 +22,8 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.compare import compare
-from dragstrip.results.summary import Comparison
+from dragstrip.results.compare.stacks import compare
+from dragstrip.results.compare.summary import Comparison
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 METRICS = {"plt_ms": "page load", "fcp_ms": "first paint", "speed_index_ms": "SpeedIndex"}

@@ -18,8 +18,8 @@ from dragstrip.model.stack import ConnectionMode, Protocol, Stack
 from dragstrip.model.study import Block, Client
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Visit
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.synth import synth
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.generators.synth import synth
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.verdict.judge import with_verdict

@@ -7,8 +7,8 @@ from msgspec import structs
 
 from conftest import CLIENT, judged, plan_of, told
 from dragstrip.browsers.chromium import chromium, stack_flags
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.synth import synth
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.generators.synth import synth
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import testbed as open_testbed
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from dragstrip.pages.archive import load_page, write_page
-from dragstrip.pages.synth import synth
+from dragstrip.pages.format.archive import load_page, write_page
+from dragstrip.pages.generators.synth import synth
 from dragstrip.testbed.testbed import testbed as open_testbed
 
 HOSTS = 'mount --bind "$1" /etc/hosts; shift; exec "$@"'

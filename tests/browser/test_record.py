@@ -11,10 +11,10 @@ import pytest
 from conftest import CLIENT
 from dragstrip.browsers.chromium import inside
 from dragstrip.browsers.record import record
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.prepare import prepare
-from dragstrip.pages.recording import PageError, Recorded
-from dragstrip.pages.synth import noise_png
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.format.recording import PageError, Recorded
+from dragstrip.pages.generators.synth import noise_png
+from dragstrip.pages.importers.prepare import prepare
 from dragstrip.pages.tree import depths, initiator_tree
 from dragstrip.testbed.testbed import testbed as open_testbed
 from dragstrip.visit.check import check

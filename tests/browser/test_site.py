@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import simulate
 
-from dragstrip.report.site import build
+from dragstrip.report.site.site import build
 from dragstrip.results.capsule import Capsule
 from reader import Reader, reader
 

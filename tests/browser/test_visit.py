@@ -6,9 +6,9 @@ import pytest
 
 from conftest import CLIENT, NETWORK
 from dragstrip.model.network import Network
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.prepare import prepare
-from dragstrip.pages.recording import Recorded
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.format.recording import Recorded
+from dragstrip.pages.importers.prepare import prepare
 from dragstrip.visit.har import har
 
 

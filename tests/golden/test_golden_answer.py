@@ -7,11 +7,11 @@ from msgspec import structs
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
-from dragstrip.report.answer import Answer, answer
-from dragstrip.report.cells import Cell, cells
-from dragstrip.report.figures import curves
-from dragstrip.report.shown import shown
-from dragstrip.results.tables import frames
+from dragstrip.report.data.answer import Answer, answer
+from dragstrip.report.data.cells import Cell, cells
+from dragstrip.report.data.shown import shown
+from dragstrip.report.figures.ecdf import curves
+from dragstrip.results.tables.build import frames
 
 
 def race(*plts: tuple[float | None, ...]) -> tuple[Study, list[Visit]]:

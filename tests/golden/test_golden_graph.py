@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from dragstrip.model.graph import LOAD, Graph, Node, Wait
 from dragstrip.model.page import Page
-from dragstrip.report.graph_drawing import draw_graph, places
+from dragstrip.report.figures.graph import draw_graph, places
 
 GOLDEN = Path(__file__).with_name("graph.svg")
 URL = "https://a.test/"

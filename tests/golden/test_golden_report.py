@@ -16,14 +16,14 @@ from rich.console import Console
 
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
-from dragstrip.report.belief import belief
-from dragstrip.report.cells import cells
-from dragstrip.report.site import build
-from dragstrip.report.terminal import render
+from dragstrip.report.data.belief import belief
+from dragstrip.report.data.cells import cells
+from dragstrip.report.site.site import build
+from dragstrip.report.terminal.answer import render
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.compare import compare
-from dragstrip.results.summary import summarise
-from dragstrip.results.tables import frames
+from dragstrip.results.compare.stacks import compare
+from dragstrip.results.compare.summary import summarise
+from dragstrip.results.tables.build import frames
 
 HERE = Path(__file__).parent
 

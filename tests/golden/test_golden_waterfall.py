@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragstrip.model.visit import Request
-from dragstrip.report.waterfall import LABEL, phases, waterfall
+from dragstrip.report.figures.waterfall import LABEL, phases, waterfall
 
 mark = st.none() | st.floats(min_value=0, max_value=1e5)
 

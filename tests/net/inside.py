@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from dragstrip.testbed.uplink_pasta import TUN
+from dragstrip.testbed.uplink.pasta import TUN
 
 _SOURCE = Path(__file__).parents[2] / "src"
 MAIN = "from dragstrip.cli import main; main()"

@@ -7,9 +7,9 @@ from dragstrip.model.background import Background
 from dragstrip.model.network import Direction, Network
 from dragstrip.testbed.background import background
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.testbed.link import Link, emulated_link
-from dragstrip.testbed.namespaces import Namespaces, namespaces
-from dragstrip.testbed.wires import wire_up
+from dragstrip.testbed.net.link import Link, emulated_link
+from dragstrip.testbed.net.namespaces import Namespaces, namespaces
+from dragstrip.testbed.net.wires import wire_up
 
 SLOW = Network(
     name="slow",

@@ -3,9 +3,9 @@
 from msgspec import structs
 
 from dragstrip.model.network import Network
-from dragstrip.testbed import calibrate as module
-from dragstrip.testbed.calibrate import Effort, calibrate
-from dragstrip.testbed.link import Link
+from dragstrip.testbed.calibrate import measure as module
+from dragstrip.testbed.calibrate.measure import Effort, calibrate
+from dragstrip.testbed.net.link import Link
 
 ASKED = Network.parse("8mbit/8mbit/10ms/0%/60ms")
 QUICK = Effort(exchanges=3, flood_s=0.2, stream_s=None)

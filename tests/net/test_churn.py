@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from dragstrip.testbed.namespaces import namespaces
-from dragstrip.testbed.uplink import plug_client
-from dragstrip.testbed.uplink_veth import veth_uplink
+from dragstrip.testbed.net.namespaces import namespaces
+from dragstrip.testbed.uplink.uplink import plug_client
+from dragstrip.testbed.uplink.veth import veth_uplink
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: makes interfaces in this namespace")

@@ -10,8 +10,8 @@ import time
 import pytest
 from inside import MAIN, dragstrip, environment, readable_python, run, servers
 
-from dragstrip.testbed.uplink import own_address
-from dragstrip.testbed.uplink_address import POOL, Subnet, around
+from dragstrip.testbed.uplink.address import POOL, Subnet, around
+from dragstrip.testbed.uplink.uplink import own_address
 
 BOTH = pytest.mark.parametrize("ordinary", [False, True], ids=["root", "ordinary"])
 

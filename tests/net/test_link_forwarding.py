@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.testbed.namespaces import Namespaces, Where, namespaces
+from dragstrip.testbed.net.namespaces import Namespaces, Where, namespaces
+from dragstrip.testbed.net.wires import CLIENT_IP, wire_up
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
-from dragstrip.testbed.wires import CLIENT_IP, wire_up
 
 ORIGIN_IP = "10.64.0.2"
 PLAIN: dict[str, Any] = {"rate_mbps": None, "delay_ms": 0, "loss": 0, "queue_ms": None}

@@ -11,7 +11,7 @@ import made
 from dragstrip.schedule import place
 from dragstrip.schedule.place import wants_precedence
 from dragstrip.schedule.worker import Order
-from dragstrip.testbed.namespaces import namespaces
+from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.precedence import Precedence, has_precedence, precedence
 from dragstrip.testbed.testbed import testbed as make_testbed
 

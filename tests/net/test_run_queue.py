@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 
-from dragstrip.testbed.namespaces import namespaces
+from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.visit.run_queue import RunQueue
 
 SPIN = "while :; do :; done"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.recording import Recorded, Recording
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.format.recording import Recorded, Recording
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue

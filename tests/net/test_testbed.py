@@ -13,9 +13,9 @@ import pytest
 from dragstrip.model.network import Direction, Network
 from dragstrip.testbed import workspace as workspace_module
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.testbed.namespaces import namespaces
+from dragstrip.testbed.net.namespaces import namespaces
+from dragstrip.testbed.net.wires import CLIENT_IP
 from dragstrip.testbed.testbed import testbed as make_testbed
-from dragstrip.testbed.wires import CLIENT_IP
 from dragstrip.testbed.workspace import scratch_root, sweep, workspace
 
 HOSTS = ["a.test", "b.test", "c.test"]
@@ -142,7 +142,7 @@ def test_a_failing_command_is_named():
 def test_an_ordinary_user_gets_namespaces_too(tmp_path):
     python = Path(sys.executable).resolve()
     check = (
-        "from dragstrip.testbed.namespaces import namespaces\n"
+        "from dragstrip.testbed.net.namespaces import namespaces\n"
         "with namespaces() as spaces: print(spaces.rootless, spaces.run('client', 'id', '-u'))"
     )
     done = subprocess.run(

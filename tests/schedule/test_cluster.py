@@ -16,8 +16,8 @@ from dragstrip.cluster.crew import Worker
 from dragstrip.cluster.fleet import Fleet
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.synth import synth
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.generators.synth import synth
 from dragstrip.results.capsule import Capsule
 from dragstrip.testbed.errors import TestbedError
 from made_cluster import one_is_odd, run_on

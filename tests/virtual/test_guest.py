@@ -19,8 +19,8 @@ from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
-from dragstrip.pages.archive import write_page
-from dragstrip.pages.recording import Recorded, Recording
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.format.recording import Recorded, Recording
 from dragstrip.pages.resolve import resolve
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.schedule.worker import Order

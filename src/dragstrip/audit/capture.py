@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from dragstrip.model.errors import InputError
-from dragstrip.pages.packed import BAD_PACKING, read_packed
+from dragstrip.pages.importers.packed import BAD_PACKING, read_packed
 
 SUFFIXES = (".har", ".har.gz", ".har.zst")
 

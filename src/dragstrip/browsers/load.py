@@ -28,7 +28,7 @@ from dragstrip.model.visit import FastOpen, Outcome
 
 
 def _script(name: str) -> str:
-    return resources.files("dragstrip.browsers").joinpath(name).read_text()
+    return resources.files("dragstrip.browsers").joinpath("scripts", name).read_text()
 
 
 READ_TIMINGS = _script("read_timings.js")

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragstrip.pages.recording import Headers
+from dragstrip.pages.format.recording import Headers
 
 _BEGIN, _END = 1, 2
 # Bytes below the decoding are reported only where there is one.

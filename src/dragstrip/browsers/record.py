@@ -23,10 +23,10 @@ from dragstrip.browsers.netlog import Logged, NetLogError, read_netlog
 from dragstrip.browsers.place import Place
 from dragstrip.model.page import Failure
 from dragstrip.model.study import Client
-from dragstrip.pages.coding import CodingError, decode
-from dragstrip.pages.prepare import prepare
-from dragstrip.pages.recording import PageError, Recorded, Recording
-from dragstrip.pages.scrub import scrub, scrub_failure
+from dragstrip.pages.format.coding import CodingError, decode
+from dragstrip.pages.format.recording import PageError, Recorded, Recording
+from dragstrip.pages.importers.prepare import prepare
+from dragstrip.pages.importers.scrub import scrub, scrub_failure
 from dragstrip.testbed.errors import TestbedError
 
 _CLOSE_S = 10.0

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragstrip.browsers.chromium import chromium, chromium_version, stack_flags
-from dragstrip.browsers.chromium53 import chromium53, host_lines
+from dragstrip.browsers.chromium53.browser import chromium53, host_lines
 from dragstrip.browsers.driven import Driven
-from dragstrip.browsers.firefox import firefox, firefox_version, told
-from dragstrip.browsers.loader import loader, loader_version
-from dragstrip.browsers.loader import told as told_loader
+from dragstrip.browsers.firefox.browser import firefox, firefox_version, told
+from dragstrip.browsers.loader.client import loader, loader_version
+from dragstrip.browsers.loader.client import told as told_loader
 from dragstrip.model.browsers import BROWSERS, FIREFOX, LOADER, TODAY, is_path
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client

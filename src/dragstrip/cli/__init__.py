@@ -1,4 +1,7 @@
-"""The command line, one command per file. See docs/reference/command-line.md."""
+"""The command line, one command per file, grouped by what commands work on.
+
+See docs/reference/command-line.md.
+"""
 
 import os
 import signal
@@ -44,7 +47,7 @@ def main() -> None:
     except Exception as error:
         _foreseen(error)
     if code == exits.INTERRUPTED:
-        from dragstrip.cli import resume
+        from dragstrip.cli.study import resume
 
         _fail(resume.told(), exits.INTERRUPTED)
     sys.exit(code)

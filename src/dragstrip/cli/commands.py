@@ -13,44 +13,47 @@ from typer.main import get_command, get_group
 class Known(NamedTuple):
     summary: str
     """The first lines of its help, which `dragstrip --help` shows without loading it."""
-    module: str = ""
-    """In this package; the command's name if empty. It has `app`, or a function of the command's
-    name."""
-    function: str = ""
+    module: str
+    """In this package. It has `app`, or a function of its own name."""
     hidden: bool = False
     passes_on: bool = False
     """What follows its first argument is another program's."""
 
 
 COMMANDS = {
-    "race": Known("Race stacks on pages over networks; say which is faster."),
-    "run": Known("Run a study, or resume one."),
-    "reproduce": Known("Run a paper's studies within a time limit; answer its claims."),
-    "why": Known("Find out which properties explain a difference of two stacks."),
-    "report": Known("Redraw a result folder's tables and report; print its answer."),
-    "rejudge": Known("Judge a result folder's visits again; show what changes."),
-    "merge": Known("Join the result folders of one study, such as its shards."),
-    "watch": Known("Show a page that follows a result folder while it fills."),
-    "audit": Known("Check captures of page loads against what they claim."),
-    "link": Known("Run a program behind the emulated link.", passes_on=True),
-    "compare": Known("Compare two result folders; fail a build with --fail-if."),
-    "export": Known("Write a result folder's tables, or one HAR per visit."),
-    "page": Known("Record, import, synthesise and inspect pages."),
-    "stacks": Known("Compare stacks."),
-    "servers": Known("Install and check servers such as nginx."),
-    "server": Known("Install and check servers such as nginx.", module="servers", hidden=True),
-    "legacy": Known("Install old browsers and servers, for SPDY and Google QUIC."),
-    "virtual": Known("Install the kernel for races in virtual time."),
+    "race": Known("Race stacks on pages over networks; say which is faster.", "study.race"),
+    "run": Known("Run a study, or resume one.", "study.run"),
+    "reproduce": Known(
+        "Run a paper's studies within a time limit; answer its claims.", "study.reproduce"
+    ),
+    "why": Known("Find out which properties explain a difference of two stacks.", "study.why"),
+    "report": Known(
+        "Redraw a result folder's tables and report; print its answer.", "results.report"
+    ),
+    "rejudge": Known("Judge a result folder's visits again; show what changes.", "results.rejudge"),
+    "merge": Known("Join the result folders of one study, such as its shards.", "results.merge"),
+    "watch": Known("Show a page that follows a result folder while it fills.", "study.watch"),
+    "audit": Known("Check captures of page loads against what they claim.", "results.audit"),
+    "link": Known("Run a program behind the emulated link.", "machine.link", passes_on=True),
+    "compare": Known("Compare two result folders; fail a build with --fail-if.", "results.compare"),
+    "export": Known("Write a result folder's tables, or one HAR per visit.", "results.export"),
+    "page": Known("Record, import, synthesise and inspect pages.", "pages.page"),
+    "stacks": Known("Compare stacks.", "stacks"),
+    "servers": Known("Install and check servers such as nginx.", "machine.servers"),
+    "server": Known("Install and check servers such as nginx.", "machine.servers", hidden=True),
+    "legacy": Known(
+        "Install old browsers and servers, for SPDY and Google QUIC.", "machine.legacy"
+    ),
+    "virtual": Known("Install the kernel for races in virtual time.", "machine.virtual"),
     "list": Known(
         "List networks, stacks, servers, browsers, pages or papers.",
-        module="known",
-        function="known",
+        "known",
     ),
-    "schema": Known("Print the JSON schema of study files, for editors."),
-    "completion": Known("Print or install shell completion (bash, zsh, fish)."),
-    "manual": Known("Print the manual page, for man."),
-    "setup": Known("Install the packages that races need, by apt. Asks first."),
-    "doctor": Known("Check whether this machine can race; say what to do."),
+    "schema": Known("Print the JSON schema of study files, for editors.", "schema"),
+    "completion": Known("Print or install shell completion (bash, zsh, fish).", "completion"),
+    "manual": Known("Print the manual page, for man.", "manual"),
+    "setup": Known("Install the packages that races need, by apt. Asks first.", "machine.setup"),
+    "doctor": Known("Check whether this machine can race; say what to do.", "machine.doctor"),
 }
 
 
@@ -86,12 +89,10 @@ class Commands(TyperGroup):
 def load(name: str) -> Any:
     """The command itself."""
     known = COMMANDS[name]
-    module = import_module(f"dragstrip.cli.{known.module or name}")
+    module = import_module(f"dragstrip.cli.{known.module}")
     if hasattr(module, "app"):
         return get_group(module.app)
     alone = typer.Typer(add_completion=False)
     settings = {"allow_interspersed_args": False} if known.passes_on else None
-    alone.command(name, context_settings=settings)(
-        getattr(module, known.function or known.module or name)
-    )
+    alone.command(name, context_settings=settings)(getattr(module, known.module.rpartition(".")[2]))
     return get_command(alone)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dragstrip.browsers.registry import browser_version
-from dragstrip.cli.known_pages import list_pages
+from dragstrip.cli.pages.known import list_pages
 from dragstrip.model import servers
 from dragstrip.model.browsers import BROWSERS, TODAY
 from dragstrip.model.servers import Server
@@ -56,7 +56,7 @@ def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
     elif kind is Kind.pages:
         list_pages(table)
     elif kind is Kind.papers:
-        from dragstrip.cli.reproduce import list_papers  # reading the claims takes a moment
+        from dragstrip.cli.study.reproduce import list_papers  # reading the claims takes a moment
 
         list_papers(table)
     else:

@@ -4,7 +4,7 @@ from dragstrip.conduct.watcher import Watcher
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.results.capsule import Capsule
-from dragstrip.testbed.calibrate import refuse_unless_good
+from dragstrip.testbed.calibrate.measure import refuse_unless_good
 
 
 def before_visits(study: Study, capsule: Capsule, wish: bool | None, watcher: Watcher) -> None:

@@ -61,7 +61,7 @@ def make_visits(
         capsule = opened.enter_context(Capsule.create(out, Manifest(study=study, starts=(start,))))
         stop = None
         if study.stopping or study.slow:
-            from dragstrip.results.stopping import stop_rule  # what estimates loads slowly
+            from dragstrip.results.compare.stopping import stop_rule  # what estimates loads slowly
 
             stop = stop_rule(study)
         schedule = Schedule(

@@ -10,7 +10,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.study import CellKey
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.schedule import Schedule
-from dragstrip.testbed.calibrate import BRIEF, calibrate
+from dragstrip.testbed.calibrate.measure import BRIEF, calibrate
 
 Tell = Callable[[Visit], None]
 Estimate = Callable[[Mapping[CellKey, int]], float]

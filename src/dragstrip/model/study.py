@@ -152,7 +152,7 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
     """None makes as many runs on cells that take long as on others."""
     restarts: int = 1
     """Testbeds, with their servers and browsers, that its runs are spread over, one after another:
-    what differs from start to start is then seen (`dragstrip.results.restarts`)."""
+    what differs from start to start is then seen (`dragstrip.results.compare.restarts`)."""
     thresholds: Thresholds = Thresholds()
     """From where on its visits are no longer believed."""
     clock: Clock = REAL

@@ -13,9 +13,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from dragstrip.pages.recording import Recording
-from dragstrip.pages.standin import standin
-from dragstrip.pages.synth import parse_spec, synth
+from dragstrip.pages.format.recording import Recording
+from dragstrip.pages.generators.standin import standin
+from dragstrip.pages.generators.synth import parse_spec, synth
 
 
 class Known(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from dragstrip.model.page import Page
-from dragstrip.pages.recording import PageError
+from dragstrip.pages.format.recording import PageError
 
 
 def live_page(url: str) -> Page:

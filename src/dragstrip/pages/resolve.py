@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from dragstrip.model.page import Page
 from dragstrip.pages import corpus
-from dragstrip.pages.archive import SUFFIX, load_page, write_page
-from dragstrip.pages.har_file import is_page_file
-from dragstrip.pages.recording import PageError, Recording
-from dragstrip.pages.saved import read_saved
-from dragstrip.pages.synth import parse_spec, synth
-from dragstrip.pages.warc import read_warc
+from dragstrip.pages.format.archive import SUFFIX, load_page, write_page
+from dragstrip.pages.format.recording import PageError, Recording
+from dragstrip.pages.generators.synth import parse_spec, synth
+from dragstrip.pages.importers.har_file import is_page_file
+from dragstrip.pages.importers.saved import read_saved
+from dragstrip.pages.importers.warc import read_warc
 
 
 class Wish(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ Importer = Callable[[Path, str, Wish], Recording]
 
 
 def _har(path: Path, name: str, wish: Wish) -> Recording:
-    from dragstrip.pages.har_import import read_har  # what draws pictures loads slowly
+    from dragstrip.pages.importers.har_import import read_har  # what draws pictures loads slowly
 
     return read_har(path, name, wish.part, busy=wish.busy, keep_http=wish.keep_http)
 
@@ -56,7 +56,7 @@ IMPORTERS: dict[str, Importer] = {
 
 
 def _folder(path: Path, name: str, wish: Wish) -> Recording:
-    from dragstrip.pages.mahimahi import read_mahimahi  # loads slowly
+    from dragstrip.pages.importers.mahimahi import read_mahimahi  # loads slowly
 
     return read_mahimahi(path, name, keep_http=wish.keep_http)
 

@@ -16,9 +16,9 @@ from msgspec import Struct, structs
 from dragstrip.model.errors import InputError
 from dragstrip.model.stack import Stack
 from dragstrip.papers.answer import Answer
+from dragstrip.papers.answers.missing import with_missing
 from dragstrip.papers.base import ask
 from dragstrip.papers.measured import Evidence
-from dragstrip.papers.missing import with_missing
 from dragstrip.papers.predicates import AnyPredicate, stacks_of
 from dragstrip.study.file import Outline, read_outline
 from dragstrip.study.networks import placed

@@ -143,6 +143,10 @@ class MagnitudeOrder(Predicate, kw_only=True, frozen=True):
         return incomplete(whole, len(pages), self.cells)
 
 
+LEAST_LOADS = 2
+"""Of a page, below which an ANOVA has no variance within it."""
+
+
 class Allowed(Struct, frozen=True, forbid_unknown_fields=True):
     """Pages, tolerance included."""
 
@@ -178,10 +182,10 @@ class AnovaCount(Predicate, kw_only=True, frozen=True):
 
     def _count(self, a: str, ref: str, network: str, metric: str, evidence: Evidence) -> Answer:
         there = select(self.reached(evidence), {"network": network})
-        found = aligned(there, [ref, a], metric, self.loads)
+        found = aligned(there, [ref, a], metric, max(LEAST_LOADS, self.loads))
         where = f"{a} against {ref}, {metric} on {network}: "
         if not found:
-            return self._too_few(aligned(there, [ref, a], metric, 2), a, ref, where)
+            return self._too_few(aligned(there, [ref, a], metric, LEAST_LOADS), a, ref, where)
         cut = [cell.first(self.loads) for cell in found]
         counts = _counts(cut, a, ref)
         told = (

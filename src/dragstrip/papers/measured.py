@@ -45,7 +45,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 
 class Struck(Struct, frozen=True):
-    """Invalid visits of a cell in doubt, see `dragstrip.papers.missing`."""
+    """Invalid visits of a cell in doubt, see `dragstrip.papers.answers.missing`."""
 
     invalid: Mapping[str, int]
     """By stack."""

@@ -10,7 +10,7 @@ from typing import Protocol
 import polars as pl
 from msgspec import Struct
 
-from dragstrip.stats.exact_rates import exact_rates
+from dragstrip.stats.groups.exact_rates import exact_rates
 from dragstrip.stats.holm import holm
 
 ALPHA = 0.05

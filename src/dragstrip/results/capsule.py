@@ -2,8 +2,8 @@
 
 manifest.json    what was asked, by whom, on which machine  (`dragstrip.results.manifest`)
 journal.jsonl    every visit with all its evidence           (`dragstrip.results.journal`)
-*.parquet        tidy tables, redrawn from the journal       (`dragstrip.results.tables`)
-report/          the report, redrawn from both               (`dragstrip.report.site`)
+*.parquet        tidy tables, redrawn from the journal       (`dragstrip.results.tables.build`)
+report/          the report, redrawn from both               (`dragstrip.report.site.site`)
 """
 
 import os

@@ -6,9 +6,9 @@ import polars as pl
 
 from dragstrip.model.errors import InputError
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.columns import describe
-from dragstrip.results.compare import compare
-from dragstrip.results.tables import frames, fresh
+from dragstrip.results.compare.stacks import compare
+from dragstrip.results.tables.build import frames, fresh
+from dragstrip.results.tables.columns import describe
 
 
 class Frames:

@@ -6,8 +6,8 @@ from dragstrip.model.browsers import find_browser
 from dragstrip.model.graph import Graph
 from dragstrip.model.page import Page
 from dragstrip.model.visit import Visit
+from dragstrip.pages.format.recording import PageError
 from dragstrip.pages.graph.visits import from_visits
-from dragstrip.pages.recording import PageError
 from dragstrip.results.capsule import Capsule
 
 MOST = 30

@@ -119,7 +119,7 @@ def observed(
 ) -> Iterator[Observed]:
     """Every cell of the study, page by page, also those without a visit.
 
-    `table` is visits.parquet, with its row number as `row` (`dragstrip.results.tables.scan`);
+    `table` is visits.parquet, with its row number as `row` (`dragstrip.results.tables.build.scan`);
     `asked` are stacks by name, those of the study without its controls if None.
     """
     names = [s.name for s in study.stacks] if asked is None else asked

@@ -11,7 +11,7 @@ from dragstrip.model.servers import Server
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Block, Client, Study
 from dragstrip.model.visit import ReasonCode, Visit
-from dragstrip.pages.ranges import AS_ASKED
+from dragstrip.pages.generators.ranges import AS_ASKED
 from dragstrip.schedule.lab import Lab, lab
 from dragstrip.study.servers import stack_on
 from dragstrip.testbed.errors import TestbedError
@@ -35,8 +35,8 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 def conformance(server: Server, page: Page, parts: Page) -> Iterator[Finding]:
     """Try each protocol of the server, as each becomes known; `parts` is the page of
-    `dragstrip.pages.ranges`. Raises `TestbedError` only if the testbed breaks: a server that does
-    not start is a finding."""
+    `dragstrip.pages.generators.ranges`. Raises `TestbedError` only if the testbed breaks: a server
+    that does not start is a finding."""
     for protocol in server.protocols:
         stack = stack_on(server, protocol)
         study = Study(

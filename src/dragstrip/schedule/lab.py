@@ -18,7 +18,7 @@ from dragstrip.model.stack import ConnectionMode, Protocol, Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.testbed.live import live_testbed
-from dragstrip.testbed.namespaces import Namespaces
+from dragstrip.testbed.net.namespaces import Namespaces
 from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.visit.drive import Plan, load_before, visit
 from dragstrip.visit.rehearsal import Rehearsal, rehearsal

@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 
 class Quantiles(Struct, frozen=True):
-    """Estimate of b / a in a statistic; an `Estimate` of `dragstrip.results.compare_capsules`."""
+    """Estimate of b / a in a statistic; an `Estimate` of `dragstrip.results.compare.capsules`."""
 
     value: float
     n: int

@@ -11,10 +11,10 @@ import msgspec
 
 from dragstrip.model.background import Background, BackgroundReport
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.testbed.link import Link
-from dragstrip.testbed.namespaces import Namespaces, Where
+from dragstrip.testbed.net.link import Link
+from dragstrip.testbed.net.namespaces import Namespaces, Where
+from dragstrip.testbed.net.wires import CLIENT_IP, GATEWAY_IP
 from dragstrip.testbed.process import until_stdin_ends
-from dragstrip.testbed.wires import CLIENT_IP, GATEWAY_IP
 
 _FIRST_PORT = 5201
 _UDP_PAYLOAD = 1472

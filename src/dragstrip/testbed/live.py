@@ -7,15 +7,15 @@ from pathlib import Path
 
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
-from dragstrip.testbed.link import emulated_link
-from dragstrip.testbed.namespaces import namespaces
-from dragstrip.testbed.origin import OriginLog
+from dragstrip.testbed.net.link import emulated_link
+from dragstrip.testbed.net.namespaces import namespaces
+from dragstrip.testbed.net.wires import NO_TCP_MEMORY
+from dragstrip.testbed.servers.origin import OriginLog
 from dragstrip.testbed.testbed import Testbed
-from dragstrip.testbed.uplink import plug_client
-from dragstrip.testbed.uplink_names import resolv_conf
-from dragstrip.testbed.uplink_pasta import pasta_uplink
-from dragstrip.testbed.uplink_veth import veth_uplink
-from dragstrip.testbed.wires import NO_TCP_MEMORY
+from dragstrip.testbed.uplink.names import resolv_conf
+from dragstrip.testbed.uplink.pasta import pasta_uplink
+from dragstrip.testbed.uplink.uplink import plug_client
+from dragstrip.testbed.uplink.veth import veth_uplink
 from dragstrip.testbed.workspace import workspace
 
 

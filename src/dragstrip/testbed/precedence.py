@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragstrip.testbed.namespaces import Namespaces, Where
+from dragstrip.testbed.net.namespaces import Namespaces, Where
 
 _RANKS: dict[Where, int] = {"client": 1, "origin": 2}
 """What would be a machine of its own comes before the browser. The link always has precedence, and

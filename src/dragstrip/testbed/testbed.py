@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragstrip.model.stack import Stack
-from dragstrip.testbed.kernel import Kernel
-from dragstrip.testbed.link import Link, emulated_link
-from dragstrip.testbed.namespaces import Namespaces, namespaces
-from dragstrip.testbed.origin import Server
+from dragstrip.testbed.net.kernel import Kernel
+from dragstrip.testbed.net.link import Link, emulated_link
+from dragstrip.testbed.net.namespaces import Namespaces, namespaces
+from dragstrip.testbed.net.wires import host_addresses, wire_up
 from dragstrip.testbed.servers import servers
+from dragstrip.testbed.servers.origin import Server
 from dragstrip.testbed.servers.site import addresses_of, places_of
-from dragstrip.testbed.wires import host_addresses, wire_up
 from dragstrip.testbed.workspace import workspace
 
 

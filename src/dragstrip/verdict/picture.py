@@ -13,7 +13,7 @@ from dragstrip.model.page import Page
 from dragstrip.model.study import Client
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
-from dragstrip.pages.archive import read_screenshot
+from dragstrip.pages.format.archive import read_screenshot
 from dragstrip.visit.frames import thumbnail
 
 CELL_LEVELS = 24

@@ -21,7 +21,7 @@ import msgspec
 from dragstrip.model.clock import Clock
 from dragstrip.testbed.cache import cache_folder
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.testbed.link import EXACT_TIMERS
+from dragstrip.testbed.net.link import EXACT_TIMERS
 from dragstrip.testbed.workspace import scratch_root
 from dragstrip.virtual.bytecode import bytecode
 from dragstrip.virtual.job import CAPSULE

@@ -12,8 +12,8 @@ from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Outcome, Request, Served
-from dragstrip.pages.archive import read_screenshot
 from dragstrip.pages.fidelity import Fidelity, fidelity
+from dragstrip.pages.format.archive import read_screenshot
 from dragstrip.pages.picture import Distance, distance
 from dragstrip.testbed.testbed import testbed
 

@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from dragstrip.testbed.namespaces import Namespaces, Where
+from dragstrip.testbed.net.namespaces import Namespaces, Where
 
 ENDS: tuple[Where, Where] = ("client", "origin")
 

@@ -15,9 +15,9 @@ from starlette.routing import Route
 
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
-from dragstrip.report import palette
-from dragstrip.report.templating import environment
-from dragstrip.report.waterfall import waterfall
+from dragstrip.report.figures import palette
+from dragstrip.report.figures.waterfall import waterfall
+from dragstrip.report.site.templating import environment
 from dragstrip.watch.follow import Follower
 from dragstrip.watch.tally import describe
 

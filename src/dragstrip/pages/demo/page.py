@@ -12,7 +12,7 @@ from PIL import Image
 from dragstrip.pages.demo import art
 from dragstrip.pages.demo.font import woff2
 from dragstrip.pages.demo.markup import Story, document
-from dragstrip.pages.recording import Recorded, Recording
+from dragstrip.pages.format.recording import Recorded, Recording
 
 WWW, STATIC, IMG, FONTS = (f"https://{h}.demo.test" for h in ("www", "static", "img", "fonts"))
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dragstrip.model.page import Page, Resource
-from dragstrip.pages import har
-from dragstrip.pages.archive import HAR_MEMBER
-from dragstrip.pages.recording import header
+from dragstrip.pages.format import har
+from dragstrip.pages.format.archive import HAR_MEMBER
+from dragstrip.pages.format.recording import header
 
 _TEXT = ("text/html", "application/xhtml+xml", "text/css")
 

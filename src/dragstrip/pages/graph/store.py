@@ -10,10 +10,10 @@ from msgspec import structs
 
 from dragstrip.model.graph import Graph
 from dragstrip.model.page import Page
-from dragstrip.pages import har
-from dragstrip.pages.archive import HAR_MEMBER, load_page
+from dragstrip.pages.format import har
+from dragstrip.pages.format.archive import HAR_MEMBER, load_page
+from dragstrip.pages.format.recording import PageError
 from dragstrip.pages.graph.structure import from_structure
-from dragstrip.pages.recording import PageError
 
 
 def graph_of(page: Page) -> Graph:

@@ -7,11 +7,11 @@ from msgspec import structs
 from dragstrip.model.graph import LOAD, Graph, Node, Wait
 from dragstrip.model.page import Page, address
 from dragstrip.model.visit import Visit
+from dragstrip.pages.format.recording import PageError
 from dragstrip.pages.graph.align import Row, align
 from dragstrip.pages.graph.late import Times, finished_when, held_back
 from dragstrip.pages.graph.scene import Scene
 from dragstrip.pages.graph.way import Asked, Ways
-from dragstrip.pages.recording import PageError
 
 _STYLES = ("Stylesheet",)
 _NEVER_HOLD = ("XHR", "Fetch", "Ping", "Preflight", "EventSource", "WebSocket", "Prefetch")

@@ -2,11 +2,11 @@
 
 from collections import Counter
 
+from dragstrip.pages.format.recording import PageError, Recorded, Recording, replaying
+from dragstrip.pages.format.structure import Kind, Object, Structure
 from dragstrip.pages.made import markup, pictures
 from dragstrip.pages.made.markup import Node
 from dragstrip.pages.made.text import CODE, HTML, fill, noise
-from dragstrip.pages.recording import PageError, Recorded, Recording, replaying
-from dragstrip.pages.structure import Kind, Object, Structure
 
 _CODES = {"style": "c", "script": "s", "image": "i", "font": "f", "document": "d", "fetch": "x"}
 _FRAME = (300, 250)

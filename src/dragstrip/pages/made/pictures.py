@@ -10,8 +10,8 @@ import numpy as np
 from PIL import Image
 
 from dragstrip.pages.demo.font import woff2
+from dragstrip.pages.generators.synth import MIN_OBJECT_BYTES, noise_png
 from dragstrip.pages.made.text import HTML, fill, noise
-from dragstrip.pages.synth import MIN_OBJECT_BYTES, noise_png
 
 _BITS_PER_PIXEL = {"image/jpeg": 2.0, "image/jpg": 2.0, "image/webp": 1.5, "image/avif": 1.0}
 _OTHER_BITS_PER_PIXEL = 5.0

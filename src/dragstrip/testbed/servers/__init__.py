@@ -12,9 +12,9 @@ from dragstrip.model.page import Page
 from dragstrip.model.servers import Driver, Server
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection
-from dragstrip.testbed.namespaces import Namespaces
-from dragstrip.testbed.origin import Origin, OriginLog, origin
+from dragstrip.testbed.net.namespaces import Namespaces
 from dragstrip.testbed.servers.codec import Codec
+from dragstrip.testbed.servers.origin import Origin, OriginLog, origin
 from dragstrip.testbed.servers.program import Program
 from dragstrip.testbed.servers.second_origin import SecondOrigin
 from dragstrip.testbed.servers.site import Running, Site

@@ -18,11 +18,11 @@ from dragstrip.model.page import Page
 from dragstrip.model.servers import Server
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection, Served
-from dragstrip.testbed import inherit
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import installed
-from dragstrip.testbed.origin import OriginLog
 from dragstrip.testbed.process import JsonProcess, json_process
+from dragstrip.testbed.servers import inherit
+from dragstrip.testbed.servers.origin import OriginLog
 from dragstrip.testbed.servers.site import Site, addresses_of
 from dragstrip.testbed.servers.template import arguments
 

@@ -20,12 +20,12 @@ from dragstrip.model.page import Page
 from dragstrip.model.servers import Server
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection
-from dragstrip.pages.document_root import write_document_root
-from dragstrip.pages.recording import PageError
+from dragstrip.pages.format.document_root import write_document_root
+from dragstrip.pages.format.recording import PageError
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.testbed.origin import OriginLog
 from dragstrip.testbed.process import until_stdin_ends
 from dragstrip.testbed.servers import access_log
+from dragstrip.testbed.servers.origin import OriginLog
 from dragstrip.testbed.servers.packages import installed, loader
 from dragstrip.testbed.servers.site import Site, addresses_of, port_of
 from dragstrip.testbed.servers.template import arguments, mentioned, render

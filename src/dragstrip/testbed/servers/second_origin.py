@@ -16,8 +16,8 @@ from dragstrip.model.servers import Server
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection
 from dragstrip.testbed.legacy.catalogue import installed
-from dragstrip.testbed.origin import OriginLog
 from dragstrip.testbed.process import json_process
+from dragstrip.testbed.servers.origin import OriginLog
 from dragstrip.testbed.servers.site import Site, port_of
 
 

@@ -11,8 +11,8 @@ from dragstrip.model.page import Page
 from dragstrip.model.servers import Server
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection
-from dragstrip.testbed.namespaces import Namespaces
-from dragstrip.testbed.origin import Origin, OriginLog
+from dragstrip.testbed.net.namespaces import Namespaces
+from dragstrip.testbed.servers.origin import Origin, OriginLog
 
 PORT = 443
 _CHOSEN_PORTS = 20_000, 10_000

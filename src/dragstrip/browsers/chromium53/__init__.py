@@ -1,0 +1,1 @@
+"""Chromium 53, the last that speaks SPDY."""

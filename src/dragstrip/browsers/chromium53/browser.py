@@ -1,0 +1,192 @@
+"""Chromium 53 (QtWebEngine 5.8) inside a testbed: h1, h2 and SPDY/3.1, as the server chooses.
+
+Every tab is a process of its own with a HOME of its own: this browser has no contexts, and what it
+remembers of a server (TLS sessions, who speaks SPDY, cache) belongs to the process. It has no rules
+for names either, so it runs in a mount namespace where /etc/hosts is the testbed's and the only
+source. The launcher (legacy/chromium53) switches SPDY/3.1 on.
+"""
+
+import contextlib
+import itertools
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from dragstrip.browsers import devtools_pipe
+from dragstrip.browsers.bodies import with_digests
+from dragstrip.browsers.cdp import Cdp, CdpError
+from dragstrip.browsers.chromium import inside
+from dragstrip.browsers.chromium53 import load as load53
+from dragstrip.browsers.cpu import session_cpu_s
+from dragstrip.browsers.environment import session_proxies
+from dragstrip.browsers.exchanges import Exchange
+from dragstrip.browsers.load import Load
+from dragstrip.browsers.place import (
+    AS_NOBODY,
+    Place,
+    child,
+    fresh_home,
+    living_in,
+    with_names,
+)
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import Client
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.catalogue import installed
+from dragstrip.testbed.servers.site import addresses_of
+from dragstrip.testbed.testbed import Testbed
+
+_FIRST_PORT = 9222
+_PREPARED = 'mount --bind "$1" "$2/chromium"; shift 2; exec "$@"'
+
+
+class Chromium53:
+    """Made by `chromium53`. Runs one tab at a time, on the X server `display`."""
+
+    key_log: Path | None = None
+    """It writes no TLS secrets."""
+
+    def __init__(self, place: Place, client: Client, hosts: Sequence[str], display: str) -> None:
+        self._place = place
+        self._client = client
+        self._hosts = hosts
+        self._display = display
+        self._program = installed("chromium53")
+        self._ports = itertools.count(_FIRST_PORT)
+        self._cdp: Cdp | None = None
+        self._session = 0
+
+    @property
+    def cdp(self) -> Cdp:
+        """DevTools of the running tab. Raises `CdpError` if none runs."""
+        if not self._cdp:
+            raise CdpError("no tab of Chromium 53 is open")
+        return self._cdp
+
+    @property
+    def itself(self) -> str:
+        """Its product, version and start mode, as it says them itself."""
+        agent = load53.agent(self.cdp)
+        return f"{agent}, in a window on a screen in memory, a fresh process for each visit"
+
+    def cpu_s(self) -> dict[int, float]:
+        """CPU time of each of the browser's processes, by process id."""
+        return session_cpu_s(self._session)
+
+    def proxies(self) -> tuple[str, ...]:
+        """Variables of its processes' environment that name a proxy."""
+        return session_proxies(self._session)
+
+    @contextlib.contextmanager
+    def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["Chromium53Tab"]:
+        """A tab in a browser of its own. Raises `TestbedError` and `CdpError`."""
+        with self._fresh() as cdp:
+            load53.make_ready(cdp, client, page.recorded_ms if page else None)
+            yield Chromium53Tab(cdp, client)
+
+    @contextlib.contextmanager
+    def _fresh(self) -> Iterator[Cdp]:
+        """A fresh browser with one tab, at about:blank."""
+        port = next(self._ports)
+        home = self._home()
+        carry = (sys.executable, "-I", devtools_pipe.__file__, str(port))
+        with (
+            child(self._place, home / "chromium.err", *self._launch(home, port)) as browser,
+            child(self._place, home / "pipe.err", *carry) as pipe,
+        ):
+            assert pipe.stdin
+            assert pipe.stdout
+            self._session = browser.pid
+            self._cdp = Cdp(pipe.stdout.fileno(), pipe.stdin.fileno())
+            try:
+                yield self._cdp
+            finally:
+                self._cdp = None
+
+    def _home(self) -> Path:
+        home = fresh_home(self._place, "chromium53")
+        (home / "chromium").mkdir()
+        return home
+
+    def _launch(self, home: Path, port: int) -> list[str]:
+        width, height = self._client.viewport
+        program = home / "chromium" / "libexec" / self._program.name
+        settings = {
+            "QTWEBENGINE_REMOTE_DEBUGGING": str(port),
+            "QTWEBENGINE_DISABLE_SANDBOX": "1",  # unprivileged, with no route out (decision 0001)
+            "DISPLAY": self._display,
+            "QT_QPA_PLATFORM": "xcb",
+            "QT_SCALE_FACTOR": f"{self._client.device_scale:g}",
+        }
+        return [
+            *with_names(home, self._hosts),
+            *("sh", "-c", _PREPARED, "sh", str(self._program.parents[1]), str(home)),
+            *(AS_NOBODY if self._place.drop_root else ()),
+            *living_in(home),
+            *(f"{name}={value}" for name, value in settings.items()),
+            *(str(program), str(program.with_name("window.qml")), str(width), str(height)),
+        ]
+
+
+@dataclass(frozen=True)
+class Chromium53Tab:
+    """Made by `Chromium53.fresh_tab`."""
+
+    cdp: Cdp
+    client: Client
+
+    def load(self, url: str) -> Load:
+        return load53.load(self.cdp, url, self.client)
+
+    def forget_cache(self) -> None:
+        """It is not cleared but passed by: QtWebEngine answers clearBrowserCache and does
+        nothing."""
+        self.cdp.call("Network.setCacheDisabled", load53.TAB, cacheDisabled=True)
+
+    def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
+        return with_digests(self.cdp, load53.TAB, exchanges, seed)
+
+
+@contextlib.contextmanager
+def _x_server(place: Place, client: Client) -> Iterator[str]:
+    """A screen in memory; yields its display. It listens on an abstract socket, which belongs to
+    the network namespace, and so meets no other. Nor may its keymap, which it compiles into a file
+    in /tmp that is named by the display."""
+    if not shutil.which("Xvfb"):
+        raise TestbedError("Xvfb is missing: apt-get install xvfb")
+    width, height = client.viewport
+    screen = ["-screen", "0", f"{width}x{height}x24"]
+    quiet = ["-displayfd", "1", "-nolock", "-nolisten", "tcp", "-nolisten", "unix"]
+    alone = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /tmp && exec "$@"', "sh"]
+    argv = [*alone, *(AS_NOBODY if place.drop_root else ()), "Xvfb", *quiet, *screen]
+    errors = place.workspace / "xvfb.err"
+    with child(place, errors, *argv) as process:
+        assert process.stdout
+        number = process.stdout.readline().decode().strip()
+        if not number:
+            said = errors.read_text(errors="replace").strip().splitlines()
+            raise TestbedError(f"Xvfb did not start: {' '.join(said[-2:]) or 'it said nothing'}")
+        yield f":{number}"
+
+
+@contextlib.contextmanager
+def chromium53(bed: Testbed, client: Client, hosts: Sequence[str]) -> Iterator[Chromium53]:
+    """The browser, knowing the names that these lines of a hosts file say.
+
+    Raises `TestbedError` if it is not installed.
+    """
+    place = inside(bed)
+    with _x_server(place, client) as display:
+        yield Chromium53(place, client, hosts, display)
+
+
+def host_lines(
+    stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """Where the stack's server answers for the testbed's hosts, as lines of a hosts file."""
+    found = addresses_of(stack.serving, addresses)
+    return tuple(f"{ip} {host}" for host, ip in found.items())

@@ -1,0 +1,1 @@
+"""Firefox, driven by WebDriver BiDi."""

@@ -1,0 +1,247 @@
+"""Firefox inside a testbed, driven by WebDriver BiDi over a pipe.
+
+Preferences hold it to one protocol. A visit gets a user context of its own, which shares no
+sockets, TLS tickets, cache or cookies with any other. It has no rules for names, so it runs in a
+mount namespace where /etc/hosts is the testbed's and the only source.
+"""
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from dragstrip.browsers import devtools_pipe
+from dragstrip.browsers.cdp import Cdp, CdpError
+from dragstrip.browsers.chromium import inside
+from dragstrip.browsers.cpu import session_cpu_s
+from dragstrip.browsers.environment import session_proxies
+from dragstrip.browsers.exchanges import Exchange
+from dragstrip.browsers.firefox import bidi
+from dragstrip.browsers.load import Load
+from dragstrip.browsers.place import AS_NOBODY, child, fresh_home, living_in, with_names
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Protocol, Stack
+from dragstrip.model.study import Client
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.servers.site import PORT, addresses_of, port_of
+from dragstrip.testbed.testbed import Testbed
+
+_PROGRAMS = (Path("/usr/lib/firefox-esr/firefox-esr"), Path("/usr/lib/firefox/firefox"))
+_KEY_LOG = "keys.log"
+_PROFILE = "profile"
+_LISTENING = "WebDriverBiDiServer.json"
+"""In its profile: where it listens, once it does."""
+_ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+"""Its crash helper has a session of its own and outlives it, but not a PID namespace."""
+_START_S, _LOOK_S = 60.0, 0.02
+# The process is unprivileged and has no route out (decision 0001).
+_NO_SANDBOX = {
+    f"MOZ_DISABLE_{what}_SANDBOX": "1"
+    for what in ("CONTENT", "GMP", "NPAPI", "RDD", "SOCKET_PROCESS", "UTILITY")
+}
+
+Preference = bool | int | str
+_PREF = "user_pref("
+_PREFERENCES: Mapping[str, Preference] = {
+    "remote.active-protocols": 1,  # WebDriver BiDi
+    # Nothing speaks to anybody but the page.
+    "app.normandy.enabled": False,
+    "app.update.disabledForTesting": True,
+    "browser.chrome.site_icons": False,
+    "browser.newtabpage.enabled": False,
+    "browser.safebrowsing.malware.enabled": False,
+    "browser.safebrowsing.phishing.enabled": False,
+    "browser.safebrowsing.update.enabled": False,
+    "browser.startup.homepage": "about:blank",
+    "browser.startup.page": 0,
+    "datareporting.policy.dataSubmissionEnabled": False,
+    "dom.push.connection.enabled": False,
+    "extensions.getAddons.cache.enabled": False,
+    "extensions.systemAddon.update.enabled": False,
+    "extensions.update.enabled": False,
+    "media.gmp-manager.updateEnabled": False,
+    "network.captive-portal-service.enabled": False,
+    "network.connectivity-service.enabled": False,
+    "network.trr.mode": 5,
+    "services.settings.server": "data:,#remote-settings-dummy/v1",
+    "toolkit.telemetry.enabled": False,
+    "toolkit.telemetry.server": "",
+    # What is recorded is asked for as it was recorded, and names are in /etc/hosts.
+    "dom.security.https_first": False,
+    "network.dns.native_https_query": False,
+    "network.proxy.type": 0,
+    # Times as they are, and no disk.
+    "privacy.reduceTimerPrecision": False,
+    "browser.cache.disk.enable": False,
+    "browser.cache.memory.capacity": 256 * 1024,
+    "browser.cache.memory.max_entry_size": 50 * 1024,
+}
+_PROTOCOL: Mapping[str, Mapping[str, Preference]] = {
+    "h1": {"network.http.http2.enabled": False, "network.http.http3.enable": False},
+    "h2": {"network.http.http3.enable": False},
+    "h3": {
+        "network.http.http3.enable": True,
+        # Else a private authority silently means h2.
+        "network.http.http3.disable_when_third_party_roots_found": False,
+    },
+}
+
+
+def told(
+    stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """Where the stack's server answers, as lines of a hosts file, and what preferences it needs."""
+    found = addresses_of(stack.serving, addresses)
+    port = port_of(stack.serving)
+    wanted: dict[str, Preference] = {}
+    if stack.transport == "tcp":
+        wanted["security.tls.enable_0rtt_data"] = stack.early_data
+    if port != PORT:
+        wanted["network.socket.forcePort"] = f"{PORT}={port}"
+    if stack.protocol == "h3" and stack.discovery != "alt-svc":
+        over_quic = [host for host in found if "h3" in stack.protocols(host, spoken)]
+        known = ",".join(f"{host};h3=:{port}" for host in over_quic)
+        wanted["network.http.http3.alt-svc-mapping-for-testing"] = known
+        wanted["network.http.http3.force-use-alt-svc-mapping-for-testing"] = True
+        wanted["network.http.http3.backup_timer_delay"] = 0  # no TCP connection in reserve
+    lines = (f"{ip} {host}" for host, ip in found.items())
+    return (*lines, *(_line(name, value) for name, value in wanted.items()))
+
+
+def _line(name: str, value: Preference) -> str:
+    return f"{_PREF}{json.dumps(name)}, {json.dumps(value)});"
+
+
+@dataclass(frozen=True)
+class Firefox:
+    """A running browser. Made by `firefox`."""
+
+    cdp: Cdp
+    session: int
+    """Of all its processes (setsid(2))."""
+    told: Mapping[str, Any]
+    """What it says of itself: the capabilities of its session."""
+    key_log: Path | None = None
+    """Where it writes the TLS secrets of all its visits; None unless packets are kept."""
+
+    @property
+    def itself(self) -> str:
+        """Its product, version and start mode, as it says them itself."""
+        headless = "headless" if self.told.get("moz:headless") else "in a window"
+        version = f"{self.told['browserName']}/{self.told['browserVersion']}"
+        fresh = "a fresh user context for each visit"
+        return f"{version} (build {self.told['moz:buildID']}), {headless}, {fresh}"
+
+    def cpu_s(self) -> dict[int, float]:
+        """CPU time of each of the browser's processes, by process id."""
+        return session_cpu_s(self.session)
+
+    def proxies(self) -> tuple[str, ...]:
+        """Variables of its processes' environment that name a proxy."""
+        return session_proxies(self.session)
+
+    @contextlib.contextmanager
+    def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["FirefoxTab"]:
+        user = self.cdp.call("browser.createUserContext")["userContext"]
+        try:
+            made = self.cdp.call("browsingContext.create", type="tab", userContext=user)
+            tab: str = made["context"]
+            bidi.make_ready(self.cdp, tab, client, page.recorded_ms if page else None)
+            yield FirefoxTab(self.cdp, tab, client)
+        finally:
+            with contextlib.suppress(CdpError):  # it ends with its tabs
+                self.cdp.call("browser.removeUserContext", userContext=user)
+            self.cdp.events.clear()
+
+
+@dataclass(frozen=True)
+class FirefoxTab:
+    """Made by `Firefox.fresh_tab`."""
+
+    cdp: Cdp
+    tab: str
+    client: Client
+
+    def load(self, url: str) -> Load:
+        return bidi.load(self.cdp, self.tab, url, self.client)
+
+    def forget_cache(self) -> None:
+        """It is passed by, not cleared: BiDi clears none."""
+        self.cdp.call("network.setCacheBehavior", cacheBehavior="bypass", contexts=[self.tab])
+
+    def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
+        return bidi.with_digests(self.cdp, exchanges, seed)
+
+
+def find_firefox() -> Path:
+    """Path of its program. Raises `TestbedError`, which says how to install it."""
+    for program in _PROGRAMS:
+        if program.is_file():
+            return program
+    raise TestbedError("Firefox is missing: apt-get install firefox-esr")
+
+
+def firefox_version() -> str:
+    """Like ``Firefox 153.7.0esr``. Raises `TestbedError`."""
+    done = subprocess.run([find_firefox(), "--version"], capture_output=True, text=True)
+    return done.stdout.strip().removeprefix("Mozilla ")
+
+
+@contextlib.contextmanager
+def firefox(
+    bed: Testbed, protocol: Protocol, client: Client, lines: Sequence[str]
+) -> Iterator[Firefox]:
+    """Run a browser that can only speak `protocol` and only reach the testbed's hosts; `lines` as
+    `told` gives them. It trusts the origin's throw-away CA, with verification on.
+
+    Raises `TestbedError` and `CdpError`.
+    """
+    program, place = find_firefox(), inside(bed)
+    home = fresh_home(place, f"firefox-{protocol}", _PROFILE)
+    prefs = [line for line in lines if line.startswith(_PREF)]
+    prefs += [_line(name, value) for name, value in {**_PREFERENCES, **_PROTOCOL[protocol]}.items()]
+    (home / _PROFILE / "user.js").write_text("\n".join((*prefs, "")))
+    environment = {"MOZ_HEADLESS": "1", "MOZ_CRASHREPORTER_DISABLE": "1", **_NO_SANDBOX}
+    if client.pcap:
+        environment["SSLKEYLOGFILE"] = str(home / _KEY_LOG)
+    argv = (
+        *_ALONE,
+        *with_names(home, (line for line in lines if not line.startswith(_PREF))),
+        *(AS_NOBODY if place.drop_root else ()),
+        *living_in(home),
+        *(f"{name}={value}" for name, value in environment.items()),
+        *(str(program), "--headless", "--no-remote", "--profile", str(home / _PROFILE)),
+        *("--remote-debugging-port", "0", "about:blank"),
+    )
+    with child(place, home / "firefox.err", *argv) as browser:
+        port = _port(browser, home)
+        carry = (sys.executable, "-I", devtools_pipe.__file__, str(port), "/session")
+        with child(place, home / "pipe.err", *carry) as pipe:
+            assert pipe.stdin
+            assert pipe.stdout
+            cdp = Cdp(pipe.stdout.fileno(), pipe.stdin.fileno())
+            accept = {"unhandledPromptBehavior": {"default": "accept"}}
+            session = cdp.call("session.new", capabilities={"alwaysMatch": accept})
+            yield Firefox(
+                cdp=cdp,
+                session=browser.pid,
+                told=session["capabilities"],
+                key_log=home / _KEY_LOG if client.pcap else None,
+            )
+
+
+def _port(browser: "subprocess.Popen[bytes]", home: Path) -> int:
+    """Where it listens. Raises `TestbedError` if it does not."""
+    deadline = time.monotonic() + _START_S
+    while browser.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            return int(json.loads((home / _PROFILE / _LISTENING).read_text())["ws_port"])
+        time.sleep(_LOOK_S)
+    said = (home / "firefox.err").read_text(errors="replace").strip().splitlines()
+    raise TestbedError(f"Firefox did not start: {' '.join(said[-2:]) or 'it said nothing'}")

@@ -1,0 +1,165 @@
+"""The load generator inside a testbed, driven by JSON lines.
+
+It loads a page by its graph as Chromium would, and reads, runs and paints nothing: what it measures
+is a prediction. One process holds one stack; a visit begins with nothing remembered.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from dragstrip.browsers.cpu import session_cpu_s
+from dragstrip.browsers.environment import NO_PROXIES, session_proxies
+from dragstrip.browsers.exchanges import Exchange
+from dragstrip.browsers.load import Load
+from dragstrip.browsers.loader.wire import Answer, page_of, read
+from dragstrip.model.graph import Graph
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import Client
+from dragstrip.pages.graph.store import graph_of
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.process import JsonProcess, json_process
+from dragstrip.testbed.programs import program
+from dragstrip.testbed.servers.site import PORT, addresses_of, port_of
+from dragstrip.testbed.testbed import Testbed
+from dragstrip.version import __version__
+
+_PROGRAM = "dragstrip-loader"
+_MOST_BYTES = 500_000_000
+_GRACE_S = 10.0
+"""Beyond the limit of a load, for its answer."""
+
+
+def told(
+    stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """What the program is told of a stack with every load, as JSON."""
+    port = port_of(stack.serving)
+    places = addresses_of(stack.serving, addresses)
+    by_host = {host: _one(stack.protocols(host, spoken)) for host in places}
+    fields = {
+        "hosts": {h: ip if port == PORT else f"{ip}:{port}" for h, ip in places.items()},
+        "protocol": by_host | {"default": stack.protocol}
+        if stack.discovery == "as-recorded"
+        else "h2"
+        if stack.discovery == "alt-svc"
+        else stack.protocol,
+        "tls": {
+            "version": "1.2" if stack.tls == "1.2" else "1.3",
+            "resumption": stack.resumption,
+            "early_data": stack.early_data,
+        },
+        "tcp": {"fast_open": stack.fast_open},
+        "alt_svc": stack.discovery == "alt-svc",
+    }
+    return (msgspec.json.encode(fields, order="sorted").decode(),)
+
+
+def _one(protocols: frozenset[str]) -> str:
+    return min(protocols)
+
+
+@dataclass(frozen=True)
+class Loader:
+    """A running load generator. Made by `loader`."""
+
+    process: JsonProcess
+    stack: Mapping[str, Any]
+    """As `told` gives it."""
+    ca: Path
+    forget_cookies: Callable[[], None]
+    """Of TCP Fast Open: the kernel has them."""
+    key_log: Path | None = None
+
+    @property
+    def itself(self) -> str:
+        version = self.process.greeting.get("version", "")
+        return f"{_PROGRAM} {version}, nothing remembered between visits"
+
+    def cpu_s(self) -> dict[int, float]:
+        return session_cpu_s(self.process.pid)
+
+    def proxies(self) -> tuple[str, ...]:
+        return session_proxies(self.process.pid)
+
+    @contextlib.contextmanager
+    def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["LoaderTab"]:
+        graph = graph_of(page) if page else None
+        try:
+            yield LoaderTab(self, client, graph)
+        finally:
+            self.process.ask("forget", dict[str, Any])
+            if self.stack["tcp"]["fast_open"]:
+                self.forget_cookies()
+
+
+@dataclass(frozen=True)
+class LoaderTab:
+    """Made by `Loader.fresh_tab`."""
+
+    loader: Loader
+    client: Client
+    graph: Graph | None
+
+    def load(self, url: str) -> Load:
+        sent_s = time.time()
+        if self.graph is None or url != self.graph.nodes[0].url:  # such as about:blank
+            return Load(outcome="loaded", sent_s=sent_s, time_origin_s=sent_s)
+        limits = {
+            "time_ms": round(self.client.timeout_s * 1000),
+            "bytes": _MOST_BYTES,
+            "quiet_ms": round(self.client.quiet_ms),
+        }
+        answer = self.loader.process.ask(
+            "load",
+            Answer,
+            within_s=self.client.timeout_s + _GRACE_S,
+            page=page_of(self.graph),
+            ca=str(self.loader.ca),
+            limits=limits,
+            **self.loader.stack,
+        )
+        source = "learned" if self.graph.learned else "from structure"
+        return read(
+            answer, self.graph, sent_s, f"{self.graph.digest} {source}: {self.graph.source}"
+        )
+
+    def forget_cache(self) -> None:
+        """It has none."""
+
+    def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
+        """Every one has it already."""
+        return tuple(exchanges)
+
+
+def loader_version() -> str:
+    """Like ``dragstrip-loader 0.1.0``. Raises `TestbedError` if it is not built."""
+    program(_PROGRAM)
+    return f"{_PROGRAM} {__version__}"
+
+
+@contextlib.contextmanager
+def loader(bed: Testbed, client: Client, lines: tuple[str, ...]) -> Iterator[Loader]:
+    """Run it in the client's namespace; `lines` as `told` gives them. Raises `TestbedError`."""
+    if bed.origin.ca is None:
+        raise TestbedError("the load generator needs a testbed with an authority of its own")
+    argv = ("env", *NO_PROXIES, *bed.spaces.command("client", program(_PROGRAM)))
+    errors = bed.workspace / f"loader-{time.monotonic_ns()}.err"
+    with json_process(_PROGRAM, argv, errors) as process:
+        yield Loader(
+            process=process,
+            stack=msgspec.json.decode(lines[0]),
+            ca=bed.origin.ca,
+            forget_cookies=lambda: _forget_cookies(bed),
+        )
+
+
+def _forget_cookies(bed: Testbed) -> None:
+    bed.spaces.run("client", "ip", "tcp_metrics", "flush", "all")

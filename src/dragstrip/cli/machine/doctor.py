@@ -1,0 +1,216 @@
+"""`dragstrip doctor`: can this machine race, and how well?"""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Annotated
+
+import msgspec
+import typer
+from msgspec import Struct, structs
+from rich.console import Console
+
+from dragstrip.browsers.environment import named_proxies
+from dragstrip.browsers.registry import browser_version
+from dragstrip.cli import exits
+from dragstrip.cli.machine.calibration import full
+from dragstrip.model.browsers import FIREFOX
+from dragstrip.model.network import Network
+from dragstrip.model.thresholds import Thresholds
+from dragstrip.study.presets import find_network
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.catalogue import catalogue
+from dragstrip.testbed.legacy.install import lacking
+from dragstrip.testbed.net.refusals import container, refusal, wsl
+from dragstrip.testbed.packages import BASE, HEADLESS
+from dragstrip.testbed.programs import program
+from dragstrip.testbed.testbed import testbed
+from dragstrip.testbed.uplink.pasta import TUN, tun_refused
+from dragstrip.testbed.workspace import sweep
+from dragstrip.virtual.kernel import recipe
+from dragstrip.visit.cpu_speed import CpuSpeed
+from dragstrip.visit.host import HostMeter
+
+_STEAL_SAMPLE_S = 1.0
+_CALIBRATED = ("LTE", "DSL", "100mbit/100mbit/10ms/1%/50ms")
+"""A slow, a shallow and a fast network, the last with loss."""
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One thing looked at. `mend` says what to do where it is not `good`."""
+
+    what: str
+    good: bool
+    needed: bool = True
+    found: str = ""
+    mend: str = ""
+
+
+def doctor(
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Measure the link against what it is asked.")
+    ] = False,
+    network: Annotated[
+        list[str] | None,
+        typer.Option(help="Networks to calibrate, by name or values (default: three)."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> int:
+    """Check whether this machine can race; say what to do."""
+    if calibrate:
+        return _calibrate([find_network(n) for n in network or _CALIBRATED], as_json=as_json)
+    findings = list(_examine())
+    if as_json:
+        sys.stdout.buffer.write(
+            msgspec.json.format(msgspec.json.encode(findings), indent=2) + b"\n"
+        )
+    console = Console(stderr=as_json)
+    for finding in findings:
+        mark = "[green]ok  [/green]" if finding.good else "[red]no  [/red]"
+        if not finding.good and not finding.needed:
+            mark = "[yellow]weak[/yellow]"
+        mend = "" if finding.good else f": {finding.mend}"
+        console.print(f"{mark} {finding.what}  {finding.found}{mend}", highlight=False)
+    return exits.NO_TESTBED if any(f.needed and not f.good for f in findings) else exits.DONE
+
+
+def _calibrate(networks: list[Network], *, as_json: bool) -> int:
+    found = full(networks, Console(stderr=as_json))
+    if as_json:
+        whole = {"good": found.good, **msgspec.to_builtins(found)}
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n")
+    return exits.DONE if found.good else exits.NO_TESTBED
+
+
+def _examine() -> Iterator[Finding]:
+    for package in BASE:
+        if package.name == HEADLESS:
+            continue
+        yield Finding(
+            what=package.brings,
+            good=package.present,
+            needed=package.needed,
+            found=shutil.which(package.brings) or "",
+            mend=f"needed for {package.use}; run `dragstrip setup`",
+        )
+    yield from _where()
+    refused = tun_refused()
+    mend = f"needed for `dragstrip link` and live pages as an ordinary user; {refused}"
+    yield Finding(what=TUN, good=not refused, needed=False, mend=mend)
+    yield _attempt("browser", browser_version)
+    yield structs.replace(_attempt("firefox", lambda: browser_version(FIREFOX)), needed=False)
+    yield _attempt("link program", lambda: program("dragstrip-link"))
+    yield _attempt("origin program", lambda: program("dragstrip-origin"))
+    yield from _legacy()
+    yield _virtual()
+    yield _proxies()
+    yield _steal()
+    yield _speed()
+    stale = sweep()
+    yield Finding(what="stale testbeds", good=True, found=f"{len(stale)} removed")
+    yield from _try_testbed()
+    cores = os.cpu_count() or 1
+    yield Finding(
+        what="cores",
+        good=cores >= 2,
+        needed=False,
+        found=str(cores),
+        mend="with one core, link and browser wait for each other",
+    )
+
+
+def _where() -> Iterator[Finding]:
+    """What kind of Linux this is, where that matters."""
+    if kind := container():
+        yield Finding(what="container", good=True, found=kind)
+    if kind := wsl():
+        mend = (
+            "the clock of WSL 2 jumps when Windows sleeps: race on a machine that stays awake, or "
+            "with --virtual"
+        )
+        yield Finding(what="Windows", good=False, needed=False, found=kind, mend=mend)
+    why = refusal()
+    yield Finding(what="namespaces", good=not why, found="" if why else "allowed", mend=why)
+
+
+def _attempt(what: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what=what, good=True, found=look())
+    except TestbedError as error:
+        return Finding(what=what, good=False, mend=str(error))
+
+
+def _legacy() -> Iterator[Finding]:
+    """Each item of the catalogue, with what the machine lacks for those that are installed."""
+    for item in catalogue().values():
+        lack = lacking([item]) if item.installed else ""
+        yield Finding(
+            what=item.name,
+            good=item.installed and not lack,
+            needed=False,
+            found=str(item.program) if item.installed else "not installed",
+            mend=lack or f"needed for {item.group}; dragstrip legacy install {item.group}",
+        )
+
+
+def _virtual() -> Finding:
+    there = recipe.installed()
+    return Finding(
+        what="virtual time",
+        good=there is not None,
+        needed=False,
+        found=recipe.name_of(there) if there else "no kernel",
+        mend="needed for races with --virtual; dragstrip virtual install",
+    )
+
+
+def _steal() -> Finding:
+    meter = HostMeter()
+    time.sleep(_STEAL_SAMPLE_S)
+    share, limit = meter.report().steal_share, Thresholds().steal_share
+    return Finding(
+        what="host",
+        good=share <= limit,
+        needed=False,
+        found=f"{share:.1%} of the CPU time stolen by the hypervisor just now",
+        mend=f"above {limit:.0%} visits are judged overloaded; try again when the host is quiet",
+    )
+
+
+def _proxies() -> Finding:
+    names = named_proxies(os.environ)
+    return Finding(
+        what="proxies",
+        good=not names,
+        needed=False,
+        found=", ".join(names) or "none in the environment",
+        mend="the browsers of a testbed run without them; a live page behind one is out of reach",
+    )
+
+
+def _speed() -> Finding:
+    seen = CpuSpeed().report()
+    limit, throttles = seen["cpu_limit_mhz"], seen["throttled"]
+    allowed = "unknown" if limit is None else f"at most {limit:.0f} MHz"
+    counted = "not told" if throttles is None else "counted"
+    return Finding(
+        what="CPU speed", good=True, found=f"{allowed}, throttling for heat is {counted}"
+    )
+
+
+def _try_testbed() -> Iterator[Finding]:
+    try:
+        with testbed(["doctor.test"]) as bed:
+            mode = "rootless" if bed.spaces.rootless else "root"
+            yield Finding(what="testbed", good=True, found=f"starts ({mode})")
+            yield Finding(
+                what="real-time link",
+                good=bed.link.realtime,
+                needed=False,
+                found="SCHED_FIFO" if bed.link.realtime else "normal priority",
+                mend="packets will leave late when the machine is busy; run as root",
+            )
+    except TestbedError as error:
+        yield Finding(what="testbed", good=False, mend=str(error))

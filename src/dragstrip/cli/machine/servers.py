@@ -1,0 +1,114 @@
+"""`dragstrip servers`: fetch the servers that people run, and check any server."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+
+from dragstrip.cli import exits
+from dragstrip.cli.places import page_cache
+from dragstrip.model.errors import InputError
+from dragstrip.model.servers import Server, known
+from dragstrip.pages.generators.ranges import ranges_page
+from dragstrip.pages.resolve import resolve
+from dragstrip.schedule.conformance import conformance
+from dragstrip.study.file import read_outline
+from dragstrip.study.presets import suggest
+from dragstrip.study.servers import parse_server
+from dragstrip.testbed.servers.packages import RELEASE, home_of, install, unpacked
+
+app = typer.Typer(help="Install and check servers such as nginx.", no_args_is_help=True)
+
+
+@app.callback()
+def servers() -> None:
+    """Install and check servers such as nginx."""
+
+
+@app.command("install")
+def install_(
+    names: Annotated[list[str], typer.Argument(help="Servers by name.", metavar="SERVER...")],
+    again: Annotated[
+        bool, typer.Option("--again", help="Fetch what is there anew, in its latest version.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what there is as JSON.")] = False,
+) -> int:
+    """Fetch servers from Debian into the cache folder; nothing is installed on the machine."""
+    console = Console(stderr=True)
+    wanted = [_installable(name) for name in names]
+    for server in wanted:
+        if unpacked(server) and not again:
+            console.print(f"{server.name} is there: {home_of(server)}", highlight=False)
+            continue
+        console.print(
+            f"[bold]{server.name}[/bold]: {server.what}; licence: {server.licence}",
+            highlight=False,
+        )
+        with console.status("") as status:
+            packages = install(server, lambda what: status.update(f"  {what}"))
+        size = sum(p.bytes for p in packages) / 1e6
+        console.print(
+            f"  {packages[0].name} {packages[0].version} of Debian {RELEASE}, with "
+            f"{len(packages) - 1} packages that it needs, {size:.0f} MB; SHA-256 of each in "
+            f"{home_of(server)}/packages.json",
+            highlight=False,
+        )
+    if as_json:
+        found = {s.name: {"path": str(home_of(s)), "packages": unpacked(s)} for s in wanted}
+        text = msgspec.json.encode(found)
+        sys.stdout.buffer.write(msgspec.json.format(text, indent=2) + b"\n")
+    return exits.DONE
+
+
+def _installable(name: str) -> Server:
+    can = {server.name: server for server in known().values() if server.package}
+    if name not in can:
+        raise InputError(
+            f"unknown server {name!r}{suggest(name, can)}; can be installed: {', '.join(can)}"
+        )
+    return can[name]
+
+
+@app.command()
+def check(
+    server: Annotated[
+        str,
+        typer.Argument(
+            help="A server's name, or the command that starts yours, like './myserver {config}'.",
+            metavar="SERVER",
+        ),
+    ],
+    page: Annotated[str, typer.Option(help="The page that it must serve.")] = "demo",
+    study: Annotated[
+        Path | None, typer.Option(help="The study file that brings the server (default: none).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> int:
+    """Try all that a race asks of a server; say what it does, and what nobody can tell."""
+    found = []
+    table = Console(stderr=as_json)
+    asked = _server(server, study), resolve(page, page_cache()), ranges_page(page_cache())
+    for finding in conformance(*asked):
+        found.append(finding)
+        mark = {"yes": "[green]yes    [/green]", "no": "[red]no     [/red]"}.get(
+            finding.outcome, "[yellow]unknown[/yellow]"
+        )
+        said = f": {finding.said}" if finding.said else ""
+        table.print(f"{mark} {finding.protocol}  {finding.what}{said}", highlight=False)
+    if as_json:
+        text = msgspec.json.encode(found)
+        sys.stdout.buffer.write(msgspec.json.format(text, indent=2) + b"\n")
+    return exits.FAILED_CONDITION if any(f.outcome == "no" for f in found) else exits.DONE
+
+
+def _server(name: str, study: Path | None) -> Server:
+    if study:
+        stacks = read_outline(study).stacks
+        brought = {s.brought.name: s.brought for s in stacks if s.brought}
+        if name not in brought:
+            raise InputError(f"{study}: no stack of this study is on server {name!r}")
+        return brought[name]
+    return known().get(name) or parse_server(name)

@@ -1,0 +1,290 @@
+"""`dragstrip page`: make pages and look at them."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from dragstrip.browsers.chromium import here
+from dragstrip.browsers.record import record
+from dragstrip.cli.pages.graph import print_graph
+from dragstrip.cli.places import page_cache
+from dragstrip.model.errors import InputError
+from dragstrip.model.page import Page
+from dragstrip.model.study import Client
+from dragstrip.model.units import parse_duration_ms
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.generators.synth import synth as synthesise
+from dragstrip.pages.graph.store import graph_of, with_graph
+from dragstrip.pages.resolve import Wish, import_page, page_name, resolve
+from dragstrip.pages.show import Share, summarise
+from dragstrip.pages.tree import Node, depths, initiator_tree
+from dragstrip.testbed.workspace import workspace
+
+if TYPE_CHECKING:
+    from dragstrip.visit.check import Check
+
+_SIBLINGS = 6
+"""What the terminal shows of each resource's children; the drawing shows all."""
+
+app = typer.Typer(help="Record, import, synthesise and inspect pages.", no_args_is_help=True)
+
+_Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="Page file to write, a .har.zip (default: the page's name, here).",
+    ),
+]
+_Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="List hosts, types, statuses and changes.")
+]
+_READABLE = ".har.zip"
+
+
+@app.command("import")
+def import_(
+    file: Annotated[
+        Path,
+        typer.Argument(help="HAR, WARC, saved HTML page, or Mahimahi folder.", metavar="FILE"),
+    ],
+    out: _Out = None,
+    page: Annotated[
+        str,
+        typer.Option(help="Page of a HAR with many: number, id or title (default: the only one)."),
+    ] = "",
+    busy: Annotated[
+        bool, typer.Option(help="Made-up scripts keep the browser busy as the recorded ones did.")
+    ] = False,
+    keep_http: Annotated[
+        bool, typer.Option(help="Serve http:// as it is (HTTP/1.1, no TLS), not as https://.")
+    ] = False,
+    verbose: _Verbose = False,
+) -> None:
+    """Turn a recording into a page."""
+    target = _target(out, page_name(file))
+    if target.exists() and target.samefile(file):
+        raise InputError(f"{file} would be overwritten; give another --out")
+    wish = Wish(part=page, busy=busy, keep_http=keep_http)
+    _print(import_page(file, target, wish), verbose=verbose)
+
+
+@app.command()
+def synth(
+    spec: Annotated[
+        str,
+        typer.Argument(
+            help="Objects and size, like 64x10KB, 50x400B-8KB, 16x10KB:mix@4.", metavar="NxSIZE"
+        ),
+    ],
+    hosts: Annotated[
+        int | None,
+        typer.Option(min=1, help="Spread the objects over this many hosts (default: 1)."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the objects' content.")] = 0,
+    out: _Out = None,
+    verbose: _Verbose = False,
+) -> None:
+    """Make a page of N objects of exactly SIZE, or of sizes in a range."""
+    recording = synthesise(spec, hosts=hosts, seed=seed)
+    _print(write_page(_target(out, recording.name), recording), verbose=verbose)
+
+
+@app.command("record")
+def record_(
+    url: Annotated[str, typer.Argument(help="An http(s) URL you can reach.", metavar="URL")],
+    out: _Out = None,
+    settle: Annotated[
+        str, typer.Option(help="Keep recording this long after the load event.")
+    ] = "2s",
+    keep_secrets: Annotated[
+        bool, typer.Option(help="Keep cookies, credentials and tokens (docs/howto/record.md).")
+    ] = False,
+    ca: Annotated[
+        Path | None,
+        typer.Option(help="Certificate (PEM) of a further authority to trust (default: none)."),
+    ] = None,
+    verbose: _Verbose = False,
+) -> None:
+    """Load a page in Chromium and keep everything that answered."""
+    if out:
+        _target(out, "")
+    settle_ms = parse_duration_ms(settle)
+    with workspace() as folder:
+        recording = record(
+            here(folder, ca), url, Client(), settle_ms=settle_ms, keep_secrets=keep_secrets
+        )
+        _print(write_page(_target(out, recording.name), recording), verbose=verbose)
+
+
+@app.command()
+def show(
+    page: Annotated[str, typer.Argument(help="A recording, 'demo', or 'synth:64x10KB'.")],
+    checks: Annotated[
+        bool, typer.Option("--check", help="Replay it and score that against the recording.")
+    ] = False,
+    virtual: Annotated[
+        bool,
+        typer.Option("--virtual", help="Replay it in virtual time: exact, and without privileges."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Also draw it, with a waterfall, to this .html (default: no file)."
+        ),
+    ] = None,
+) -> None:
+    """Print a page: hosts, objects, bytes, dependencies. With --out, draw it."""
+    # Drawing and scoring load slowly; wrong input must not wait for them.
+    from dragstrip.conduct.clocks import checked
+
+    if virtual and not checks:
+        raise InputError("--virtual is for --check: without it nothing is replayed")
+    resolved = resolve(page, page_cache())
+    _print(resolved, verbose=True)
+    _print_tree(resolved)
+    made = []
+    for one in checked(resolved, virtual=virtual) if checks else ():
+        made.append(one)
+        _print_check(one)
+    if out:
+        from dragstrip.report.figures.page import draw
+
+        out.write_text(draw(resolved, made), encoding="utf-8")
+        Console().print(f"drawn: {out}", highlight=False)
+
+
+@app.command()
+def graph(
+    page: Annotated[str, typer.Argument(help="A recording, 'demo', or 'synth:64x10KB'.")],
+    learn_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="Learn it from the browser visits in this result folder.", metavar="DIR"
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Page file to write, with the learned graph in it (default: NAME.har.zip).",
+        ),
+    ] = None,
+    drawing: Annotated[
+        Path | None, typer.Option(help="Drawing to write (default: NAME-graph.html).")
+    ] = None,
+) -> None:
+    """Print and draw what waits for what, as the load generator follows it."""
+    # Capsules and drawing load slowly; wrong input must not wait for them.
+    from dragstrip.report.figures.graph import draw_graph
+    from dragstrip.results.capsule import Capsule
+    from dragstrip.results.learn import learn
+
+    if out and not learn_from:
+        raise InputError("--out keeps what was learned: say from which visits with --from")
+    resolved = resolve(page, page_cache())
+    found = learn(resolved, Capsule.open(learn_from)) if learn_from else graph_of(resolved)
+    print_graph(found)
+    target = drawing or Path(f"{resolved.name}-graph.html")
+    target.write_text(draw_graph(resolved, found), encoding="utf-8")
+    console = Console()
+    console.print(f"drawn: {target}", highlight=False)
+    if learn_from:
+        made = with_graph(resolved, found, out or Path(f"{resolved.name}.har.zip"))
+        console.print(f"page with this graph: {made.path}, digest {made.digest}", highlight=False)
+
+
+def _target(out: Path | None, name: str) -> Path:
+    """Where a page is written. Raises `InputError` for a name it could not be read back from."""
+    if out and not out.name.lower().endswith(_READABLE):
+        raise InputError(
+            f"--out {out}: a page is written as .har.zip and could not be read again "
+            f"from this name; write {out.name.split('.')[0] or 'page'}.har.zip"
+        )
+    return out or Path(f"{name}.har.zip")
+
+
+def _print(page: Page, *, verbose: bool) -> None:
+    """Three lines; `verbose` adds the tables."""
+    facts = summarise(page)
+    console = Console()
+    console.print(f"[bold]{facts.name}[/bold]  {facts.url}", highlight=False)
+    console.print(
+        f"{facts.objects} objects, {_bytes(facts.wire_bytes)}, {len(facts.hosts)} hosts; "
+        f"from {facts.source}; digest {facts.digest}\n{facts.path}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if not verbose:
+        return
+    spoken = Counter(page.spoken.values())
+    if spoken:
+        said = ", ".join(f"{n} in {protocol}" for protocol, n in sorted(spoken.items()))
+        console.print(f"hosts recorded over https: {said}", highlight=False)
+    for title, shares in (("host", facts.hosts), ("type", facts.types), ("status", facts.statuses)):
+        console.print(_table(title, shares))
+    for change in facts.changes:
+        console.print(f"changed: {change}", highlight=False)
+
+
+def _print_tree(page: Page) -> None:
+    roots = initiator_tree(page)
+    console = Console()
+    counts = depths(roots)
+    console.print(
+        f"dependency depth {len(counts) - 1}; objects by depth, from 0: "
+        + ", ".join(map(str, counts)),
+        highlight=False,
+    )
+    if len(counts) > 1:
+        tree = Tree("initiators", hide_root=True)
+        for root in roots[:_SIBLINGS]:
+            _grow(tree, root)
+        console.print(tree, highlight=False, soft_wrap=True)
+
+
+def _grow(tree: Tree, node: Node) -> None:
+    grown = tree.add(Text(node.resource.url[:100]))
+    for child in node.children[:_SIBLINGS]:
+        _grow(grown, child)
+    if len(node.children) > _SIBLINGS:
+        grown.add(f"and {len(node.children) - _SIBLINGS} more")
+
+
+def _print_check(checked: "Check") -> None:
+    found, console = checked.fidelity, Console()
+    tau = "-" if found.order_tau is None else f"{found.order_tau:.2f}"
+    picture = "no recorded picture"
+    if checked.distance:
+        apart = checked.distance
+        picture = f"{apart.differing:.2%} of the pixels differ, SSIM {apart.ssim:.3f}"
+    console.print(
+        f"[bold]{checked.protocol}[/bold] {checked.outcome} {checked.error}: asked again for "
+        f"{found.asked} of {found.recorded} recorded requests, {found.bytes_share:.1%} of their "
+        f"bytes, {found.hosts_asked} of {found.hosts} hosts, order {tau} (Kendall tau); "
+        f"{checked.answered_share:.1%} of {checked.requests} requests answered, "
+        f"{checked.answers.get('query', 0)} by the nearest query; {picture}",
+        highlight=False,
+    )
+    for url in checked.missed:
+        console.print(f"  not in the recording: {url}", highlight=False, soft_wrap=True)
+
+
+def _table(title: str, shares: tuple[Share, ...]) -> Table:
+    table = Table(title, "objects", "bytes", box=None, pad_edge=False)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for share in shares:
+        table.add_row(share.name, str(share.objects), _bytes(share.wire_bytes))
+    return table
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 1000:,.1f} kB"

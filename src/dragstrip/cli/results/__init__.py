@@ -1,0 +1,1 @@
+"""Commands that read what visits left."""

@@ -1,0 +1,78 @@
+"""`dragstrip rejudge`: what today's rules, or other limits, make of a capsule's evidence."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from dragstrip.cli.options import AsJson
+from dragstrip.model.errors import InputError
+
+if TYPE_CHECKING:
+    from dragstrip.results.rejudge import Rejudged
+
+_NAMED = 3
+"""Visits of each kind that are shown with their reasons."""
+
+
+def rejudge(
+    folder: Annotated[Path, typer.Argument(help="Result folder of a race or run.", metavar="DIR")],
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Judge by another limit, such as wait_ms=300; may be repeated. By default the "
+            "study's own.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge a result folder's visits again; show what changes."""
+    from dragstrip.results.capsule import Capsule
+    from dragstrip.results.rejudge import rejudge as judged
+
+    found = judged(Capsule.open(folder), dict(map(_pair, limit or ())))
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+    _show(found)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--limit {text}: give NAME=VALUE, such as wait_ms=300")
+    return name.strip(), value.strip()
+
+
+def _show(found: "Rejudged") -> None:
+    from dragstrip.report.words.numbers import counted
+    from dragstrip.results.rejudge import by_change
+
+    console = Console(stderr=True, highlight=False)
+    then = " and ".join(map(str, found.rules_then))
+    console.print(f"Made under rules {then}, judged by rules {found.rules}.")
+    if found.limits:
+        console.print(
+            "Limits that are not the defaults: "
+            + ", ".join(f"{name} {value}" for name, value in found.limits.items())
+        )
+    for words in found.changes:
+        console.print(f"  since then: {words}")
+    if not found.changed:
+        console.print(f"{counted(found.visits, 'visit')}: no verdict changes.")
+        return
+    table = Table(title=f"{len(found.changed)} of {found.visits} verdicts change")
+    for name in ("before", "now", "visits", "such as"):
+        table.add_column(name, justify="right" if name == "visits" else "left")
+    for (before, after), those in by_change(found.changed).items():
+        example = "\n".join(
+            "; ".join([one.visit, *(reason.detail for reason in one.reasons)])
+            for one in those[:_NAMED]
+        )
+        table.add_row(before, after, str(len(those)), example)
+    console.print(table)
+    console.print(f"Blocks that count: {found.blocks_then} before, {found.blocks} now.")

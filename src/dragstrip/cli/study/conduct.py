@@ -1,0 +1,149 @@
+"""Runs a study on the command line: shows progress, and ends with report, table or JSON."""
+
+import sys
+from collections.abc import Collection
+from contextlib import nullcontext
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.console import Console
+
+from dragstrip.cli import exits
+from dragstrip.cli.study import resume
+from dragstrip.cli.study.progress import TERMINAL
+from dragstrip.cli.study.watch import beside as beside_run
+from dragstrip.conduct.cluster import Cluster
+from dragstrip.conduct.shard import WHOLE, Shard
+from dragstrip.conduct.visits import make_visits
+from dragstrip.model.study import Study
+from dragstrip.report.data.beside import beside, surroundings
+from dragstrip.results.capsule import Capsule
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ALLOWED_INVALID_BLOCKS = 0.05
+
+
+def conduct(
+    study: Study,
+    out: Path,
+    *,
+    as_json: bool,
+    calibrate: bool | None = None,
+    jobs: int = 1,
+    shard: Shard = WHOLE,
+    cluster: Cluster | None = None,
+    watch: bool = False,
+) -> int:
+    """Run what `out` still lacks of `study` and present it; returns the exit code.
+
+    Raises as `make_visits` does.
+    """
+    shown_visits(
+        study, out, calibrate=calibrate, jobs=jobs, shard=shard, cluster=cluster, watch=watch
+    )
+    return present(out, as_json=as_json)
+
+
+def shown_visits(
+    study: Study,
+    out: Path,
+    *,
+    calibrate: bool | None = None,
+    jobs: int = 1,
+    until: float = inf,
+    frozen: str = "",
+    shard: Shard = WHOLE,
+    cluster: Cluster | None = None,
+    watch: bool = False,
+) -> None:
+    """`make_visits`, with its progress; an interrupted command then says how to go on."""
+    resume.into(out)
+    with beside_run(out) if watch else nullcontext():
+        make_visits(
+            study,
+            out,
+            calibrate=calibrate,
+            jobs=jobs,
+            until=until,
+            frozen=frozen,
+            shard=shard,
+            cluster=cluster,
+            watcher=TERMINAL,
+        )
+
+
+def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
+    """Redraw tables and report of a capsule and print the answer; returns the exit code.
+
+    Visits whose ids are in `also` get a page of their own.
+    """
+    # Drawing and tables load slowly; wrong input must not wait for them.
+    from dragstrip.cli.results.captures import read_captures
+    from dragstrip.report.data.belief import belief
+    from dragstrip.report.data.cells import cells
+    from dragstrip.report.data.controls import judgement
+    from dragstrip.report.data.verdicts import unchecked
+    from dragstrip.report.terminal.answer import METRICS, SPELLED_OUT, render
+    from dragstrip.results.compare.controls import controls
+    from dragstrip.results.compare.stacks import compare_all, spreads
+    from dragstrip.results.compare.stopping import saving
+    from dragstrip.results.compare.summary import summarise
+    from dragstrip.results.tables.build import scan
+
+    capsule = Capsule.open(out)
+    study = capsule.manifest.study
+    if study.client.pcap:
+        read_captures(out, capsule.visits())
+    report = redraw(capsule, also)
+    table = scan(capsule, "visits")
+    control, saved = controls(study, table), saving(study, table)
+    if as_json:
+        comparisons = compare_all(study, table)
+        summary = summarise(
+            study.name,
+            capsule.visits(),
+            comparisons,
+            control,
+            saved,
+            spreads(study, table),
+            clock=study.clock.kind,
+            client="loader" if study.predicted else "browser",
+        )
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    found = list(cells(study, table, METRICS))
+    console = Console(stderr=True)
+    console.print(render(study, found, belief(study, table)))
+    for sentence in judgement(control, saved):
+        console.print(sentence, highlight=False, markup=False)
+    if gaps := unchecked(table):
+        console.print(f"the verdict could not check {'; '.join(gaps)}", highlight=False)
+    in_words = len(found) <= SPELLED_OUT  # the answers say what the stacks differ in
+    for said in (surroundings if in_words else beside)(study.stacks):
+        console.print(said, highlight=False)
+    console.print(f"report: {report}", highlight=False)
+    if races := list(report.parent.glob("race-*.webp")):
+        more = f" and {len(races) - 1} more beside it" if len(races) > 1 else ""
+        console.print(f"race picture: {min(races)}{more}", highlight=False)
+    return exit_code(study, table)
+
+
+def redraw(capsule: Capsule, also: Collection[str] = ()) -> Path:
+    """Bring tables and report up to date; returns the report's first page. See `present`."""
+    # Drawing and tables load slowly; wrong input must not wait for them.
+    from dragstrip.report.site.site import build
+
+    return build(capsule, also)
+
+
+def exit_code(study: Study, table: "pl.LazyFrame") -> int:
+    """For a study of which everything was visited; `table` is its visits.parquet."""
+    from dragstrip.results.observed import observed
+
+    blocks = [(cell.begun, cell.counted) for cell in observed(study, table)]
+    begun, counted = sum(b for b, _ in blocks), sum(c for _, c in blocks)
+    lost = begun - counted
+    return exits.STAYED_INVALID if lost > ALLOWED_INVALID_BLOCKS * begun else exits.DONE

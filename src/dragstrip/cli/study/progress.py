@@ -1,0 +1,94 @@
+"""How far a study is: a bar on a terminal, and a line a minute where there is none."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from dragstrip.cli.machine.calibration import before_visits
+from dragstrip.cli.study.dry_run import span
+from dragstrip.conduct.watcher import Estimate, Watcher
+from dragstrip.model.visit import Visit
+from dragstrip.schedule.schedule import Schedule
+
+LINE_EVERY_S = 60.0
+
+
+@contextmanager
+def progress(schedule: Schedule, estimate: Estimate) -> Iterator[Callable[[Visit], None]]:
+    """Yields what is to be told of each visit."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Lines(schedule, estimate)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("visits, left about {task.fields[left]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        yield _Bar(bar, schedule, estimate)
+
+
+def said(sentence: str) -> None:
+    """What happens to machines of a cluster, beside the bar."""
+    Console(stderr=True).print(sentence, highlight=False, markup=False)
+
+
+TERMINAL = Watcher(calibrating=before_visits, said=said, progress=progress)
+"""Who sits before it."""
+
+
+class _Bar:
+    """Counts visits; a block that must be rerun makes the total grow."""
+
+    def __init__(self, bar: Progress, schedule: Schedule, estimate: Estimate) -> None:
+        self._bar = bar
+        self._schedule = schedule
+        self._estimate = estimate
+        made, total, left = _standing(schedule, estimate)
+        self._task = bar.add_task("starting", total=total, completed=made, left=left)
+
+    def __call__(self, visit: Visit) -> None:
+        made, total, left = _standing(self._schedule, self._estimate)
+        took = f"{visit.plt_ms:.0f} ms" if visit.plt_ms is not None else visit.outcome
+        verdict = "" if visit.valid else f" [red]{visit.verdict}[/red]"
+        self._bar.update(
+            self._task,
+            completed=made,
+            total=total,
+            description=f"{visit.page} {visit.stack} {took}{verdict}",
+            left=left,
+        )
+
+
+class _Lines:
+    """For whoever reads a log: one line at most every `LINE_EVERY_S`."""
+
+    def __init__(self, schedule: Schedule, estimate: Estimate) -> None:
+        self._schedule = schedule
+        self._estimate = estimate
+        self._told = time.monotonic()
+        self._made = self._invalid = 0
+
+    def __call__(self, visit: Visit) -> None:
+        self._made += 1
+        self._invalid += not visit.valid
+        if time.monotonic() < self._told + LINE_EVERY_S:
+            return
+        self._told = time.monotonic()
+        made, total, left = _standing(self._schedule, self._estimate)
+        sys.stderr.write(
+            f"{made} of {total} visits, left about {left}; "
+            f"{self._invalid} of {self._made} made now are invalid\n"
+        )
+
+
+def _standing(schedule: Schedule, estimate: Estimate) -> tuple[int, int, str]:
+    """Visits made, visits in all, and the time left in words."""
+    made = schedule.visits_made()
+    return made, made + schedule.visits_left(), span(estimate(schedule.left))

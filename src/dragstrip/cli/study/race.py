@@ -1,0 +1,150 @@
+"""`dragstrip race`: a study from the command line."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragstrip.cli.options import (
+    AdmitOthers,
+    AsJson,
+    ByClient,
+    Calibrate,
+    Cluster,
+    Jobs,
+    Networks,
+    Out,
+    Restarts,
+    Shard,
+    Stacks,
+    Virtual,
+    Watch,
+)
+from dragstrip.cli.places import new_capsule, page_cache
+from dragstrip.cli.study.conduct import conduct
+from dragstrip.conduct.clocks import jobs_of
+from dragstrip.conduct.cluster import cluster_of
+from dragstrip.conduct.shard import WHOLE, parse_shard
+from dragstrip.model.clock import NETWORK, REAL
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import Client
+from dragstrip.study.clients import loaded_by
+from dragstrip.study.file import make_study
+from dragstrip.study.presets import find_network, find_stack, in_browser
+from dragstrip.study.servers import parse_server, placed
+
+
+def race(
+    page: Annotated[
+        list[str],
+        typer.Argument(
+            help="A recording, a name of `dragstrip list pages`, 'demo', or 'synth:64x10KB'.",
+            metavar="PAGE...",
+        ),
+    ],
+    network: Networks,
+    stack: Stacks,
+    server: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Your own server, by the command that starts it, like './myserver {config}', or "
+            "several as NAME=COMMAND. It then serves every stack (default: our origin).",
+            metavar="[NAME=]COMMAND",
+        ),
+    ] = None,
+    browser: Annotated[
+        str | None,
+        typer.Option(
+            help="Load the stacks in another browser: 'firefox', or the path of your own Chromium. "
+            "Default: Chromium's headless shell.",
+            metavar="NAME|PATH",
+        ),
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Blocks per page and network.")] = 5,
+    out: Out = None,
+    frames: Annotated[
+        bool,
+        typer.Option(
+            "--frames",
+            help="Look at the page as it is drawn: visual metrics, a picture of the race.",
+        ),
+    ] = False,
+    net_log: Annotated[
+        bool, typer.Option("--net-log", help="Keep the browser's NetLog in the result folder.")
+    ] = False,
+    qlog: Annotated[
+        bool, typer.Option("--qlog", help="Keep the origin's qlog of its connections.")
+    ] = False,
+    pcap: Annotated[
+        bool, typer.Option("--pcap", help="Keep all packets, with the keys that decrypt them.")
+    ] = False,
+    repeat: Annotated[
+        bool,
+        typer.Option("--repeat", help="Race repeat visits too: tickets kept, cache cleared."),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
+    live: Annotated[
+        bool, typer.Option("--live", help="PAGE is the URL of a real site, raced as it is today.")
+    ] = False,
+    ca: Annotated[
+        Path | None,
+        typer.Option(
+            help="Certificate (PEM) of a further authority to trust, with --live (default: none)."
+        ),
+    ] = None,
+    calibrate: Calibrate = None,
+    controls: Annotated[
+        bool,
+        typer.Option(
+            "--controls",
+            help="Also visit the first stack under another name, and one round trip late.",
+        ),
+    ] = False,
+    restarts: Restarts = None,
+    virtual: Virtual = False,
+    client: ByClient = None,
+    jobs: Jobs = None,
+    shard: Shard = None,
+    cluster: Cluster = None,
+    admit_other_machines: AdmitOthers = False,
+    watch: Watch = False,
+    as_json: AsJson = False,
+) -> int:
+    """Race stacks on pages over networks; say which is faster."""
+    study = make_study(
+        name="race",
+        pages=page,
+        networks=[find_network(n) for n in network],
+        stacks=loaded_by(_stacks(stack, server or [], browser), client or "browser"),
+        connections=["first", "repeat"] if repeat else ["first"],
+        runs=runs,
+        seed=seed,
+        client=Client(frames=frames, net_log=net_log, qlog=qlog, pcap=pcap),
+        live=live,
+        ca=ca,
+        controls=controls,
+        restarts=restarts or 1,
+        clock=NETWORK if virtual else REAL,
+        cache=page_cache(),
+    )
+    return conduct(
+        study,
+        out or new_capsule(study.name),
+        as_json=as_json,
+        calibrate=calibrate,
+        jobs=jobs_of(study.clock, jobs),
+        shard=parse_shard(shard) if shard else WHOLE,
+        cluster=cluster_of(cluster, jobs, study.clock, admit_others=admit_other_machines),
+        watch=watch,
+    )
+
+
+def _stacks(names: list[str], servers: list[str], browser: str | None) -> list[Stack]:
+    """The stacks, or each of them on each of the servers that were brought."""
+    asked = [find_stack(name) for name in names]
+    if browser:
+        asked = [in_browser(s, browser) for s in asked]
+    if not servers:
+        return asked
+    brought = [parse_server(text) for text in servers]
+    return [placed(s, server, find_stack(s.protocol)) for server in brought for s in asked]

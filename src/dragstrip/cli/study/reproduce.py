@@ -1,0 +1,291 @@
+"""`dragstrip reproduce KEY`: run what fits of a paper's studies, then answer its claims."""
+
+from collections.abc import Sequence
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from msgspec import structs
+from rich.console import Console
+from rich.table import Table
+
+from dragstrip.cli import exits
+from dragstrip.cli.options import (
+    AdmitOthers,
+    Calibrate,
+    Cluster,
+    DryRun,
+    Jobs,
+    Restarts,
+    Virtual,
+    Watch,
+)
+from dragstrip.cli.places import page_cache
+from dragstrip.cli.study.conduct import exit_code, redraw, shown_visits
+from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.cluster import Cluster as On
+from dragstrip.conduct.cluster import cluster_of
+from dragstrip.conduct.restarts import spread
+from dragstrip.conduct.visits import TimeUp
+from dragstrip.model.clock import NETWORK, REAL
+from dragstrip.model.study import Slow
+from dragstrip.results.capsule import Capsule
+
+if TYPE_CHECKING:
+    from dragstrip.papers.answers.findings import Findings
+    from dragstrip.papers.campaign.plan import Cells, Part
+    from dragstrip.papers.claims import Published
+    from dragstrip.study.file import Outline
+
+
+def reproduce(
+    key: Annotated[str, typer.Argument(help="A name of `dragstrip list papers`.", metavar="KEY")],
+    scale: Annotated[
+        str,
+        typer.Option(
+            help="smoke: the cells that fit --minutes; paper: all of it; a share like 0.1: "
+            "every cell with fewer runs.",
+            metavar="smoke|paper|F",
+        ),
+    ] = "smoke",
+    slow_runs: Annotated[
+        int | None,
+        typer.Option(
+            help="Runs per slow cell (median load at least 10 s). Default: the same as others.",
+            min=1,
+        ),
+    ] = None,
+    minutes: Annotated[
+        float,
+        typer.Option(
+            help="Time for visits at scale smoke, in minutes; 0 only answers the claims.", min=0
+        ),
+    ] = 10.0,
+    study: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Run only these of the paper's studies, by name (default: all).", metavar="NAME"
+        ),
+    ] = None,
+    page: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Visit these instead of the pages of the paper's studies: recordings of the "
+            "sites, where you have them (default: the paper's).",
+            metavar="PAGE",
+        ),
+    ] = None,
+    native: Annotated[
+        bool,
+        typer.Option(
+            "--native",
+            help="Run what the paper ran, SPDY and Google QUIC, in browsers of its time, as far as "
+            "they are installed (docs/howto/legacy.md).",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the paper; an existing one resumes. Default: capsules/KEY, and -native "
+            "or -virtual where you ask for that."
+        ),
+    ] = None,
+    captures: Annotated[
+        Path | None, typer.Option(help="Folder of published captures to audit (default: none).")
+    ] = None,
+    calibrate: Calibrate = None,
+    virtual: Virtual = False,
+    jobs: Jobs = None,
+    restarts: Restarts = None,
+    cluster: Cluster = None,
+    admit_other_machines: AdmitOthers = False,
+    watch: Watch = False,
+    dry_run: DryRun = False,
+) -> int:
+    """Run a paper's studies within a time limit; answer its claims."""
+    from dragstrip.papers.campaign.fill import fill
+    from dragstrip.papers.campaign.plan import (  # loads slowly
+        campaign,
+        capsules_of,
+        chosen,
+        of_ones_own,
+        present,
+    )
+    from dragstrip.papers.claims import published
+    from dragstrip.papers.frozen import rules_digest
+
+    clock = NETWORK if virtual else REAL
+    at_most = jobs_of(clock, jobs)
+    slow = Slow(runs=slow_runs) if slow_runs else None
+    paper = published(key).native() if native else published(key)
+    outlines = of_ones_own(paper.outlines(), page or ())
+    kind = f"{'-native' if native else ''}{'-virtual' if virtual else ''}"
+    folder = out or Path("capsules") / f"{key}{kind}"
+    wanted = chosen(outlines, study or ())
+
+    def plan(budget_s: float, there: "Cells") -> list["Part"]:
+        return campaign(paper, wanted, scale, budget_s, slow, there)
+
+    there = partial(present, folder, wanted)
+    parts = plan(minutes * 60, there())
+    console = Console(stderr=not dry_run)
+    _announce(console, paper, parts)
+    if dry_run:
+        return exits.DONE
+    run = partial(
+        _run,
+        folder=folder,
+        virtual=virtual,
+        calibrate=calibrate,
+        jobs=at_most,
+        restarts=restarts,
+        cluster=cluster_of(cluster, jobs, clock, admit_others=admit_other_machines),
+        watch=watch,
+        frozen=rules_digest(paper.key),
+    )
+    if scale == "smoke":
+        tell = partial(console.print, highlight=False)
+        finished = fill(parts, plan, run, there, minutes * 60, tell=tell)
+    else:
+        finished = run(parts, inf)
+    if not finished:
+        console.print(
+            "the time is up before everything was visited; the same command goes on from here",
+            highlight=False,
+        )
+    capsules = capsules_of(folder, outlines)
+    code = _redraw(capsules)
+    found, claims_page = _answer(paper, outlines, folder, capsules, captures)
+    _tell(console, found, claims_page)
+    return code if finished else exits.DONE
+
+
+def _run(
+    parts: Sequence["Part"],
+    until: float,
+    *,
+    folder: Path,
+    virtual: bool,
+    calibrate: bool | None,
+    jobs: int,
+    restarts: int | None,
+    cluster: On | None,
+    watch: bool,
+    frozen: str,
+) -> bool:
+    """Make the visits that are left; False if time was up before that. No study is restarted more
+    often than it has runs."""
+    from dragstrip.papers.campaign.plan import study_of
+
+    try:
+        for part in parts:
+            if len(part.cells):
+                study = timed(study_of(part, folder, page_cache()), virtual=virtual)
+                study = spread(study, restarts and min(restarts, study.runs))
+                shown_visits(
+                    study,
+                    folder / study.name,
+                    calibrate=calibrate,
+                    jobs=jobs,
+                    cluster=cluster,
+                    watch=watch,
+                    until=until,
+                    frozen=frozen,
+                )
+    except TimeUp:
+        return False
+    return True
+
+
+def _redraw(capsules: Sequence[Path]) -> int:
+    """Tables and report of every study anew; the gravest exit code of them."""
+    from dragstrip.results.tables.build import scan
+
+    codes = [exits.DONE]
+    for path in capsules:
+        capsule = Capsule.open(path)
+        redraw(capsule)
+        codes.append(exit_code(capsule.manifest.study, scan(capsule, "visits")))
+    return max(codes)
+
+
+def _answer(
+    paper: "Published",
+    outlines: list["Outline"],
+    folder: Path,
+    capsules: list[Path],
+    captures: Path | None,
+) -> tuple["Findings", Path]:
+    from dragstrip.papers.answers.findings import findings
+    from dragstrip.papers.captures import audited
+    from dragstrip.papers.evidence import from_capsules
+    from dragstrip.report.papers.catalogue import Sources, drawn
+    from dragstrip.report.papers.claims import write
+
+    evidence = from_capsules(capsules, paper.parts)
+    if captures:
+        evidence = structs.replace(evidence, audit=audited(captures))
+    found = findings(paper, outlines, capsules, evidence)
+    sources = Sources(
+        paper=paper,
+        evidence=evidence,
+        stacks=paper.stacks(outlines),
+        capsules=tuple(capsules),
+    )
+    return found, write(folder, found, drawn(sources))
+
+
+def _announce(console: Console, paper: "Published", parts: Sequence["Part"]) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("study", style="bold")
+    for column in ("cells", "of", "runs", "visits", "hours with 1 job, about"):
+        table.add_column(column, justify="right")
+    for part in parts:
+        hours = part.seconds / 3600
+        numbers = (len(part.cells), part.total, part.runs, part.visits, f"{hours:.2f}")
+        table.add_row(part.outline.name, *map(str, numbers))
+    console.print(table)
+    judged = sum(claim.predicate is not None for claim in paper.claims)
+    console.print(f"{len(paper.claims)} claims, {judged} with a predicate", highlight=False)
+    for role, player in paper.cast.items():
+        console.print(f"own: {player} plays {role}", highlight=False, markup=False)
+    for stack, of in paper.stands_for.items():
+        console.print(f"surrogate: {stack} stands for {of}", highlight=False, markup=False)
+    for choice in paper.paper.choices:
+        console.print(f"our choice: {choice}", highlight=False, markup=False)
+
+
+def _tell(console: Console, found: "Findings", page: Path) -> None:
+    made = sum(m.visits for m in found.made)
+    invalid = sum(m.invalid for m in found.made)
+    console.print(
+        f"{found.cells_run} of {found.cells_total} cells run: {made} visits, {invalid} invalid; "
+        f"{len(found.left_out)} cells left out",
+        highlight=False,
+    )
+    for verdict, count in found.verdicts.items():
+        names = [c.id.rsplit("-", 1)[-1] for c in found.claims if c.verdict == verdict]
+        told = f" ({', '.join(names)})" if 0 < len(names) <= 20 else ""
+        console.print(f"{count:4} {verdict}{told}", highlight=False)
+    if said := found.frozen.words():
+        console.print(said, highlight=False)
+    console.print(f"claims: {page}", highlight=False)
+
+
+def list_papers(table: Table) -> None:
+    """Rows for every paper that is known by name."""
+    from dragstrip.papers.claims import KEYS, published
+
+    for column in ("claims", "studies", "title", "venue"):
+        table.add_column(column)
+    for key in KEYS:
+        known = published(key)
+        table.add_row(
+            key,
+            str(len(known.claims)),
+            str(len(known.studies)),
+            known.paper.title,
+            known.paper.venue,
+        )

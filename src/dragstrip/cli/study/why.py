@@ -1,0 +1,202 @@
+"""`dragstrip why`: where a difference between two stacks comes from."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+from msgspec import structs
+from rich.console import Console
+
+from dragstrip.cli import exits
+from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Virtual
+from dragstrip.cli.places import new_capsule, page_cache
+from dragstrip.cli.study.conduct import exit_code, redraw, shown_visits
+from dragstrip.cli.study.dry_run import dry_run
+from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.model.errors import InputError
+from dragstrip.model.stack import Stack
+from dragstrip.model.study import CellKey, Client, Study
+from dragstrip.results.capsule import MANIFEST, Capsule
+from dragstrip.study.bridge import RUNS, bridge_study
+from dragstrip.study.file import make_study, read_study
+from dragstrip.study.presets import find_network, find_stack
+
+if TYPE_CHECKING:
+    from dragstrip.results.compare.largest import Asked
+    from dragstrip.results.compare.why import Why
+
+
+def why(
+    target: Annotated[
+        list[str],
+        typer.Argument(
+            help="Pages (a recording, 'demo', 'synth:64x10KB'), a study file, or a result folder: "
+            "its largest differences.",
+            metavar="PAGE...|STUDY.toml|DIR",
+        ),
+    ],
+    network: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With pages, a name or values; see race (default with a study: its networks)."
+        ),
+    ] = None,
+    stack: Annotated[
+        list[str] | None,
+        typer.Option(help="Give two: from the first to the second. By default those of the study."),
+    ] = None,
+    factor: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Tell only these apart: window, pacing, congestion, records, tcp, tls, handshake, "
+            "resumption, early-data, datagram, acks, flow-control, priorities, discovery, server, "
+            "browser, loss. By default all that differ."
+        ),
+    ] = None,
+    metric: Annotated[str, typer.Option(help="What to attribute, such as ttfb or fcp.")] = "plt",
+    runs: Annotated[
+        int, typer.Option(help="Blocks per cell at most; a cell ends once it is settled.")
+    ] = RUNS,
+    largest: Annotated[
+        int, typer.Option(help="With a result folder: how many cells to look at.")
+    ] = 3,
+    repeat: Annotated[
+        bool, typer.Option("--repeat", help="With pages: repeat visits too.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
+    frames: Annotated[
+        bool, typer.Option("--frames", help="With pages: visual metrics, too.")
+    ] = False,
+    controls: Annotated[
+        bool, typer.Option(help="Visit the first stack twice more: A/A, and one RTT late.")
+    ] = True,
+    out: Out = None,
+    calibrate: Calibrate = None,
+    virtual: Virtual = False,
+    jobs: Jobs = None,
+    dry: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Find out which properties explain a difference of two stacks."""
+    from dragstrip.results.compare.gate import (
+        metric_name,  # with NumPy and Polars, which load slowly
+    )
+
+    wanted = metric_name(metric)
+    if len(stack or ()) not in (0, 2):
+        raise InputError("give two stacks, like --stack h2 --stack h3, or none with a study")
+    folder = Path(target[0])
+    if (folder / MANIFEST).exists() and Capsule.open(folder).manifest.study.bridge:
+        return _present(folder, wanted, as_json=as_json)
+    asked = list(
+        _asked(target, network or (), stack or (), largest, wanted)
+        if (folder / MANIFEST).exists() or target[0].endswith(".toml")
+        else _pages(target, network or (), stack or (), seed, repeat=repeat, frames=frames)
+    )
+    studies = [
+        timed(
+            bridge_study(
+                base, a, b, factors=factor or (), runs=runs, cells=cells, controls=controls
+            ),
+            virtual=virtual,
+        )
+        for base, a, b, cells in asked
+    ]
+    at_most = jobs_of(studies[0].clock, jobs)
+    first = out or new_capsule(studies[0].name)
+    code = exits.DONE
+    for number, study in enumerate(studies):
+        place = first if number == 0 else first.with_name(f"{first.name}-{number + 1}")
+        if dry:
+            code = dry_run(study, place, at_most)
+            continue
+        shown_visits(study, place, calibrate=calibrate, jobs=at_most)
+        code = _present(place, wanted, as_json=as_json) or code
+    return code
+
+
+_Asked = tuple[Study, Stack, Stack, Sequence[CellKey]]
+
+
+def _pages(
+    pages: Sequence[str],
+    networks: Sequence[str],
+    names: Sequence[str],
+    seed: int,
+    *,
+    repeat: bool,
+    frames: bool,
+) -> Iterator[_Asked]:
+    if not networks or not names:
+        raise InputError("pages need --network and two --stack")
+    a, b = (find_stack(name) for name in names)
+    if a.name == b.name:
+        raise InputError(f"stack {a.name!r} is given twice: a difference needs two stacks")
+    base = make_study(
+        name="why",
+        pages=pages,
+        networks=[find_network(n) for n in networks],
+        stacks=[a, b],
+        connections=["first", "repeat"] if repeat else ["first"],
+        runs=1,
+        seed=seed,
+        client=Client(frames=frames),
+        cache=page_cache(),
+    )
+    yield base, a, b, ()
+
+
+def _asked(
+    target: Sequence[str], networks: Sequence[str], names: Sequence[str], most: int, metric: str
+) -> Iterator[_Asked]:
+    """Of a study file, or of a result folder."""
+    if len(target) > 1 or networks:
+        raise InputError(f"{target[0]} brings its own pages and networks: give nothing beside it")
+    if target[0].endswith(".toml"):
+        study = read_study(Path(target[0]), page_cache())
+        a, b = _two(study, names)
+        yield study, a, b, ()
+        return
+    for one in _of_capsule(Path(target[0]), names, most, metric):
+        yield one.study, one.a, one.b, one.cells
+
+
+def _two(study: Study, names: Sequence[str]) -> tuple[Stack, Stack]:
+    known = {s.name: s for s in study.stacks}
+    chosen = list(names) or list(known)
+    if len(chosen) != 2:
+        raise InputError(f"{study.name} has {len(known)} stacks: name two of {', '.join(known)}")
+    for name in chosen:
+        if name not in known:
+            raise InputError(f"{study.name} has no stack {name!r}; it has {', '.join(known)}")
+    return known[chosen[0]], known[chosen[1]]
+
+
+def _of_capsule(folder: Path, names: Sequence[str], most: int, metric: str) -> "Sequence[Asked]":
+    from dragstrip.results.compare.largest import largest_differences
+
+    capsule = Capsule.open(folder)
+    pair = _two(capsule.manifest.study, names) if names else None
+    return largest_differences(capsule, metric, most, pair)
+
+
+def _present(folder: Path, metric: str, *, as_json: bool) -> int:
+    """Redraw the report of a capsule with a bridge and print its answer."""
+    from dragstrip.report.terminal.why import render
+    from dragstrip.results.compare.why import why as answer
+    from dragstrip.results.tables.build import scan
+
+    capsule = Capsule.open(folder)
+    study = capsule.manifest.study
+    report = redraw(capsule)
+    table = scan(capsule, "visits")
+    found: Why = answer(study, table, metric)
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+    console = Console(stderr=True)
+    console.print(render(found))
+    console.print(f"report: {report}", highlight=False)
+    return exit_code(structs.replace(study, controls=()), table)

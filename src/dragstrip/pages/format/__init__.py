@@ -1,0 +1,1 @@
+"""The page file: what it holds, how it is written and loaded."""

@@ -1,0 +1,65 @@
+"""What a page is made of without its bodies: which object asks for which, of what kind and size.
+
+A HAR without bodies and a stand-in of the corpus both come to this; `dragstrip.pages.made` makes a
+page of it that a browser loads and paints.
+"""
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from dragstrip.pages.format.recording import EPOCH, Headers
+
+Kind = Literal["document", "style", "script", "image", "font", "fetch"]
+"""How the browser is made to ask for it. What has no element of its own is fetched by script."""
+
+
+class Object(Struct, frozen=True, kw_only=True):
+    """One request and the shape of its answer. Its place in the list is its identity."""
+
+    url: str
+    """As the origin serves it, see `dragstrip.pages.format.urls.servable`."""
+    kind: Kind
+    size: int
+    """Bytes of the answer's body on the wire."""
+    method: str = "GET"
+    status: int = 200
+    content_type: str = ""
+    headers: Headers = ()
+    """Further recorded headers that may be sent again."""
+    parent: int | None = None
+    """What must have arrived before this is asked for; None for where the visit starts."""
+    initiator: int | None = None
+    """What is recorded as having caused it; the parent or something above it."""
+    inferred: bool = False
+    """The recording did not name the initiator."""
+    follows: int | None = None
+    """The redirect that leads here; then nobody asks for this but the browser itself."""
+    location: str = ""
+    """Where a redirect leads."""
+    upload: int = 0
+    """Bytes of the request's body."""
+    preflighted: bool = False
+    """A CORS preflight went before it."""
+    blocking: bool = True
+    """A script that the parser waits for, where the markup names it."""
+    box: tuple[int, int] = (0, 0)
+    """CSS pixels of an image or frame; (0, 0) leaves it to its size."""
+    busy_ms: float = 0.0
+    """How long a script keeps the browser busy."""
+    started: datetime = EPOCH
+    time_ms: float = 0.0
+    status_text: str = ""
+    http_version: str = "HTTP/1.1"
+
+
+class Structure(Struct, frozen=True, kw_only=True):
+    """A page to be made. A parent and a redirect stand before what they lead to."""
+
+    name: str
+    title: str
+    source: str
+    changes: tuple[str, ...] = ()
+    objects: tuple[Object, ...]
+    """The first one is where the visit starts."""

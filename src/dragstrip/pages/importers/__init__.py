@@ -1,0 +1,1 @@
+"""Other recordings become pages: HAR, WARC, Mahimahi, saved pages."""

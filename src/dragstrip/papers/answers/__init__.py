@@ -1,0 +1,1 @@
+"""A paper's claims with our answers, and what must be said beside them."""

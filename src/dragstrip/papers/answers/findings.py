@@ -1,0 +1,255 @@
+"""A paper's claims, answered: what `claims.json` holds and the claims page shows."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+from msgspec import Struct
+
+from dragstrip.model.stack import Stack
+from dragstrip.papers.answer import Verdict
+from dragstrip.papers.answers.caveats import caveats
+from dragstrip.papers.answers.near import Near, Stacks, pages_of
+from dragstrip.papers.campaign.space import CELL, reach, space
+from dragstrip.papers.claims import Claim, Published, Tier
+from dragstrip.papers.frozen import Frozen, rules_digest
+from dragstrip.papers.measured import Evidence
+from dragstrip.papers.predicates import stacks_of
+from dragstrip.results.bias import bias
+from dragstrip.results.capsule import Capsule
+from dragstrip.results.compare.bias_words import sentence
+from dragstrip.results.compare.controls import Control, controls
+from dragstrip.results.provenance import commands, made_by
+from dragstrip.results.tables.build import refresh, scan
+from dragstrip.study.file import Outline
+from dragstrip.study.gaps import servers
+from dragstrip.verdict.rules import VERSION
+
+VERDICTS: tuple[Verdict, ...] = (
+    "reproduced",
+    "equivalent",
+    "contradicted",
+    "not testable",
+    "setup",
+    "open",
+)
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """A cell of one of the paper's studies, which is a capsule of that name."""
+
+    study: str
+    page: str
+    network: str
+    connection: str
+    blocks: int = 0
+    """Blocks that count."""
+    number: int = 0
+    """Its place among the cells of the capsule's study, from 1; 0 if it was not run."""
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One claim: published, ours, and what becomes of it."""
+
+    id: str
+    section: str
+    tier: Tier
+    says: str
+    published: str
+    tolerance: str
+    note: str
+    verdict: Verdict
+    ours: str
+    """Our number with its 95 % interval; empty if there is none."""
+    why: str
+    surrogates: dict[str, str]
+    """Stacks that stood for the paper's own, and for what; empty if none did."""
+    players: dict[str, str]
+    """Stacks of the paper's own time, by the surrogate whose part they play."""
+    servers: str
+    """Who served its stacks, and by how much those differ, see `dragstrip.study.gaps`; empty if one
+    server did."""
+    near: Near
+    restates: str
+    """The claim whose number this is in another unit; empty for one that is counted."""
+    caveats: tuple[str, ...]
+    cells: int
+    """How many the claim is about in our studies."""
+    behind: tuple[Place, ...]
+    """Those of them that were run."""
+
+
+class Made(Struct, frozen=True, kw_only=True):
+    """What was run of one study."""
+
+    study: str
+    visits: int
+    invalid: int
+    reasons: dict[str, int]
+    """Why visits were invalid, by code of the reason."""
+    cells: int
+    """Cells with a block that counts."""
+    bias: str
+    """Whether invalid visits strike some stacks more than others; empty without one."""
+    how: tuple[str, ...]
+    """Program, machine and browsers, see `dragstrip.results.provenance`."""
+    commands: tuple[str, ...]
+    controls: tuple[Control, ...]
+    """What its controls say of the testbed; empty for a study without any."""
+
+
+class Findings(Struct, frozen=True, kw_only=True):
+    paper: str
+    title: str
+    authors: str
+    venue: str
+    rules: int
+    """Of the verdict, by which all visits were judged."""
+    frozen: Frozen
+    """The rules that answer, and those that stood when the visits began."""
+    verdicts: dict[str, int]
+    """Of claims that restate no other."""
+    restated: int
+    cells_run: int
+    cells_total: int
+    left_out: tuple[Place, ...]
+    """Cells without a block that counts."""
+    made: tuple[Made, ...]
+    choices: tuple[str, ...]
+    """What the paper leaves open, and what we chose."""
+    surrogates: dict[str, str]
+    cast: dict[str, str]
+    """Where the papers' own protocols were run: what plays which surrogate."""
+    claims: tuple[Finding, ...]
+
+    @property
+    def servers(self) -> dict[str, str]:
+        """What is said of servers, each sentence once, and its number as a note."""
+        said = dict.fromkeys(c.servers for c in self.claims if c.servers)
+        return {sentence: str(number) for number, sentence in enumerate(said, 1)}
+
+
+def findings(
+    paper: Published, outlines: Sequence[Outline], folders: Sequence[Path], evidence: Evidence
+) -> Findings:
+    """Every claim answered by what the capsules `folders` hold; `evidence` are their loads."""
+    capsules = [Capsule.open(folder) for folder in folders]
+    cells = _counted(space(outlines, paper.parts), evidence.loads, capsules)
+    stacks = paper.stacks(outlines)
+    asked = {outline.name: outline.runs for outline in outlines}
+    claims = tuple(_finding(paper, claim, cells, evidence, stacks, asked) for claim in paper.claims)
+    ran = cells.filter(pl.col("blocks") > 0)
+    counted = Counter(claim.verdict for claim in claims if not claim.restates)
+    return Findings(
+        paper=paper.key,
+        title=paper.paper.title,
+        authors=paper.paper.authors,
+        venue=paper.paper.venue,
+        rules=VERSION,
+        frozen=Frozen(now=rules_digest(paper.key), then=_then(capsules)),
+        verdicts={verdict: counted[verdict] for verdict in VERDICTS},
+        restated=sum(bool(claim.restates) for claim in claims),
+        cells_run=len(ran),
+        cells_total=len(cells),
+        left_out=_places(cells.filter(pl.col("blocks") == 0)),
+        made=tuple(_made(capsule, ran) for capsule in capsules),
+        choices=tuple(paper.paper.choices),
+        surrogates=paper.stands_for,
+        cast=paper.cast,
+        claims=claims,
+    )
+
+
+def _then(capsules: Iterable[Capsule]) -> tuple[str, ...]:
+    """Of each start of a capsule, once."""
+    return tuple(dict.fromkeys(s.frozen for c in capsules for s in c.manifest.starts))
+
+
+def _counted(cells: pl.DataFrame, loads: pl.DataFrame, capsules: Sequence[Capsule]) -> pl.DataFrame:
+    """The space with `blocks` and `number` of every cell, see `Place`."""
+    blocks = loads.group_by(CELL).agg(blocks=pl.col("block").n_unique())
+    numbers = [
+        {"study": c.manifest.study.name, **dict(zip(CELL, cell, strict=True)), "number": i}
+        for c in capsules
+        for i, cell in enumerate(c.manifest.study.cells(), start=1)
+    ]
+    kinds = dict.fromkeys(("study", *CELL), pl.String) | {"number": pl.Int64}
+    return (
+        cells.join(blocks, on=CELL, how="left", maintain_order="left")
+        .join(pl.DataFrame(numbers, schema=kinds), on=("study", *CELL), how="left")
+        .with_columns(pl.col("blocks", "number").fill_null(0))
+    )
+
+
+def _finding(
+    paper: Published,
+    claim: Claim,
+    cells: pl.DataFrame,
+    evidence: Evidence,
+    stacks: Mapping[str, Stack],
+    asked: Mapping[str, int],
+) -> Finding:
+    answer = claim.answer(evidence)
+    named = stacks_of(claim.predicate, stacks) if claim.predicate else []
+    reached = reach(claim.predicate, cells) if claim.predicate else cells.clear()
+    behind = reached.filter(pl.col("blocks") > 0)
+    said = caveats(claim.predicate, evidence, stacks) if claim.predicate else ()
+    return Finding(
+        **{
+            name: getattr(claim, name)
+            for name in ("id", "section", "tier", "says", "published", "tolerance", "note")
+        },
+        verdict=answer.verdict,
+        ours=answer.ours,
+        why=answer.why,
+        surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
+        players=paper.players(claim.predicate) if claim.predicate else {},
+        servers=servers([stacks[name] for name in named]),
+        near=_near(paper, named, reached, behind, asked),
+        restates=claim.restates,
+        caveats=tuple(said),
+        cells=len(reached),
+        behind=_places(behind),
+    )
+
+
+def _near(
+    paper: Published,
+    named: Sequence[str],
+    reached: pl.DataFrame,
+    behind: pl.DataFrame,
+    asked: Mapping[str, int],
+) -> Near:
+    told = behind if len(behind) else reached
+    kind: Stacks = "native" if paper.cast else "surrogate"
+    standins = set(told.filter(pl.col("standin"))["page"])
+    return Near(
+        stacks=kind if named else "none",
+        pages=pages_of(told["page"].unique(), standins),
+        loads=min(behind["blocks"].to_list(), default=0),
+        asked=max((asked[study] for study in told["study"].unique()), default=0),
+        run=len(behind),
+        cells=len(reached),
+    )
+
+
+def _places(cells: pl.DataFrame) -> tuple[Place, ...]:
+    rows = cells.select("study", *CELL, "blocks", "number").iter_rows(named=True)
+    return tuple(Place(**row) for row in rows)
+
+
+def _made(capsule: Capsule, ran: pl.DataFrame) -> Made:
+    study, visits = capsule.manifest.study, list(capsule.visits())
+    refresh(capsule)
+    return Made(
+        study=study.name,
+        visits=len(visits),
+        invalid=sum(not v.valid for v in visits),
+        reasons=dict(Counter(code for v in visits for code in {r.code for r in v.reasons})),
+        cells=len(ran.filter(study=study.name)),
+        bias=sentence(bias(visits, [s.name for s in study.visited])),
+        how=made_by(capsule.manifest.starts),
+        commands=commands(capsule.manifest.starts),
+        controls=tuple(controls(study, scan(capsule, "visits"))),
+    )

@@ -1,0 +1,161 @@
+"""What of a paper is to be run, at which scale, and into which capsules.
+
+A paper's folder holds a capsule for each of its studies, named like it. A larger scale continues
+the same capsules: cells and runs are only ever added.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+from pathlib import Path
+
+import polars as pl
+from msgspec import Struct, structs
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import CellKey, Slow, Study
+from dragstrip.pages.resolve import expand, named
+from dragstrip.papers.campaign.choose import choose, cost_s
+from dragstrip.papers.campaign.space import CELL, space
+from dragstrip.papers.claims import Published
+from dragstrip.results.capsule import MANIFEST, Capsule
+from dragstrip.schedule.scale import share_of
+from dragstrip.study.file import Outline, make_study
+
+SMOKE_RUNS = 5
+"""Fewer blocks hardly ever have an interval that decides anything."""
+SMOKE_RERUNS = 1
+SMOKE_SHARE = 0.8
+"""Of the time, to plan with: a cell that reruns cut short by a block decides nothing."""
+
+
+Cells = frozenset[tuple[str, ...]]
+"""Study, page, network and connection of cells."""
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """What is to be run of one study."""
+
+    outline: Outline
+    cells: pl.DataFrame
+    """Rows of `dragstrip.papers.campaign.space`."""
+    total: int
+    """Cells of the whole study."""
+    runs: int
+    reruns: int | None = None
+    """None leaves the study's own."""
+    slow: Slow | None = None
+
+    @property
+    def visits(self) -> int:
+        """The controls' among them."""
+        return len(self.cells) * len(self.outline.visited) * self.runs
+
+    @property
+    def seconds(self) -> float:
+        every = range(len(self.cells))
+        if not self.slow or self.slow.runs >= self.runs:
+            return cost_s(self.cells, every, self.runs)
+        long_s = self.slow.over_s * len(self.outline.visited)
+        blocks_s: list[float] = self.cells["block_s"].to_list()
+        quick_s = sum(s for s in blocks_s if s < long_s)
+        return cost_s(self.cells, every, self.slow.runs) + (self.runs - self.slow.runs) * quick_s
+
+
+def campaign(
+    paper: Published,
+    outlines: Sequence[Outline],
+    scale: str,
+    budget_s: float,
+    slow: Slow | None = None,
+    there: Cells = frozenset(),
+) -> list[Part]:
+    """At scale `smoke` what is there and fits the budget, at `paper` or a share of 1 every cell.
+
+    Without any time nothing, not even what is there. A share scales the runs; cells that take long
+    have those of `slow`. Raises `InputError` for any other scale.
+    """
+    cells = space(outlines, paper.parts)
+    if scale == "smoke":
+        predicates = [claim.predicate for claim in paper.claims]
+        have = [i for i, key in enumerate(_keys(cells)) if budget_s and key in there]
+        kept = cells[choose(cells, predicates, SMOKE_RUNS, SMOKE_SHARE * budget_s, have)]
+    else:
+        kept = cells
+    share = share_of(scale)
+    return [
+        Part(
+            outline=outline,
+            cells=kept.filter(study=outline.name),
+            total=len(cells.filter(study=outline.name)),
+            runs=min(SMOKE_RUNS, outline.runs) if share is None else ceil(outline.runs * share),
+            reruns=SMOKE_RERUNS if share is None else None,
+            slow=slow or outline.slow,
+        )
+        for outline in outlines
+    ]
+
+
+def present(folder: Path, outlines: Sequence[Outline]) -> Cells:
+    """Those that the capsules of a paper's folder have."""
+    return frozenset((o.name, *cell) for o in outlines for cell in _cells_of(folder / o.name))
+
+
+def beyond(parts: Sequence[Part], there: Cells) -> list[Part]:
+    """The parts with those cells alone that are not there."""
+    return [
+        structs.replace(part, cells=part.cells.filter([k not in there for k in _keys(part.cells)]))
+        for part in parts
+    ]
+
+
+def _keys(cells: pl.DataFrame) -> Iterator[tuple[str, ...]]:
+    return cells.select("study", *CELL).iter_rows()
+
+
+def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
+    """The studies of a paper with `pages` instead of theirs, if there are any."""
+    if not pages:
+        return list(outlines)
+    own = tuple(p for given in pages for p in expand(given))
+    return [structs.replace(outline, pages=own) for outline in outlines]
+
+
+def chosen(outlines: Sequence[Outline], names: Sequence[str]) -> list[Outline]:
+    """Those of a paper's studies that are named, all by default. Raises `InputError`."""
+    known = {outline.name: outline for outline in outlines}
+    for name in names:
+        if name not in known:
+            raise InputError(f"--study {name!r}: the paper has {', '.join(known)}")
+    return [outline for outline in outlines if outline.name in names or not names]
+
+
+def study_of(part: Part, folder: Path, cache: Path) -> Study:
+    """The study a part runs, with the cells its capsule in `folder` already has."""
+    outline = part.outline
+    there = _cells_of(folder / outline.name)
+    wanted = {*there, *part.cells.select(CELL).iter_rows()}
+    pages = {page for page, _, _ in wanted}
+    networks = {network for _, network, _ in wanted}
+    asked = {name: getattr(outline, name) for name in outline.__struct_fields__}
+    study = make_study(
+        **asked
+        | {
+            "pages": [given for given in outline.pages if named(given) in pages],
+            "networks": [n for n in outline.networks if n.name in networks],
+            "runs": part.runs,
+            "slow": part.slow,
+        },
+        cache=cache,
+    )
+    reruns = study.reruns if part.reruns is None else part.reruns
+    only = tuple(cell for cell in study.cells() if cell in wanted)
+    return structs.replace(study, reruns=reruns, only=only)
+
+
+def capsules_of(folder: Path, outlines: Sequence[Outline]) -> list[Path]:
+    """Those capsules of a paper's folder that exist."""
+    return [f for o in outlines if ((f := folder / o.name) / MANIFEST).exists()]
+
+
+def _cells_of(folder: Path) -> list[CellKey]:
+    return Capsule.open(folder).manifest.study.cells() if (folder / MANIFEST).exists() else []

@@ -1,0 +1,1 @@
+"""What a report says, as plain rows and records: no HTML, no drawing."""

@@ -1,0 +1,187 @@
+"""The answer in plain sentences, and whether it may be believed."""
+
+import math
+from collections import Counter
+from typing import Literal
+
+from msgspec import Struct
+
+from dragstrip.model.inequality import inequalities, sentences
+from dragstrip.report.data.cells import Cell
+from dragstrip.report.data.leaders import ENOUGH_BLOCKS, each, few_but_exact, lead
+from dragstrip.report.words.numbers import counted, interval, listed, percent
+from dragstrip.results.compare.stacks import compare_stacks
+from dragstrip.results.compare.summary import Comparison
+
+Standing = Literal["shown", "not shown", "too few", "none"]
+
+
+class Answer(Struct, frozen=True):
+    """`standing`: a difference was shown, was not shown, rests on too few blocks, or no block
+    counts."""
+
+    standing: Standing
+    sentence: str
+    """It also says what the stacks differ in besides the protocol."""
+    believe: str
+    """What the answer rests on and what speaks against it."""
+
+
+def answer(cell: Cell, limit_s: float) -> Answer:
+    """What the cell says about page load time. `limit_s` is the client's, for censored loads."""
+    where = cell.where
+    believe = _believe(cell, limit_s)
+    if not cell.counted:
+        return Answer("none", f"No answer for {where}: {_why_none(cell)}.", believe)
+    if len(cell.results) == 1:
+        return Answer("none", f"Only one stack was visited on {where}: no comparison.", believe)
+    if few_but_exact(cell):
+        shown, said = _block_by_block(cell)
+        return Answer("shown" if shown else "not shown", said, believe)
+    shown, said = _verdict(cell)
+    if cell.counted < ENOUGH_BLOCKS:
+        few = f"{counted(cell.counted, 'block')}, at least {ENOUGH_BLOCKS} are wanted"
+        return Answer("too few", f"Too few blocks to say ({few}). So far: {said}", believe)
+    return Answer("shown" if shown else "not shown", said, believe)
+
+
+def _verdict(cell: Cell) -> tuple[bool, str]:
+    """Whether any difference to the fastest stack was shown, and the sentence."""
+    best = lead(cell).leaders[0]
+    # Each as best / rival, so that below 1 the best is faster.
+    found = (compare_stacks(cell.seen, r.stack.name, best, "plt_ms") for r in cell.results)
+    rivals = sorted((c for c in found if c and c.a != best), key=lambda c: c.ratio)
+    shown = [c for c in rivals if c.most is not None and c.most < 1]
+    rest = [c for c in rivals if c not in shown]
+    where = cell.where
+    n = counted(cell.counted, "block")
+    if not shown:
+        names = listed([r.stack.name for r in cell.results])
+        spans = listed([_span(c) for c in rest])
+        said = (
+            f"On {where} no difference between {names} could be shown: "
+            f"{best}'s page load time is {spans} ({n})."
+        )
+        return False, said + _also(cell, best)
+    parts = listed([f"{_lead(c)} ({_interval(c)})" for c in shown])
+    said = f"{best} loads {where} {parts}; 95 % intervals, {n}."
+    if rest:
+        spans = listed([_span(c) for c in rest])
+        said += f" Against {listed([c.a for c in rest])} no difference could be shown: {spans}."
+    return True, said + _also(cell, best)
+
+
+def _block_by_block(cell: Cell) -> tuple[bool, str]:
+    """As `_verdict`, where every load is exact and there are too few blocks for intervals."""
+    found = lead(cell)
+    best = found.leaders[0]
+    ratios = {r.stack.name: each(cell, best, r.stack.name) for r in cell.results}
+    ahead = [name for name in ratios if name not in found.leaders]
+    level = [name for name in found.leaders if name != best]
+    blocks = f"in {'its one block' if cell.counted == 1 else f'each of {cell.counted} blocks'}"
+    where = cell.where
+    if not ahead:
+        said = f"On {where} no stack is faster than {listed(level)} {blocks}."
+        return False, said + _also(cell, best)
+    parts = listed([f"{_range(ratios[name])} faster than {name}" for name in ahead])
+    said = f"{best} loads {where} {parts}, {blocks}. Virtual time has no noise."
+    if level:
+        said += f" It is not faster than {listed(level)} {blocks}."
+    return True, said + _also(cell, best)
+
+
+def _range(ratios: list[float]) -> str:
+    """``6.0 %``, or ``5.8 to 6.1 %`` where blocks differ."""
+    least, most = 1 - max(ratios), 1 - min(ratios)
+    both = percent(least), percent(most)
+    return both[0] if both[0] == both[1] else f"{both[0].removesuffix(' %')} to {both[1]}"
+
+
+def _also(cell: Cell, best: str) -> str:
+    """What the best stack differs in from the others besides its protocol."""
+    stacks = {r.stack.name: r.stack for r in cell.results}
+    said = sentences(stacks[best], list(stacks.values()))
+    tuned = any(
+        i.field != "connections" for s in stacks.values() for i in inequalities(s, stacks[best])
+    )
+    if tuned:
+        said.append("`dragstrip why` says how much each contributes.")
+    return "".join(f" {one}" for one in said)
+
+
+def _lead(c: Comparison) -> str:
+    if c.ratio == 0:
+        return f"where most loads over {c.a} fail"
+    return f"{percent(1 - c.ratio)} faster than {c.a}"
+
+
+def _interval(c: Comparison) -> str:
+    if c.least is None or c.most is None:
+        return "no interval"
+    with_invalid = ", invalid visits allowed for" if c.bound else ""
+    return f"{(1 - c.most) * 100:.1f} to {percent(1 - c.least)}{with_invalid}"
+
+
+def _span(c: Comparison) -> str:
+    if c.least is None or c.most is None:
+        side = "below" if c.ratio < 1 else "above"
+        return f"{percent(abs(1 - c.ratio))} {side} (no interval) {c.a}'s"
+    if c.bound and (c.least, c.most) == (0, math.inf):
+        lost = f"{c.bound.missing} of {c.bound.attempts} attempts are invalid"
+        return f"unknown against {c.a}'s ({lost})"
+    return f"between {_offset(c.least)} and {_offset(c.most)} {c.a}'s"
+
+
+def _offset(ratio: float) -> str:
+    if ratio in (0, math.inf):
+        return "any time below" if ratio == 0 else "any time above"
+    return f"{percent(abs(1 - ratio))} {'below' if ratio < 1 else 'above'}"
+
+
+def _why_none(cell: Cell) -> str:
+    if not cell.seen.begun:
+        return "no visit has been made"
+    invalid = cell.seen.spoiled
+    if not invalid:
+        return f"none of {counted(cell.seen.begun, 'block')} is complete yet"
+    return (
+        f"none of {counted(cell.seen.begun, 'block')} counts; "
+        f"{'every one' if invalid == cell.seen.begun else invalid} ended with an invalid visit"
+    )
+
+
+def _believe(cell: Cell, limit_s: float) -> str:
+    if not cell.seen.begun:
+        return "There is nothing to believe yet."
+    sentences = []
+    if cell.counted:
+        visits = counted(cell.counted * len(cell.results), "visit")
+        sentences.append(f"It rests on {visits}, each of which passed every check of the testbed.")
+    lost = cell.seen.begun - cell.counted
+    if lost and cell.counted:
+        sentences.append(
+            f"{lost} of {counted(cell.seen.begun, 'block')} "
+            f"{'does' if lost == 1 else 'do'} not count (an invalid or missing visit)."
+        )
+    if invalid := sum(r.invalid for r in cell.results):
+        made = sum(r.visits for r in cell.results)
+        shares = ", ".join(f"{r.stack.name} {r.invalid} of {r.visits}" for r in cell.results)
+        codes = sum((r.reasons for r in cell.results), Counter[str]())
+        why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
+        sentences.append(f"{invalid} of {made} visits were invalid ({shares}; {why}).")
+    sentences += [
+        f"Over {counted(one.units, one.level)}, {c.b} / {c.a} is "
+        f"{interval(one.ratio, one.low, one.high)}: {percent(one.between)} from {one.level} to "
+        f"{one.level} (p {one.p:.2g}), {percent(one.within)} from block to block."
+        for r in cell.results
+        if (c := r.against_first.get("plt_ms")) and c.between
+        for one in c.between
+    ]
+    if censored := sum(r.censored for r in cell.results):
+        stacks = listed([f"{r.stack.name} {r.censored}" for r in cell.results if r.censored])
+        sentences.append(
+            f"{counted(censored, 'load')} failed or timed out ({stacks}) and "
+            f"{'counts' if censored == 1 else 'count'} as slower than every load that ended, "
+            f"however long; medians show the limit of {limit_s:g} s for them."
+        )
+    return " ".join(sentences)

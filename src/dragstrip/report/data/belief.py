@@ -1,0 +1,78 @@
+"""Whether to believe a study: why visits are invalid, whom that strikes, by which limits."""
+
+import polars as pl
+from msgspec import Struct, structs
+
+from dragstrip.model import thresholds as model
+from dragstrip.model.reasons import REASONS, Meaning
+from dragstrip.model.study import Study
+from dragstrip.model.thresholds import DEFAULTS, Thresholds
+from dragstrip.model.visit import ReasonCode
+from dragstrip.report.words import machines as machine_words
+from dragstrip.results.bias import Bias, bias_of_table
+from dragstrip.results.compare.bias_words import sentence
+from dragstrip.results.compare.machines import machines
+from dragstrip.results.tables.docstrings import docstrings
+from dragstrip.verdict.rules import VERSION
+
+
+class Limit(Struct, frozen=True, kw_only=True):
+    """One threshold of the verdict, as a row of a table."""
+
+    name: str
+    value: float
+    default: float
+    meaning: str
+
+    @property
+    def changed(self) -> bool:
+        return self.value != self.default
+
+
+class Struck(Struct, frozen=True, kw_only=True):
+    """A reason and how many visits it struck."""
+
+    code: ReasonCode
+    visits: int
+    meaning: Meaning
+
+
+class Belief(Struct, frozen=True, kw_only=True):
+    rules: int
+    """Version of the rules, see `dragstrip.verdict.rules`."""
+    limits: tuple[Limit, ...]
+    struck: tuple[Struck, ...]
+    """Most frequent first."""
+    bias: tuple[Bias, ...]
+    sentence: str
+    """What `bias` comes to; empty without an invalid visit."""
+    machines: str
+    """Whether the machines that made it agree; empty if there was one."""
+
+
+def belief(study: Study, table: pl.LazyFrame) -> Belief:
+    """`table` is visits.parquet."""
+    code = pl.col("verdict").str.split(",").alias("code")
+    codes = table.filter(~pl.col("valid")).select(code).explode("code").group_by("code").len()
+    struck = dict(codes.collect(engine="streaming").iter_rows())
+    found = bias_of_table(table, [s.name for s in study.visited])
+    return Belief(
+        rules=VERSION,
+        limits=limits(study.thresholds),
+        struck=tuple(
+            Struck(code=code, visits=n, meaning=REASONS[code])
+            for code, n in sorted(struck.items(), key=lambda item: (-item[1], item[0]))
+        ),
+        bias=tuple(found),
+        sentence=sentence(found),
+        machines=machine_words.sentence(machines(study, table)),
+    )
+
+
+def limits(used: Thresholds) -> tuple[Limit, ...]:
+    """Every threshold, in the model's order and words."""
+    meanings = docstrings(model)["Thresholds"]
+    return tuple(
+        Limit(name=name, value=value, default=getattr(DEFAULTS, name), meaning=meanings[name])
+        for name, value in structs.asdict(used).items()
+    )

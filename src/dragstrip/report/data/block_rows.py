@@ -1,0 +1,102 @@
+"""The blocks of a cell as rows: what every attempt's visits came to."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+from msgspec import Struct
+
+from dragstrip.report.data.cells import Cell
+
+MOST_ROWS = 200
+"""A longer table helps nobody; blocks with an invalid visit and the most unusual ones stay."""
+
+
+class Place(Struct, frozen=True):
+    """One stack's visit in an attempt."""
+
+    verdict: str
+    outcome: str
+    plt_ms: float | None
+    detail: str
+    """Why it is not valid, or why it failed; empty otherwise."""
+    file: str | None
+    """Name of its page, if it has one."""
+
+
+class BlockRow(Struct, frozen=True, kw_only=True):
+    index: int
+    attempt: int
+    counts: bool
+    places: tuple[Place | None, ...]
+    """In the order of the stacks; None where no visit was made."""
+    ratios: tuple[float | None, ...]
+    """Page load time to the first stack's; None for that one and where one did not load."""
+
+
+class BlockRows(Struct, frozen=True):
+    rows: tuple[BlockRow, ...]
+    left_out: int
+
+
+def block_rows(cell: Cell, names: Sequence[str], files: Mapping[int, str]) -> BlockRows:
+    """`names` are the stacks to show, the first one that ratios are to; `files` are the visits'
+    pages by row of visits.parquet."""
+    attempts: dict[tuple[int, int], list[dict[str, object]]] = {}
+    for row in _kept(cell, len(names)).iter_rows(named=True):
+        index = int(row["block"].rpartition("|")[2])
+        attempts.setdefault((index, row["attempt"]), []).append(row)
+    rows = [_row(index, n, attempts[index, n], names, files) for index, n in sorted(attempts)]
+    return BlockRows(tuple(rows[:MOST_ROWS]), _attempts(cell) - len(rows[:MOST_ROWS]))
+
+
+def _attempts(cell: Cell) -> int:
+    return cell.seen.visits.select("block", "attempt").unique().height
+
+
+def _kept(cell: Cell, stacks: int) -> pl.DataFrame:
+    """All visits, or those of invalid blocks and then of blocks furthest from the median load."""
+    visits = cell.seen.visits
+    if visits.height <= MOST_ROWS * stacks:
+        return visits
+    log = pl.col("plt_ms").log()
+    odd = (log - log.median().over("stack")).abs().max().over("block").fill_null(float("inf"))
+    struck = (~pl.col("valid")).any().over("block")
+    rank = pl.struct(~struck, -odd).rank("dense").alias("rank")
+    return visits.with_columns(rank).filter(pl.col("rank") <= MOST_ROWS)
+
+
+def _row(
+    index: int,
+    attempt: int,
+    made: Sequence[Mapping[str, object]],
+    names: Sequence[str],
+    files: Mapping[int, str],
+) -> BlockRow:
+    by_stack = {str(row["stack"]): _place(row, files) for row in made}
+    places = tuple(by_stack.get(name) for name in names)
+    return BlockRow(
+        index=index,
+        attempt=attempt,
+        counts=any(bool(row["counts"]) for row in made),
+        places=places,
+        ratios=tuple(_ratio(places[0], place) for place in places),
+    )
+
+
+def _place(row: Mapping[str, object], files: Mapping[int, str]) -> Place:
+    reasons, load = row["reasons"], row["plt_ms"]
+    told = "; ".join(reasons) if isinstance(reasons, list) and reasons else str(row["error"] or "")
+    number = row["row"]
+    return Place(
+        verdict=str(row["verdict"]),
+        outcome=str(row["outcome"]),
+        plt_ms=load if isinstance(load, float) and row["outcome"] == "loaded" else None,
+        detail=told,
+        file=files.get(number) if isinstance(number, int) else None,
+    )
+
+
+def _ratio(first: Place | None, other: Place | None) -> float | None:
+    if first is None or other is None or first is other or not first.plt_ms or not other.plt_ms:
+        return None
+    return other.plt_ms / first.plt_ms

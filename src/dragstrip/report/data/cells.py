@@ -1,0 +1,116 @@
+"""What terminal and HTML both show of each (page, network, connection mode): numbers, not looks."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+from msgspec import Struct
+
+from dragstrip.model.clock import REAL, Clock
+from dragstrip.model.network import Network
+from dragstrip.model.page import Page
+from dragstrip.model.stack import ConnectionMode, Stack
+from dragstrip.model.study import Study
+from dragstrip.results.compare.stacks import compare_stacks
+from dragstrip.results.compare.summary import Comparison
+from dragstrip.results.observed import BY_NAME, Observations, Observed, observed
+from dragstrip.stats.median import Median, median
+
+
+class StackResult(Struct, frozen=True, kw_only=True):
+    """One stack on one page and network."""
+
+    stack: Stack
+    medians: dict[str, Median]
+    """By metric, over the blocks that count, censored loads at the limit; only what is known."""
+    against_first: dict[str, Comparison]
+    """Ratio to the study's first stack; none for that stack itself and without blocks."""
+    loads: Observations
+    """Page load times of the blocks that count, in their order."""
+    visits: int
+    """All of them, rerun attempts included."""
+    invalid: int
+    reasons: Counter[str]
+    """Why visits were invalid, each code once for each visit it struck."""
+
+    @property
+    def censored(self) -> int:
+        return int(self.loads.censored.sum())
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    page: Page
+    network: Network
+    connection: ConnectionMode = "first"
+    clock: Clock = REAL
+    seen: Observed
+    results: tuple[StackResult, ...]
+
+    @property
+    def where(self) -> str:
+        predicted = any(r.stack.loaded_by.follows_graphs for r in self.results)
+        place = where(self.page.name, self.network.name, self.connection, self.clock)
+        return f"{place}, predicted by the load generator" if predicted else place
+
+    @property
+    def counted(self) -> int:
+        """Blocks that count."""
+        return self.seen.counted
+
+    @property
+    def exact(self) -> bool:
+        """Loads have no noise: computing takes no time, and nothing is left to chance."""
+        steady = all(r.stack.loaded_by.steady for r in self.results)
+        return self.clock.kind == "network" and not self.network.chance and steady
+
+
+def where(page: str, network: str, connection: str, clock: Clock = REAL) -> str:
+    """Such as ``demo over LTE``, with the connection mode and the clock where they are special."""
+    place = f"{page} over {network}" + ("" if connection == "first" else f", {connection}")
+    return f"{place} in {clock.short}" if clock.virtual else place
+
+
+def page_file(number: int, place: str) -> str:
+    """Of a cell's page, from the report's folder: its number among the study's cells, from 1, and
+    where it is."""
+    slug = re.sub(r"[^A-Za-z0-9._]+", "-", place).strip("-")[:80]
+    return f"cells/{number}-{slug}.html"
+
+
+def cells(
+    study: Study, table: pl.LazyFrame, metrics: Sequence[str] = tuple(BY_NAME)
+) -> Iterator[Cell]:
+    """Every cell of the study, also those without a visit.
+
+    `table` as for `dragstrip.results.observed.observed`.
+    """
+    for seen in observed(study, table):
+        yield Cell(
+            page=study.page(seen.page),
+            network=study.network(seen.network),
+            clock=study.clock,
+            connection=seen.connection,
+            seen=seen,
+            results=tuple(_result(seen, stack, study.stacks[0], metrics) for stack in study.stacks),
+        )
+
+
+def _result(seen: Observed, stack: Stack, first: Stack, metrics: Sequence[str]) -> StackResult:
+    made = seen.visits.filter(pl.col("stack") == stack.name)
+    invalid = made.filter(~pl.col("valid"))
+    known = {m: seen.of(stack.name, m).known for m in metrics}
+    against = {
+        m: c
+        for m in metrics
+        if stack != first and (c := compare_stacks(seen, first.name, stack.name, m))
+    }
+    return StackResult(
+        stack=stack,
+        medians={m: median(values.tolist()) for m, values in known.items() if len(values)},
+        against_first=against,
+        loads=seen.of(stack.name, "plt_ms"),
+        visits=len(made),
+        invalid=len(invalid),
+        reasons=Counter(code for verdict in invalid["verdict"] for code in verdict.split(",")),
+    )

@@ -1,0 +1,99 @@
+"""Who leads a cell in a metric, by how much, and who cannot be told from the leader."""
+
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+
+from dragstrip.report.data.cells import Cell
+from dragstrip.results.compare.stacks import compare_stacks
+from dragstrip.results.compare.summary import Comparison
+from dragstrip.results.observed import BY_NAME
+from dragstrip.visit.metrics import Metric
+
+ENOUGH_BLOCKS = 5
+"""With fewer there is no interval; the answer says so first."""
+ALIKE = 0.05
+"""Stacks whose ratios' 95 % intervals lie within this of 1 are shown to be alike."""
+
+Kind = Literal["lead", "tie", "alike", "open", "too few", "none"]
+
+
+class Lead(Struct, frozen=True):
+    """`lead`: one stack beats all others. `tie`: several beat some. `alike`: shown to differ by no
+    more than `ALIKE`. `open`: no difference was shown. Then `too few` blocks, or `none`."""
+
+    kind: Kind
+    leaders: tuple[str, ...] = ()
+    """The best stack first, then those not shown to be worse."""
+    by: Comparison | None = None
+    """The nearest stack that is shown to be worse (`b`) against the best (`a`)."""
+    blocks: int = 0
+
+    @property
+    def share(self) -> float:
+        """By how much of the beaten stack's value the best one is ahead."""
+        return abs(1 - 1 / self.by.ratio) if self.by else 0.0
+
+
+def lead(cell: Cell, metric: str = "plt_ms") -> Lead:
+    first, *others = [r.stack.name for r in cell.results]
+    found = [c for r in cell.results if (c := r.against_first.get(metric))]
+    if not found or len(found) < len(others):
+        return Lead("none", blocks=cell.counted)
+    sign = -1 if BY_NAME[metric].better == "higher" else 1
+    level = {c.b: c.ratio**sign for c in found} | {first: 1.0}
+    best = min(level, key=lambda name: level[name])
+    if best != first:
+        pairs = (compare_stacks(cell.seen, best, name, metric) for name in level if name != best)
+        found = [c for c in pairs if c]
+    rivals = sorted(found, key=lambda c: c.ratio**sign)
+    if few_but_exact(cell):
+        beaten = [c for c in rivals if all(r * sign < sign for r in each(cell, best, c.b, metric))]
+    else:
+        beaten = [c for c in rivals if _beaten(c, sign)]
+    leaders = (best, *(c.b for c in rivals if c not in beaten))
+    by = beaten[0] if beaten else None
+    return Lead(_kind(cell, rivals, beaten), leaders, by, cell.counted)
+
+
+def few_but_exact(cell: Cell) -> bool:
+    """Too few blocks for an interval, but in each of them loads have no noise."""
+    return cell.exact and 0 < cell.counted < ENOUGH_BLOCKS
+
+
+def each(cell: Cell, a: str, b: str, metric: str = "plt_ms") -> list[float]:
+    """a / b of every block; 1 where neither load ended, and without end where `a` did not."""
+    of_a, of_b = cell.seen.of(a, metric), cell.seen.of(b, metric)
+    values_a, values_b = (np.where(of.censored, np.inf, of.values) for of in (of_a, of_b))
+    return [1.0 if x == y else float(x / y) for x, y in zip(values_a, values_b, strict=True)]
+
+
+def mark(c: Comparison | None, metric: Metric) -> str:
+    """Style classes of a ratio: which way it is shown to differ, and whether that is better."""
+    if c is None or c.least is None or c.most is None or c.least <= 1 <= c.most:
+        return ""
+    way = "down" if c.most < 1 else "up"
+    if metric.better == "neither":
+        return f"{way} plain-mark"
+    better = (way == "down") == (metric.better == "lower")
+    return f"{way} {'good' if better else 'bad'}-mark"
+
+
+def _beaten(c: Comparison, sign: int) -> bool:
+    edge = c.least if sign == 1 else c.most
+    return edge is not None and (edge - 1) * sign > 0
+
+
+def _kind(cell: Cell, rivals: list[Comparison], beaten: list[Comparison]) -> Kind:
+    if cell.counted < ENOUGH_BLOCKS and not few_but_exact(cell):
+        return "too few"
+    if beaten:
+        return "lead" if len(beaten) == len(rivals) else "tie"
+    return "alike" if all(_alike(c) for c in rivals) else "open"
+
+
+def _alike(c: Comparison) -> bool:
+    if c.least is None or c.most is None:
+        return False
+    return c.least > 1 / (1 + ALIKE) and c.most < 1 + ALIKE

@@ -1,0 +1,60 @@
+"""Which visits of a cell get a page of their own: a report of all of them would help nobody."""
+
+from collections.abc import Collection, Iterator
+
+import polars as pl
+from msgspec import Struct
+
+from dragstrip.report.data.cells import Cell
+
+OUTLIERS_FROM = 3
+"""Blocks a cell needs for its slowest loads to be outliers."""
+
+
+class Shown(Struct, frozen=True):
+    row: int
+    """Of visits.parquet."""
+    why: str
+    """``typical``, ``invalid``, ``slowest`` or ``asked for``."""
+
+
+def shown(cell: Cell, room: int, also: Collection[str] = ()) -> list[Shown]:
+    """Each at most once: those whose ids are in `also`; then, while their requests stay within
+    `room`, each stack's typical visit, the invalid ones in order, each stack's slowest."""
+    taken: dict[int, Shown] = {}
+    for why, row, requests in _candidates(cell, also):
+        if row in taken:
+            continue
+        if why != "asked for":
+            if room < requests:
+                continue
+            room -= requests
+        taken[row] = Shown(row, why)
+    return list(taken.values())
+
+
+def _candidates(cell: Cell, also: Collection[str]) -> Iterator[tuple[str, int, int]]:
+    """Why, row, number of requests."""
+    visits = cell.seen.visits
+    if also:
+        id_ = pl.concat_str("block", "stack", "attempt", separator="|")
+        yield from _told("asked for", visits.filter(id_.is_in(list(also))))
+    by_load = [_by_load(cell, rows) for rows in cell.seen.stacks.values()]
+    for rows in by_load:
+        yield from _told("typical", rows[(len(rows) - 1) // 2 :].head(1))
+    yield from _told("invalid", visits.filter(~pl.col("valid")))
+    for rows in by_load:
+        if len(rows) >= OUTLIERS_FROM:
+            yield from _told("slowest", rows.tail(1))
+
+
+def _by_load(cell: Cell, rows: pl.DataFrame) -> pl.DataFrame:
+    """The lower of two visits in the middle is the typical one; a failed load is the slowest."""
+    loaded = pl.col("outcome") == "loaded"
+    load = pl.when(loaded).then("plt_ms").otherwise(pl.lit(cell.seen.limit_ms))
+    return rows.sort(load, maintain_order=True)
+
+
+def _told(why: str, rows: pl.DataFrame) -> Iterator[tuple[str, int, int]]:
+    for row, requests in rows.select("row", "requests").iter_rows():
+        yield why, row, int(requests or 0)

@@ -1,0 +1,266 @@
+"""Pictures of a visit's connections, from its packets: what the origin sent when, and which streams
+shared a connection."""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+
+import altair as alt
+import vl_convert
+from markupsafe import Markup
+from msgspec import Struct
+
+from dragstrip.model.visit import Connection, Visit
+from dragstrip.model.wire import Flow
+from dragstrip.report.figures.palette import ALARM, TLS, colour, faint
+from dragstrip.report.words.numbers import counted, duration, size
+from dragstrip.results.capsule import Capsule
+from dragstrip.results.dissect import by_flow, captured, dissection, packets
+from dragstrip.results.packets import Packet
+from dragstrip.visit.qlog import Window, read_windows
+
+DRAWN_CONNECTIONS = 6
+"""The largest ones of a visit."""
+DRAWN_STREAMS = 80
+
+_WIDTH = 860
+_FONT = "Inter, 'Helvetica Neue', Arial, sans-serif"
+_SECONDS = "seconds from the navigation's start"
+
+Row = dict[str, Any]
+
+
+class Picture(Struct, frozen=True):
+    title: str
+    caption: str
+    html: Markup
+    """Inline SVG."""
+
+
+def connection_pictures(capsule: Capsule, visit: Visit) -> list[Picture]:
+    """Two pictures of each of the visit's largest connections; none if its packets were not kept.
+
+    Raises `NoTshark` if they were never taken apart and cannot be here.
+    """
+    if not captured(capsule.path, visit):
+        return []
+    flows = dissection(capsule.path, visit).flows
+    largest = sorted(flows, key=lambda f: f.bytes_down, reverse=True)[:DRAWN_CONNECTIONS]
+    mine = by_flow(packets(capsule.path, visit))
+    qlog = capsule.path / "qlog" / f"{visit.file_name}.qlog"
+    windows = read_windows(qlog) if qlog.exists() else {}
+    made = []
+    for flow in (f for f in largest if f.requests):
+        connection = _connection(visit, flow)
+        mine_windows = windows.get(connection.id, []) if connection else []
+        made.append(sending(flow, mine[flow.id], mine_windows))
+        if flow.protocol in ("h2", "h3"):
+            made.append(streams(flow, mine[flow.id]))
+    return made
+
+
+def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Picture:
+    """Bytes against time at the origin, above what was in flight and, by the qlog, the window."""
+    down = [p for p in mine if p.side == "down" and p.payload]
+    numbers = _numbers(down)
+    sent = [
+        {"s": p.time_ms / 1000, "kB": n / 1000, "what": what}
+        for p, n, what in zip(down, numbers, _whats(down), strict=True)
+    ]
+    seen = [
+        {"s": p.left_ms / 1000, "kB": n / 1000, "what": "reached the browser"}
+        for p, n in zip(down, numbers, strict=True)
+        if p.left_ms is not None
+    ]
+    tint = alt.Scale(
+        domain=["sent", "dropped by the link", "sent again", "reached the browser", "acknowledged"],
+        range=[colour(flow.protocol), ALARM, "#e0a100", faint(flow.protocol), TLS],
+    )
+    x = _x("s:Q", None)
+    y = alt.Y("kB:Q", title="kB sent")
+    tinted = alt.Color("what:N", scale=tint, title=None)
+    acks = [r | {"what": "acknowledged"} for r in _acknowledged(mine)]
+    upper = (
+        _line(acks, x, y, tinted)
+        # What is rare is drawn last.
+        + alt.Chart(
+            alt.InlineData(values=[*seen, *sorted(sent, key=lambda r: r["what"] != "sent")])
+        )
+        .mark_point(size=12, filled=True, opacity=0.9)
+        .encode(x=x, y=y, color=tinted)
+    ).properties(width=_WIDTH, height=230)
+    flight = list(_told(windows))
+    if not flight and flow.protocol != "h3":
+        flight = list(_in_flight(mine))
+    lower = [_flight(flow, flight)] if flight else []
+    both = alt.vconcat(upper, *lower, spacing=8)
+    chart = both.resolve_scale(x="shared", color="independent")
+    return Picture(f"What the origin sent: {_name(flow)}", _sending_caption(flow), _svg(chart))
+
+
+def streams(flow: Flow, mine: Sequence[Packet]) -> Picture:
+    """When bytes of which stream could be read by the browser, a row a stream."""
+    paths = {s: path for p in mine for s, path in zip(p.requests, p.paths, strict=False)}
+    asked = {s: p.time_ms for p in reversed(mine) for s in p.requests}
+    chunks = list(_chunks(mine))
+    shown = sorted(asked, key=lambda s: (asked[s], s))[:DRAWN_STREAMS]
+    labels = {s: _label(s, paths.get(s)) for s in shown}
+    bars = [
+        {"stream": labels[s], "from": max(a, asked[s]) / 1000, "to": b / 1000, "bytes": n}
+        for s, a, b, n in chunks
+        if s in labels
+    ]
+    last = {s: b for s, _, b, _ in chunks}
+    waits = [
+        {"stream": labels[s], "from": asked[s] / 1000, "to": last.get(s, asked[s]) / 1000}
+        for s in shown
+    ]
+    x = _x("from:Q", _SECONDS)
+    y = alt.Y("stream:N", sort=list(labels.values()), title=None, axis=alt.Axis(labelLimit=260))
+    chart = (
+        alt.Chart(alt.InlineData(values=waits))
+        .mark_bar(height=2, color=faint(flow.protocol))
+        .encode(x=x, x2="to:Q", y=y)
+        + alt.Chart(alt.InlineData(values=bars))
+        .mark_bar(color=colour(flow.protocol), stroke=colour(flow.protocol), strokeWidth=0.7)
+        .encode(x=x, x2="to:Q", y=y)
+    ).properties(width=_WIDTH - 260, height=alt.Step(13 if len(shown) < 40 else 9))
+    left_out = len(asked) - len(shown)
+    caption = (
+        "A row a stream, in the order of the requests; thin from the request to the last byte, "
+        "thick where its bytes came in."
+    )
+    if flow.protocol == "h2":
+        caption += (
+            " A TLS record can be read when all of it is there, so h2 comes in larger pieces."
+        )
+    if left_out:
+        caption += f" The first {len(shown)} of {len(asked)} streams."
+    return Picture(f"Streams: {_name(flow)}", caption, _svg(chart))
+
+
+def _chunks(mine: Sequence[Packet]) -> Iterator[tuple[int, float, float, int]]:
+    """(stream, from, to, bytes) at the browser; a piece begins where the last one ended."""
+    arriving = [(p.left_ms, p) for p in mine if p.side == "down" and p.left_ms is not None]
+    since = None
+    for ms, packet in sorted(arriving, key=lambda a: a[0]):
+        since = ms if since is None else since
+        for stream, bytes_ in zip(packet.streams, packet.stream_bytes, strict=True):
+            yield stream, since, ms, bytes_
+        if packet.streams:
+            since = None
+
+
+def _numbers(down: Sequence[Packet]) -> list[int]:
+    """Where each packet ends in the connection's bytes: TCP says so, QUIC's are counted."""
+    counts = accumulate(p.payload for p in down)
+    return [
+        count if p.seq is None else p.seq + p.payload for p, count in zip(down, counts, strict=True)
+    ]
+
+
+def _whats(down: Sequence[Packet]) -> Iterator[str]:
+    top = 0
+    for p in down:
+        again = p.seq is not None and p.seq < top
+        top = max(top, (p.seq or 0) + p.payload)
+        yield "dropped by the link" if p.left_ms is None else "sent again" if again else "sent"
+
+
+def _acknowledged(mine: Sequence[Packet]) -> Iterator[Row]:
+    top = 0
+    for p in sorted((p for p in mine if p.left_ms is not None), key=lambda p: p.left_ms or 0):
+        if p.side == "up" and p.ack is not None and p.ack > top:
+            top = p.ack
+            yield {"s": (p.left_ms or 0) / 1000, "kB": top / 1000}
+
+
+def _flight(flow: Flow, rows: Sequence[Row]) -> alt.Chart:
+    kinds = list(dict.fromkeys(row["what"] for row in rows))
+    tint = alt.Scale(domain=kinds, range=[colour(flow.protocol), TLS][: len(kinds)])
+    x, y = _x("s:Q", _SECONDS), alt.Y("kB:Q", title="kB in flight")
+    tinted = alt.Color("what:N", scale=tint, title=None)
+    return _line(rows, x, y, tinted).properties(width=_WIDTH, height=110)
+
+
+def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
+    """Of TCP, as the packets tell: highest byte sent less highest acknowledged, at the origin."""
+    seen = [(p.at_origin_ms, p) for p in mine if p.at_origin_ms is not None]
+    sent = acknowledged = 0
+    for ms, p in sorted(seen, key=lambda s: s[0]):
+        if p.side == "down":
+            sent = max(sent, (p.seq or 0) + p.payload)
+        else:
+            acknowledged = max(acknowledged, p.ack or 0)
+        yield {"s": ms / 1000, "kB": max(0, sent - acknowledged) / 1000, "what": "in flight"}
+
+
+def _told(windows: Sequence[Window]) -> Iterator[Row]:
+    """As the origin's qlog tells."""
+    for w in windows:
+        for what, value in (("in flight", w.in_flight_bytes), ("window", w.window_bytes)):
+            if value is not None:
+                yield {"s": w.time_ms / 1000, "kB": value / 1000, "what": what}
+
+
+def _x(field: str, title: str | None) -> alt.X:
+    return alt.X(field, title=title, scale=alt.Scale(zero=False, nice=False, padding=8))
+
+
+def _line(rows: Sequence[Row], x: alt.X, y: alt.Y, tinted: alt.Color) -> alt.Chart:
+    chart: alt.Chart = (
+        alt.Chart(alt.InlineData(values=list(rows)))
+        .mark_line(strokeWidth=1.4, interpolate="step-after")
+        .encode(x=x, y=y, color=tinted)
+    )
+    return chart
+
+
+def _sending_caption(flow: Flow) -> str:
+    said = [
+        f"{counted(flow.packets_down, 'packet')} and {size(flow.bytes_down)} down",
+        f"{flow.link_drops} dropped by the link",
+    ]
+    if flow.retransmitted is not None:
+        said.append(f"{flow.retransmitted} sent again")
+    if flight := flow.first_flight:
+        how = "paced" if flight.paced else "in one burst"
+        said.append(
+            f"first flight {counted(flight.packets, 'packet')} over "
+            f"{duration(flight.duration_ms)}, {how}"
+        )
+    source = (
+        "In flight and window are the origin's own word (qlog)."
+        if flow.protocol == "h3"
+        else "In flight is counted from the packets; the kernel's window is at least that."
+    )
+    return f"{'; '.join(said)}. {source}"
+
+
+def _connection(visit: Visit, flow: Flow) -> Connection | None:
+    """The origin's record of the flow: by the client's port."""
+    port = int(flow.client.rpartition(":")[2])
+    quic = flow.protocol == "h3"
+    same = (c for c in visit.connections if c.client_port == port)
+    return next((c for c in same if (c.protocol == "h3") == quic), None)
+
+
+def _name(flow: Flow) -> str:
+    return f"{flow.host or flow.server} over {flow.protocol}, port {flow.client.rpartition(':')[2]}"
+
+
+def _label(stream: int, path: str | None) -> str:
+    if path is None:
+        return f"stream {stream}"
+    return f"{stream} {path if len(path) <= 36 else chr(0x2026) + path[-35:]}"
+
+
+def _svg(chart: Any) -> Markup:
+    styled = (
+        chart.configure(font=_FONT, background="transparent")
+        .configure_view(stroke=None)
+        .configure_axis(gridColor="#e6e8ec", titleFontWeight="normal", labelFontSize=11)
+        .configure_legend(orient="top", symbolStrokeWidth=2.5)
+    )
+    return Markup(vl_convert.vegalite_to_svg(json.loads(styled.to_json())))

@@ -1,0 +1,91 @@
+"""The whole study at a glance: who leads where, a row a page, a column a network, by metric."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from dragstrip.model.stack import ConnectionMode, Stack
+from dragstrip.model.study import Study
+from dragstrip.report.data.answer import Answer
+from dragstrip.report.data.cells import Cell
+from dragstrip.report.data.leaders import Lead, lead
+from dragstrip.report.figures.palette import colour
+from dragstrip.report.words.numbers import listed
+from dragstrip.results.observed import BY_NAME
+from dragstrip.visit.metrics import Metric
+
+RANKED = [m for m in BY_NAME.values() if m.better != "neither"]
+"""Metrics in which a stack can lead, page load time first."""
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """What the rest of the report says of a cell once its page is written."""
+
+    page: str
+    network: str
+    connection: ConnectionMode
+    where: str
+    file: str
+    """Of its page, from the report's folder."""
+    answer: Answer
+    leads: dict[str, Lead]
+    """By metric."""
+
+
+class Share(Struct, frozen=True):
+    """How many cells end alike."""
+
+    label: str
+    cells: int
+    colour: str
+    """Empty where no stack leads."""
+
+
+def leads(cell: Cell) -> dict[str, Lead]:
+    return {m.name: lead(cell, m.name) for m in RANKED}
+
+
+def rows(
+    study: Study, entries: Sequence[Entry]
+) -> dict[tuple[str, ConnectionMode], list[Entry | None]]:
+    """By page and connection mode, in the order of networks; None where no cell was asked for."""
+    found = {(e.page, e.network, e.connection): e for e in entries}
+    return {
+        (p.name, connection): [found.get((p.name, n.name, connection)) for n in study.networks]
+        for p in study.pages
+        for connection in study.connections
+    }
+
+
+def known(entries: Sequence[Entry]) -> list[Metric]:
+    """The metrics that any cell can say something about, and page load time."""
+    return [
+        m
+        for m in RANKED
+        if m.name == "plt_ms" or any(e.leads[m.name].kind != "none" for e in entries)
+    ]
+
+
+def shares(study: Study, entries: Sequence[Entry], metric: str) -> list[Share]:
+    """Of cells, by who leads alone; then the ties, and where nobody leads. Empty ones left out."""
+    found = [e.leads[metric] for e in entries]
+    alone = Counter(x.leaders[0] for x in found if x.kind == "lead")
+    ties = Counter(listed(sorted(x.leaders)) for x in found if x.kind == "tie")
+    rest = Counter(x.kind for x in found)
+    rows = [Share(f"{s.name} leads", alone[s.name], colour(s.protocol)) for s in study.stacks]
+    rows += [Share(f"{names} lead", count, "#8b8f98") for names, count in ties.most_common()]
+    rows += [
+        Share("alike within 5 %", rest["alike"], "#d9dce2"),
+        Share("no difference shown", rest["open"], "#eceef1"),
+        Share("too few blocks", rest["too few"], ""),
+        Share("no answer", rest["none"], ""),
+    ]
+    return [row for row in rows if row.cells]
+
+
+def tint(stack: Stack, found: Lead) -> str:
+    """The leader's colour over white, the fuller the greater its lead; always light enough for
+    dark text."""
+    depth = 14 + 34 * min(found.share / 0.4, 1)
+    return f"color-mix(in srgb, {colour(stack.protocol)} {depth:.0f}%, white)"

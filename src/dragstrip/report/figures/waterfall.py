@@ -1,0 +1,166 @@
+"""The waterfall of one visit as inline SVG: a row a request, grouped by host, phases told apart."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from dragstrip.model.visit import Request, Visit
+from dragstrip.report.figures import palette
+from dragstrip.report.figures.axis import step
+from dragstrip.report.words.numbers import counted, duration, size
+
+WIDTH, LABEL, RIGHT = 1000, 250, 24
+"""Drawing units: the whole, its column of names, and the margin for the last axis label."""
+AXIS, FOOT = 26, 8
+_ROWS = ((80, 13), (160, 10), (10_000, 8))
+"""Row height by the number of requests, so that a page of 244 still fits three sheets of paper."""
+
+
+class Phase(Struct, frozen=True):
+    name: str
+    start_ms: float
+    end_ms: float
+
+
+def phases(request: Request, until_ms: float) -> list[Phase]:
+    """Queue, connect, TLS, wait and receive, in order and without overlap, empty ones left out.
+
+    A mark the browser did not give ends no phase. QUIC has one handshake for both, which browsers
+    report as TLS. A request without an end is drawn to `until_ms`, the visit's end.
+    """
+    end = request.end_ms if request.end_ms is not None else until_ms
+    connect = request.connect_start_ms
+    marks = (
+        ("queue", connect if connect is not None else request.send_start_ms),
+        ("connect", request.tls_start_ms if connect is not None else None),
+        ("tls" if request.tls_start_ms is not None else "connect", request.connect_end_ms),
+        ("queue", request.send_start_ms),
+        ("wait", request.response_start_ms),
+        ("receive" if request.response_start_ms is not None else "queue", end),
+    )
+    found, at = [], request.start_ms
+    for name, mark in marks:
+        if mark is not None and mark > at:
+            found.append(Phase(name, at, mark))
+            at = mark
+    return found
+
+
+def waterfall(visit: Visit, until_ms: float) -> str:
+    """The SVG of a visit. `until_ms` is the end of the time axis, shared by the pictures that are
+    to be compared. Text from the page is escaped."""
+    hosts: dict[str, list[Request]] = {}
+    for request in sorted(visit.requests, key=lambda r: r.start_ms):
+        hosts.setdefault(request.host, []).append(request)
+    row = next(height for limit, height in _ROWS if len(visit.requests) <= limit)
+    height = AXIS + FOOT + sum(18 + row * len(group) for group in hosts.values())
+    scale = (WIDTH - LABEL - RIGHT) / until_ms
+    parts = [
+        f'<svg class="waterfall" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'aria-label="{escape(f"Waterfall of {visit.stack}")}">',
+        *_axis(until_ms, scale, height),
+        *_rows(hosts, visit, until_ms, scale, row),
+        *_events(visit, scale, height),
+        "</svg>",
+    ]
+    return "".join(parts)
+
+
+def _rows(
+    hosts: dict[str, list[Request]], visit: Visit, until_ms: float, scale: float, row: int
+) -> Iterator[str]:
+    end_ms = max([visit.plt_ms or 0, *(r.end_ms or 0 for r in visit.requests)])
+    top = float(AXIS)
+    for host, group in hosts.items():
+        top += 18
+        yield _text(4, top - 5, host, "host")
+        yield _text(LABEL, top - 5, _about(group), "about")
+        for request in group:
+            yield _request(request, end_ms or until_ms, scale, top, row)
+            top += row
+
+
+def _about(group: Sequence[Request]) -> str:
+    used = {r.connection for r in group if r.connection}
+    protocols = ", ".join(sorted({r.protocol for r in group if r.protocol})) or "no answer"
+    said = [protocols, counted(len(group), "request")]
+    said += [counted(len(used), "connection")] if used else []  # not every browser numbers them
+    return " \N{MIDDLE DOT} ".join([*said, size(sum(r.wire_bytes for r in group))])
+
+
+def _request(request: Request, end_ms: float, scale: float, top: float, row: int) -> str:
+    found = phases(request, end_ms)
+    bars = "".join(_bar(p, request, scale, top, row) for p in found)
+    label = _text(12, top + row - 3, _path(request.url, row), "path")
+    failed = ""
+    if request.error or request.status >= 400:
+        at = LABEL + (found[-1].end_ms if found else request.start_ms) * scale
+        kind, x = ("fault", at + 3) if at < WIDTH - 160 else ("fault back", at - 3)
+        failed = _text(x, top + row - 3, f"\N{MULTIPLICATION X} {_fault(request)}", kind)
+    size_class = "" if row > 10 else ' class="small"'
+    return (
+        f"<g{size_class}><title>{escape(_title(request, found))}</title>{label}{bars}{failed}</g>"
+    )
+
+
+def _bar(phase: Phase, request: Request, scale: float, top: float, row: int) -> str:
+    fill = {
+        "queue": palette.QUEUE,
+        "connect": palette.CONNECT,
+        "tls": palette.TLS,
+        "wait": palette.faint(request.protocol),
+        "receive": palette.colour(request.protocol),
+    }[phase.name]
+    thick = 2 if phase.name == "queue" else row - 3
+    y = top + (row - thick) / 2
+    x, width = LABEL + phase.start_ms * scale, max((phase.end_ms - phase.start_ms) * scale, 0.6)
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{thick}" fill="{fill}"/>'
+
+
+def _fault(request: Request) -> str:
+    return request.error or f"HTTP {request.status}"
+
+
+def _title(request: Request, found: Sequence[Phase]) -> str:
+    spans = ", ".join(f"{p.name} {duration(p.end_ms - p.start_ms)}" for p in found)
+    fault = f"\n{_fault(request)}" if request.error or request.status >= 400 else ""
+    return (
+        f"{request.method} {request.url}\n"
+        f"{request.protocol or 'no answer'}, "
+        f"{f'connection {request.connection}, ' if request.connection else ''}"
+        f"{size(request.wire_bytes)}, starts at {duration(request.start_ms)}\n{spans}{fault}"
+    )
+
+
+def _path(url: str, row: int) -> str:
+    """The end of the path, which tells requests apart better than its beginning."""
+    parts = urlsplit(url)
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    room = 40 if row > 10 else 52
+    return path if len(path) <= room else "\N{HORIZONTAL ELLIPSIS}" + path[-room + 1 :]
+
+
+def _axis(until_ms: float, scale: float, height: float) -> Iterator[str]:
+    apart = step(until_ms)
+    for i in range(int(until_ms // apart) + 1):
+        x = LABEL + i * apart * scale
+        text = f"{i * apart / 1000:g} s"
+        yield f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{AXIS - 6}" y2="{height - FOOT}"/>'
+        yield f'<text class="tick" x="{x:.1f}" y="{AXIS - 11}">{text}</text>'
+
+
+def _events(visit: Visit, scale: float, height: float) -> Iterator[str]:
+    if visit.plt_ms is None:
+        return
+    x = LABEL + visit.plt_ms * scale
+    yield f'<line class="load" x1="{x:.1f}" x2="{x:.1f}" y1="{AXIS - 6}" y2="{height - FOOT}"/>'
+    yield (
+        f'<text class="loadlabel" x="{x - 4:.1f}" y="{AXIS + 6}">load '
+        f"{duration(visit.plt_ms)}</text>"
+    )
+
+
+def _text(x: float, y: float, text: str, kind: str) -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>'

@@ -1,0 +1,165 @@
+"""The claims page: a paper's claims with our answers, its figures, and what was run.
+
+Written into one folder: `claims.html`, `claims.json`, `claims.md`, and `figures/` with every figure
+as SVG, PNG, CSV and Vega-Lite.
+"""
+
+import io
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+import polars as pl
+import vl_convert
+from markupsafe import Markup
+
+from dragstrip.papers.answers.findings import VERDICTS, Finding, Findings, Place
+from dragstrip.report.data.cells import page_file, where
+from dragstrip.report.data.controls import judgement
+from dragstrip.report.figures import palette
+from dragstrip.report.papers.style import Figure
+from dragstrip.report.site.templating import environment
+from dragstrip.report.words import numbers as words
+
+TINT = {
+    "reproduced": "#12735f",
+    "equivalent": "#33479e",
+    "contradicted": palette.ALARM,
+    "not testable": "#5c626e",
+    "setup": "#5c626e",
+    "open": "#8a5a00",
+}
+
+
+def write(folder: Path, found: Findings, figures: Sequence[Figure]) -> Path:
+    """Writes all of it and returns the page's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "claims.json").write_bytes(
+        msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+    )
+    (folder / "claims.md").write_text(markdown(found), encoding="utf-8")
+    _export(folder / "figures", figures)
+    target = folder / "claims.html"
+    target.write_text(page(found, figures), encoding="utf-8")
+    return target
+
+
+def page(found: Findings, figures: Sequence[Figure]) -> str:
+    made = environment()
+    made.globals.update(
+        counted=words.counted,
+        percent=words.percent,
+        palette=palette,
+        tint=TINT,
+        link=link,
+        beside=beside,
+        judgement=judgement,
+    )
+    return made.get_template("claims.html.j2").render(
+        found=found,
+        figures=figures,
+        verdicts=VERDICTS,
+        stacks=stacks,
+        left_out=_grouped(found.left_out),
+        vega=Markup(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+        if figures
+        else None,
+    )
+
+
+def link(place: Place) -> str:
+    """From the claims page to the cell in its capsule's report."""
+    if not place.number:
+        return quote(f"{place.study}/report/index.html")
+    file = page_file(place.number, where(place.page, place.network, place.connection))
+    return quote(f"{place.study}/report/{file}")
+
+
+def stacks(claim: Finding) -> str:
+    """``surrogate: QUIC for gQUIC 23`` or ``own``; what no stack was needed for says so."""
+    if claim.players:
+        return "own: " + "; ".join(f"{own} as {part}" for part, own in claim.players.items())
+    if not claim.surrogates:
+        return "own" if claim.behind else "none needed"
+    return "surrogate: " + "; ".join(f"{ours} for {of}" for ours, of in claim.surrogates.items())
+
+
+def beside(claim: Finding) -> list[str]:
+    """What stands beside its answer."""
+    again = [f"restates {claim.restates}, and is not counted again"] if claim.restates else []
+    return [*again, *filter(None, [claim.why]), *claim.caveats]
+
+
+def markdown(found: Findings) -> str:
+    """The same for people who read files: a table of all claims."""
+    lines = [
+        f"# {found.title}",
+        "",
+        f"{found.authors}, {found.venue}. {found.cells_run} of {found.cells_total} cells run; "
+        + ", ".join(f"{n} {verdict}" for verdict, n in found.verdicts.items())
+        + f"; {found.restated} restate another claim. {found.frozen.words()}".rstrip(),
+        "",
+        "| claim | section | tier | says | published | ours | answer | how near |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    notes = found.servers
+    for c in found.claims:
+        answer = f"**{c.verdict}**" + "".join(f"; {said}" for said in beside(c))
+        published = " ".join(filter(None, (c.published, c.tolerance)))
+        ours = c.ours or words.DASH
+        if c.servers:
+            ours += f" (servers: {notes[c.servers]})"
+        near = c.near.words() or words.DASH
+        cells = (c.id, c.section, c.tier, c.says, published, ours, answer, near)
+        lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
+    if notes:
+        lines += ["", "What serves the stacks of a claim:", ""]
+        lines += [f"- {number}: {said}" for said, number in notes.items()]
+    lines += ["", "What was run:", ""]
+    for made in found.made:
+        reasons = ", ".join(f"{code} {n}" for code, n in made.reasons.items()) or "none"
+        lines.append(
+            f"- {made.study}: {made.visits} visits, {made.invalid} invalid ({reasons}). "
+            f"{made.bias}".rstrip()
+        )
+        lines += [f"  - `{said}`" for said in made.commands]
+        lines += [f"  - made by {said}" for said in made.how]
+        lines += [f"  - {said}" for said in judgement(made.controls, None)]
+        lines += [] if made.controls else ["  - no controls were visited: its noise is not known"]
+    lines += [] if found.made else ["- nothing"]
+    lines += ["", "What the paper leaves open, and our choice:", ""]
+    lines += [f"- {choice}" for choice in found.choices]
+    lines += ["", "Stacks:", ""]
+    lines += [f"- {ours} stands for {of}" for ours, of in found.surrogates.items()]
+    lines += [f"- {own} plays {part}: the paper's own protocol" for part, own in found.cast.items()]
+    return "\n".join([*lines, ""])
+
+
+def _grouped(left_out: Sequence[Place]) -> list[tuple[str, str, list[Place]]]:
+    """By study and network, in their order."""
+
+    def key(place: Place) -> tuple[str, str]:
+        return place.study, place.network
+
+    ordered = sorted(left_out, key=key)
+    return [(study, network, list(places)) for (study, network), places in groupby(ordered, key)]
+
+
+def _export(folder: Path, figures: Sequence[Figure]) -> None:
+    folder.mkdir(exist_ok=True)
+    for drawn in figures:
+        spec = msgspec.json.encode(drawn.spec).decode()
+        (folder / f"{drawn.name}.vl.json").write_text(spec, encoding="utf-8")
+        svg = vl_convert.vegalite_to_svg(spec)
+        (folder / f"{drawn.name}.svg").write_text(svg, encoding="utf-8")
+        (folder / f"{drawn.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
+        (folder / f"{drawn.name}.csv").write_text(csv(drawn), encoding="utf-8")
+
+
+def csv(drawn: Figure) -> str:
+    """The rows a figure is drawn from."""
+    text = io.StringIO()
+    pl.DataFrame(drawn.rows, infer_schema_length=None).write_csv(text)
+    return text.getvalue()

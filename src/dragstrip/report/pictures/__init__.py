@@ -1,0 +1,1 @@
+"""Pictures of pages while they load: filmstrips and races."""

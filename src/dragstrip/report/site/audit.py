@@ -1,0 +1,28 @@
+"""The audit as one HTML page that needs neither network nor script."""
+
+from collections.abc import Sequence
+
+from dragstrip.audit.judge import Row, Summary
+from dragstrip.report.figures import audit as audit_figures
+from dragstrip.report.figures import palette
+from dragstrip.report.site.templating import environment
+from dragstrip.report.words import numbers as words
+from dragstrip.report.words.audit import sentences
+
+
+def page(title: str, summary: Summary, rows: Sequence[Row]) -> str:
+    """The page's HTML. Everything in it that comes from captures is escaped."""
+    made = environment()
+    return made.get_template("audit.html.j2").render(
+        title=title,
+        summary=summary,
+        sentences=sentences(summary),
+        rows=rows,
+        bounds=audit_figures.bounds(rows),
+        shares=audit_figures.shares(rows),
+        connects=audit_figures.connects(rows),
+        palette=palette,
+        duration=words.duration,
+        size=words.size,
+        counted=words.counted,
+    )

@@ -1,0 +1,279 @@
+"""The report: a small site in the capsule's folder ``report``, redrawn from the tables at any time.
+
+index.html          the answer, or who leads where
+by-METRIC.html      the same in another metric
+cells/*.html        a page a cell: every metric, figure, pictures, waterfalls, blocks
+race-*.webp         the race of each cell, to share
+visits/*.html       the visits worth looking at: typical, invalid, slowest
+verdicts.html, replay.html, testbed.html, parameters.html
+assets/             style, script, figures
+
+It opens from a disk without a network. Cells are read, drawn and forgotten one by one.
+"""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache, cached_property
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+import vl_convert
+from jinja2 import Environment
+from markupsafe import Markup
+
+from dragstrip.model.study import CellKey
+from dragstrip.report.data import leaders
+from dragstrip.report.data.answer import answer
+from dragstrip.report.data.belief import belief
+from dragstrip.report.data.beside import beside
+from dragstrip.report.data.block_rows import block_rows
+from dragstrip.report.data.cells import Cell, cells, page_file
+from dragstrip.report.data.controls import by_metric, judgement
+from dragstrip.report.data.evidence import evidence
+from dragstrip.report.data.fidelity import fidelity
+from dragstrip.report.data.shown import shown
+from dragstrip.report.data.spread_rows import spread_rows
+from dragstrip.report.data.verdicts import SHOWN_VISITS, verdicts
+from dragstrip.report.figures import matrix, palette
+from dragstrip.report.figures import why as why_drawing
+from dragstrip.report.figures.ecdf import curves, specification
+from dragstrip.report.figures.forest import forest, reach
+from dragstrip.report.figures.matrix import Entry
+from dragstrip.report.figures.spread import Loads
+from dragstrip.report.pictures.pictures import Picture, pictures, study_pictures
+from dragstrip.report.site.templating import environment
+from dragstrip.report.site.visit_page import Drawn, draw, judged
+from dragstrip.report.words import numbers as words
+from dragstrip.report.words import why as why_words
+from dragstrip.results.capsule import JOURNAL, Capsule
+from dragstrip.results.compare.bias_words import rates, where
+from dragstrip.results.compare.controls import controls
+from dragstrip.results.compare.stopping import saving
+from dragstrip.results.compare.why import why
+from dragstrip.results.lookup import Lookup
+from dragstrip.results.observed import BY_NAME
+from dragstrip.results.tables.build import TABLES, refresh, scan
+from dragstrip.testbed.cache import cache_folder, unfinished
+
+FOLDER = "report"
+DRAWN_REQUESTS = 20_000
+"""Visits get pages until these hold so many requests, every cell its share; it takes seconds."""
+SPELLED_OUT = 12
+"""Cells of which the first page says the answer in words."""
+SHOWN_BLOCKS = 600
+PICTURED_CELLS = 60
+"""Pictures of a cell take seconds to draw and weigh up to 4 MB."""
+
+_TEMPLATES = Path(__file__).with_name("templates")
+
+
+def build(capsule: Capsule, also: Collection[str] = ()) -> Path:
+    """Writes the report into the capsule's folder and returns its first page.
+
+    Brings the tables up to date first. Visits whose ids are in `also` get a page in any case.
+    """
+    refresh(capsule)
+    target = capsule.path / FOLDER
+    with TemporaryDirectory(dir=capsule.path, prefix="report-") as folder:
+        draft = Path(folder) / FOLDER
+        _Site(capsule, draft).write(also)
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(draft, target)
+    return target / "index.html"
+
+
+class _Site:
+    def __init__(self, capsule: Capsule, folder: Path) -> None:
+        self._capsule = capsule
+        self._study = capsule.manifest.study
+        self._folder = folder
+        self._tables = {name: scan(capsule, name) for name in TABLES}
+        self._lookup = Lookup(capsule.path / JOURNAL)
+        self._visit_files: dict[int, str] = {}
+        """By row of visits.parquet, where the page is, from the report's folder."""
+        self._loads: dict[CellKey, Loads] = {}
+
+    def write(self, also: Collection[str]) -> None:
+        for name in ("assets", "cells", "visits"):
+            (self._folder / name).mkdir(parents=True)
+        self._assets()
+        entries = list(self._cells(also))
+        visits = self._tables["visits"]
+        found = evidence(self._study, visits)
+        common = {"entries": entries, "evidence": found}
+        judged_by = {
+            "controls": list(by_metric(controls(self._study, visits))),
+            "stopping": list(judgement((), saving(self._study, visits))),
+            "overall": study_pictures(self._study, self._loads),
+        }
+        rows = matrix.rows(self._study, entries)
+        attributed = why(self._study, visits) if self._study.bridge else None
+        metrics = matrix.known(entries)
+        for metric in metrics:
+            first = metric.name == "plt_ms"
+            shares = matrix.shares(self._study, entries, metric.name)
+            self._page(
+                "index.html" if first else f"by-{metric.name}.html",
+                "index.html.j2",
+                **common,
+                **judged_by,
+                metric=metric,
+                metrics=metrics,
+                shares=shares,
+                rows=rows,
+                why=attributed,
+                single=self._single if len(entries) == 1 and first else None,
+            )
+        told = verdicts(self._study, visits, self._visit_files)
+        doubts = belief(self._study, visits)
+        self._page("verdicts.html", "verdicts.html.j2", **common, verdicts=told, belief=doubts)
+        faithful = fidelity(self._study, self._tables)
+        self._page("replay.html", "replay.html.j2", fidelity=faithful)
+        self._page("testbed.html", "testbed.html.j2", **common)
+        blocks = list(islice(self._study.blocks(), SHOWN_BLOCKS))
+        self._page("parameters.html", "parameters.html.j2", blocks=blocks)
+
+    def _cells(self, also: Collection[str]) -> Iterator[Entry]:
+        study = self._study
+        count = len(study.cells())
+        room = 0
+        for number, cell in enumerate(cells(study, self._tables["visits"]), start=1):
+            room += DRAWN_REQUESTS // count
+            file = page_file(number, cell.where)
+            chosen = shown(cell, room, also)
+            drawn = draw(self._capsule, cell, chosen, self._lookup, Path(file).stem)
+            room -= sum(len(d.visit.requests) for d in drawn)
+            entry = Entry(
+                page=cell.page.name,
+                network=cell.network.name,
+                connection=cell.connection,
+                where=cell.where,
+                file=file,
+                answer=answer(cell, study.client.timeout_s),
+                leads=matrix.leads(cell),
+            )
+            files = dict(zip((s.row for s in chosen), (d.file for d in drawn), strict=False))
+            self._visit_files |= {row: f"visits/{file}" for row, file in files.items()}
+            key = cell.page.name, cell.network.name, cell.connection
+            self._loads[key] = [r.loads for r in cell.results]
+            found = self._pictures(cell) if number <= PICTURED_CELLS else None
+            self._single = self._about(cell, entry, drawn, files, found)
+            self._page(entry.file, "cell.html.j2", **self._single)
+            for one in drawn:
+                self._page(f"visits/{one.file}", "visit.html.j2", drawn=one, entry=entry, all=drawn)
+            yield entry
+
+    def _pictures(self, cell: Cell) -> list[Picture]:
+        if not self._study.client.frames or not len(self._lookup):
+            return []
+        rows = cell.seen.visits.select("row", "reasons").iter_rows()
+        found = pictures(self._capsule, [judged(self._lookup[n], told) for n, told in rows])
+        for picture in found:
+            for name, data in picture.files.items():
+                (self._folder / name).write_bytes(data)
+        return found
+
+    def _about(
+        self,
+        cell: Cell,
+        entry: Entry,
+        drawn: list[Drawn],
+        files: Mapping[int, str],
+        found: list[Picture] | None,
+    ) -> dict[str, Any]:
+        axis = reach([c for r in cell.results if (c := r.against_first.get("plt_ms"))])
+        return {
+            "cell": cell,
+            "entry": entry,
+            "typical": [d for d in drawn if d.why == "typical" and d.waterfall],
+            "pictures": found or (),
+            "pictured": found is not None,
+            "curves": curves(cell),
+            "spread": list(spread_rows(cell)),
+            "blocks": block_rows(cell, [s.name for s in self._study.visited], files),
+            "forests": {
+                r.stack.name: Markup(
+                    forest(r.against_first.get("plt_ms"), axis, palette.colour(r.stack.protocol))
+                )
+                for r in cell.results
+            },
+            "metric_names": [
+                m.name for m in BY_NAME.values() if any(m.name in r.medians for r in cell.results)
+            ],
+        }
+
+    def _assets(self) -> None:
+        assets = self._folder / "assets"
+        style = "".join((_TEMPLATES / name).read_text() for name in ("report.css", "site.css"))
+        (assets / "report.css").write_text(style, encoding="utf-8")
+        shutil.copyfile(_TEMPLATES / "site.js", assets / "report.js")
+        (assets / "vega.js").write_text(_vega(), encoding="utf-8")
+        known = {
+            m.name: {"title": m.meaning, "unit": "s" if m.unit == "ms" else m.unit}
+            for m in BY_NAME.values()
+        }
+        figure = msgspec.json.encode({"spec": specification(self._study), "metrics": known})
+        (assets / "figure.js").write_bytes(b"window.dragstripFigure = " + figure + b";\n")
+
+    def _page(self, file: str, template: str, **values: Any) -> None:
+        page = self._environment.get_template(template)
+        text = page.render(
+            manifest=self._capsule.manifest,
+            study=self._study,
+            root="../" * file.count("/"),
+            file=file,
+            **values,
+        )
+        (self._folder / file).write_text(text, encoding="utf-8")
+
+    @cached_property
+    def _environment(self) -> Environment:
+        made = environment()
+        names = (
+            *("duration", "percent", "size", "ratio", "interval", "listed", "counted", "amount"),
+            *("led", "ms"),
+        )
+        made.globals.update({name: getattr(words, name) for name in names})
+        made.globals.update(
+            why_drawing=why_drawing.drawing,
+            why_sentence=why_words.sentence,
+            why_parts=why_words.by_size,
+            why_place=why_words.place,
+            why_basis=why_words.basis,
+            why_span=why_words.span,
+            why_notes=why_words.notes,
+        )
+        made.globals.update(
+            palette=palette, metrics_by_name=BY_NAME, mark=leaders.mark, rates=rates, where=where
+        )
+        made.globals.update(
+            coded=words.coded,
+            beside=beside(self._study.stacks),
+            pictured_cells=PICTURED_CELLS,
+            shown_visits=SHOWN_VISITS,
+            tint=matrix.tint,
+            spelled_out=SPELLED_OUT,
+            alike=leaders.ALIKE,
+            DASH=words.DASH,
+        )
+        return made
+
+
+@cache
+def _vega() -> str:
+    """Vega, Vega-Lite and vega-embed as one script, from the wheel, without a network. It takes a
+    second to make, so it is kept."""
+    kept = cache_folder("report") / f"vega-{version('vl-convert-python')}.js"
+    with contextlib.suppress(OSError):
+        return kept.read_text(encoding="utf-8")
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    with contextlib.suppress(OSError), unfinished(kept.parent) as scratch:
+        (scratch / kept.name).write_text(bundle, encoding="utf-8")
+        (scratch / kept.name).rename(kept)
+    return bundle

@@ -1,0 +1,132 @@
+"""What a visit's page says: its verdict, evidence and metrics, beside those of its cell."""
+
+import re
+from collections.abc import Iterator
+
+from markupsafe import Markup
+from msgspec import Struct, structs
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.reasons import REASONS, Meaning
+from dragstrip.model.study import Study
+from dragstrip.model.visit import Reason, ReasonCode, Visit
+from dragstrip.report.data.cells import Cell
+from dragstrip.report.data.shown import Shown
+from dragstrip.report.figures.connections import Picture, connection_pictures
+from dragstrip.report.figures.waterfall import waterfall
+from dragstrip.report.words.numbers import DASH, amount
+from dragstrip.results.artefacts import Artefact, artefacts
+from dragstrip.results.capsule import Capsule
+from dragstrip.results.dissect import captured
+from dragstrip.results.lookup import Lookup
+from dragstrip.results.observed import BY_NAME
+from dragstrip.results.packets import NoTshark
+from dragstrip.visit.metrics import measures
+
+CHARTED = ("typical", "asked for")
+"""Whose packets are drawn."""
+
+
+class Drawn(Struct, frozen=True, kw_only=True):
+    """A visit that has a page of its own."""
+
+    visit: Visit
+    why: str
+    counts: bool
+    file: str
+    """Name of its page."""
+    waterfall: Markup | None
+    """None if the browser asked for nothing."""
+    readings: tuple[tuple[Reason, Meaning], ...]
+    charts: tuple[Picture, ...]
+    """Of its connections, from its packets."""
+    uncharted: str
+    """Why there are no charts of the packets that were kept; empty otherwise."""
+    artefacts: tuple[Artefact, ...]
+    metrics: tuple[tuple[str, str, str, str], ...]
+    """Name, meaning, value, and the median of its cell and stack."""
+
+    @property
+    def index(self) -> str:
+        """Of its block within the cell."""
+        return self.visit.block.rpartition("|")[2]
+
+
+def draw(
+    capsule: Capsule, cell: Cell, wanted: list[Shown], lookup: Lookup, stem: str
+) -> list[Drawn]:
+    """The visits, on one time axis; `stem` begins their pages' names.
+
+    A capsule without its journal has none.
+    """
+    rows = {row["row"]: row for row in cell.seen.visits.iter_rows(named=True)} if wanted else {}
+    study = capsule.manifest.study
+    found = [
+        (s, rows[s.row]["counts"], judged(lookup[s.row], rows[s.row]["reasons"]))
+        for s in wanted
+        if s.row < len(lookup)
+    ]
+    until_ms = max((_end_ms(v) for s, _, v in found if s.why == "typical"), default=0) * 1.02
+    return [
+        Drawn(
+            visit=visit,
+            why=s.why,
+            counts=counts,
+            file=f"{stem}-{_plain(visit.block.rpartition('|')[2])}-{_plain(visit.stack)}-{visit.attempt}.html",
+            waterfall=_waterfall(visit, until_ms),
+            charts=charts,
+            uncharted=uncharted,
+            readings=tuple((r, REASONS[r.code]) for r in visit.reasons),
+            artefacts=tuple(artefacts(capsule.path, visit)),
+            metrics=tuple(_metrics(study, cell, visit)),
+        )
+        for s, counts, visit in found
+        for charts, uncharted in [_charts(capsule, visit, s.why)]
+    ]
+
+
+def _charts(capsule: Capsule, visit: Visit, why: str) -> tuple[tuple[Picture, ...], str]:
+    if not captured(capsule.path, visit):
+        return (), ""
+    if why not in CHARTED:
+        return (), f"Charts take seconds to draw: `dragstrip report DIR --visit '{visit.id}'`."
+    try:
+        return tuple(connection_pictures(capsule, visit)), ""
+    except (NoTshark, InputError) as error:
+        return (), str(error)
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "-", text)
+
+
+def judged(visit: Visit, reasons: list[str]) -> Visit:
+    """With the reasons of the table, which knows the rest of the block."""
+    pairs = (text.partition(": ") for text in reasons)
+    told = tuple(Reason(_code(code), detail) for code, _, detail in pairs)
+    return structs.replace(visit, reasons=told)
+
+
+def _code(text: str) -> ReasonCode:
+    code: ReasonCode = text  # type: ignore[assignment]
+    return code
+
+
+def _waterfall(visit: Visit, until_ms: float) -> Markup | None:
+    end_ms = max(until_ms, _end_ms(visit) * 1.02)
+    return Markup(waterfall(visit, end_ms)) if visit.requests and end_ms > 0 else None
+
+
+def _end_ms(visit: Visit) -> float:
+    return max([visit.plt_ms or 0, *(r.end_ms or r.start_ms for r in visit.requests)])
+
+
+def _metrics(study: Study, cell: Cell, visit: Visit) -> Iterator[tuple[str, str, str, str]]:
+    medians = {r.stack.name: r.medians for r in cell.results}.get(visit.stack, {})
+    values = measures(visit, cell.network, study.stack(visit.stack))
+    for name, value in values.items():
+        if value is None:
+            continue
+        metric, middle = BY_NAME[name], medians.get(name)
+        usual = amount(middle.value, metric.unit) if middle else DASH
+        yield name, metric.meaning, amount(value, metric.unit), usual

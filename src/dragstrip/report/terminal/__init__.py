@@ -1,0 +1,1 @@
+"""Results as the terminal shows them."""

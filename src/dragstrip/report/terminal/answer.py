@@ -1,0 +1,100 @@
+"""The result in the terminal: the answer, and a table for each page and network."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dragstrip.model.study import Study
+from dragstrip.report.data.answer import answer
+from dragstrip.report.data.belief import Belief
+from dragstrip.report.data.cells import Cell, StackResult
+from dragstrip.report.data.leaders import lead
+from dragstrip.report.figures.palette import colour
+from dragstrip.report.words.numbers import DASH, counted, duration, led, ratio
+from dragstrip.stats.median import Median
+
+_STYLE = {"shown": "bold", "not shown": "bold", "too few": "yellow", "none": "red"}
+METRICS = ("plt_ms", "ttfb_ms")
+"""The cells need no more than these."""
+SPELLED_OUT = 12
+"""A study of more cells is listed, a line a cell."""
+
+
+def render(study: Study, cells: Sequence[Cell], found: Belief) -> RenderableType:
+    """Print it with a `rich.console.Console`, on stderr if stdout carries JSON."""
+    shown = [_list(cells)] if len(cells) > SPELLED_OUT else _parts(study, cells)
+    return Group(*shown, *_doubts(found))
+
+
+def _parts(study: Study, cells: Sequence[Cell]) -> Iterator[RenderableType]:
+    for cell in cells:
+        said = answer(cell, study.client.timeout_s)
+        yield _table(cell)
+        yield Text(said.sentence, style=_STYLE[said.standing])
+        yield Text(said.believe + "\n", style="dim")
+
+
+def _doubts(found: Belief) -> Iterator[RenderableType]:
+    for one in found.struck:
+        yield Text(f"{one.code} ({counted(one.visits, 'visit')}): {one.meaning.what}", style="dim")
+        yield Text(f"  what to do: {one.meaning.mend}", style="dim")
+    if found.sentence:
+        yield Text(found.sentence, style="red" if any(b.shown for b in found.bias) else "dim")
+    if found.machines:
+        yield Text(found.machines, style="dim")
+    if changed := [f"{one.name} {one.value:g}" for one in found.limits if one.changed]:
+        yield Text(f"limits of this study's verdict: {', '.join(changed)}", style="yellow")
+
+
+def _list(cells: Sequence[Cell]) -> Table:
+    table = Table(title="Page load time", title_justify="left", title_style="bold")
+    for column in ("page", "network", "who leads, by how much"):
+        table.add_column(column, overflow="fold")
+    table.add_column("blocks", justify="right")
+    for cell in cells:
+        mode = "" if cell.connection == "first" else f", {cell.connection}"
+        found = lead(cell)
+        blocks = f"{cell.counted} of {cell.seen.begun}"
+        table.add_row(Text(cell.page.name), Text(cell.network.name + mode), led(found), blocks)
+    return table
+
+
+def _table(cell: Cell) -> Table:
+    first = cell.results[0].stack.name
+    table = Table(
+        title=cell.where,
+        caption=cell.network.describe(),
+        title_justify="left",
+        caption_justify="left",
+        title_style="bold",
+    )
+    table.add_column("stack")
+    table.add_column("page load, median", justify="right")
+    table.add_column("first byte", justify="right")
+    table.add_column(f"page load / {first} (95 %)", justify="right")
+    table.add_column("valid", justify="right")
+    table.add_column("not loaded", justify="right")
+    for result in cell.results:
+        table.add_row(*_row(result, baseline=result.stack.name == first))
+    return table
+
+
+def _row(result: StackResult, *, baseline: bool) -> list[Text]:
+    loaded = len(result.loads.values) > 0
+    return [
+        Text(result.stack.name, style=f"bold {colour(result.stack.protocol)}"),
+        Text(_value(result.medians.get("plt_ms"))),
+        Text(_value(result.medians.get("ttfb_ms"))),
+        Text("1" if baseline and loaded else ratio(result.against_first.get("plt_ms"))),
+        Text(
+            f"{result.visits - result.invalid} of {result.visits}",
+            style="red" if result.invalid else "",
+        ),
+        Text(str(result.censored), style="yellow" if result.censored else "dim"),
+    ]
+
+
+def _value(found: Median | None) -> str:
+    return duration(found.value) if found else DASH

@@ -1,0 +1,52 @@
+"""Where a difference comes from, in the terminal: a sentence and a table for each cell."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dragstrip.report.words.why import (
+    UNEXPLAINED,
+    basis,
+    by_size,
+    notes,
+    place,
+    sentence,
+    span,
+)
+from dragstrip.results.compare.why import Pooled, Why, WhyCell
+
+
+def render(answer: Why) -> RenderableType:
+    """Print it with a `rich.console.Console`."""
+    return Group(*_parts(answer))
+
+
+def _parts(answer: Why) -> Iterator[RenderableType]:
+    if not answer.cells:
+        yield Text("No answer: no block counts on any cell.", style="red")
+    every: list[WhyCell | Pooled] = [*answer.cells, *answer.pooled]
+    for found in every:
+        yield _table(answer, found)
+        yield Text(sentence(answer, found) + "\n", style="bold")
+    for said in notes(answer):
+        yield Text(said, style="dim")
+
+
+def _table(answer: Why, found: WhyCell | Pooled) -> Table:
+    table = Table(
+        title=f"{place(answer, found)}: from {answer.a} to {answer.b}",
+        caption=basis(found),
+        title_justify="left",
+        caption_justify="left",
+        title_style="bold",
+    )
+    table.add_column("changed", overflow="fold")
+    table.add_column(f"{answer.metric} after / before (95 %)", justify="right", no_wrap=True)
+    for part in by_size(found):
+        table.add_row(part.words, Text(span(part), style="bold" if part.shown else "dim"))
+    table.add_row(UNEXPLAINED, span(found.unexplained))
+    table.add_section()
+    table.add_row(f"{answer.b} / {answer.a}", Text(span(found), style="bold"))
+    return table

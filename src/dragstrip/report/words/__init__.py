@@ -1,0 +1,1 @@
+"""How numbers and findings read in sentences."""

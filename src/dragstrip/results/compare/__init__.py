@@ -1,0 +1,1 @@
+"""What the visits of a capsule, or of two, say about stacks."""

@@ -1,0 +1,264 @@
+"""Two capsules side by side: every stack they share, on every cell they share, B against A.
+
+A cell is a page on a network; cells and stacks are matched by name, because what lies behind a name
+(a new server, a new build of the page) is what a comparison of capsules is about. `notes` say where
+names agree and what they stand for does not, and what weakens the comparison.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal, Protocol
+
+import numpy as np
+from msgspec import Struct
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.visit import Visit
+from dragstrip.results.bounds import Bound, Filled, filled, in_doubt, invalid_visits
+from dragstrip.results.capsule import Capsule
+from dragstrip.results.compare.notes import notes
+from dragstrip.results.observed import BY_NAME, Observed, observed
+from dragstrip.results.tables.build import frames
+from dragstrip.stats.block_ratio import FAILED, BlockRatio, block_ratio
+from dragstrip.stats.majority import Majority
+from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
+
+
+class Estimate(Protocol):
+    """What an estimator of b / a can say; see `dragstrip.stats.block_ratio`."""
+
+    @property
+    def value(self) -> float: ...
+    def interval(self, level: float = 0.95) -> tuple[float, float] | None: ...
+    def p_above(self, ratio: float) -> float: ...
+    def p_below(self, ratio: float) -> float: ...
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """One stack in one metric on one cell. Without blocks that count, `ratio` is None."""
+
+    cell: str
+    """Page and network (and connection, if the study has several), as in block ids."""
+    stack: str
+    metric: str
+    ratio: float | None
+    """B / A: above 1, B is slower. Infinite if most loads of B failed."""
+    low: float | None
+    high: float | None
+    """95 % confidence interval of `ratio`; None with too few loads."""
+    ends: tuple[float, float] | None = None
+    """The least and the greatest ratio of a pair, where the estimator is `majority`."""
+    pairing: Literal["paired", "unpaired"]
+    """By the seed of the block's link, or in the order the blocks were made."""
+    estimator: Literal["ranks", "majority", "quantiles"] = "ranks"
+    """`ranks`: the interval of order statistics; `quantiles` of spread; `majority`: as `ranks`, but
+    conditions are decided by more than half of the pairs, see `dragstrip.stats.majority`."""
+    statistic: Literal["median", "p95", "iqr"] = "median"
+    """What is compared: the ratio of the typical block, or the spread of all, see
+    `dragstrip.stats.spread`."""
+    n_a: int
+    n_b: int
+    """Loads that entered, as many of each."""
+    censored_a: int
+    censored_b: int
+    bound: Bound | None = None
+    """Where invalid visits strike stacks unequally, or many of this one: what the ratio could be if
+    they were known. Then it decides, not the interval."""
+
+
+class Compared(Struct, frozen=True):
+    """A difference with the estimate it was read from, for gates to ask further."""
+
+    difference: Difference
+    estimate: Estimate | Majority | Filled | None
+
+
+class Comparison(Struct, frozen=True):
+    notes: list[str]
+    rows: list[Compared]
+
+
+class _Load(Struct, frozen=True):
+    value: float
+    censored: bool
+
+
+Pair = tuple[str, str]
+"""A stack of A and the stack of B that is held against it, by name."""
+
+
+def compare_capsules(
+    a: Capsule,
+    b: Capsule,
+    spread_of: Collection[str] = (),
+    *,
+    across_clocks: bool = False,
+    across_clients: bool = False,
+    pairs: Sequence[Pair] = (),
+) -> Comparison:
+    """Every metric, and the spread of those in `spread_of`, of each pair of stacks; without pairs,
+    of every stack that both have.
+
+    Raises `InputError` if the capsules share no stack on any cell, if one was made in virtual time
+    and the other was not, or one by the load generator, unless `across_clocks` and `across_clients`
+    say that this is the question, or for a pair that they do not have.
+    """
+    for capsule, wanted in ((a, [one for one, _ in pairs]), (b, [other for _, other in pairs])):
+        if missing := [name for name in wanted if name not in _stacks(capsule)]:
+            raise InputError(
+                f"{capsule.path} has no stack {missing[0]!r}; it has {', '.join(_stacks(capsule))}"
+            )
+    both = pairs or [(name, name) for name in _stacks(a) if name in _stacks(b)]
+    clocks = [capsule.manifest.study.clock for capsule in (a, b)]
+    if clocks[0] != clocks[1] and not across_clocks:
+        said = " and ".join(f"{c.path} in {k.short}" for c, k in zip((a, b), clocks, strict=True))
+        raise InputError(f"{said} cannot be compared; --across-clocks does it anyway")
+    predicted = [c.manifest.study.predicted for c in (a, b)]
+    if predicted[0] != predicted[1] and not across_clients:
+        ours, other = (a, b) if predicted[0] else (b, a)
+        raise InputError(
+            f"{ours.path} was made by the load generator and {other.path} by a browser; "
+            "--across-clients compares them all the same"
+        )
+    visits_a, visits_b = list(a.visits()), list(b.visits())
+    of_a, of_b = _cells(a, visits_a), _cells(b, visits_b)
+    exact = _exact(a) & _exact(b)
+    rows = [
+        row
+        for cell in of_a
+        if cell in of_b
+        for stack in both
+        for metric in BY_NAME
+        for row in (
+            _compare(of_a[cell], of_b[cell], stack, metric, exact),
+            *(
+                _spread(of_a[cell], of_b[cell], stack, metric, statistic)
+                for statistic in (STATISTICS if metric in spread_of else ())
+            ),
+        )
+    ]
+    if not rows:
+        raise InputError(
+            f"{a.path} and {b.path} share no stack on the same page and network; "
+            "give two capsules whose names of pages, networks and stacks agree"
+        )
+    # A metric that no visit reports, as on a page that paints nothing, is no row of its own.
+    rows = [r for r in rows if r.estimate or r.difference.metric == "plt_ms"]
+    return Comparison(notes(a, b, visits_a, visits_b), rows)
+
+
+def _stacks(capsule: Capsule) -> list[str]:
+    return [s.name for s in capsule.manifest.study.stacks]
+
+
+def _cells(capsule: Capsule, visits: Sequence[Visit]) -> dict[str, Observed]:
+    """By name; those without a visit are left out."""
+    study = capsule.manifest.study
+    table = frames(visits, study)["visits"].with_row_index("row").lazy()
+    return {cell.name: cell for cell in observed(study, table) if cell.begun}
+
+
+def _loads(
+    in_a: Observed, in_b: Observed, stack: Pair, metric: str
+) -> tuple[list[_Load], list[_Load], bool]:
+    """Of A and of B, and whether they are pairs."""
+    seen_a, seen_b = _by_seed(in_a, stack[0], metric), _by_seed(in_b, stack[1], metric)
+    shared = [seed for seed in seen_a if seed in seen_b]
+    if len(shared) > 1:
+        return [seen_a[s] for s in shared], [seen_b[s] for s in shared], True
+    return list(seen_a.values()), list(seen_b.values()), False
+
+
+def _spread(
+    in_a: Observed, in_b: Observed, stack: Pair, metric: str, statistic: Statistic
+) -> Compared:
+    """Loads that failed or timed out enter at the time limit."""
+    a, b, pairs = _loads(in_a, in_b, stack, metric)
+    times_a, times_b = [o.value for o in a], [o.value for o in b]
+    estimate = quantile_ratio(times_a, times_b, statistic, paired=pairs)
+    low, high = (estimate.interval() if estimate else None) or (None, None)
+    return Compared(
+        Difference(
+            cell=in_a.name,
+            stack=_label(stack),
+            metric=metric,
+            ratio=estimate.value if estimate else None,
+            low=low,
+            high=high,
+            pairing="paired" if pairs else "unpaired",
+            estimator="quantiles",
+            statistic=statistic,
+            n_a=len(a),
+            n_b=len(b),
+            censored_a=sum(o.censored for o in a),
+            censored_b=sum(o.censored for o in b),
+        ),
+        estimate,
+    )
+
+
+def _exact(capsule: Capsule) -> set[str]:
+    """Names of the networks on which loads have no noise: computing takes no time there, and
+    nothing is left to chance."""
+    study = capsule.manifest.study
+    if study.clock.kind != "network" or not all(s.loaded_by.steady for s in study.visited):
+        return set()
+    return {n.name for n in study.networks if not n.chance}
+
+
+def _compare(
+    in_a: Observed, in_b: Observed, stack: Pair, metric: str, exact: Collection[str]
+) -> Compared:
+    a, b, pairs = _loads(in_a, in_b, stack, metric)
+    both = min(len(a), len(b))
+    a, b = a[:both], b[:both]
+    found = _estimate(a, b) if a else None
+    low, high = (found.interval() if found else None) or (None, None)
+    full = _filled(found, in_a, in_b, stack) if found else None
+    ended = not any(load.censored for load in (*a, *b))
+    votes = Majority(found) if found and not full and ended and in_a.network in exact else None
+    return Compared(
+        Difference(
+            cell=in_a.name,
+            stack=_label(stack),
+            metric=metric,
+            ratio=found.value if found else None,
+            low=low,
+            high=high,
+            pairing="paired" if pairs else "unpaired",
+            n_a=len(a),
+            n_b=len(b),
+            censored_a=sum(o.censored for o in a),
+            censored_b=sum(o.censored for o in b),
+            bound=full.bound() if full else None,
+            estimator="majority" if votes else "ranks",
+            ends=votes.ends if votes else None,
+        ),
+        full or votes or found,
+    )
+
+
+def _label(pair: Pair) -> str:
+    a, b = pair
+    return b if a == b else f"{b} against {a}"
+
+
+def _filled(found: BlockRatio, in_a: Observed, in_b: Observed, stack: Pair) -> Filled | None:
+    """With the invalid visits of both sides; None where they do not cast doubt."""
+    of_a, of_b = stack
+    if not in_doubt(in_a, of_a) and not in_doubt(in_b, of_b):
+        return None
+    return filled(found.logs, invalid_visits(in_a, of_a) + invalid_visits(in_b, of_b))
+
+
+def _by_seed(cell: Observed, stack: str, metric: str) -> Mapping[int, _Load]:
+    """Loads by the seed their block gave the link: equal seeds, equal luck."""
+    found = cell.of(stack, metric)
+    seen = zip(cell.seeds(), found.values.tolist(), found.censored.tolist(), strict=True)
+    return {seed: _Load(v, censored) for seed, v, censored in seen if not np.isnan(v)}
+
+
+def _estimate(a: Sequence[_Load], b: Sequence[_Load]) -> BlockRatio | None:
+    """None where a value is not above zero, for then there is no ratio."""
+    if min(load.value for load in (*a, *b)) <= 0:
+        return None
+    return block_ratio(*([FAILED if o.censored else o.value for o in s] for s in (a, b)))

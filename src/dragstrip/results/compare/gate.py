@@ -1,0 +1,161 @@
+"""Gates: a condition on a comparison of two capsules that a build can fail by.
+
+    [p95 | iqr] [METRIC] slower | faster | higher | lower > NUMBER %
+
+`slower > 5%` fails if B's page load time is shown to be more than 5 % above A's. METRIC is a name
+of `dragstrip.visit.metrics`, with or without its `_ms`; slower is higher, faster is lower. The
+interval must support it: each cell and stack is tested one-sided at 2.5 %, so that one alone fails
+exactly if its 95 % interval lies beyond the threshold, and Holm's correction over all of them keeps
+a build with many cells from failing by chance. A cell passes if its interval lies on the good side
+of the threshold; anything else is not decided, and fails nothing.
+
+With p95 or iqr it is the spread that is judged: the 95th percentile, or the interquartile range.
+
+In virtual time, on networks without chance, loads have no noise: there more than half of the pairs
+decide, be it one of one (`dragstrip.stats.majority`), and p is None.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from dragstrip.model.errors import InputError
+from dragstrip.results.compare.capsules import Compared, Difference
+from dragstrip.stats.holm import holm
+from dragstrip.stats.majority import Majority
+from dragstrip.stats.order_interval import SHORT
+from dragstrip.visit.metrics import METRICS
+
+ALPHA = 0.025
+
+_CONDITION = re.compile(
+    r"\s*(?:(p95|iqr)\s+)?(?:(\w+)\s+)?(slower|faster|higher|lower)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*"
+)
+
+
+class Condition(Struct, frozen=True):
+    text: str
+    metric: str
+    way: Literal["above", "below"]
+    ratio: float
+    """B / A at the threshold."""
+    statistic: Literal["median", "p95", "iqr"] = "median"
+
+
+class Gated(Struct, frozen=True, kw_only=True):
+    """What a condition says of one stack on one cell."""
+
+    condition: str
+    cell: str
+    stack: str
+    verdict: Literal["failed", "passed", "not decided"]
+    p: float | None
+    """That the threshold is not exceeded, adjusted for all conditions, cells and stacks; None where
+    more than half of the pairs decided."""
+    needs: int
+    """Loads of each side without which it cannot fail among so many comparisons."""
+
+
+class Output(Struct, frozen=True, kw_only=True):
+    """What `compare --json` prints. Its field names are a contract."""
+
+    a: str
+    b: str
+    rules: int
+    """Of the verdict, by which the visits of both were judged."""
+    notes: list[str]
+    differences: list[Difference]
+    conditions: list[Gated]
+
+
+def metric_name(text: str) -> str:
+    """The metric of that name, which may lack its `_ms`. Raises `InputError` that lists them."""
+    names = {m.name.removesuffix("_ms"): m.name for m in METRICS}
+    found = names.get(text.removesuffix("_ms"))
+    if found is None:
+        raise InputError(f"no metric {text!r}; there are {', '.join(names)}")
+    return found
+
+
+def parse(text: str, metric: str = "plt_ms") -> Condition:
+    """`metric` is meant where the condition names none.
+
+    Raises `InputError` that shows how a condition is written.
+    """
+    found = _CONDITION.fullmatch(text)
+    if not found:
+        raise InputError(
+            f"--fail-if {text!r} is not a condition; write it like 'slower > 5%', "
+            "'ttfb slower > 10%' or 'p95 slower > 10%'"
+        )
+    if found[2]:
+        metric = metric_name(found[2])
+    share = float(found[4]) / 100
+    statistic: Literal["median", "p95", "iqr"] = found[1] or "median"  # type: ignore[assignment]
+    if found[3] in ("slower", "higher"):
+        return Condition(text, metric, "above", 1 + share, statistic)
+    if share >= 1:
+        raise InputError(f"--fail-if {text!r}: nothing is 100 % below; give a smaller percentage")
+    return Condition(text, metric, "below", 1 - share, statistic)
+
+
+def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gated]:
+    """Every condition on every row of its metric. Raises `InputError` if one applies to none."""
+    asked = [
+        (c, row)
+        for c in conditions
+        for row in rows
+        if (row.difference.metric, row.difference.statistic) == (c.metric, c.statistic)
+    ]
+    for condition in conditions:
+        if not any(c is condition for c, _ in asked):
+            raise InputError(
+                f"--fail-if {condition.text!r}: no visit of these capsules has a "
+                f"{condition.metric.removesuffix('_ms')}; give another metric"
+            )
+    tests = [(c, row) for c, row in asked if not isinstance(row.estimate, Majority)]
+    adjusted = iter(holm([_p(condition, row, beyond=True) for condition, row in tests]))
+    # All loads beyond have p 2^-n / SHORT, times their number.
+    needs = max(2, math.ceil(math.log2(len(tests) / (SHORT * ALPHA)))) if tests else 1
+    return [
+        _voted(c, row.difference, row.estimate)
+        if isinstance(row.estimate, Majority)
+        else _judged(c, row, next(adjusted), needs)
+        for c, row in asked
+    ]
+
+
+def _voted(condition: Condition, of: Difference, pairs: Majority) -> Gated:
+    beyond = pairs.beyond(condition.ratio, condition.way)
+    return Gated(
+        condition=condition.text,
+        cell=of.cell,
+        stack=of.stack,
+        verdict="not decided" if beyond is None else "failed" if beyond else "passed",
+        p=None,
+        needs=1,
+    )
+
+
+def _judged(condition: Condition, row: Compared, p: float, needs: int) -> Gated:
+    within = _p(condition, row, beyond=False) <= ALPHA
+    return Gated(
+        condition=condition.text,
+        cell=row.difference.cell,
+        stack=row.difference.stack,
+        verdict="failed" if p <= ALPHA else "passed" if within else "not decided",
+        p=p,
+        needs=needs,
+    )
+
+
+def _p(condition: Condition, row: Compared, *, beyond: bool) -> float:
+    """p of "B is not beyond the threshold" or, if not `beyond`, of "B is at or beyond it"."""
+    if row.estimate is None or isinstance(row.estimate, Majority):
+        return 1.0
+    above = beyond == (condition.way == "above")
+    test = row.estimate.p_above if above else row.estimate.p_below
+    return test(condition.ratio)

@@ -1,0 +1,75 @@
+"""How much does a comparison change from one start of the testbed to the next?
+
+Blocks of one start share what a start has to itself: the layout of memory, which caches are warm,
+the temper of a browser's process. So do blocks of one boot, and of one machine. The interval of a
+ratio counts blocks, and so says nothing of starts, boots or machines that made none of them.
+"""
+
+from typing import Literal, get_args
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dragstrip.results.observed import Observed
+from dragstrip.stats.groups.components import LEAST_GROUPS, components
+
+Level = Literal["machine", "boot", "restart"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+
+class Between(Struct, frozen=True, kw_only=True):
+    """Stack `b` against stack `a` over several machines, boots or restarts."""
+
+    level: Level
+    units: int
+    """How many machines, boots or restarts."""
+    ratio: float
+    """Geometric mean of b / a, each unit counted once."""
+    low: float
+    high: float
+    """95 % interval of `ratio` that holds for units yet to come, too."""
+    between: float
+    """Standard deviation of ln(b / a) between units: 0.01 is about 1 %."""
+    within: float
+    """The same between blocks of one unit."""
+    p: float
+    """That the units differ only by chance."""
+
+
+def between(cell: Observed, a: str, b: str, metric: str) -> tuple[Between, ...]:
+    """Every level that has three units or more, the widest first. Empty where a load failed."""
+    rows = cell.stacks[a]
+    if rows["testbed"].n_unique() < LEAST_GROUPS:  # and so of boots and machines
+        return ()
+    values_a, values_b = cell.of(a, metric), cell.of(b, metric)
+    ended = ~(values_a.censored | values_b.censored)
+    known = (values_a.values > 0) & (values_b.values > 0)
+    if not ended.all() or not known.any():
+        return ()
+    logs = np.log(values_b.values[known] / values_a.values[known])
+    machine, testbed = (rows[name].to_numpy()[known] for name in ("machine", "testbed"))
+    if not all(testbed):
+        return ()
+    boot = np.array([start.partition(".")[0] for start in testbed])
+    units = {"machine": machine, "boot": boot, "restart": testbed}
+    found = [_of(level, units[level], logs) for level in LEVELS]
+    return tuple(one for one in found if one is not None)
+
+
+def _of(level: Level, units: NDArray[np.object_], logs: NDArray[np.float64]) -> Between | None:
+    groups = [logs[units == unit].tolist() for unit in dict.fromkeys(units.tolist())]
+    found = components(groups)
+    if found is None:
+        return None
+    ratio, low, high = (float(np.exp(x)) for x in (found.mean, found.low, found.high))
+    return Between(
+        level=level,
+        units=len(groups),
+        ratio=ratio,
+        low=low,
+        high=high,
+        between=found.between,
+        within=found.within,
+        p=found.p,
+    )

@@ -1,0 +1,176 @@
+"""The object that ``--json`` prints. Its field names are a contract; fields may only be added."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from dragstrip.model.clock import Kind
+from dragstrip.model.stack import ConnectionMode
+from dragstrip.model.visit import Outcome, Reason, Visit
+from dragstrip.results.bias import Bias, bias
+from dragstrip.results.bounds import Bound
+from dragstrip.results.compare.controls import Control
+from dragstrip.results.compare.restarts import Between
+from dragstrip.results.compare.stopping import Saving
+from dragstrip.stats.spread import Statistic
+from dragstrip.verdict.rules import VERSION
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """Stack `b` against stack `a` in one metric, on one page and network."""
+
+    a: str
+    b: str
+    metric: str
+    """A name of `dragstrip.visit.metrics.METRICS`."""
+    ratio: float
+    """Median over blocks of b / a: below 1, `b` is faster. Infinite (null) if most loads of `b`
+    failed, 0 if most of `a` did."""
+    low: float | None
+    high: float | None
+    """95 % confidence interval of `ratio`; both None with fewer than five blocks. JSON shows an
+    infinite end as null, beside a number at the other."""
+    n: int
+    """Blocks that count."""
+    page: str
+    network: str
+    censored: int
+    """Blocks of `n` in which a load of `a` or `b` failed or timed out: the worst rank."""
+    connection: ConnectionMode = "first"
+    also_differ: tuple[str, ...] = ()
+    """In what `b` differs from `a` besides the protocol, such as ``initial window 32 against 10``;
+    `dragstrip why` says how much of the ratio each explains."""
+    bound: Bound | None = None
+    """Where invalid visits strike stacks unequally, or many of a stack: what the ratio could be if
+    they were known. Then it decides, not the interval."""
+
+    between: tuple[Between, ...] | UnsetType = UNSET
+    """The same over machines, boots and restarts, as far as there were three of them; left out
+    where there were not, and where a load failed."""
+
+    @property
+    def least(self) -> float | None:
+        """The lower end of what is shown; None without an interval."""
+        return self.low if self.low is None or self.bound is None else self.bound.low
+
+    @property
+    def most(self) -> float | None:
+        return self.high if self.high is None or self.bound is None else self.bound.high
+
+
+class Spread(Struct, frozen=True, kw_only=True):
+    """Stack `b` against stack `a` in how its page load times spread, on one page and network."""
+
+    a: str
+    b: str
+    metric: str
+    statistic: Statistic
+    """95th percentile, or interquartile range."""
+    ratio: float
+    low: float | None
+    high: float | None
+    """95 % confidence interval of `ratio`; None with too few loads (`dragstrip.stats.spread`)."""
+    n: int
+    page: str
+    network: str
+    connection: ConnectionMode = "first"
+
+
+class VisitLine(Struct, frozen=True, kw_only=True):
+    """What ``--json`` says of a visit; all evidence is in the capsule."""
+
+    block: str
+    attempt: int
+    position: int
+    stack: str
+    page: str
+    network: str
+    verdict: str
+    reasons: tuple[Reason, ...]
+    outcome: Outcome
+    error: str
+    protocol_share: dict[str, float]
+    plt_ms: float | None
+    ttfb_ms: float | None
+    fcp_ms: float | None
+    requests: int
+    bytes: int
+    connection: ConnectionMode = "first"
+
+    @property
+    def valid(self) -> bool:
+        return not self.reasons
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    study: str
+    clock: Kind
+    """Whose milliseconds all times are: ``real``, or virtual (`dragstrip.model.clock.Clock`)."""
+    client: Literal["browser", "loader"] = "browser"
+    """What loaded the pages. What the load generator (``loader``) measures is a prediction."""
+    rules: int
+    """`dragstrip.verdict.rules.VERSION` by which the visits were judged."""
+    blocks: int
+    """Blocks begun, whether or not they count."""
+    visits: tuple[VisitLine, ...]
+    """Every visit, those of invalid attempts included."""
+    comparisons: tuple[Comparison, ...]
+    spreads: tuple[Spread, ...] = ()
+    """Of page load time."""
+    controls: tuple[Control, ...] | UnsetType = UNSET
+    """Only of a study that has controls."""
+    stopping: Saving | UnsetType = UNSET
+    """Only of a study that stops cells early."""
+    invalid_rates: tuple[Bias, ...]
+    """Of the cells with an invalid visit: whether some stacks are struck more than others."""
+
+
+def summarise(
+    study: str,
+    visits: Iterable[Visit],
+    comparisons: Iterable[Comparison],
+    controls: Sequence[Control] = (),
+    stopping: Saving | None = None,
+    spreads: Iterable[Spread] = (),
+    clock: Kind = "real",
+    client: Literal["browser", "loader"] = "browser",
+) -> Summary:
+    """`comparisons`, `controls` and `stopping` come from the files of `results` of that name. No
+    more than one of the `visits` is held at once."""
+    lines = tuple(map(_line, visits))
+    return Summary(
+        study=study,
+        clock=clock,
+        client=client,
+        rules=VERSION,
+        blocks=len({line.block for line in lines}),
+        visits=lines,
+        comparisons=tuple(comparisons),
+        spreads=tuple(spreads),
+        controls=tuple(controls) or UNSET,
+        stopping=stopping or UNSET,
+        invalid_rates=tuple(bias(lines, list(dict.fromkeys(line.stack for line in lines)))),
+    )
+
+
+def _line(visit: Visit) -> VisitLine:
+    return VisitLine(
+        block=visit.block,
+        attempt=visit.attempt,
+        position=visit.position,
+        stack=visit.stack,
+        page=visit.page,
+        network=visit.network,
+        verdict=visit.verdict,
+        reasons=visit.reasons,
+        outcome=visit.outcome,
+        error=visit.error,
+        protocol_share=visit.protocol_share,
+        plt_ms=visit.plt_ms,
+        ttfb_ms=visit.ttfb_ms,
+        fcp_ms=visit.fcp_ms,
+        requests=len(visit.requests),
+        bytes=visit.wire_bytes,
+        connection=visit.connection,
+    )

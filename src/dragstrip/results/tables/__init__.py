@@ -1,0 +1,1 @@
+"""A capsule's tables: built, described, exported."""

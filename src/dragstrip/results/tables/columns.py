@@ -1,0 +1,155 @@
+"""What the columns of a capsule's tables mean, read from the model's own docstrings.
+
+A table's columns are made from the types of `dragstrip.model.visit`, and so is their description: a
+new field brings its words along. The unit is the one its name carries.
+"""
+
+import re
+from collections.abc import Mapping
+
+import polars as pl
+
+from dragstrip.model import visit as model
+from dragstrip.results.tables.docstrings import docstrings
+from dragstrip.visit.metrics import METRICS
+
+_UNITS = (
+    ("_ms$", "milliseconds"),
+    ("_us$", "microseconds"),
+    ("_s$", "seconds"),
+    ("_mbps$", "Mbit/s"),
+    ("_mhz$", "MHz"),
+    ("(_|^)bytes(_|$)", "bytes"),
+    ("(_|^)(packets|dropped|queued)(_|$)|ring_drops|send_failures", "packets"),
+    ("_share(_|$)|realised_loss|^utilisation$|^down_overhead$", "share of 1"),
+)
+"""The first pattern that a column's name holds."""
+
+_WORDS = {
+    "page": "Name of the page.",
+    "network": "Name of the network.",
+    "stack": "Name of the stack.",
+    "started_us": "Unix time of the navigation's start.",
+    "browser": "What loaded the page, its version and start mode, as it reports them.",
+    "graph": "The graph that the load generator followed, digest and source; empty for a browser.",
+    "outcome": "What the stack did: loaded, failed or timeout.",
+    "fingerprint": "Of all that the stack is, but its name.",
+    "description": "What the stack is, in words.",
+    "also_differs": "What differs from the first stack besides the protocol; empty if nothing.",
+    "valid": "Whether every check of the verdict passed.",
+    "unchecked": "What the verdict could not look at, in words.",
+    "reasons": "Why the visit is not valid, code and evidence; empty if it is.",
+    "protocol": "The protocol that was really used; empty if no answer arrived.",
+    "fcp_ms": "First contentful paint, from the navigation's start.",
+    "requests": "How many requests the browser made.",
+    "served": "How many requests the origin logged.",
+    "wire_bytes": "Encoded bytes received, headers and bodies, as the browser counts them.",
+    "protocol_share_h1": "Share of answered requests over HTTP/1.1.",
+    "protocol_share_h2": "Share of answered requests over HTTP/2.",
+    "protocol_share_h3": "Share of answered requests over HTTP/3.",
+    "protocol_share_gquic": "Share of answered requests over Google's QUIC.",
+    "protocol_share_spdy": "Share of answered requests over SPDY.",
+    "origin_cpu_s": "CPU time of the origin.",
+    "speed_index_ms": "SpeedIndex: the area above the curve of visual completeness.",
+    "vc85_ms": "When the picture was first 85 % complete.",
+    "busy_share": "Share of all cores' time that was not idle.",
+    "steal_share": "Share of CPU time the hypervisor took away.",
+    "precedence": "Browser and server got a CPU before ordinary processes; the machine was busy.",
+    "realised_loss": "Packets lost at random over packets that could be.",
+    "lateness_p50_us": "Median of actual minus ideal departure of the link's packets.",
+    "lateness_p99_us": "99th percentile of actual minus ideal departure of the link's packets.",
+    "lateness_max_us": "Greatest actual minus ideal departure of the link's packets.",
+    "dropped_loss": "Packets lost at random.",
+    "dropped_queue": "Packets dropped because the queue was full.",
+    "dropped_mtu": "Packets dropped because they were longer than the MTU.",
+    "queue_p99_ms": "99th percentile of the wait in the queue.",
+    "queue_max_ms": "Longest wait in the queue.",
+    "packets_in": "IP packets that came to the link.",
+    "packets_out": "IP packets that left the link.",
+    "bytes_in": "Layer 3 bytes that came to the link.",
+    "bytes_out": "Layer 3 bytes that left the link.",
+    "wall_ms": "Time the host was watched.",
+    "id": "The origin's id of the connection.",
+    "paced": "Whether the origin paced its packets.",
+    "window_packets": "Congestion window at the end.",
+    "rtt_ms": "Smoothed round trip at the end, as the origin measured it.",
+    "min_rtt_ms": "Least round trip the origin measured.",
+    "sent_bytes": "Bytes the origin sent, retransmissions included.",
+    "sent_packets": "Packets the origin sent, retransmissions included.",
+    "delivered_packets": "Packets the client acknowledged.",
+    "retransmitted_packets": "Packets sent again; of TCP only.",
+    "congestion_events": "How often the window was cut; of QUIC only.",
+    "url": "The URL asked for.",
+    "host": "The host asked for.",
+    "method": "HTTP method.",
+    "status": "HTTP status; 0 without an answer.",
+    "mime": "Media type of the answer.",
+    "initiator_type": "How it was caused: parser, script, preload, preflight, other.",
+    "initiator_bytes": "Of its initiator's body, without content encoding, that had arrived.",
+    "priority": "The browser's priority of the request.",
+    "reused": "Whether the request used a connection that was already open.",
+    "remote_ip": "Address that answered.",
+    "from_cache": "Whether a cache answered.",
+    "client_port": "Port of the browser's end.",
+    "resumed": "Whether the connection resumed a TLS session.",
+    "body_bytes": "Body bytes of the answer.",
+    "dns_start_ms": "Name lookup began.",
+    "dns_end_ms": "Name lookup ended.",
+    "connect_start_ms": "The connection's handshake began.",
+    "connect_end_ms": "The connection's handshake ended, TLS included.",
+    "tls_start_ms": "TLS handshake began.",
+    "send_start_ms": "First byte of the request sent.",
+    "send_end_ms": "Last byte of the request sent.",
+    "response_start_ms": "First byte of the answer received.",
+    "end_ms": "Last byte of the answer received.",
+}
+"""For columns whose field says nothing in the model, or not enough outside of it."""
+
+_TABLE_RECORD = {
+    "visits": "Visit",
+    "requests": "Request",
+    "served": "Served",
+    "connections": "Connection",
+}
+
+
+def describe(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """A row a column: table, column, type, unit (empty without one), meaning."""
+    rows = [
+        {
+            "table": table,
+            "column": name,
+            "type": str(kind),
+            "unit": unit(name),
+            "meaning": meaning(table, name),
+        }
+        for table, frame in tables.items()
+        for name, kind in frame.schema.items()
+    ]
+    return pl.DataFrame(rows)
+
+
+def unit(column: str) -> str:
+    return next((words for pattern, words in _UNITS if re.search(pattern, column)), "")
+
+
+def meaning(table: str, column: str) -> str:
+    """In a sentence or two; of a nested record's field if the column carries its name in front."""
+    own = {**_docs().get(_TABLE_RECORD.get(table, ""), {}), **_WORDS}
+    if table == "visits":
+        own = {m.name: f"Metric: {m.meaning}." for m in METRICS} | own
+    if column in own:
+        return own[column]
+    parts = column.split("_")
+    for start in range(len(parts)):
+        name = "_".join(parts[start:])
+        if name in _WORDS:
+            return _WORDS[name]
+        found = next((docs[name] for docs in _docs().values() if name in docs), None)
+        if found:
+            return found
+    return ""
+
+
+def _docs() -> Mapping[str, Mapping[str, str]]:
+    return docstrings(model)

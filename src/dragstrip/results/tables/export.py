@@ -1,0 +1,54 @@
+"""A capsule for other tools: tables as CSV or Parquet, every column described, or HARs."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import polars as pl
+
+from dragstrip.results.capsule import Capsule
+from dragstrip.results.tables.build import frames
+from dragstrip.results.tables.columns import describe
+from dragstrip.results.tables.export_har import write_hars
+from dragstrip.results.tables.stacks import stack_table
+
+Format = Literal["csv", "parquet", "har"]
+
+
+def export(capsule: Capsule, folder: Path, to: Format) -> list[Path]:
+    """Writes a capsule's visits into `folder` and returns the files, oldest visit first for HARs.
+
+    The tables of `dragstrip.results.tables.build`; ``stacks``, which says what each stack is and
+    how it differs from the first; and ``columns.csv``, which says what every column is.
+    Files of the same name are replaced.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if to == "har":
+        return write_hars(capsule, folder)
+    study = capsule.manifest.study
+    tables = frames(capsule.visits(), study) | {"stacks": stack_table(study)}
+    written = [
+        _write(table, folder / f"{name}.{to}", _WRITERS[to]) for name, table in tables.items()
+    ]
+    return [*written, _write(describe(tables), folder / "columns.csv", _csv)]
+
+
+def _write(table: pl.DataFrame, path: Path, write: Callable[[pl.DataFrame, Path], None]) -> Path:
+    """Writes a file whole or not at all."""
+    draft = path.with_name(path.name + ".part")
+    write(table, draft)
+    draft.replace(path)
+    return path
+
+
+def _csv(table: pl.DataFrame, path: Path) -> None:
+    """RFC 4180 with a header; None is an empty field, a list is joined by semicolons."""
+    lists = [name for name, kind in table.schema.items() if isinstance(kind, pl.List)]
+    table.with_columns(pl.col(name).list.join("; ") for name in lists).write_csv(path)
+
+
+def _parquet(table: pl.DataFrame, path: Path) -> None:
+    table.write_parquet(path)
+
+
+_WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {"csv": _csv, "parquet": _parquet}

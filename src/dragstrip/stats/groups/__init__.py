@@ -1,0 +1,1 @@
+"""Do several groups differ?"""

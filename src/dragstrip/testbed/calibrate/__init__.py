@@ -1,0 +1,1 @@
+"""Measures what a link does before anybody relies on it."""

@@ -1,0 +1,1 @@
+"""Namespaces, the wires between them, and the emulated link."""

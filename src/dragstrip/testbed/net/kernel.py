@@ -1,0 +1,59 @@
+"""The kernel's part of a stack: settings of the testbed's own namespaces, never of the host."""
+
+from dragstrip.model.stack import Stack
+from dragstrip.testbed.net.namespaces import Namespaces
+from dragstrip.testbed.net.wires import route
+
+_FAST_OPEN, _STOCK = 3, 1
+"""net.ipv4.tcp_fastopen: of clients and servers, and Linux's own default (clients alone)."""
+_BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+
+
+class Kernel:
+    """Holds both ends to a stack. Made with the namespaces; remembers what it set."""
+
+    def __init__(self, spaces: Namespaces) -> None:
+        self._spaces = spaces
+        self._own_buffers: dict[str, str] = {}
+        self._set: dict[str, object] = {}
+
+    def tune(self, stack: Stack) -> None:
+        """Hold connections opened from now on to the stack. Raises `TestbedError`.
+
+        The sender's window is an attribute of the origin's route, the receiver's of the client's;
+        socket buffers and slow start after idleness belong to a namespace. Every part costs a
+        process, so only what differs from the stack before is set.
+        """
+        sends = stack.congestion, stack.initial_window_packets
+        receives = stack.receive_window_packets
+        shared = stack.buffer_bytes, stack.slow_start_after_idle, stack.fast_open
+        if self._news("sends", sends):
+            self._spaces.configure("origin", [route("origin", "replace", *sends)])
+        if self._news("receives", receives):
+            line = route("client", "replace", receive_window=receives)
+            self._spaces.configure("client", [line])
+        if self._news("shared", shared):
+            settings = [f"net.ipv4.tcp_slow_start_after_idle={int(stack.slow_start_after_idle)}"]
+            settings.append(f"net.ipv4.tcp_fastopen={_FAST_OPEN if stack.fast_open else _STOCK}")
+            settings += [f"{name}={self._sizes(name, stack.buffer_bytes)}" for name in _BUFFERS]
+            for where in ("client", "origin"):
+                self._spaces.run(where, "sysctl", "-q", "-w", *settings)
+        self._set = {"sends": sends, "receives": receives, "shared": shared}
+
+    def drop_half_open(self) -> None:
+        """Forget the connections that a client began and left. Raises `TestbedError`.
+
+        Where a SYN/ACK was lost, the kernel would send it again in the next visit.
+        """
+        half_open = "ss --kill --numeric --no-header --tcp state syn-recv > /dev/null"
+        self._spaces.run("origin", "sh", "-c", half_open)
+
+    def _news(self, part: str, wish: object) -> bool:
+        return part not in self._set or self._set[part] != wish
+
+    def _sizes(self, name: str, largest: int | None) -> str:
+        """Least, initial and largest size; only the largest is the stack's to choose."""
+        if name not in self._own_buffers:
+            self._own_buffers[name] = self._spaces.run("origin", "sysctl", "-n", name).strip()
+        least, initial, own = self._own_buffers[name].split()
+        return f"{least} {initial} {largest or own}"

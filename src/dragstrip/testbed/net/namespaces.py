@@ -1,0 +1,115 @@
+"""Namespaces that vanish with their owner.
+
+A keeper process holds a private mount and PID namespace. The network namespaces `client`, `link`
+and `origin` are named inside that mount namespace only, so any number of testbeds use the same
+names and addresses without meeting. The keeper waits for its stdin to end: when the owner dies,
+even by kill -9, the keeper (PID 1 of its namespace) ends, the kernel kills every process of the
+testbed, and with the last of them the namespaces and interfaces are gone.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.net.refusals import refusal
+
+Where = Literal["client", "link", "origin"]
+
+_UNSHARE = "--mount --net --pid --fork --kill-child --mount-proc --propagation private --".split()
+_KEEP = """
+set -e
+mount -t tmpfs tmpfs /run
+for name in client link origin; do
+  ip netns add $name
+  ip -n $name link set lo up
+done
+echo ready
+cat
+"""
+# Not `exec cat`: the first process of a PID namespace must reap orphans, and a shell does.
+
+
+@dataclass(frozen=True)
+class Namespaces:
+    """Handle to a running keeper. `command` prefixes a program so that it runs inside."""
+
+    keeper_pid: int
+    rootless: bool
+
+    def command(self, where: Where, *argv: str) -> list[str]:
+        """The argument vector that runs `argv` in one of the network namespaces."""
+        return [*self.enter("--mount"), "ip", "netns", "exec", where, *argv]
+
+    def configure(self, where: Where, lines: Sequence[str]) -> None:
+        """Run `ip -batch` lines in a namespace. Raises `TestbedError` naming the line."""
+        done = subprocess.run(
+            [*self.enter("--mount"), "ip", "-n", where, "-batch", "-"],
+            input="\n".join(lines) + "\n",
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise TestbedError(f"ip -batch in namespace {where!r} failed: {done.stderr.strip()}")
+
+    def run(self, where: Where, *argv: str) -> str:
+        """Run a program to its end and return its stdout. Raises `TestbedError`."""
+        done = subprocess.run(self.command(where, *argv), capture_output=True, text=True)
+        if done.returncode:
+            what = " ".join(argv)
+            raise TestbedError(f"{what!r} in namespace {where!r} failed: {done.stderr.strip()}")
+        return done.stdout
+
+    def path(self, where: Where) -> str:
+        """A network namespace as a file the owner can open."""
+        return f"/proc/{self.keeper_pid}/root/run/netns/{where}"
+
+    def enter(self, *more: str) -> list[str]:
+        """`nsenter` into the testbed's user and PID namespace, and what `more` options name."""
+        user = ["--user", "--preserve-credentials"] if self.rootless else []
+        return ["nsenter", "--target", str(self.keeper_pid), *user, "--pid", *more, "--"]
+
+
+@contextlib.contextmanager
+def namespaces() -> Iterator[Namespaces]:
+    """Create the three namespaces; they and every process inside end with the block.
+
+    As an ordinary user this works through a user namespace. Raises `TestbedError` where
+    namespaces cannot be had.
+    """
+    for program in ("unshare", "nsenter", "ip"):
+        if not shutil.which(program):
+            raise TestbedError(f"{program!r} is missing: install util-linux and iproute2")
+    rootless = os.geteuid() != 0
+    user = ["--user", "--map-root-user"] if rootless else []
+    unshare = subprocess.Popen(
+        ["unshare", *user, *_UNSHARE, "sh", "-c", _KEEP],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert unshare.stdin
+    assert unshare.stdout
+    assert unshare.stderr
+    try:
+        if unshare.stdout.readline() != "ready\n":
+            said = unshare.stderr.read().strip() or "no reason given"
+            why = refusal()
+            raise TestbedError(f"cannot create namespaces: {said}" + (f": {why}" if why else ""))
+        yield Namespaces(keeper_pid=only_child(unshare.pid), rootless=rootless)
+    finally:
+        for stream in (unshare.stdin, unshare.stdout, unshare.stderr):
+            stream.close()
+        unshare.wait()
+
+
+def only_child(pid: int) -> int:
+    """The one child of a process that has just one."""
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])

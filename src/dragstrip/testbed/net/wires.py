@@ -1,0 +1,76 @@
+"""Interfaces, addresses and routes of a testbed.
+
+Both ends know each other's hardware address and have one route, so nothing but the page's own
+packets crosses the link: no ARP, no neighbour discovery, no way out.
+"""
+
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Address
+from typing import Literal
+
+from dragstrip.testbed.net.namespaces import Namespaces, Where
+
+CLIENT_IP = "10.64.0.1"
+GATEWAY_IP = "10.64.0.2"
+_FIRST_HOST = IPv4Address("10.64.1.1")
+_MAC: dict[Where, str] = {"client": "02:00:00:00:00:01", "origin": "02:00:00:00:00:02"}
+OFFLOADS_OFF = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
+"""For `ethtool -K`. Else the kernel hands the link super-packets of up to 64 kB and unfinished
+checksums."""
+NO_TCP_MEMORY = "net.ipv4.tcp_no_metrics_save=1"
+"""A visit must not learn from the one before."""
+_SYSCTLS = (NO_TCP_MEMORY, "net.ipv6.conf.all.disable_ipv6=1")
+
+
+def host_addresses(hosts: Sequence[str]) -> dict[str, str]:
+    """One address of its own for every host, in the order given."""
+    return {host: str(_FIRST_HOST + i) for i, host in enumerate(hosts)}
+
+
+def wire_up(spaces: Namespaces, addresses: Mapping[str, str]) -> None:
+    """Join client and origin to the link's namespace and give the origin its addresses.
+
+    Raises `TestbedError`.
+    """
+    _plug(spaces, "client", CLIENT_IP, GATEWAY_IP)
+    _plug(spaces, "origin", GATEWAY_IP, CLIENT_IP)
+    spaces.configure("origin", [f"addr add {ip}/32 dev lo" for ip in addresses.values()])
+
+
+def route(
+    where: Where,
+    verb: Literal["add", "replace"],
+    congestion: str = "cubic",
+    initial_window: int = 10,
+    receive_window: int | None = None,
+) -> str:
+    """The `ip` line for an end's only route, which carries its TCP settings.
+
+    A new namespace inherits the host's default congestion control, and the host is never changed.
+    """
+    address, peer = (CLIENT_IP, GATEWAY_IP) if where == "client" else (GATEWAY_IP, CLIENT_IP)
+    received = f" initrwnd {receive_window}" if receive_window else ""
+    return (
+        f"route {verb} default via {peer} dev eth0 onlink src {address} "
+        f"congctl {congestion} initcwnd {initial_window}{received}"
+    )
+
+
+def _plug(spaces: Namespaces, where: Where, address: str, peer: str) -> None:
+    peer_mac = _MAC["origin" if where == "client" else "client"]
+    spaces.run(where, "sysctl", "-q", "-w", *_SYSCTLS)
+    spaces.configure(
+        where,
+        [
+            f"link add eth0 address {_MAC[where]} type veth peer name {where} netns link",
+            "link set eth0 gso_max_segs 1 txqueuelen 10000",
+            # No subnet: its own route would win over ours, which carries the TCP settings.
+            f"addr add {address}/32 dev eth0",
+            "link set eth0 up",
+            f"neigh add {peer} lladdr {peer_mac} dev eth0 nud permanent",
+            route(where, "add"),
+        ],
+    )
+    spaces.run(where, "ethtool", "-K", "eth0", *OFFLOADS_OFF)
+    spaces.run("link", "sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1")
+    spaces.configure("link", [f"link set {where} up"])

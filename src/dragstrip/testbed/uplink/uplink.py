@@ -1,0 +1,160 @@
+"""The way from the far end of a link into the network of whoever asked for the link.
+
+As root it is a pair of interfaces into the caller's namespace (`uplink_veth`): the caller's own
+addresses are reached without translation, by the kernel's own TCP. An ordinary user may not enter
+that namespace; there `pasta` speaks for the client through ordinary sockets (`uplink_pasta`).
+"""
+
+import contextlib
+import socket
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.net.namespaces import Namespaces
+from dragstrip.testbed.net.wires import OFFLOADS_OFF
+from dragstrip.testbed.process import until_stdin_ends
+from dragstrip.testbed.uplink.address import POOL, Subnet, around
+
+CLIENT_MAC, GATEWAY_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
+IFACE = "dragstrip"
+"""The client's interface."""
+
+
+@dataclass(frozen=True)
+class Uplink:
+    """A far end that is ready: the link namespace has its interface `origin`."""
+
+    subnet: Subnet
+    beyond: str
+    """How far it leads, in words."""
+    resolver: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
+    """While entered, the gateway's address answers DNS as the caller's resolvers do."""
+
+
+def far_end(
+    name: str, subnet: Subnet, source: str | None = None, source6: str | None = None
+) -> list[str]:
+    """`ip -batch` lines for the interface at the link's far end; its routes lead to the client.
+
+    Servers there that listen on every address answer from `source`, by default the gateway's.
+    """
+    ends = [
+        (subnet.gateway, subnet.client, subnet.net, source),
+        (subnet.gateway6, subnet.client6, subnet.net6, source6),
+    ]
+    return _lines(name, ends, CLIENT_MAC)
+
+
+def plug_client(spaces: Namespaces, subnet: Subnet) -> None:
+    """Give the client namespace its interface, addresses and the one route. Raises `TestbedError`.
+
+    Both ends know each other's hardware address: no ARP and no neighbour discovery on the link.
+    """
+    settings = [
+        "net.ipv4.ip_forward=1",  # for links nested in this one
+        "net.ipv4.ping_group_range=0 0",  # ping without privileges; group 0 is the caller's
+    ]
+    if has_ipv6():
+        # No search for doubles: an address that is ready a second after its interface looks to a
+        # browser as if the network had changed, and it gives up what it was loading.
+        settings += ["net.ipv6.conf.default.accept_dad=0", "net.ipv6.conf.default.accept_ra=0"]
+        settings += ["net.ipv6.conf.all.forwarding=1"]
+        quiet = [f"net.ipv6.conf.{name}.disable_ipv6=1" for name in ("all", "default")]
+        spaces.run("link", "sysctl", "-q", "-w", *quiet)
+    spaces.run("client", "sysctl", "-q", "-w", *settings)
+    spaces.configure(
+        "link",
+        [
+            f"link add client type veth peer name {IFACE} address {CLIENT_MAC} netns client",
+            "link set client up",
+            "link set origin up",
+        ],
+    )
+    ends = [
+        (subnet.client, subnet.gateway, "default", None),
+        (subnet.client6, subnet.gateway6, "default", None),
+    ]
+    spaces.configure("client", _lines(IFACE, ends, GATEWAY_MAC))
+    spaces.run("client", "ethtool", "-K", IFACE, *OFFLOADS_OFF)
+
+
+def _lines(
+    name: str, ends: Sequence[tuple[object, object, object, str | None]], peer_mac: str
+) -> list[str]:
+    """Bring an interface up. `ends`, IPv4 and IPv6: own address, peer's, what lies beyond it, and
+    the address that packets there come from (the interface's own, if None)."""
+    lines = [f"link set {name} gso_max_segs 1 txqueuelen 10000 up"]
+    for (own, peer, beyond, source), nodad in zip(
+        ends, ("", "nodad")[: 1 + has_ipv6()], strict=False
+    ):
+        lines += [
+            # Not `peer`: that would make a route of its own with the wrong source.
+            f"addr add {own} dev {name} {nodad}",
+            f"neigh add {peer} lladdr {peer_mac} dev {name} nud permanent",
+            # onlink: IPv6 learns a moment later that the interface has a carrier.
+            f"route add {peer} dev {name} src {source or own}",
+            f"route add {beyond} via {peer} dev {name} onlink src {source or own}",
+        ]
+    return lines
+
+
+def caller_range() -> Subnet:
+    """What the caller may give away: the whole pool, or its part if it is in a link itself."""
+    outer = subprocess.run(
+        ["ip", "-json", "-4", "addr", "show", "dev", IFACE], capture_output=True, text=True
+    )
+    found = msgspec.json.decode(outer.stdout) if outer.returncode == 0 else []
+    for address in (a["local"] for link in found for a in link.get("addr_info", [])):
+        if IPv4Address(address) in POOL:
+            return around(IPv4Address(address))
+    return Subnet()
+
+
+def own_address(family: socket.AddressFamily) -> str | None:
+    """The address by which the caller's namespace goes out; None if it does not."""
+    elsewhere = {socket.AF_INET: "192.0.32.8", socket.AF_INET6: "2001:500:88:200::8"}[family]
+    with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.connect((elsewhere, 9))  # chooses a route; for UDP nothing is sent
+        return str(probe.getsockname()[0])
+    return None
+
+
+def has_ipv6() -> bool:
+    return Path("/proc/sys/net/ipv6").exists()
+
+
+def run_here(*argv: str, text: str = "") -> str:
+    """Run a program in the caller's namespace; its stdout. Raises `TestbedError`."""
+    done = subprocess.run(argv, input=text, capture_output=True, text=True)
+    if done.returncode:
+        raise TestbedError(f"{' '.join(argv)!r} failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+@contextlib.contextmanager
+def ends_with_us(argv: Sequence[str], said: IO[str]) -> Iterator["subprocess.Popen[str]"]:
+    """Run a program that must not outlive this process, even if that is killed.
+
+    Output goes to `said`.
+    """
+    with subprocess.Popen(
+        until_stdin_ends(*argv),
+        stdin=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        stdout=said,
+        stderr=said,
+    ) as child:
+        assert child.stdin
+        try:
+            yield child
+        finally:
+            child.stdin.close()

@@ -1,0 +1,137 @@
+"""Which cells are run, what a predicate looks at, and how a paper's folder grows."""
+
+import polars as pl
+import pytest
+from msgspec import structs
+
+import made
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import Slow
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.generators.synth import synth
+from dragstrip.papers.campaign.choose import choose, cost_s
+from dragstrip.papers.campaign.plan import campaign, chosen, of_ones_own, study_of
+from dragstrip.papers.campaign.space import CELL, reach, space
+from dragstrip.papers.claims import KEYS, published
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_predicate_looks_at_some_cells_of_studies_that_have_its_stacks(key):
+    paper = published(key)
+    cells = space(paper.outlines())
+    assert not cells.select(CELL).is_duplicated().any()
+    for claim in paper.claims:
+        if claim.predicate is None or claim.id == "ranjan2019-12":  # that one is about captures
+            continue
+        assert len(reach(claim.predicate, cells)), claim.id
+
+
+def test_a_claim_on_two_networks_reaches_both_and_nothing_else():
+    paper = published("cook2017")
+    claim = next(c for c in paper.claims if c.id == "cook2017-01")
+    found = reach(claim.predicate, space(paper.outlines()))
+    assert found.select(CELL).rows() == [
+        ("cook2017-complex", "delay-0", "first"),
+        ("cook2017-complex", "delay-200", "first"),
+    ]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_what_is_chosen_fits_and_answers_whole_claims(key):
+    paper = published(key)
+    cells = space(paper.outlines()).with_row_index()
+    predicates = [claim.predicate for claim in paper.claims]
+    chosen = choose(cells.drop("index"), predicates, 5, 600)
+    assert cost_s(cells, chosen, 5) <= 600
+    whole = [
+        p
+        for p in predicates
+        if p and len(r := reach(p, cells)) > 0 and set(r["index"]) <= {*chosen}
+    ]
+    assert whole
+    # Nothing that is left would still fit.
+    for row in set(range(len(cells))).difference(chosen):
+        assert cost_s(cells, [*chosen, row], 5) > 600
+
+
+def test_no_time_no_cells_and_endless_time_all():
+    paper = published("ranjan2019")
+    cells = space(paper.outlines())
+    assert choose(cells, [c.predicate for c in paper.claims], 5, 0) == []
+    assert choose(cells, [c.predicate for c in paper.claims], 5, 1e9) == list(range(len(cells)))
+
+
+@pytest.mark.parametrize(("scale", "runs"), [("paper", 50), ("0.1", 5), ("0.01", 1), ("1", 50)])
+def test_a_share_scales_the_runs_of_every_cell(scale, runs):
+    paper = published("ranjan2019")
+    (part,) = campaign(paper, paper.outlines(), scale, 600)
+    assert (len(part.cells), part.runs) == (32, runs)
+
+
+def test_cells_that_take_long_may_have_fewer_runs(tmp_path):
+    paper = published("megyesi2016")
+    outlines = paper.outlines()
+    (every,) = campaign(paper, outlines, "0.1", 600)
+    (fewer,) = campaign(paper, outlines, "0.1", 600, Slow(runs=3))
+    assert len(fewer.cells) == 48
+    assert fewer.seconds < every.seconds / 1.5
+    assert study_of(fewer, tmp_path, tmp_path).looks() == (3, 10)
+    assert study_of(every, tmp_path, tmp_path).looks() == (10,)
+
+
+@pytest.mark.parametrize("scale", ["0", "2", "-1", "large", "nan"])
+def test_another_scale_is_refused(scale):
+    with pytest.raises(InputError, match="give smoke, paper or a share"):
+        campaign(published("ranjan2019"), published("ranjan2019").outlines(), scale, 600)
+
+
+def test_studies_are_chosen_by_name():
+    outlines = published("cook2017").outlines()
+    assert [o.name for o in chosen(outlines, ["cook2017-servers"])] == ["cook2017-servers"]
+    assert chosen(outlines, []) == outlines
+    with pytest.raises(InputError, match="the paper has cook2017, cook2017-"):
+        chosen(outlines, ["servers"])
+
+
+def test_pages_of_ones_own_take_the_place_of_the_papers(tmp_path):
+    page = write_page(tmp_path / "own.har.zip", synth("2x1KB"))
+    (outline,) = of_ones_own(published("ranjan2019").outlines(), [str(page.path), "demo"])
+    (part,) = campaign(published("ranjan2019"), [outline], "1/50", 0)
+    assert part.runs == 1
+    assert set(part.cells["page"]) == {page.name, "demo"}
+    study = study_of(part, tmp_path, tmp_path / "pages")
+    assert {p.name for p in study.pages} == {page.name, "demo"}
+    assert set(study.cells()) == set(part.cells.select(CELL).rows())
+
+
+def test_a_larger_scale_keeps_the_cells_that_were_there(tmp_path):
+    paper = published("megyesi2016")
+    (part,) = campaign(paper, paper.outlines(), "smoke", 120)
+    cells = part.cells
+    small = structs.replace(part, cells=cells.filter(pl.col("page") == "megyesi2016-few-small"))
+    other = structs.replace(part, cells=cells.filter(pl.col("page") != "megyesi2016-few-small"))
+    cache = tmp_path / "pages"
+    first = study_of(small, tmp_path, cache)
+    assert len(first.cells()) == len(small.cells)
+    with made_capsule(tmp_path, first):
+        pass
+    second = study_of(other, tmp_path, cache)
+    assert set(second.cells()) == {*first.cells(), *other.cells.select(CELL).rows()}
+    with made_capsule(tmp_path, second):  # the same capsule goes on
+        pass
+
+
+def made_capsule(folder, study):
+    from dragstrip.results.capsule import Capsule
+    from dragstrip.results.manifest import Manifest
+    from made_capsule import START
+
+    return Capsule.create(folder / study.name, Manifest(study=study, starts=(START,)))
+
+
+def test_a_study_of_some_cells_has_only_their_blocks_and_the_same_ones():
+    whole = made.study(runs=2, pages=("a", "b", "c"))
+    some = structs.replace(whole, only=(("a", "LTE", "first"), ("c", "LTE", "first")))
+    blocks = {block.id: block for block in whole.blocks()}
+    assert {b.page for b in some.blocks()} == {"a", "c"}
+    assert all(blocks[b.id] == b for b in some.blocks())
