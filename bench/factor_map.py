@@ -25,7 +25,8 @@ from dragstrip.conduct.clocks import jobs_of
 from dragstrip.conduct.visits import TimeUp, make_visits
 from dragstrip.model.browsers import LOADER
 from dragstrip.model.study import Study
-from dragstrip.report.factor_map import PAIRS, network_map, page_data, page_map, surveyed
+from dragstrip.report.map.pictures import network_map, page_map
+from dragstrip.report.map.survey import PAIRS, page_data, surveyed
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.results.sampled import made_cells, ratios, spots
 from dragstrip.stats.nearest import outcomes

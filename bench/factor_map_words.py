@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 from msgspec import Struct
 
-from dragstrip.report.factor_map import PAIRS, Map, Standing
+from dragstrip.report.map.survey import PAIRS, Map, Standing
 from dragstrip.results.sampled import ratios
 from dragstrip.stats.prediction import Errors
 from dragstrip.study.sample import Sample

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dragstrip.report.factor_map import PAIRS, page_data, places, surveyed
+from dragstrip.report.map.survey import PAIRS, page_data, places, surveyed
 from dragstrip.results.sampled import FACTORS, ratios
 from dragstrip.stats.nearest import NEIGHBOURS, outcomes
 from made_map import SAMPLE, made_map

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dragstrip.model.study import Study
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.tables import refresh, scan
+from dragstrip.results.tables.build import refresh, scan
 
 FACTORS = ("down_mbps", "rtt_ms", "loss", "queue_ms", "page_bytes", "objects")
 """Columns; `loss` per direction, `page_bytes` of all bodies, `objects` besides the document."""

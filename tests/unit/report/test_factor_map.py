@@ -8,7 +8,8 @@ from msgspec import structs
 
 import made
 from dragstrip.model.network import Network
-from dragstrip.report.factor_map import network_map, page_data, page_map, places, surveyed
+from dragstrip.report.map.pictures import network_map, page_map
+from dragstrip.report.map.survey import page_data, places, surveyed
 from dragstrip.results.sampled import cells_of, ratios, spots
 from made_map import SAMPLE, made_map
 
