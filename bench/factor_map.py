@@ -2,11 +2,13 @@
 
     uv run python bench/factor_map.py make FOLDER [--minutes M] [--jobs N]    # as far as it comes
     uv run python bench/factor_map.py spot FOLDER [--cells N] [--minutes M]   # the same in Chromium
+    uv run python bench/factor_map.py alone FOLDER [--cells N] [--minutes M]  # each in a guest
     uv run python bench/factor_map.py write FOLDER                            # redraws the pages
 
 `make` visits the cells of docs/results/map.toml in their order with the load generator, in virtual
 time, and continues a folder that was begun. `spot` draws cells at random from those that are made,
-and visits them with Chromium. `write` reads both.
+and visits them with Chromium; `alone` visits them with the load generator again, each in a guest of
+its own. `write` reads all three.
 """
 
 import argparse
@@ -39,40 +41,42 @@ DOCS = Path(__file__).parents[1] / "docs"
 RESULTS = DOCS / "results"
 STUDY = RESULTS / "map.toml"
 BROWSER = "browser"
+ALONE = "alone"
 SPOTS = 200
 SPOT_SEED = 2016
 FEWEST_SPOTS = 5
-"""Cells by Chromium, below which no agreement is printed."""
+"""Cells below which no agreement is printed."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     steps = parser.add_subparsers(dest="step", required=True)
-    for name in ("make", "spot", "write"):
+    for name in ("make", "spot", "alone", "write"):
         step = steps.add_parser(name)
         step.add_argument("folder", type=Path)
         if name != "write":
             step.add_argument("--minutes", type=float, default=inf)
             step.add_argument("--jobs", default="1")
-        if name == "spot":
+        if name in ("spot", "alone"):
             step.add_argument("--cells", type=int, default=SPOTS)
     asked = parser.parse_args()
     if asked.step == "make":
         visit(study_by(whole(), LOADER), asked.folder / LOADER, asked)
     elif asked.step == "spot":
-        spot(asked)
+        again(asked, BROWSER, BROWSER)
+    elif asked.step == "alone":
+        again(asked, LOADER, ALONE)
     else:
         write(asked.folder)
 
 
-def spot(asked: argparse.Namespace) -> None:
+def again(asked: argparse.Namespace, client: str, out: str) -> None:
+    """Visits cells drawn at random from those that are made, each in a guest of its own."""
     made = made_cells(Capsule.open(asked.folder / LOADER))
     wanted = set(spots(made, asked.cells, SPOT_SEED))
-    study = whole()
+    study = study_by(whole(), client)
     blocks = [block for block in study.blocks() if (block.page, block.network) in wanted]
-    # Each in a guest of its own: a browser is to find nothing that another cell left.
-    one_by_one = structs.replace(study.part(blocks), per_guest=1)
-    visit(one_by_one, asked.folder / BROWSER, asked)
+    visit(structs.replace(study.part(blocks), per_guest=1), asked.folder / out, asked)
 
 
 def write(folder: Path) -> None:
@@ -85,17 +89,18 @@ def write(folder: Path) -> None:
     drawn = [network_map(cells, sample), page_map(cells, sample)]
     for one in drawn:
         (RESULTS / f"{one.name}.svg").write_text(vl_convert.vegalite_to_svg(one.spec))
-    text = page_text(cells, sample, found, spotted(folder, cells), drawn[0].caption)
+    held = {name: against(folder / name, cells) for name in (BROWSER, ALONE)}
+    text = page_text(cells, sample, found, held[BROWSER], held[ALONE], drawn[0].caption)
     (RESULTS / "map.md").write_text(text)
 
 
-def spotted(folder: Path, cells: pl.DataFrame) -> Spotted | None:
-    """None if Chromium visited too few cells to say anything."""
-    if not (folder / BROWSER / MANIFEST).exists():
+def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
+    """The map's cells against the same ones in a capsule; None if it has too few."""
+    if not (folder / MANIFEST).exists():
         return None
-    capsule = Capsule.open(folder / BROWSER)
-    browser = made_cells(capsule).drop("number")
-    both = cells.join(browser, on=["page", "network"], suffix=" seen")
+    capsule = Capsule.open(folder)
+    others = made_cells(capsule).drop("number")
+    both = cells.join(others, on=["page", "network"], suffix=" seen")
     seen = both.select("page", "network", pl.col("^.* seen$").name.map(lambda n: n.split()[0]))
     if len(both) < FEWEST_SPOTS:
         return None

@@ -31,7 +31,12 @@ class Spotted(Struct, frozen=True, kw_only=True):
 
 
 def page_text(
-    cells: pl.DataFrame, sample: Sample, found: Map, spotted: Spotted | None, caption: str
+    cells: pl.DataFrame,
+    sample: Sample,
+    found: Map,
+    spotted: Spotted | None,
+    alone: Spotted | None,
+    caption: str,
 ) -> str:
     """`caption` is that of both pictures."""
     done = len(cells)
@@ -69,6 +74,10 @@ with 10 packets; tuned ones (+) with 32, and are paced.
 ## Chromium on the same cells
 
 {_spots(spotted)}
+
+## Many cells in one guest
+
+{_alone(alone)}
 
 ## How sure the map is
 
@@ -123,23 +132,45 @@ def _winners(cells: pl.DataFrame, found: Map) -> str:
 def _spots(spotted: Spotted | None) -> str:
     if spotted is None:
         return "Not made yet: `spot` visits 200 cells, drawn at random, with Chromium."
+    return f"""{_made(spotted)} cells, drawn at random with a fixed seed, were visited by Chromium
+in virtual time ({spotted.asked} are drawn so far, 200 are planned).
+
+{_table(spotted)}
+
+The load generator's page load times are {_errors(spotted.times)}. Where they disagree, Chromium is
+right."""
+
+
+def _alone(alone: Spotted | None) -> str:
+    if alone is None:
+        return "Not compared yet: `alone` makes cells again, each in a guest of its own."
+    return f"""32 cells share a guest. {_made(alone)} of them, drawn at random, were made again,
+each in a guest of its own and so with other keys and ports, but the same losses.
+
+{_table(alone)}
+
+Page load times are {_errors(alone.times)}."""
+
+
+def _made(spotted: Spotted) -> int:
+    return max(one.cells for one in spotted.pairs.values())
+
+
+def _table(spotted: Spotted) -> str:
+    head = "| | cells | same answer | opposite winners | rank correlation of the ratios |"
     lines = [
         f"| {name} | {one.cells} | {one.same / one.cells:.0%} ({one.same}) | {one.opposite} | "
         f"{'-' if one.rank is None else f'{one.rank:.2f}'} |"
         for name, one in spotted.pairs.items()
     ]
-    made, times = max(one.cells for one in spotted.pairs.values()), spotted.times
-    table = "\n".join(lines)
-    return f"""{spotted.asked} cells were drawn at random, with a fixed seed, for Chromium
-in virtual time; {made} of them are made.
+    return "\n".join([head, "|---|---|---|---|---|", *lines])
 
-| | cells | same answer | opposite winners | rank correlation of the ratios |
-|---|---|---|---|---|
-{table}
 
-The load generator's page load times are {times.mean_absolute:.1%} off Chromium's in the mean,
-{times.median_absolute:.1%} in the median, {times.largest:.0%} at most; bias {times.bias:+.1%}
-({times.cells} loads). Where they disagree, Chromium is right."""
+def _errors(times: Errors) -> str:
+    return (
+        f"{times.mean_absolute:.2%} off in the mean, {times.median_absolute:.2%} in the median and "
+        f"{times.largest:.1%} at most, with a bias of {times.bias:+.2%} ({times.cells} loads)"
+    )
 
 
 def _weights(found: Map) -> str:

@@ -27,7 +27,7 @@ _TRIED = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0)
 _ROUNDS = 2
 
 
-def outcomes(ratios: Sequence[float], margin: float = MARGIN) -> NDArray[np.int_]:
+def outcomes(ratios: Sequence[float] | Floats, margin: float = MARGIN) -> NDArray[np.int_]:
     """Places in `ANSWERS`, of ratios b / a of times; infinity where b alone did not end, 0 where a
     alone did not."""
     found = np.asarray(ratios, dtype=float)

@@ -245,7 +245,7 @@ def make_study(
     hosts = {host for page in resolved for host in page.hosts}
     check_cache(stacks, connections)
     check(networks, stacks, client, hosts=hosts, live=live)
-    names = dict(zip(pages, (p.name for p in resolved), strict=True)) if drawn else {}
+    called = dict(zip(pages, (p.name for p in resolved), strict=True)) if drawn else {}
     return Study(
         name=name,
         pages=tuple(resolved),
@@ -264,7 +264,7 @@ def make_study(
         ca=str(ca.absolute()) if ca else "",
         thresholds=thresholds,
         clock=clock,
-        only=tuple((names[d.page], d.network.name, c) for d in drawn for c in connections),
+        only=tuple((called[d.page], d.network.name, c) for d in drawn for c in connections),
         sampled=bool(drawn),
         per_guest=sample.per_guest if sample else 1,
     )

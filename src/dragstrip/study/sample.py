@@ -13,7 +13,7 @@ from msgspec import Struct
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.units import plain
-from dragstrip.pages.synth import MIN_OBJECT_BYTES
+from dragstrip.pages.generators.synth import MIN_OBJECT_BYTES
 
 Range = tuple[float, float]
 

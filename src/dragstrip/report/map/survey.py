@@ -1,4 +1,4 @@
-"""A sampled study surveyed: how its neighbours vote, and what the interactive page computes from."""
+"""A sampled study surveyed: how neighbours vote, and what the interactive page computes from."""
 
 from collections.abc import Sequence
 from typing import Any
