@@ -2,13 +2,19 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from dragstrip.report.map.survey import PAIRS, Map, Standing
 from dragstrip.results.sampled import ratios
 from dragstrip.stats.prediction import Errors
 from dragstrip.study.sample import Sample
+
+
+_SLOW_MBPS = 3
+_SMALL_BYTES = 2000
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
@@ -71,6 +77,14 @@ with 10 packets; tuned ones (+) with 32, and are paced.
 
 {caption}
 
+## Small objects on slow links
+
+{_corner(cells)}
+
+Requests weigh more over h3 here: neither our origin nor the load generator has QPACK's dynamic
+table ([0032](../decisions/0032-loader.md)), so headers that repeat are sent again, up a link that
+has a quarter of the rate. With a server that has one, this corner may be smaller.
+
 ## Chromium on the same cells
 
 {_spots(spotted)}
@@ -127,6 +141,26 @@ def _winners(cells: pl.DataFrame, found: Map) -> str:
             f"{low:.3f} to {high:.3f} |"
         )
     return "\n".join([head, "|---|---|---|---|---|---|", *lines])
+
+
+def _corner(cells: pl.DataFrame) -> str:
+    size, rate = pl.col("page_bytes") / pl.col("objects"), pl.col("down_mbps")
+    lines = [
+        "| rate down | objects of | cells | stock h3 / h2, median | tuned |",
+        "|---|---|---|---|---|",
+    ]
+    for rate_said, slow in ((f"below {_SLOW_MBPS} Mbit/s", True), ("above", False)):
+        for size_said, small in ((f"below {_SMALL_BYTES / 1000:g} kB", True), ("above", False)):
+            there = ((rate < _SLOW_MBPS) == slow) & ((size < _SMALL_BYTES) == small)
+            mine = cells.filter(there)
+            middles = (_middle(ratios(mine, *pair)) for pair in PAIRS.values())
+            lines.append(f"| {rate_said} | {size_said} | {len(mine)} | {' | '.join(middles)} |")
+    return "\n".join(lines)
+
+
+def _middle(found: NDArray[np.float64]) -> str:
+    known = found[~np.isnan(found)]
+    return f"{np.median(known):.3f}" if len(known) else "-"
 
 
 def _spots(spotted: Spotted | None) -> str:

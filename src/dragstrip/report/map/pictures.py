@@ -68,11 +68,11 @@ def _panel(rows: list[Row], x: str, y: str, xs: list[str], ys: list[str]) -> alt
         x=alt.X("x:N", title=x, scale=alt.Scale(domain=xs), axis=alt.Axis(**bare)),
         y=alt.Y("y:N", title=y, scale=alt.Scale(domain=ys[::-1]), axis=alt.Axis(**bare)),
     )
-    scale = alt.Scale(domain=[-50, 0, 50], range=[h2, "#f4f5f7", h3], clamp=True)
+    scale = alt.Scale(domain=[-25, 0, 25], range=[h2, "#f4f5f7", h3], clamp=True, interpolate="rgb")
     tiles = base.mark_rect(stroke="white").encode(
         color=alt.Color("faster:Q", title="h3 faster by %", scale=scale)
     )
-    white = alt.condition("abs(datum.faster) > 28", alt.value("white"), alt.value(INK))
+    white = alt.condition("abs(datum.faster) > 14", alt.value("white"), alt.value(INK))
     text = base.mark_text(fontSize=9).encode(text=alt.Text("faster:Q", format=".0f"), color=white)
     made: alt.LayerChart = tiles + text
     return made
