@@ -12,7 +12,6 @@ from dragstrip.results.sampled import ratios
 from dragstrip.stats.prediction import Errors
 from dragstrip.study.sample import Sample
 
-
 _SLOW_MBPS = 3
 _SMALL_BYTES = 2000
 
