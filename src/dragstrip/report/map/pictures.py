@@ -121,7 +121,8 @@ def _bins(cells: pl.DataFrame) -> int:
 def _bin(cells: pl.DataFrame, sample: Sample, name: str) -> NDArray[np.int_]:
     low, high = getattr(sample, name)
     at = np.log(cells[name].cast(pl.Float64).to_numpy() / low) / np.log(high / low)
-    return np.clip(np.asarray(at * _bins(cells), dtype=int), 0, _bins(cells) - 1)
+    found: NDArray[np.int_] = np.clip((at * _bins(cells)).astype(int), 0, _bins(cells) - 1)
+    return found
 
 
 def _labels(sample: Sample, name: str, bins: int) -> list[str]:
