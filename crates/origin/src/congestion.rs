@@ -57,7 +57,8 @@ pub(crate) struct View {
     pub congestion: Congestion,
     /// UDP payload of a full packet.
     pub packet_bytes: u64,
-    pub initial_window: u64,
+    /// In packets of the size that was full then; a sender may fall back to smaller ones later.
+    pub initial_window_packets: u64,
     pub window: u64,
     /// None if packets leave as fast as the window allows.
     pub rate: Option<f64>,
@@ -111,11 +112,12 @@ impl Steering {
         pacing: bool,
     ) -> Self {
         let now = Instant::now();
-        let initial_window = initial_window * packet_bytes;
+        let initial_window_packets = initial_window;
+        let initial_window = initial_window_packets * packet_bytes;
         let view = View {
             congestion,
             packet_bytes,
-            initial_window,
+            initial_window_packets,
             window: initial_window,
             rate: None,
         };
@@ -157,6 +159,7 @@ impl ControllerFactory for Steering {
         };
         let steered = Steered {
             law,
+            initial_mtu: mtu.into(),
             mtu: mtu.into(),
             in_flight: 0,
             rtt: self.initial_rtt,
@@ -175,6 +178,7 @@ enum Law {
 
 struct Steered {
     law: Law,
+    initial_mtu: u64,
     mtu: u64,
     /// Between acknowledgements a little too high: quinn also tells of packets that do not count.
     in_flight: u64,
@@ -227,7 +231,7 @@ impl Steered {
         let view = View {
             congestion: self.congestion(),
             packet_bytes: self.mtu,
-            initial_window: self.initial_window(),
+            initial_window_packets: self.initial_window() / self.initial_mtu,
             window: self.real_window(),
             rate: self.pacing.then(|| self.rate()),
         };

@@ -31,6 +31,19 @@ fn a_window_of_32_packets_lets_32_out() {
 }
 
 #[test]
+fn the_initial_window_counts_packets_of_the_size_it_was_made_of() {
+    for congestion in [Congestion::Cubic, Congestion::Reno, Congestion::Bbr] {
+        let now = Instant::now();
+        let steering = steering(congestion, true);
+        let mut controller = steering.clone().build(now, PACKET as u16);
+        controller.on_mtu_update(1200);
+        controller.on_sent(now, 1200, 0);
+        let view = steering.flow.view();
+        assert_eq!((view.packet_bytes, view.initial_window_packets), (1200, 32));
+    }
+}
+
+#[test]
 fn ten_packets_are_free_and_the_rest_are_spaced_at_the_rate() {
     let now = Instant::now();
     let paced = steering(Congestion::Cubic, true);

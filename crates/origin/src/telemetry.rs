@@ -131,7 +131,7 @@ pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow) -> Transport {
     let packet_bytes = view.packet_bytes;
     Transport {
         congestion: view.congestion.kernel_name().to_owned(),
-        initial_window_packets: view.initial_window / packet_bytes,
+        initial_window_packets: view.initial_window_packets,
         paced: view.rate.is_some(),
         pacing_mbps: view.rate.map(|rate| rate * 8e-6),
         window_packets: view.window / packet_bytes,
