@@ -88,6 +88,7 @@
       ? `Tried on cells that were left out: where neighbours agreed about as much, they were right in ` +
         `${percent(group.right)} of ${group.cells} cells.`
       : "";
+    by("made").textContent = `Made so far: ${map.cells.length} of ${map.planned} planned cells.`;
     for (const one of ["h3", "neither", "h2"]) {
       const bar = by(`bar-${one}`);
       bar.style.flexGrow = found[one];
@@ -99,7 +100,7 @@
 
   function shade(ratio) {
     if (Number.isNaN(ratio)) return "transparent";
-    const strength = Math.min(1, Math.abs(Math.log(ratio)) / Math.log(2));
+    const strength = Math.min(1, Math.abs(Math.log(ratio)) / Math.log(1.4));
     const side = ratio < 1 ? "--map-h3" : "--map-h2";
     return `color-mix(in srgb, var(${side}) ${Math.round(strength * 100)}%, var(--map-none))`;
   }
@@ -159,7 +160,7 @@
       `<div class="sliders">${sliders}</div>` +
       `<div class="answer" aria-live="polite"><p data-part="headline"></p><div class="bar">` +
       `<span data-part="bar-h3"></span><span data-part="bar-neither"></span><span data-part="bar-h2"></span></div>` +
-      `<p data-part="sure"></p><p data-part="spread"></p><p data-part="trust"></p></div>` +
+      `<p data-part="sure"></p><p data-part="spread"></p><p data-part="trust"></p><p data-part="made"></p></div>` +
       `<p class="legend">The same page, loss and queue on other networks: percent by which <b class="h3">h3</b> is faster ` +
       `(below zero: <b class="h2">h2</b>), in the median of the nearest cells. The frame is yours; choose a tile to go there.</p>` +
       `<div class="chart"><span class="y">round trip →</span><div class="tiles" data-part="tiles">` +

@@ -31,10 +31,9 @@ program = "loader"             # optional: the load generator; without more also
 kind = "network"               # virtual time, in which computing takes none
 [stopping]                     # optional: stop a cell once it is decided; runs are the cap
 margin = 0.05                  # fields of dragstrip.model.study.Stopping
-[sample]                       # optional: draws cells, instead of pages and networks
-cells = 1000                   # fields of dragstrip.study.sample.Sample
 [thresholds]                   # optional, see dragstrip.model.thresholds.Thresholds
 steal_share = 0.05
+# [sample] (dragstrip.study.sample.Sample) may stand in place of pages and networks
 """
 
 from collections import Counter
