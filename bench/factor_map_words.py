@@ -95,8 +95,8 @@ has a quarter of the rate. With a server that has one, this corner may be smalle
 ## How sure the map is
 
 The answer for a place between cells is the vote of the 25 nearest ones. Distances are shares of
-each factor's logarithmic range, times a weight: {_weights(found)}. A weight of 0 leaves the
-factor out. Weights were chosen on every second cell, by the logarithmic score of cells left out of
+each factor's logarithmic range, times a weight: {_weights(found)}. Weights
+from 0.25 to 2 were chosen on every second cell, by the logarithmic score of cells left out of
 their own vote. The other half says how often the vote is right:
 
 {_trust(found.standing)}

@@ -23,7 +23,7 @@ NEIGHBOURS = 25
 """Our choice: shares in steps of 4 %, and no more cells than lie near in a sample of a thousand."""
 MARGIN = 0.02
 """Of a ratio: what is nearer to 1 is no difference; our choice."""
-_TRIED = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0)
+_TRIED = (0.25, 0.5, 1.0, 1.5, 2.0)
 _ROUNDS = 2
 
 
