@@ -2,7 +2,7 @@
 UV = scripts/uv
 RUN = $(UV) run --frozen --no-sync
 
-PROSE = README.md CONTRIBUTING.md CHANGELOG.md docs/index.md docs/tutorial docs/howto docs/explanation docs/reference docs/decisions
+PROSE = README.md CONTRIBUTING.md CHANGELOG.md docs/index.md docs/tutorial docs/howto docs/explanation docs/reference docs/decisions docs/map
 
 .PHONY: demo test check bench build site release firefox legacy servers virtual setup clean
 .DEFAULT_GOAL := build

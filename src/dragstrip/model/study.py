@@ -1,10 +1,11 @@
 """A study: what is compared, how often, in which order."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.model.bridge import Bridge
 from dragstrip.model.clock import REAL, Clock
@@ -115,7 +116,7 @@ class Slow(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("over_s must be above zero")
 
 
-class Study(Struct, frozen=True, kw_only=True):
+class Study(Struct, frozen=True, kw_only=True, dict=True):
     """Resolved and complete: every name is replaced by its object."""
 
     name: str
@@ -134,6 +135,11 @@ class Study(Struct, frozen=True, kw_only=True):
     """The origin takes as long for each answer as the recorded server."""
     only: tuple[CellKey, ...] = ()
     """The cells to visit; empty means every combination."""
+    sampled: bool = False
+    """The cells of `only` were drawn from ranges, and are visited in that order: any first part of
+    them covers the ranges evenly."""
+    per_guest: int = 1
+    """Of a sampled study: blocks that one guest makes in virtual time, one after another."""
     controls: tuple[Stack, ...] = ()
     """Stacks that every block visits as well, to test the testbed. They are not compared."""
     warm_ups: int = 0
@@ -154,6 +160,8 @@ class Study(Struct, frozen=True, kw_only=True):
     """The two stacks whose difference is attributed, if the others were built for that."""
 
     def cells(self) -> list[CellKey]:
+        if self.sampled:
+            return list(self.only)
         every = [
             (p.name, n.name, c) for p in self.pages for n in self.networks for c in self.connections
         ]
@@ -173,7 +181,8 @@ class Study(Struct, frozen=True, kw_only=True):
         """
         for index in range(self.runs):
             cells = self.cells()
-            random.Random(f"{self.seed}:round:{index}").shuffle(cells)
+            if not self.sampled:
+                random.Random(f"{self.seed}:round:{index}").shuffle(cells)
             for page, network, connection in cells:
                 draw = random.Random(f"{self.seed}:{block_id(page, network, connection, index)}")
                 order = [s.name for s in self.visited]
@@ -186,6 +195,18 @@ class Study(Struct, frozen=True, kw_only=True):
                     order=tuple(order),
                     connection=connection,
                 )
+
+    def part(self, blocks: Sequence[Block]) -> "Study":
+        """With the pages that these blocks need, of a sampled study also with their networks."""
+        pages, networks = {b.page for b in blocks}, {b.network for b in blocks}
+        part = structs.replace(self, pages=tuple(p for p in self.pages if p.name in pages))
+        if not self.sampled:
+            return part
+        return structs.replace(
+            part,
+            networks=tuple(n for n in self.networks if n.name in networks),
+            only=tuple(dict.fromkeys(b.cell for b in blocks)),
+        )
 
     def restart_of(self, block: Block) -> int:
         """Which restart makes a block, from 0: consecutive runs, equally many in each."""
@@ -203,10 +224,18 @@ class Study(Struct, frozen=True, kw_only=True):
         return any(s.loaded_by.follows_graphs for s in self.stacks)
 
     def page(self, name: str) -> Page:
-        return next(p for p in self.pages if p.name == name)
+        return self._pages[name]
 
     def network(self, name: str) -> Network:
-        return next(n for n in self.networks if n.name == name)
+        return self._networks[name]
 
     def stack(self, name: str) -> Stack:
         return next(s for s in self.visited if s.name == name)
+
+    @cached_property
+    def _pages(self) -> Mapping[str, Page]:
+        return {page.name: page for page in self.pages}
+
+    @cached_property
+    def _networks(self) -> Mapping[str, Network]:
+        return {network.name: network for network in self.networks}

@@ -144,6 +144,7 @@ def _identity(study: Study) -> dict[str, Any]:
         "clock": study.clock.describe(),
         "client": msgspec.to_builtins(study.client),
         "thresholds": study.thresholds.changed() or "the defaults",
+        "per_guest": study.per_guest,
     }
 
 

@@ -31,9 +31,8 @@ _PREDICTED_RUNS = 4
 
 
 def extent(study: Study) -> Extent:
-    """Of its batches. Where computing takes time, a block's guest is its own: what ran before would
-    show. A NetLog belongs to a whole browser, and so to one block."""
-    if study.clock != NETWORK or study.client.net_log:
+    """Of the batches of a study whose pages and networks are crossed."""
+    if _alone(study):
         return _ALONE
     if not study.predicted:
         return Extent(ceil(_BROWSER_VISITS / len(study.visited)), 1)
@@ -42,11 +41,35 @@ def extent(study: Study) -> Extent:
     return Extent(_PREDICTED_RUNS, 1 if ends_early else networks)
 
 
+def _alone(study: Study) -> bool:
+    """Where computing takes time, a block's guest is its own: what ran before would show. A NetLog
+    belongs to a whole browser, and so to one block."""
+    return study.clock != NETWORK or study.client.net_log
+
+
 def batches(study: Study) -> list[tuple[Block, ...]]:
     """All blocks of the study, in batches, each in the order in which it is made.
 
-    Runs that are added later come after those that are there, so these stay what they were.
+    Runs that are added later come after those that are there, so these stay what they were, as do
+    the first cells of a larger sample.
     """
+    return _drawn(study) if study.sampled else _crossed(study)
+
+
+def _drawn(study: Study) -> list[tuple[Block, ...]]:
+    """Cells of a sample have little in common; the study says how many share a guest."""
+    size = 1 if _alone(study) else study.per_guest
+    rounds: dict[int, list[Block]] = {}
+    for block in study.blocks():
+        rounds.setdefault(block.index, []).append(block)
+    return [
+        tuple(blocks[first : first + size])
+        for blocks in rounds.values()
+        for first in range(0, len(blocks), size)
+    ]
+
+
+def _crossed(study: Study) -> list[tuple[Block, ...]]:
     reach, looks = extent(study), study.looks()
     places = {network.name: place for place, network in enumerate(study.networks)}
     found: dict[Hashable, list[Block]] = {}

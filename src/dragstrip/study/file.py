@@ -33,8 +33,10 @@ kind = "network"               # virtual time, in which computing takes none
 margin = 0.05                  # fields of dragstrip.model.study.Stopping
 [thresholds]                   # optional, see dragstrip.model.thresholds.Thresholds
 steal_share = 0.05
+# [sample] (dragstrip.study.sample.Sample) may stand in place of pages and networks
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,6 +57,7 @@ from dragstrip.study.controls import controls_of
 from dragstrip.study.networks import placed, read_network
 from dragstrip.study.possible import check
 from dragstrip.study.presets import find_network, find_stack, make_stack, stacks
+from dragstrip.study.sample import Sample, check_sample, draw
 from dragstrip.study.servers import read_server, stacks_of
 
 _Names = Annotated[list[str], Meta(min_length=1)]
@@ -64,9 +67,9 @@ MAX_SEED = 2**48
 class StudyFile(Struct, forbid_unknown_fields=True, kw_only=True):
     """The keys of a study file. `dragstrip.study.schema` makes its JSON schema of them."""
 
-    pages: _Names
+    pages: list[str] = []
     """Files relative to this one, `demo`, `synth:64x10KB`, names of the corpus, recorded pages."""
-    networks: _Names
+    networks: list[str] = []
     """Names (`dragstrip list networks`), `[network.NAME]` below, or values: `100mbit/50ms`, or
     `10.5mbit/2.8mbit/37ms/0%/200ms`."""
     stacks: _Names
@@ -101,6 +104,8 @@ class StudyFile(Struct, forbid_unknown_fields=True, kw_only=True):
     """The verdict's limits."""
     clock: Clock = REAL
     """Real or virtual time."""
+    sample: Sample | None = None
+    """Cells drawn from ranges, instead of `pages` and `networks`."""
 
 
 class Outline(Struct, frozen=True, kw_only=True):
@@ -123,6 +128,7 @@ class Outline(Struct, frozen=True, kw_only=True):
     restarts: int = 1
     thresholds: Thresholds
     clock: Clock = REAL
+    sample: Sample | None = None
 
     @property
     def visited(self) -> tuple[Stack, ...]:
@@ -142,6 +148,7 @@ def read_outline(path: Path) -> Outline:
         raise InputError(f"{path} is not TOML: {error}") from None
     own = {name: _own(path, name, table) for name, table in file.network.items()}
     try:
+        check_sample(file.sample, len(file.pages), len(file.networks))
         variations = _stacks(file.stack, _brought(path.parent, file.server))
         return Outline(
             name=file.name or path.stem,
@@ -164,6 +171,7 @@ def read_outline(path: Path) -> Outline:
             restarts=file.restarts,
             thresholds=file.thresholds,
             clock=file.clock,
+            sample=file.sample,
         )
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
@@ -196,13 +204,15 @@ def make_study(
     restarts: int = 1,
     thresholds: Thresholds = DEFAULTS,
     clock: Clock = REAL,
+    sample: Sample | None = None,
     live: bool = False,
     ca: Path | None = None,
     cache: Path,
 ) -> Study:
     """A study of resolved parts; imported pages go to `cache`. Raises `InputError`.
 
-    With `live` pages are URLs of real sites; `ca` is a further authority to trust there.
+    A `sample` takes the place of pages and networks. With `live` pages are URLs of real sites; `ca`
+    is a further authority to trust there.
     """
     if runs < 1:
         raise InputError(f"{runs} runs measure nothing: ask for at least 1")
@@ -214,6 +224,10 @@ def make_study(
         raise InputError(f"there is no certificate {ca}")
     if live and clock.virtual:
         raise InputError("a live page is raced in real time: its servers' clocks cannot be virtual")
+    drawn = draw(sample, seed) if sample else []
+    if drawn:
+        pages = list(dict.fromkeys(d.page for d in drawn))
+        networks = list({d.network.name: d.network for d in drawn}.values())
     if live:
         resolved = [live_page(page) for page in pages]
     else:
@@ -225,11 +239,12 @@ def make_study(
         ("stack", [s.name for s in (*stacks, *besides)]),
         ("connection", [str(c) for c in connections]),
     ):
-        if twice := {n for n in names if names.count(n) > 1}:
+        if twice := {n for n, times in Counter(names).items() if times > 1}:
             raise InputError(f"{what} {min(twice)!r} is given twice")
     hosts = {host for page in resolved for host in page.hosts}
     check_cache(stacks, connections)
     check(networks, stacks, client, hosts=hosts, live=live)
+    called = dict(zip(pages, (p.name for p in resolved), strict=True)) if drawn else {}
     return Study(
         name=name,
         pages=tuple(resolved),
@@ -248,6 +263,9 @@ def make_study(
         ca=str(ca.absolute()) if ca else "",
         thresholds=thresholds,
         clock=clock,
+        only=tuple((called[d.page], d.network.name, c) for d in drawn for c in connections),
+        sampled=bool(drawn),
+        per_guest=sample.per_guest if sample else 1,
     )
 
 

@@ -62,7 +62,7 @@ class _Blocks:
     def _start(self, order: Order) -> "_Guest":
         blocks = self._blocks(order)
         job = BlockJob(
-            study=structs.replace(self._study, pages=(self._study.page(order.block.page),)),
+            study=self._study.part(blocks),
             blocks=blocks,
             attempt=order.attempt,
             artefacts=self._artefacts is not None,

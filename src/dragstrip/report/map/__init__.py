@@ -1,0 +1,1 @@
+"""A sampled study as a map."""

@@ -1,0 +1,103 @@
+"""A sampled study surveyed: how neighbours vote, and what the interactive page computes from."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dragstrip.results.sampled import FACTORS, ratios
+from dragstrip.stats import nearest
+from dragstrip.study.sample import Sample
+
+Pair = tuple[str, str]
+Floats = NDArray[np.float64]
+STOCK: Pair = ("h2", "h3")
+TUNED: Pair = ("h2+", "h3+")
+PAIRS = {"stock": STOCK, "tuned": TUNED}
+SAID = {"b": "h3", "neither": "neither", "a": "h2"}
+"""`dragstrip.stats.nearest.ANSWERS` for these pairs."""
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """How well left-out cells are told by their neighbours, of one pair."""
+
+    answers: dict[str, int]
+    """Cells by answer."""
+    right: float
+    """Share of cells told rightly."""
+    trust: list[nearest.Trust]
+
+
+class Map(Struct, frozen=True, kw_only=True):
+    weights: tuple[float, ...]
+    """By factor, in the order of `FACTORS`."""
+    standing: dict[str, Standing]
+
+
+def places(cells: pl.DataFrame, sample: Sample) -> Floats:
+    """A row a cell, a column a factor: 0 and 1 are the ends of its range. Loss stands as in the
+    sample: cells without any at 0, the smallest at the share of those."""
+    columns = []
+    for name in FACTORS:
+        low, high = getattr(sample, name)
+        values = cells[name].cast(pl.Float64).to_numpy()
+        with np.errstate(divide="ignore"):
+            at = np.log(values / low) / np.log(high / low)
+        if name == "loss":
+            at = np.where(values > 0, sample.lossless + (1 - sample.lossless) * at, 0.0)
+        columns.append(at)
+    return np.stack(columns, axis=1)
+
+
+def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
+    """Weights are found on every second cell; what is said of trust is of the others, whose
+    neighbours are all cells. Raises `ValueError` for fewer cells than neighbours need."""
+    where = places(cells, sample)
+    answers = {name: nearest.outcomes(ratios(cells, *pair)) for name, pair in PAIRS.items()}
+    even, odd = np.arange(len(where)) % 2 == 0, np.arange(len(where)) % 2 == 1
+    weights = nearest.weights(where[even], [found[even] for found in answers.values()])
+    standing = {}
+    for name, found in answers.items():
+        voted = nearest.votes(where * np.asarray(weights), found)[odd]
+        standing[name] = Standing(
+            answers={SAID[a]: int((found == i).sum()) for i, a in enumerate(nearest.ANSWERS)},
+            right=float((voted.argmax(axis=1) == found[odd]).mean()),
+            trust=nearest.trust(voted, found[odd]),
+        )
+    return Map(weights=weights, standing=standing)
+
+
+def page_data(cells: pl.DataFrame, sample: Sample, found: Map) -> bytes:
+    """A script that sets `dragstripMap`: pages that open from a disk may load scripts, not JSON."""
+    stacks = [stack for pair in PAIRS.values() for stack in pair]
+    told: dict[str, Any] = {
+        "planned": sample.cells,
+        "factors": FACTORS,
+        "ranges": [getattr(sample, name) for name in FACTORS],
+        "lossless": sample.lossless,
+        "weights": found.weights,
+        "neighbours": nearest.NEIGHBOURS,
+        "margin": nearest.MARGIN,
+        "pairs": PAIRS,
+        "stacks": stacks,
+        "standing": found.standing,
+        "cells": [_row(row, stacks) for row in cells.iter_rows(named=True)],
+    }
+    return b"window.dragstripMap = " + msgspec.json.encode(told) + b";\n"
+
+
+def _row(cell: dict[str, Any], stacks: Sequence[str]) -> list[float | None]:
+    times = (cell[f"plt_ms_{s}"] for s in stacks)
+    return [
+        *(_plain(cell[name]) for name in FACTORS),
+        *(None if t is None else _plain(round(t, 1 if t < 1000 else 0)) for t in times),
+    ]
+
+
+def _plain(value: float) -> float:
+    """Without the digits that only take room."""
+    return int(value) if value == int(value) else float(f"{value:.6g}")
