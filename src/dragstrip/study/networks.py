@@ -29,7 +29,7 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
         try:
             loss = per_direction(share)
         except (TypeError, ValueError):
-            raise InputError(f"two_way_loss: {share!r} must be a share between 0 and 1") from None
+            raise InputError(f"two_way_loss: {share!r} is not a share between 0 and 1") from None
         for side in sides.values():
             side["loss"] = loss
     for place, side in sides.items():
