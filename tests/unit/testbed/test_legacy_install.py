@@ -190,7 +190,7 @@ def test_rules_refuse_any_other_file(tmp_path_factory, other):
     (folder / "f.go").write_bytes(other)
     if other != expected:
         with pytest.raises(
-            TestbedError, match=r"f\.go is not the file rules\.toml was written for"
+            TestbedError, match=r"f\.go is not the file that rules\.toml was written for"
         ):
             rewrite(rules(folder, rule(expected, "one", "1")), folder)
     assert (folder / "f.go").read_bytes() == other
@@ -199,7 +199,7 @@ def test_rules_refuse_any_other_file(tmp_path_factory, other):
 def test_of_several_rules_none_is_applied_if_one_does_not_fit(tmp_path):
     before = b"one one\n"
     (tmp_path / "f.go").write_bytes(before)
-    with pytest.raises(TestbedError, match="stands there 2 times"):
+    with pytest.raises(TestbedError, match="occurs 2 times"):
         rewrite(rules(tmp_path, rule(before, "one", "1")), tmp_path)
     assert (tmp_path / "f.go").read_bytes() == before
 
