@@ -73,7 +73,7 @@ class Bench:
         made: list[Made] = []
         try:
             seat.begin(attempt)
-            while len(made) < len(attempt.stacks):
+            while len(made) < attempt.visits:
                 self._used = time.monotonic()
                 if wait([seat.connection], _LOOK_S):
                     found = seat.answer()

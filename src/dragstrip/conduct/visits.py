@@ -96,7 +96,7 @@ def make_visits(
 
 def _check_restarts(study: Study) -> None:
     if study.restarts > 1 and study.clock.virtual:
-        raise InputError("restarts: in virtual time each block has a boot of its own; leave it out")
+        raise InputError("restarts: in virtual time each guest is a boot of its own; leave it out")
 
 
 def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) -> None:
