@@ -237,6 +237,8 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     dropped_aqm: int = 0
     """By CoDel, at the queue's head."""
     dropped_mtu: int = 0
+    dropped_syn_data: int = 0
+    """SYNs with data that a middlebox dropped."""
     dropped_host: int = 0
     """By single hosts' own loss."""
     loss_trials: int | None = None
@@ -291,7 +293,8 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     def dropped(self) -> int:
         """By whichever stage."""
         random = self.dropped_loss + self.dropped_host
-        return random + self.dropped_queue + self.dropped_aqm + self.dropped_mtu
+        managed = self.dropped_queue + self.dropped_aqm
+        return random + managed + self.dropped_mtu + self.dropped_syn_data
 
 
 class LinkReport(Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from msgspec import structs
@@ -67,7 +68,7 @@ class _Blocks:
             artefacts=self._artefacts is not None,
         )
         if self._artefacts:
-            _make_room(self._artefacts, self._study, job)
+            _make_room(self._artefacts, job)
         seed = seed_of(self._study, blocks[0].id, order.attempt)
         sent = errand(job, self._study.clock, seed, self._artefacts, self._still_s)
         return _Guest(self._open.enter_context(sent), job)
@@ -108,16 +109,16 @@ class _Guest:
         return found
 
 
-def _make_room(capsule: Path, study: Study, job: BlockJob) -> None:
+def _make_room(capsule: Path, job: BlockJob) -> None:
     """Every guest finds the same folders and none of its files, whatever was made before: its clock
     notices by microseconds whether it has to make a folder."""
-    client = study.client
+    client = job.study.client
     wanted = {"pcap": client.pcap, "qlog": client.qlog, "netlog": client.net_log}
+    names = [file_name(b.id, stack, job.attempt) for b in job.blocks for stack in b.order]
     for folder in (capsule / name for name, is_wanted in wanted.items() if is_wanted):
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (file_name(b.id, stack, job.attempt) for b in job.blocks for stack in b.order):
-            for suffix in ("pcapng", "keys", "qlog"):
-                (folder / f"{name}.{suffix}").unlink(missing_ok=True)
+        for name, suffix in product(names, ("pcapng", "keys", "qlog")):
+            (folder / f"{name}.{suffix}").unlink(missing_ok=True)
 
 
 def seed_of(study: Study, block: str, attempt: int) -> int:
