@@ -26,7 +26,7 @@ from typing import get_args
 import msgspec
 from msgspec import Struct
 
-from dragstrip.papers.claims import KEYS, Claim, Published, published
+from dragstrip.papers.claims import KNOWN, Claim, Published, published
 from dragstrip.papers.frozen import rules_digest
 from dragstrip.papers.reached import looks_at
 from dragstrip.papers.worlds.made import Place, World, worlds
@@ -94,7 +94,7 @@ def main() -> None:
 
 def wanted(names: list[str]) -> Iterator[tuple[Published, Claim]]:
     """The named claims that have a predicate."""
-    for paper in map(published, KEYS):
+    for paper in map(published, KNOWN):
         for claim in paper.claims:
             named = not names or claim.id in names or paper.key in names
             if named and claim.predicate:
@@ -107,6 +107,8 @@ def rows_of(paper: Published, claim: Claim) -> list[Row]:
         return []
     outlines = paper.outlines()
     where = [p for p in places(outlines, paper.parts) if looks_at(predicate, p.field)]
+    studies = {place.study for place in where}
+    runs = max((o.runs for o in outlines if o.name in studies), default=outlines[0].runs)
     return [
         Row(
             claim=claim.id,
@@ -119,7 +121,7 @@ def rows_of(paper: Published, claim: Claim) -> list[Row]:
             wrong=tally.wrong,
             answers=dict(tally.answers),
         )
-        for loads in sorted({FEW, outlines[0].runs})
+        for loads in sorted({FEW, runs})
         for shape in get_args(Shape)
         for world in worlds(predicate)
         for tally in [tried(claim, world, where, loads, shape)]
@@ -138,7 +140,7 @@ def tried(claim: Claim, world: World, where: list[Place], loads: int, shape: Sha
 
 def write() -> None:
     """The table, of all pieces that are there."""
-    rules = {key: rules_digest(key) for key in KEYS}
+    rules = {key: rules_digest(key) for key in KNOWN}
     pieces: dict[str, Piece] = {}
     for paper, claim in wanted([]):
         file = KEPT / f"{claim.id}.json"

@@ -14,6 +14,9 @@ import msgspec
 from dragstrip.cli.machine.doctor import Finding
 from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
+from dragstrip.papers.campaign.space import reach, space
+from dragstrip.papers.claims import published
+from dragstrip.papers.predicates import stacks_of
 from dragstrip.results.compare.gate import Output
 from dragstrip.results.compare.summary import Summary
 from dragstrip.results.compare.why import Why
@@ -45,6 +48,7 @@ def pages() -> dict[str, str]:
         "commands.md": _commands(),
         "study.md": _study(),
         "tables.md": _tables(),
+        "literature.md": _literature(),
         "json.md": _json(),
         "json/study.schema.json": schema_text(),
         "dragstrip.1": page(),
@@ -141,6 +145,45 @@ def _tables() -> str:
             [(f"`{r['column']}`", r["meaning"], r["unit"], r["type"]) for r in rows.to_dicts()],
         )
     return "\n".join(lines) + "\n"
+
+
+def _literature() -> str:
+    paper = published("literature")
+    read = {source.id: source.read for source in paper.sources}
+    cells = space(paper.outlines())
+    rows = []
+    for claim in paper.claims:
+        if claim.predicate:
+            asked = reach(claim.predicate, cells)
+            stacks = stacks_of(claim.predicate, asked["stacks"].explode().unique().sort())
+            pages, networks = (
+                ", ".join(asked[name].unique().sort()) for name in ("page", "network")
+            )
+            kind = "surrogate" if {*stacks} & {*paper.stands_for} else "its own"
+            near = f"{kind}, stand-in" if asked["standin"].any() else kind
+            where = f"{claim.source} ({read[claim.source]}), {claim.section}"
+            said = f"{claim.says} {claim.note}".rstrip()
+            published_ = " ".join(filter(None, (claim.published, claim.tolerance)))
+            asked_of = f"{', '.join(stacks)}; {pages}; {networks}"
+            rule = type(claim.predicate).__name__
+            rows.append((claim.id, where, said, published_, asked_of, rule, near))
+    lines = ["# The literature after", MADE]
+    lines += [
+        f"{len(paper.claims)} claims from {len(paper.sources)} publications of 2017 to 2026, which "
+        "`dragstrip reproduce literature` answers as it does a paper's. How much of a source was "
+        "read stands in brackets; *abstract* and *second-hand* ones may say more, or say it "
+        "otherwise. *Surrogate*: a stack of today for an older or foreign one. *Stand-in*: the "
+        "source does not say which page.",
+        "",
+        *_table(
+            ("claim", "source", "it says", "published", "asked of", "predicate", "stacks"), rows
+        ),
+        "## Sources",
+        "",
+        *(f"- **{source.id}**: {source.words()}" for source in paper.sources),
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def _json() -> str:

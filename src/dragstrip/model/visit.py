@@ -476,12 +476,12 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        return f"{self.block}|{self.stack}|{self.attempt}"
+        return _id(self.block, self.stack, self.attempt)
 
     @property
     def file_name(self) -> str:
         """The id as the name, without a suffix, of this visit's files in the capsule."""
-        return self.id.replace("/", "_").replace("|", "-")
+        return file_name(self.block, self.stack, self.attempt)
 
     @property
     def valid(self) -> bool:
@@ -506,3 +506,12 @@ class Visit(Struct, frozen=True, kw_only=True):
     @property
     def wire_bytes(self) -> int:
         return sum(r.wire_bytes for r in self.requests)
+
+
+def file_name(block: str, stack: str, attempt: int) -> str:
+    """See `Visit.file_name`."""
+    return _id(block, stack, attempt).replace("/", "_").replace("|", "-")
+
+
+def _id(block: str, stack: str, attempt: int) -> str:
+    return f"{block}|{stack}|{attempt}"

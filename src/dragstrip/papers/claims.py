@@ -20,11 +20,15 @@ from dragstrip.papers.answers.missing import with_missing
 from dragstrip.papers.base import ask
 from dragstrip.papers.measured import Evidence
 from dragstrip.papers.predicates import AnyPredicate, stacks_of
+from dragstrip.papers.sources import Source
 from dragstrip.study.file import Outline, read_outline
 from dragstrip.study.networks import placed
 from dragstrip.study.presets import find_stack
 
 KEYS = ("biswal2016", "megyesi2016", "cook2017", "wolsing2019", "ranjan2019")
+"""The five whose testbeds this one is."""
+KNOWN = (*KEYS, "literature")
+"""Beside them what others published later, as one paper of many sources."""
 Tier = Literal["must", "should", "historic", "setup", "cited", "refuted"]
 """must: physics or direction. should: magnitude. historic: of the implementations of its time.
 setup: a property of what was measured. cited: second-hand. refuted: contradicted by an audit of the
@@ -43,10 +47,14 @@ class Paper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The metric of claims that name none of their own, and others to see beside it."""
     choices: list[str] = []
     """What the paper leaves open, and what we chose."""
+    real_time: list[str] = []
+    """Studies that virtual time cannot answer, because computing takes none there."""
 
 
 class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
+    source: str = ""
+    """Which of the paper's sources, if it has any."""
     section: str
     tier: Tier
     says: str
@@ -90,6 +98,8 @@ class Published(Struct, frozen=True, kw_only=True):
     claims: tuple[Claim, ...]
     studies: tuple[Traversable, ...]
     """Its study files, the main one first."""
+    sources: tuple[Source, ...] = ()
+    """Where its claims come from, if not from one publication."""
     cast: dict[str, str] = {}
     """What plays the part of each surrogate; empty where they play themselves."""
 
@@ -113,6 +123,10 @@ class Published(Struct, frozen=True, kw_only=True):
     def _played(self, outline: Outline) -> Outline:
         names = [self.cast[s.name] for s in outline.stacks if s.name in self.cast]
         return structs.replace(outline, stacks=tuple(map(find_stack, names)))
+
+    def in_virtual_time(self, outlines: Iterable[Outline]) -> list[Outline]:
+        """Those of its studies that virtual time can answer."""
+        return [outline for outline in outlines if outline.name not in self.paper.real_time]
 
     @property
     def parts(self) -> dict[str, str]:
@@ -148,14 +162,21 @@ def _of(predicate: AnyPredicate, stacks: dict[str, str]) -> dict[str, str]:
 
 class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     paper: Paper
+    source: list[Source] = []
     claim: list[Claim]
+
+    def __post_init__(self) -> None:
+        known = {source.id for source in self.source} or {""}
+        for claim in self.claim:
+            if claim.source not in known:
+                raise ValueError(f"{claim.id}: its source {claim.source!r} is none of the file's")
 
 
 @cache
 def published(key: str) -> Published:
     """A paper by name. Raises `InputError` for an unknown name or a file that is wrong."""
-    if key not in KEYS:
-        raise InputError(f"unknown paper {key!r}; known are {', '.join(KEYS)}")
+    if key not in KNOWN:
+        raise InputError(f"unknown paper {key!r}; known are {', '.join(KNOWN)}")
     folder = resources.files("dragstrip.papers") / key
     file = folder / "claims.toml"
     try:
@@ -172,6 +193,7 @@ def published(key: str) -> Published:
         key=key,
         paper=read.paper,
         claims=tuple(read.claim),
+        sources=tuple(read.source),
         studies=tuple(sorted(studies, key=lambda f: (f.name != "study.toml", f.name))),
     )
 

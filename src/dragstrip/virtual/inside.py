@@ -55,8 +55,9 @@ def _results(job: Job, capsule: Path) -> Iterator[Any]:
     match job:
         case BlockJob():
             with in_testbed(job.study, capsule if job.artefacts else None) as visit:
-                for stack in job.block.order:
-                    yield visit(Order(block=job.block, attempt=job.attempt, stack=stack))
+                for block in job.blocks:
+                    for stack in block.order:
+                        yield visit(Order(block=block, attempt=job.attempt, stack=stack))
         case CheckJob():
             from dragstrip.visit.check import check  # what holds pictures together loads slowly
 

@@ -24,17 +24,21 @@ ALIVE = "alive"
 
 
 class BlockJob(Struct, frozen=True, kw_only=True):
-    """An attempt at a block, all of it. Its results are its visits, in the order of the block."""
+    """An attempt at blocks, all of them. Its results are their visits, block by block, in the order
+    of each."""
 
     study: Study
-    block: Block
+    """Its pages are those that the blocks need."""
+    blocks: tuple[Block, ...]
     attempt: int
     artefacts: bool
     """Whether there is a capsule to keep them in."""
 
     @property
     def about(self) -> str:
-        return f"block {self.block.id}"
+        if len(self.blocks) == 1:
+            return f"block {self.blocks[0].id}"
+        return f"one of the blocks {self.blocks[0].id} to {self.blocks[-1].id}"
 
 
 class CheckJob(Struct, frozen=True, kw_only=True):

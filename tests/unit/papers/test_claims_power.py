@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dragstrip.papers.claims import KEYS, Claim, Published, published
+from dragstrip.papers.claims import KNOWN, Claim, Published, published
 from dragstrip.papers.reached import looks_at
 from dragstrip.papers.worlds.made import worlds
 from dragstrip.papers.worlds.simulate import Place, places, simulate
@@ -25,7 +25,7 @@ def cells(paper: Published, claim: Claim) -> list[Place]:
 def cheapest() -> Iterator[tuple[str, Claim]]:
     """By kind of predicate."""
     kinds: dict[str, tuple[int, str, Claim]] = {}
-    for key in KEYS:
+    for key in KNOWN:
         paper = published(key)
         for claim in paper.claims:
             if claim.predicate:

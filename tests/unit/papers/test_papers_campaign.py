@@ -12,10 +12,10 @@ from dragstrip.pages.generators.synth import synth
 from dragstrip.papers.campaign.choose import choose, cost_s
 from dragstrip.papers.campaign.plan import campaign, chosen, of_ones_own, study_of
 from dragstrip.papers.campaign.space import CELL, reach, space
-from dragstrip.papers.claims import KEYS, published
+from dragstrip.papers.claims import KNOWN, published
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", KNOWN)
 def test_every_predicate_looks_at_some_cells_of_studies_that_have_its_stacks(key):
     paper = published(key)
     cells = space(paper.outlines())
@@ -36,7 +36,7 @@ def test_a_claim_on_two_networks_reaches_both_and_nothing_else():
     ]
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", KNOWN)
 def test_what_is_chosen_fits_and_answers_whole_claims(key):
     paper = published(key)
     cells = space(paper.outlines()).with_row_index()

@@ -13,7 +13,7 @@ from dragstrip.cli import app
 from dragstrip.model.errors import InputError
 from dragstrip.papers.answers.findings import VERDICTS, Findings, findings
 from dragstrip.papers.campaign.space import CELL, space
-from dragstrip.papers.claims import KEYS, published
+from dragstrip.papers.claims import KEYS, KNOWN, published
 from dragstrip.papers.evidence import METRICS, SCHEMA, nothing
 from dragstrip.papers.measured import Evidence
 from dragstrip.report.papers.catalogue import Sources, drawn
@@ -81,10 +81,10 @@ def test_a_paper_whose_stacks_cannot_be_had_says_so():
         published("biswal2016").native()
 
 
-NATIVE = [(key, True) for key in KEYS if published(key).paper.native]
+NATIVE = [(key, True) for key in KNOWN if published(key).paper.native]
 
 
-@pytest.mark.parametrize(("key", "native"), [*((key, False) for key in KEYS), *NATIVE])
+@pytest.mark.parametrize(("key", "native"), [*((key, False) for key in KNOWN), *NATIVE])
 def test_page_text_and_figures_of_a_paper(key, native):
     found, sources = answered(key, share=12, native=native)
     figures = drawn(sources)
@@ -167,7 +167,7 @@ def test_what_our_own_servers_differ_by_is_said_where_no_link_limits_them():
     assert not said["cook2017-10"], "a link of 10 Mbit/s"
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", KNOWN)
 def test_without_a_visit_every_claim_has_a_reason_and_nothing_is_drawn(key):
     paper = published(key)
     found = findings(paper, paper.outlines(), [], Evidence(nothing()))

@@ -124,6 +124,8 @@ def reproduce(
     kind = f"{'-native' if native else ''}{'-virtual' if virtual else ''}"
     folder = out or Path("capsules") / f"{key}{kind}"
     wanted = chosen(outlines, study or ())
+    if virtual:
+        wanted = paper.in_virtual_time(wanted)
 
     def plan(budget_s: float, there: "Cells") -> list["Part"]:
         return campaign(paper, wanted, scale, budget_s, slow, there)
@@ -276,11 +278,11 @@ def _tell(console: Console, found: "Findings", page: Path) -> None:
 
 def list_papers(table: Table) -> None:
     """Rows for every paper that is known by name."""
-    from dragstrip.papers.claims import KEYS, published
+    from dragstrip.papers.claims import KNOWN, published
 
     for column in ("claims", "studies", "title", "venue"):
         table.add_column(column)
-    for key in KEYS:
+    for key in KNOWN:
         known = published(key)
         table.add_row(
             key,

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.model.stack import Stack
-from dragstrip.papers.answer import Verdict
+from dragstrip.papers.answer import Answer, Verdict
+from dragstrip.papers.answers.absent import absent
 from dragstrip.papers.answers.caveats import caveats
 from dragstrip.papers.answers.near import Near, Stacks, pages_of
 from dragstrip.papers.campaign.space import CELL, reach, space
@@ -16,6 +17,7 @@ from dragstrip.papers.claims import Claim, Published, Tier
 from dragstrip.papers.frozen import Frozen, rules_digest
 from dragstrip.papers.measured import Evidence
 from dragstrip.papers.predicates import stacks_of
+from dragstrip.papers.sources import Source
 from dragstrip.results.bias import bias
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.bias_words import sentence
@@ -36,6 +38,9 @@ VERDICTS: tuple[Verdict, ...] = (
 )
 
 
+NO_COMPUTING = "computing decides it, and takes no time in virtual time"
+
+
 class Place(Struct, frozen=True, kw_only=True):
     """A cell of one of the paper's studies, which is a capsule of that name."""
 
@@ -53,6 +58,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     """One claim: published, ours, and what becomes of it."""
 
     id: str
+    source: str
+    """Of those of the paper; empty for a paper that is its own."""
+    read: str
+    """How much of the source was read, see `dragstrip.papers.sources`; empty without one."""
     section: str
     tier: Tier
     says: str
@@ -116,6 +125,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     left_out: tuple[Place, ...]
     """Cells without a block that counts."""
     made: tuple[Made, ...]
+    sources: tuple[Source, ...]
     choices: tuple[str, ...]
     """What the paper leaves open, and what we chose."""
     surrogates: dict[str, str]
@@ -138,7 +148,11 @@ def findings(
     cells = _counted(space(outlines, paper.parts), evidence.loads, capsules)
     stacks = paper.stacks(outlines)
     asked = {outline.name: outline.runs for outline in outlines}
-    claims = tuple(_finding(paper, claim, cells, evidence, stacks, asked) for claim in paper.claims)
+    timeless = any(capsule.manifest.study.clock.kind == "network" for capsule in capsules)
+    claims = tuple(
+        _finding(paper, claim, cells, evidence, stacks, asked, timeless=timeless)
+        for claim in paper.claims
+    )
     ran = cells.filter(pl.col("blocks") > 0)
     counted = Counter(claim.verdict for claim in claims if not claim.restates)
     return Findings(
@@ -154,6 +168,7 @@ def findings(
         cells_total=len(cells),
         left_out=_places(cells.filter(pl.col("blocks") == 0)),
         made=tuple(_made(capsule, ran) for capsule in capsules),
+        sources=paper.sources,
         choices=tuple(paper.paper.choices),
         surrogates=paper.stands_for,
         cast=paper.cast,
@@ -189,17 +204,35 @@ def _finding(
     evidence: Evidence,
     stacks: Mapping[str, Stack],
     asked: Mapping[str, int],
+    *,
+    timeless: bool,
 ) -> Finding:
+    """`timeless`: computing took no time where the loads were made."""
     answer = claim.answer(evidence)
+    if answer.verdict == "open" and (why := absent(claim, cells)):
+        answer = structs.replace(answer, verdict="not testable", why=why)
     named = stacks_of(claim.predicate, stacks) if claim.predicate else []
     reached = reach(claim.predicate, cells) if claim.predicate else cells.clear()
+    if timeless and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
+        answer = Answer(verdict="not testable", why=NO_COMPUTING)
+    read = {source.id: source.read for source in paper.sources}
     behind = reached.filter(pl.col("blocks") > 0)
     said = caveats(claim.predicate, evidence, stacks) if claim.predicate else ()
     return Finding(
         **{
             name: getattr(claim, name)
-            for name in ("id", "section", "tier", "says", "published", "tolerance", "note")
+            for name in (
+                "id",
+                "source",
+                "section",
+                "tier",
+                "says",
+                "published",
+                "tolerance",
+                "note",
+            )
         },
+        read=read.get(claim.source, ""),
         verdict=answer.verdict,
         ours=answer.ours,
         why=answer.why,
@@ -222,7 +255,7 @@ def _near(
     asked: Mapping[str, int],
 ) -> Near:
     told = behind if len(behind) else reached
-    kind: Stacks = "native" if paper.cast else "surrogate"
+    kind: Stacks = "surrogate" if {*named} & {*paper.stands_for} else "native"
     standins = set(told.filter(pl.col("standin"))["page"])
     return Near(
         stacks=kind if named else "none",

@@ -137,10 +137,26 @@ def _ranjan(s: Sources) -> Iterator[Figure | None]:
     yield maps.welch(s.evidence.loads, h2, quic, "plt_ms")
 
 
+def _literature(s: Sources) -> Iterator[Figure | None]:
+    h2, quic = s.pick("h2-full", "QUIC")
+    grid = s.evidence.loads.filter(pl.col("network").str.starts_with("kakhki-"))
+    conditions = s.evidence.loads.filter(pl.col("study") == "literature-conditions")
+    yield maps.welch(grid, h2, quic, "plt_ms")
+    yield cdfs.load_times(grid, [h2, quic], "The grid of Kakhki et al., figures 6 and 8.")
+    yield boxes.boxes(
+        conditions,
+        s.pick("h1", "h2", "h3"),
+        "boxes-conditions",
+        "Good and bad paths",
+        "Paths of our choice, for what several sources say in words.",
+    )
+
+
 _DRAW: dict[str, Callable[[Sources], Iterable[Figure | None]]] = {
     "biswal2016": _biswal,
     "megyesi2016": _megyesi,
     "cook2017": _cook,
     "wolsing2019": _wolsing,
     "ranjan2019": _ranjan,
+    "literature": _literature,
 }

@@ -55,6 +55,7 @@ def page(found: Findings, figures: Sequence[Figure]) -> str:
         tint=TINT,
         link=link,
         beside=beside,
+        place=place,
         judgement=judgement,
     )
     return made.get_template("claims.html.j2").render(
@@ -86,6 +87,14 @@ def stacks(claim: Finding) -> str:
     return "surrogate: " + "; ".join(f"{ours} for {of}" for ours, of in claim.surrogates.items())
 
 
+def place(claim: Finding) -> str:
+    """Where it says so: a section of the paper, or of one of its sources and how that was read."""
+    if not claim.source:
+        return claim.section
+    unread = f" ({claim.read})" if claim.read in ("abstract", "second-hand") else ""
+    return f"{claim.source}{unread}, {claim.section}"
+
+
 def beside(claim: Finding) -> list[str]:
     """What stands beside its answer."""
     again = [f"restates {claim.restates}, and is not counted again"] if claim.restates else []
@@ -112,7 +121,7 @@ def markdown(found: Findings) -> str:
         if c.servers:
             ours += f" (servers: {notes[c.servers]})"
         near = c.near.words() or words.DASH
-        cells = (c.id, c.section, c.tier, c.says, published, ours, answer, near)
+        cells = (c.id, place(c), c.tier, c.says, published, ours, answer, near)
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
     if notes:
         lines += ["", "What serves the stacks of a claim:", ""]
@@ -129,6 +138,9 @@ def markdown(found: Findings) -> str:
         lines += [f"  - {said}" for said in judgement(made.controls, None)]
         lines += [] if made.controls else ["  - no controls were visited: its noise is not known"]
     lines += [] if found.made else ["- nothing"]
+    if found.sources:
+        lines += ["", "Sources:", ""]
+        lines += [f"- {source.id}: {source.words()}" for source in found.sources]
     lines += ["", "What the paper leaves open, and our choice:", ""]
     lines += [f"- {choice}" for choice in found.choices]
     lines += ["", "Stacks:", ""]
