@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import median
+from typing import Literal
 
 import altair as alt
 import msgspec
@@ -47,6 +48,9 @@ PAIRS = (("h2", "h3"), ("TCP+", "QUIC"), ("h1", "h2"))
 RUNS = 2
 
 
+Overflow = Literal["no queue", "the queue down", "the queue up"]
+
+
 class Cell(Struct, frozen=True, kw_only=True):
     """A page over a network with a stack: medians over blocks, in ms."""
 
@@ -58,6 +62,8 @@ class Cell(Struct, frozen=True, kw_only=True):
     structure: float | None
     """By the load generator, without having seen a visit."""
     runs: int
+    overflow: Overflow
+    """Which queue of the link was full in a load of the browser."""
 
     @property
     def taught(self) -> bool:
@@ -75,6 +81,9 @@ class Found(Struct, frozen=True, kw_only=True):
     by_network: dict[str, Errors]
     by_stack: dict[str, Errors]
     by_page: dict[str, Errors]
+    by_overflow: dict[str, Errors]
+    unlost: dict[str, Ratios]
+    """As `pairs`, of cells in which neither queue was full."""
     pairs: dict[str, Ratios]
     invalid: int
     """Cells left out because one of the clients had no valid load."""
@@ -145,6 +154,7 @@ Key = tuple[str, str, str]
 def cells(folder: Path) -> Iterator[Cell]:
     browser, loader = (_times(folder / name) for name in ("browser", "loader"))
     structure = _times(folder / "structure") if (folder / "structure").exists() else {}
+    overflow = _overflow(folder / "browser")
     for key, times in browser.items():
         if key in loader:
             page, network, stack = key
@@ -156,6 +166,7 @@ def cells(folder: Path) -> Iterator[Cell]:
                 loader=median(loader[key]),
                 structure=median(structure[key]) if key in structure else None,
                 runs=min(len(times), len(loader[key])),
+                overflow=overflow[key],
             )
 
 
@@ -167,15 +178,32 @@ def _times(folder: Path) -> dict[Key, list[float]]:
     return found
 
 
+def _overflow(folder: Path) -> dict[Key, Overflow]:
+    found: dict[Key, Overflow] = {}
+    for visit in Capsule.open(folder).visits():
+        key, link = (visit.page, visit.network, visit.stack), visit.link
+        found.setdefault(key, "no queue")
+        if link and link.up.dropped_queue:
+            found[key] = "the queue up"
+        elif link and link.down.dropped_queue and found[key] == "no queue":
+            found[key] = "the queue down"
+    return found
+
+
 def write(folders: Sequence[Path]) -> None:
     first = Capsule.open(folders[0] / "browser")
-    graphs = list(rows(Capsule.open(folders[0] / "taught"), first))
+    graphs: dict[str, None] = {}  # each line once: the head, and a page whose graph serves twice
+    for folder in folders:
+        learned, seen = Capsule.open(folder / "taught"), Capsule.open(folder / "browser")
+        if {n.name for n in seen.manifest.study.networks} == set(TAUGHT_ON):
+            graphs |= dict.fromkeys(rows(learned, seen))
     browser = first.manifest.starts[-1].browser_version
     made = [cell for folder in folders if (folder / "loader").exists() for cell in cells(folder)]
     if not made:
-        (DOCS / "loader.md").write_text(graphs_text(browser, graphs))
+        (DOCS / "loader.md").write_text(graphs_text(browser, list(graphs)))
         return
     asked = sum(len(_asked(folder)) for folder in folders)
+    full = [c for c in made if c.overflow == "no queue"]
     found = Found(
         browser=browser,
         pages=len({c.page for c in made}),
@@ -186,6 +214,8 @@ def write(folders: Sequence[Path]) -> None:
         by_network=_by(made, "network"),
         by_stack=_by(made, "stack"),
         by_page=_by(made, "page"),
+        by_overflow=_by(sorted(made, key=lambda c: c.overflow), "overflow"),
+        unlost={f"{b} / {a}": _ratios(full, a, b) for a, b in PAIRS},
         pairs={f"{b} / {a}": _ratios(made, a, b) for a, b in PAIRS},
         invalid=asked - len(made),
         cells=made,
@@ -194,7 +224,7 @@ def write(folders: Sequence[Path]) -> None:
     (DOCS / "loader.json").write_bytes(text + b"\n")
     kept = {"whole": found.whole, "pages": found.pages, "browser": found.browser}
     PACKAGED.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
-    (DOCS / "loader.md").write_text(page_text(found, graphs))
+    (DOCS / "loader.md").write_text(page_text(found, list(graphs)))
     draw(made)
 
 

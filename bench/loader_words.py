@@ -34,20 +34,31 @@ def _page(found: Any, graphs: list[str]) -> Iterator[str]:
     yield f"| cells | {whole.cells} | | 300 URLs |"
     yield ""
     yield _SO_FAR.format(
-        networks=" and ".join(found.by_network), runs=max(c.runs for c in found.cells)
+        networks=", ".join(found.by_network), runs=max(c.runs for c in found.cells)
     )
     yield _CELLS
     yield from _table("where", {"learned on": found.taught, "others": found.held_out})
-    yield _STRUCTURE
-    yield from _table("graph", {"learned": whole, "from structure": found.structure})
+    yield _OVERFLOW
+    yield from _table("what was full", found.by_overflow)
+    if found.structure:
+        yield _STRUCTURE
+        yield from _table("graph", {"learned": whole, "from structure": found.structure})
     yield GRAPHS
     yield from graphs
     yield ""
+    if "googleuk" in found.by_page:
+        yield _TIMERS
     yield _RATIOS.format(same=f"{SAME:.0%}", near=f"{NEAR:.0%}")
     for name, pair in found.pairs.items():
         if pair.cells:
             yield _ratio(name, pair)
     yield ""
+    if any(pair.cells for pair in found.unlost.values()):
+        yield _UNLOST
+        for name, pair in found.unlost.items():
+            if pair.cells:
+                yield _ratio(name, pair)
+        yield ""
     for title, groups in (
         ("network", found.by_network),
         ("stack", found.by_stack),
@@ -81,7 +92,8 @@ _GRAPH_COMMANDS = """Graphs were learned from loads over h1, h2 and h3. The comm
 
     uv run python bench/page_graph.py LESSONS VISITS"""
 _SO_FAR = """Measured so far: networks {networks}, blocks per cell at most {runs}. Read the
-figures as those of these pages."""
+figures as those of these pages. DA2GC and MSS were given only the smallest page, for they take
+long in a browser."""
 _CELLS = """
 A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its figures
 are from its own documentation. They are not like for like: Lantern predicts loads of live pages on
@@ -90,6 +102,24 @@ a throttled phone, this predicts loads without computing.
 Graphs were learned from six loads of each page (h1, h2 and h3 over LTE and DSL) with another seed.
 Cells that graphs were learned on, and others:
 """
+_OVERFLOW = """## Where a queue is full, one packet decides
+
+DSL's queue of 12 ms holds four ClientHellos on the way up. When a page opens more connections at
+once, the next are dropped, and which ones depends on single bytes. A load generator that sends the
+same requests at the same times loses others, and each costs a timeout of up to a second. So here
+are the cells by what was full in Chromium's loads:
+"""
+_TIMERS = """## What a graph does not know
+
+A script of google.co.uk asks for another 200 ms after the document. In Chromium that holds the
+load event if the event has not come by then; the graph lets the event wait for it always. So the
+three stacks with which DSL brings the page within 300 ms are predicted twice as long. These are
+the largest errors of all.
+"""
+_UNLOST = """The same, of cells in which neither queue was full for either stack:
+
+| ratio | cells | near | decided | same side |
+|---|---|---|---|---|"""
 _STRUCTURE = """## Without having seen a visit
 
 By the graph that the recording's structure gives, with nothing learned:

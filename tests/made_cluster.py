@@ -1,5 +1,6 @@
 """A study on a cluster whose machines make visits without a testbed."""
 
+import hashlib
 import os
 from collections.abc import Callable, Collection
 from functools import partial
@@ -7,20 +8,21 @@ from pathlib import Path
 
 import msgspec
 
-from dragstrip.cluster.bench import Setup
 from dragstrip.cluster.connect import connected
 from dragstrip.cluster.fleet import Fleet
 from dragstrip.cluster.gate import Gate
+from dragstrip.cluster.setup import Setup
 from dragstrip.model.calibration import Calibration, Tolerance
 from dragstrip.model.study import Study
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.fingerprint import Fingerprint
 from dragstrip.results.machine import Machine
 from dragstrip.results.manifest import Manifest, Start, now
-from dragstrip.schedule.admission import Admission, Company
+from dragstrip.schedule.admission import Admission, Admits, Company
 from dragstrip.schedule.run import run
 from dragstrip.schedule.schedule import Schedule
 from dragstrip.schedule.worker import Place
+from dragstrip.virtual.admission import Guests
 from made_place import made_place
 
 MACHINE = Machine(kernel="6.1", cpu="CPU", cores=64, memory_mb=8000, python="3.11")
@@ -50,6 +52,35 @@ def place(pause_s: float, study: Study, folder: Path, pages: Collection[str]) ->
     return partial(made_place, pause_s=pause_s, bad_share=0.05)
 
 
+def sendable(study: Study, folder: Path) -> Study:
+    """The study with a file for its only page, so that workers can be sent it. Unlike a page with
+    other objects, this one agrees with the made visits."""
+    file = folder / "made.har.zip"
+    file.write_bytes(b"made")
+    [page] = study.pages
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+    page = msgspec.structs.replace(page, path=file, digest=digest)
+    return msgspec.structs.replace(study, pages=(page,))
+
+
+class _Owner:
+    def __init__(
+        self, study: Study, capsule: Capsule, said: Callable[[str], None], independent: bool
+    ) -> None:
+        self.admitted = capsule.admitted
+        self.said = said
+        self._study = study
+        self._independent = independent
+
+    def admission(self, found: Fingerprint, slots: int) -> Admits:
+        if self._independent:
+            return Guests(self._study, slots)
+        return Admission(self._study, slots, stagger_s=0.0, cores=64)
+
+    def company(self, admission: Admits) -> Company:
+        return Company(0, ())
+
+
 def run_on(
     address: str,
     out: Path,
@@ -58,7 +89,7 @@ def run_on(
     pause_s: float = 0.004,
     fingerprint: Callable[[Study], Fingerprint] = every_worker_a_machine,
     admit_others: bool = False,
-    ahead: int = 0,
+    independent: bool = False,
     tell: Callable[[str], None] = lambda sentence: None,
 ) -> None:
     """What `dragstrip run --cluster` does, but for the testbed."""
@@ -84,15 +115,11 @@ def run_on(
                 fingerprint=fingerprint,
                 calibrate=measured,
                 most=one,
+                independent=independent,
             ),
             out,
             Gate(study.clock, admit_others=admit_others),
-            admission=lambda found, slots: Admission(study, slots, stagger_s=0.0, cores=64),
-            company=lambda admission: Company(0, ()),
-            calibrate=True,
-            ahead=ahead,
-            admitted=capsule.admitted,
-            tell=tell,
+            _Owner(study, capsule, tell, independent),
         )
         last = len(study.visited) - 1
         try:

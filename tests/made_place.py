@@ -49,7 +49,7 @@ def slow(study: Study) -> Study:
     return structs.replace(study, networks=(structs.replace(network, down=down),))
 
 
-def run_in(folder: Path, study: Study, jobs: int) -> None:
+def run_in(folder: Path, study: Study, jobs: int, pause_s: float = 0.004) -> None:
     """What `dragstrip run` does, but for the testbed."""
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.manifest import Manifest
@@ -61,5 +61,5 @@ def run_in(folder: Path, study: Study, jobs: int) -> None:
             Schedule(study, capsule.visits()),
             lambda visit, _: capsule.append(visit),
             admission=Admission(study, jobs, stagger_s=0.0, cores=64),
-            place=partial(made_place, pause_s=0.004, bad_share=0.05),
+            place=partial(made_place, pause_s=pause_s, bad_share=0.05),
         )

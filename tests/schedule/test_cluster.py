@@ -13,7 +13,7 @@ from msgspec import structs
 import made
 from dask_processes import dask_processes
 from dragstrip.cluster.crew import Worker
-from dragstrip.cluster.fleet import Fleet
+from dragstrip.cluster.pages import Pages
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.pages.format.archive import write_page
@@ -170,13 +170,13 @@ def test_a_machine_unlike_the_others_is_refused_or_let_in_as_another(admitted, s
 
 def test_a_page_that_a_machine_lacks_is_sent_once_by_digest(study, tmp_path, monkeypatch):
     sends: list[str] = []
-    send = Fleet._send_page
+    send = Pages._send
 
-    def counted(fleet: Fleet, worker: Worker) -> None:
+    def counted(pages: Pages, worker: Worker) -> None:
         sends.extend(worker.lacks)
-        send(fleet, worker)
+        send(pages, worker)
 
-    monkeypatch.setattr(Fleet, "_send_page", counted)
+    monkeypatch.setattr(Pages, "_send", counted)
     monkeypatch.chdir(tmp_path)
     [page] = study.pages
     here = structs.replace(study, pages=(structs.replace(page, path=Path("page.har.zip")),), runs=2)

@@ -32,20 +32,21 @@ from dragstrip.virtual.job import ALIVE, ENDED, JOB, read, result_file, write
 from dragstrip.testbed.errors import TestbedError
 folder = Path.cwd()
 job = read(folder, JOB)
-def visit(position, block=job.blocks[0]):
-    stack = block.order[position]
+visits = [(block, stack) for block in job.blocks for stack in block.order]
+def visit(number):
+    block, stack = visits[number]
     seed = int(os.environ["DRAGSTRIP_SEED"])
-    told = made.visit(made.STACKS[stack].protocol, block=block.id, position=position,
-                      attempt=job.attempt, started_us=seed % 2**40)
-    write(folder, result_file(job.blocks.index(block) * len(block.order) + position), (told, LOAD))
+    told = made.visit(made.STACKS[stack].protocol, block=block.id,
+                      position=block.order.index(stack), attempt=job.attempt,
+                      started_us=seed % 2**40 + number)
+    write(folder, result_file(number), (told, LOAD))
     if job.artefacts:
         (folder / "capsule" / stack).write_text(block.id)
 {play}
 """
 WORKS = """
-for block in job.blocks:
-    for position in range(len(block.order)):
-        visit(position, block)
+for number in range(len(visits)):
+    visit(number)
 write(folder, ENDED, None)
 time.sleep(60)
 """
@@ -72,51 +73,62 @@ def nothing_left() -> Iterator[None]:
     assert set(scratch_root().glob("testbed-*")) <= before
 
 
-def ordered(visit: Visitor, block: Block, attempt: int, *stacks: str) -> list[int]:
-    made_now = [visit(Order(block=block, attempt=attempt, stack=stack))[0] for stack in stacks]
+def ordered(
+    visit: Visitor, block: Block, attempt: int, *stacks: str, last: Block | None = None
+) -> list[int]:
+    """The seed of the guest and the place of each visit among those it made, as one number."""
+    until = last.id if last else ""
+    made_now = [
+        visit(Order(block=block, attempt=attempt, stack=stack, last=until))[0] for stack in stacks
+    ]
     assert [v.stack for v in made_now] == list(stacks)
     assert {v.block for v in made_now} == {block.id}
     return [v.started_us for v in made_now]
 
 
-def test_blocks_are_made_each_in_a_guest_of_its_own(played, nothing_left, tmp_path):
+def made_by(seed: int, *places: int) -> list[int]:
+    return [seed % 2**40 + place for place in places]
+
+
+FIRST = seed_of(STUDY, BLOCK.id, 0)
+
+
+def test_one_guest_makes_a_batch(played, nothing_left, tmp_path):
     played(WORKS)
     out = tmp_path / "capsule"
     out.mkdir()
     with in_guest(STUDY, out) as visit:
-        first = ordered(visit, BLOCK, 0, *BLOCK.order)
-        again = ordered(visit, BLOCK, 1, *BLOCK.order)
-        second = ordered(visit, NEXT, 0, *NEXT.order)
-    assert [len(set(seeds)) for seeds in (first, again, second)] == [1, 1, 1]
-    assert len({first[0], again[0], second[0]}) == 3, "each attempt has luck of its own"
+        assert ordered(visit, BLOCK, 0, *BLOCK.order, last=NEXT) == made_by(FIRST, 0, 1, 2)
+        (tmp_path / "linux").unlink()  # no other guest can be started
+        assert ordered(visit, NEXT, 0, *NEXT.order, last=NEXT) == made_by(FIRST, 3, 4, 5)
     assert {path.name for path in out.iterdir()} == set(BLOCK.order)
 
 
-def test_a_resumed_block_is_made_from_its_start_with_the_same_seed(played, nothing_left):
+def test_a_block_that_is_attempted_again_has_a_guest_of_its_own(played, nothing_left):
+    played(WORKS)
+    again = seed_of(STUDY, NEXT.id, 1)
+    with in_guest(STUDY) as visit:
+        ordered(visit, BLOCK, 0, *BLOCK.order)
+        assert ordered(visit, NEXT, 1, *NEXT.order) == made_by(again, 0, 1, 2)
+
+
+def test_a_resumed_block_is_made_from_its_batchs_start_with_the_same_seed(played, nothing_left):
     played(WORKS)
     with in_guest(STUDY) as visit:
-        whole = ordered(visit, BLOCK, 0, *BLOCK.order)
-        rest = ordered(visit, BLOCK, 0, *BLOCK.order[1:])
-    assert rest == whole[1:]
+        assert ordered(visit, BLOCK, 0, *BLOCK.order[1:]) == made_by(FIRST, 1, 2)
+        assert ordered(visit, NEXT, 0, *NEXT.order[2:]) == made_by(FIRST, 5)
 
 
-def test_a_batch_is_made_in_one_guest_and_a_block_that_is_made_again_in_its_own(
-    played, nothing_left
-):
+def test_a_guest_makes_nothing_beyond_what_is_ordered(played, nothing_left, tmp_path):
     played(WORKS)
-    batched = structs.replace(STUDY, per_guest=2)
-    first, second = batched.blocks()
-    with in_guest(batched) as visit:
-        seeds = ordered(visit, first, 0, *first.order) + ordered(visit, second, 0, *second.order)
-        again = ordered(visit, second, 1, *second.order)
-    assert len(set(seeds)) == 1
-    assert not set(seeds) & set(again)
-    with in_guest(batched) as visit:
-        resumed = ordered(visit, second, 0, *second.order[1:])
-    assert set(resumed) == set(seeds), "a resumed batch is made from its start"
+    out = tmp_path / "capsule"
+    out.mkdir()
+    with in_guest(STUDY, out) as visit:
+        ordered(visit, BLOCK, 0, *BLOCK.order)
+    assert {path.read_text() for path in out.iterdir()} == {BLOCK.id}
 
 
-def test_a_guest_that_dies_costs_its_block(played, nothing_left):
+def test_a_guest_that_dies_costs_its_blocks(played, nothing_left):
     played("visit(0)\nprint('Kernel panic')")
     with in_guest(STUDY) as visit:
         ordered(visit, BLOCK, 0, BLOCK.order[0])

@@ -8,6 +8,7 @@ from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL, Capsule
+from dragstrip.study.clients import loaded_by
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 
@@ -15,15 +16,15 @@ LOSSY = "10mbit/2mbit/20ms/2%/100ms"
 OF_VISITS = ("har", "frames", "qlog", "pcap")
 
 
-def study(cache: Path) -> Study:
+def study(cache: Path, loaded: str = "browser") -> Study:
     return make_study(
         name="virtual",
         pages=["synth:12x8KB"],
         networks=[find_network(LOSSY)],
-        stacks=[find_stack("h2"), find_stack("h3")],
+        stacks=loaded_by([find_stack("h2"), find_stack("h3")], loaded),
         runs=3,
         seed=3,
-        client=Client(frames=True, qlog=True, pcap=True),
+        client=Client(frames=loaded == "browser", qlog=True, pcap=True),
         clock=NETWORK,
         cache=cache,
     )
@@ -33,7 +34,7 @@ def contents(capsule: Path) -> dict[str, bytes]:
     kept = {
         str(file.relative_to(capsule)): file.read_bytes()
         for folder in OF_VISITS
-        for file in (capsule / folder).iterdir()
+        for file in (capsule / folder).glob("*")
     }
     lines = sorted((capsule / JOURNAL).read_bytes().splitlines())
     return kept | {f"visit {number}": line for number, line in enumerate(lines)}
@@ -46,9 +47,19 @@ def test_a_cluster_makes_the_files_of_a_plain_run(tmp_path):
         make_visits(of, tmp_path / "cluster", cluster=Cluster(address=dask.address))
     plain, cluster = contents(tmp_path / "plain"), contents(tmp_path / "cluster")
     assert plain.keys() == cluster.keys()
+    assert [name for name in plain if plain[name] != cluster[name]] == []
     assert {name.partition("/")[0] for name in plain} >= {"har", "frames", "qlog", "pcap"}
     [start] = Capsule.open(tmp_path / "cluster").manifest.starts
     [machine] = start.admitted
     assert machine.browsers.keys() == {"h2", "h3"}
     assert start.browser_version == machine.browsers["h2"]
     assert start.guest == machine.guest != ""
+
+
+def test_the_load_generator_makes_the_same_on_a_cluster(tmp_path):
+    of = study(tmp_path / "pages", "loader")
+    make_visits(of, tmp_path / "plain")
+    with dask_processes(tmp_path / "dask", 1) as dask:
+        make_visits(of, tmp_path / "cluster", cluster=Cluster(address=dask.address))
+    plain, cluster = contents(tmp_path / "plain"), contents(tmp_path / "cluster")
+    assert plain == cluster

@@ -51,6 +51,9 @@ pub struct Direction {
     pub reorder: f64,
     #[serde(default)]
     pub mtu: Option<u32>,
+    /// SYNs that carry data are dropped where the direction begins.
+    #[serde(default)]
+    pub drops_syn_data: bool,
     #[serde(default)]
     pub hosts: Vec<HostPath>,
     /// None is the side's default order.

@@ -6,6 +6,10 @@ use crate::model::mix;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// RFC 9293 section 3.1: where the header's length and the flags stand.
+const TCP_OFFSET: usize = 12;
+const TCP_FLAGS: usize = 13;
+const SYN: u8 = 0b10;
 /// RFC 3168 section 5: the lower two bits of the former type of service or traffic class.
 const ECN: u8 = 0b11;
 const NOT_ECT: u8 = 0b00;
@@ -20,6 +24,8 @@ pub struct Header {
     pub flow: u64,
     /// The sender understands ECN (RFC 3168 section 5): ECT(0), ECT(1) or CE.
     pub ect: bool,
+    /// A SYN that carries data, as TCP Fast Open sends (RFC 7413).
+    pub syn_data: bool,
 }
 
 impl Header {
@@ -59,6 +65,7 @@ impl Header {
             .and_then(|bytes| bytes.get(..4))
             .filter(|_| has_ports);
         let (source, destination) = (hash(source), hash(destination));
+        let syn_data = protocol == TCP && payload.is_some_and(carries_syn_data);
         let ports = ports.map_or(0, |p| {
             u64::from(u32::from_be_bytes([p[0], p[1], p[2], p[3]]))
         });
@@ -68,7 +75,17 @@ impl Header {
             destination,
             flow: mix(ends ^ ports << 8 ^ u64::from(protocol)),
             ect: ecn != NOT_ECT,
+            syn_data,
         })
+    }
+}
+
+/// Whether a TCP segment opens a connection and has data behind its header. Frames this short carry
+/// no padding that could be taken for data: a veth does not pad.
+fn carries_syn_data(segment: &[u8]) -> bool {
+    match segment.get(TCP_OFFSET..=TCP_FLAGS) {
+        Some(&[offset, flags]) => flags & SYN != 0 && segment.len() > usize::from(offset >> 4) * 4,
+        _ => false,
     }
 }
 
@@ -174,6 +191,29 @@ mod tests {
         }
         assert_eq!(Header::of(&v4(1)).flow, first.flow);
         assert_eq!(Header::of(&[&v4(0)[..], b"more"].concat()).flow, first.flow);
+    }
+
+    #[test]
+    fn a_syn_with_data_is_told_from_one_without_and_from_later_data() {
+        let tcp =
+            |ip: fn(u8) -> Vec<u8>, protocol_at: usize, start: usize, flags: u8, data: &[u8]| {
+                let mut packet = ip(0);
+                packet[protocol_at] = TCP;
+                packet.truncate(start);
+                packet.extend([0; TCP_OFFSET]);
+                packet.extend([6 << 4, flags, 0, 0, 0, 0, 0, 0]);
+                packet.extend([1; 4]); // options
+                packet.extend(data);
+                Header::of(&packet).syn_data
+            };
+        let both: [(fn(u8) -> Vec<u8>, usize, usize); 2] = [(v4, 9, 20), (v6, 6, 40)];
+        for (ip, protocol_at, start) in both {
+            assert!(tcp(ip, protocol_at, start, 0x02, b"hello"));
+            assert!(!tcp(ip, protocol_at, start, 0x02, b""));
+            assert!(!tcp(ip, protocol_at, start, 0x18, b"hello"));
+            assert!(!tcp(ip, protocol_at, start, 0x10, b""));
+            assert!(!Header::of(&ip(0)).syn_data); // UDP
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub struct Report {
     pub dropped_queue: u64,
     pub dropped_aqm: u64,
     pub dropped_mtu: u64,
+    pub dropped_syn_data: u64,
     pub dropped_host: u64,
     /// Packets that reached the loss stage.
     pub loss_trials: u64,
@@ -59,6 +60,7 @@ pub struct Meter {
     dropped_queue: u64,
     dropped_aqm: u64,
     dropped_mtu: u64,
+    dropped_syn_data: u64,
     dropped_host: u64,
     marked: u64,
     reordered: u64,
@@ -87,6 +89,7 @@ impl Default for Meter {
             dropped_queue: 0,
             dropped_aqm: 0,
             dropped_mtu: 0,
+            dropped_syn_data: 0,
             dropped_host: 0,
             marked: 0,
             reordered: 0,
@@ -149,6 +152,7 @@ impl Meter {
             DropCause::Queue => self.dropped_queue += 1,
             DropCause::Aqm => self.dropped_aqm += 1,
             DropCause::Mtu => self.dropped_mtu += 1,
+            DropCause::SynData => self.dropped_syn_data += 1,
         }
         self.far_ends.dropped(packet);
         self.passed_bottleneck(packet, None);
@@ -181,6 +185,7 @@ impl Meter {
             dropped_queue: self.dropped_queue,
             dropped_aqm: self.dropped_aqm,
             dropped_mtu: self.dropped_mtu,
+            dropped_syn_data: self.dropped_syn_data,
             dropped_host: self.dropped_host,
             loss_trials: counts.loss_trials,
             loss_fates: counts.loss_fates,
@@ -209,7 +214,7 @@ impl Meter {
 
     fn dropped_all(&self) -> u64 {
         let random = self.dropped_loss + self.dropped_host;
-        random + self.dropped_queue + self.dropped_aqm + self.dropped_mtu
+        random + self.dropped_queue + self.dropped_aqm + self.dropped_mtu + self.dropped_syn_data
     }
 
     fn passed_bottleneck(&mut self, packet: &Packet, sent_ns: Option<u64>) {

@@ -216,6 +216,7 @@ impl Fate {
             Self::Dropped(DropCause::Queue) => "queue",
             Self::Dropped(DropCause::Aqm) => "aqm",
             Self::Dropped(DropCause::Mtu) => "mtu",
+            Self::Dropped(DropCause::SynData) => "syn_data",
         }
     }
 }

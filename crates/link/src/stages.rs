@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::config::{Accounting, Aqm, AqmKind, Config, Direction, JitterShape, bits_per_s, ns};
 use crate::model::{
     Bottleneck, Chain, Codel, Delay, Depth, Discipline, Duplicate, FqCodel, GilbertElliott,
-    HostPath, Hosts, Jitter, Line, Loss, Managed, Mtu, Parameters, Pipeline, Reorder, Spread,
-    Stage,
+    HostPath, Hosts, Jitter, Line, Loss, Managed, Middlebox, Mtu, Parameters, Pipeline, Reorder,
+    Spread, Stage,
 };
 
 const ETHERNET_HEADER: u32 = 14;
@@ -109,8 +109,9 @@ impl Direction {
 
     fn pipeline(&self, default: &[StageName], context: &Context) -> Pipeline {
         let order = self.stages.as_deref().unwrap_or(default);
+        let middlebox = (self.drops_syn_data).then(|| Box::new(Middlebox) as _);
         let stages = order.iter().filter_map(|&name| self.stage(name, context));
-        Pipeline::new(stages.collect())
+        Pipeline::new(middlebox.into_iter().chain(stages).collect())
     }
 
     /// None for an effect that was not asked for.

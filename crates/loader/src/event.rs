@@ -14,6 +14,8 @@ pub trait Transport {
     fn open(&mut self, connection: ConnectionId, target: &Target);
     /// Sends a request on a connection that was opened; `Ended` follows.
     fn send(&mut self, connection: ConnectionId, id: ResourceId, request: &Outgoing);
+    /// Breaks off a connection that was not opened yet; no event follows.
+    fn abandon(&mut self, connection: ConnectionId);
 }
 
 /// Where a connection goes.

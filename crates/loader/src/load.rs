@@ -77,6 +77,8 @@ pub(crate) struct Browser<'a> {
     /// Host of each connection and whether it counts as a TCP socket, by id from 1.
     connections: Vec<(Host, bool)>,
     open_tcp: usize,
+    /// Connections to break off.
+    abandoned: Vec<ConnectionId>,
     timers: BTreeMap<(Duration, u64), Timer>,
     timers_set: u64,
     requests: BTreeMap<ResourceId, Request>,
@@ -105,6 +107,7 @@ impl<'a> Browser<'a> {
             pools: BTreeMap::new(),
             connections: Vec::new(),
             open_tcp: 0,
+            abandoned: Vec::new(),
             timers: BTreeMap::new(),
             timers_set: 0,
             requests: BTreeMap::new(),
@@ -204,6 +207,9 @@ impl<'a> Browser<'a> {
                 self.expire(timer, transport);
             }
         }
+        for connection in std::mem::take(&mut self.abandoned) {
+            transport.abandon(connection);
+        }
         let done = |id| self.graph.done(id);
         let heeds = |host: &str| self.memory.prioritise.contains(host);
         let mut admitted = Vec::new();
@@ -216,16 +222,22 @@ impl<'a> Browser<'a> {
             }
             let host = Host::of(&self.outgoing[id]);
             self.pool(&host).request(id, priority);
+            self.serve(&host, transport); // Sockets are asked for in the order of the requests.
         }
         let hosts: Vec<Host> = self.pools.keys().cloned().collect();
         for host in hosts {
-            loop {
-                let room = self.open_tcp < self.load.sockets.total;
-                let Some(order) = self.pool(&host).next(room) else {
-                    break;
-                };
-                self.obey(order, &host, transport);
-            }
+            self.serve(&host, transport);
+        }
+    }
+
+    /// Does what a host's pool wants done.
+    fn serve(&mut self, host: &Host, transport: &mut impl Transport) {
+        loop {
+            let room = self.open_tcp < self.load.sockets.total;
+            let Some(order) = self.pool(host).next(room) else {
+                break;
+            };
+            self.obey(order, host, transport);
         }
     }
 
@@ -378,7 +390,14 @@ impl<'a> Browser<'a> {
 
     fn opened(&mut self, connection: ConnectionId, protocol: Protocol) {
         let host = self.host(connection);
-        self.pool(&host).opened(connection, protocol);
+        let surplus = self.pool(&host).opened(connection, protocol);
+        for other in &surplus {
+            self.timers
+                .retain(|_, timer| *timer != Timer::Backup(*other));
+            self.connections[*other as usize - 1].1 = false;
+        }
+        self.open_tcp -= surplus.len();
+        self.abandoned.extend(surplus);
         if protocol == Protocol::H2 {
             self.memory.prioritise.insert(host.name.clone());
         }

@@ -65,6 +65,10 @@ impl Transport for Sentences {
         });
     }
 
+    fn abandon(&mut self, connection: ConnectionId) {
+        self.say(format!("breaks {connection} off"));
+    }
+
     fn send(&mut self, connection: ConnectionId, id: ResourceId, _: &Outgoing) {
         self.say(format!("asks for {id} on {connection}"));
         let (events, fails) = (self.events.clone(), self.fails.contains(&id));
@@ -319,6 +323,8 @@ async fn http_2_has_one_connection_and_a_host_nobody_knows_gets_more_until_it_is
             "310 opens 2 over TCP to b.test",
             "310 opens 3 over TCP to b.test",
             "310 opens 4 over TCP to b.test",
+            "510 breaks 3 off",
+            "510 breaks 4 off",
             "510 asks for 1 on 2",
             "510 asks for 2 on 2",
             "510 asks for 3 on 2",
@@ -369,6 +375,7 @@ async fn a_slow_syn_gets_a_second_one_beside_it() {
         [
             "0 opens 1 over TCP to a.test",
             "250 opens 2 over TCP to a.test",
+            "500 breaks 2 off",
             "500 asks for 0 on 1",
         ]
     );

@@ -112,17 +112,22 @@ impl Pool {
         }
     }
 
-    /// Ready for requests.
-    pub fn opened(&mut self, connection: ConnectionId, protocol: Protocol) {
+    /// Ready for requests. Returns the connections that nobody needs any more: what waited for them
+    /// goes over this one, and Chromium breaks them off.
+    pub fn opened(&mut self, connection: ConnectionId, protocol: Protocol) -> Vec<ConnectionId> {
         self.forget_connecting(connection);
         match protocol {
             Protocol::H1 => self.idle.push((connection, false)),
-            // A second one, begun before the first was through, stays unused.
+            // A second one stays unused.
             Protocol::H2 if self.speaks(Protocol::H2) => {}
             Protocol::H2 => self.sessions.insert(0, (protocol, connection)),
             Protocol::H3 => self.sessions.push((protocol, connection)),
         }
         self.multiplexed |= protocol == Protocol::H2;
+        match protocol {
+            Protocol::H2 => std::mem::take(&mut self.connecting),
+            _ => Vec::new(),
+        }
     }
 
     /// A connection of h1 has carried its answer to the end and takes another request.

@@ -163,6 +163,7 @@ impl ControllerFactory for Steering {
             mtu: mtu.into(),
             in_flight: 0,
             rtt: self.initial_rtt,
+            measured: false,
             pacing: self.pacing,
             flow: self.flow.clone(),
         };
@@ -183,6 +184,8 @@ struct Steered {
     /// Between acknowledgements a little too high: quinn also tells of packets that do not count.
     in_flight: u64,
     rtt: Duration,
+    /// It is no longer the one that was assumed.
+    measured: bool,
     pacing: bool,
     flow: Arc<Flow>,
 }
@@ -209,6 +212,13 @@ impl Steered {
                 gain * window as f64 / self.rtt.as_secs_f64().max(1e-6)
             }
         }
+    }
+
+    /// quinn tells of the handshake's acknowledgement before it has taken the round trip from it, and
+    /// until the first answer is acknowledged there may be no other.
+    fn take_round_trip(&mut self, estimated: Duration, sample: Duration) {
+        self.rtt = if self.measured { estimated } else { sample };
+        self.measured = true;
     }
 
     /// What really runs, not what was asked for.
@@ -258,7 +268,7 @@ impl Controller for Steered {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        self.rtt = rtt.get();
+        self.take_round_trip(rtt.get(), now.saturating_duration_since(sent));
         match &mut self.law {
             Law::Window(inner) => inner.on_ack(now, sent, bytes, app_limited, rtt),
             Law::Bbr(bbr) => bbr.on_acked(now, sent, bytes),

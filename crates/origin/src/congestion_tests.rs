@@ -65,6 +65,20 @@ fn ten_packets_are_free_and_the_rest_are_spaced_at_the_rate() {
 }
 
 #[test]
+fn the_first_acknowledgement_already_sets_the_rate() {
+    let paced = steering(Congestion::Cubic, true);
+    let controller = paced.clone().build(Instant::now(), PACKET as u16);
+    let mut steered = controller.into_any().downcast::<Steered>().unwrap();
+    let (assumed, sample) = (Duration::from_millis(100), Duration::from_millis(25));
+    let rates = [assumed, Duration::from_millis(40)].map(|estimated| {
+        steered.take_round_trip(estimated, sample);
+        steered.rate() / (2.0 * 32.0 * PACKET as f64)
+    });
+    assert!((rates[0] - 1.0 / 0.025).abs() < 1e-6, "{rates:?}");
+    assert!((rates[1] - 1.0 / 0.040).abs() < 1e-6, "{rates:?}");
+}
+
+#[test]
 fn without_pacing_nothing_waits() {
     let now = Instant::now();
     let unpaced = steering(Congestion::Cubic, false);

@@ -21,7 +21,9 @@ class Worker:
     """Why it makes no visits."""
     slots: int = 0
     ahead: int = 0
-    """Attempts beyond these that wait there, so that the next begins at once."""
+    """Tasks beyond these that wait there, so that the next begins at once."""
+    together: int = 1
+    """Attempts of one task at most."""
     fingerprint: Fingerprint | None = None
     host: Host | None = None
     """None until it makes visits."""
@@ -31,7 +33,7 @@ class Worker:
 
     @property
     def room(self) -> int:
-        return self.slots + self.ahead if self.slots else 0
+        return (self.slots + self.ahead) * self.together if self.slots else 0
 
 
 @dataclass(eq=False)
@@ -44,6 +46,11 @@ class Machine:
     """None until it is known to be fit."""
     measuring: Worker | None = None
     """Who measures its link."""
+
+
+_TASK_S = 0.25
+"""What a task should take at least: what Dask adds to each is then a small part."""
+_MOST_TOGETHER = 64
 
 
 class Crew:
@@ -77,6 +84,17 @@ class Crew:
         """The one with most room for an attempt."""
         own = (w for w in self.workers.values() if w.host is host and not w.refused)
         return max(own, key=lambda worker: worker.room - len(worker.running))
+
+    def pace(self, worker: Worker, attempt_s: float) -> None:
+        """How many attempts its tasks hold from now on, if one takes so long."""
+        if not worker.host or not worker.slots:
+            return
+        before = worker.room
+        wanted = int(_TASK_S / attempt_s) if attempt_s else _MOST_TOGETHER
+        worker.together = max(1, min(wanted, 2 * worker.together, _MOST_TOGETHER))
+        host = worker.host
+        host.slots = (host.slots or 0) + worker.room - before
+        host.admission.jobs = max(host.admission.jobs, host.slots)
 
     def dismiss(self, worker: Worker) -> None:
         """It is there and takes no further attempts."""

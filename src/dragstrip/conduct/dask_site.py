@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dragstrip.cluster.bench import Setup
 from dragstrip.cluster.connect import connected
 from dragstrip.cluster.fleet import Fleet
 from dragstrip.cluster.gate import Gate
+from dragstrip.cluster.setup import Setup
 from dragstrip.conduct.clocks import admission_of, guest_of, place_of
 from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.site import browsers_of, servers_of
@@ -49,35 +49,38 @@ def dask_site(
         study=study,
         place=place_of,
         fingerprint=fingerprint,
-        calibrate=measured,
+        calibrate=None if calibrate is False or study.clock.virtual else measured,
         most=most,
+        independent=study.clock.virtual and cluster.jobs is None,
     )
     earlier = [one for start in capsule.manifest.starts for one in start.admitted]
     gate = Gate(study.clock, earlier, admit_others=cluster.admit_others)
-
-    def admission(found: Fingerprint, slots: int) -> Admits:
-        return admission_of(study, cluster.jobs or slots, (), cores=found.machine.cores)
-
-    def company(admission: Admits) -> Company:
-        return admission.company(schedule.left)
-
     with connected(cluster.address) as client:
-        fleet = Fleet(
-            client,
-            setup,
-            capsule.path,
-            gate,
-            admission=admission,
-            company=company,
-            calibrate=calibrate is not False and not study.clock.virtual,
-            ahead=1 if study.clock.virtual else 0,
-            admitted=capsule.admitted,
-            tell=watcher.said,
-        )
+        owner = _Owner(cluster, capsule, schedule, watcher)
+        fleet = Fleet(client, setup, capsule.path, gate, owner)
         try:
             yield fleet, lambda visit: fleet.browser(visit.machine, visit.stack)
         finally:
             fleet.close()
+
+
+class _Owner:
+    """See `dragstrip.cluster.owner`."""
+
+    def __init__(
+        self, cluster: Cluster, capsule: Capsule, schedule: Schedule, watcher: Watcher
+    ) -> None:
+        self.admitted = capsule.admitted
+        self.said = watcher.said
+        self._jobs = cluster.jobs
+        self._schedule = schedule
+
+    def admission(self, found: Fingerprint, slots: int) -> Admits:
+        study = self._schedule.study
+        return admission_of(study, self._jobs or slots, (), cores=found.machine.cores)
+
+    def company(self, admission: Admits) -> Company:
+        return admission.company(self._schedule.left)
 
 
 def fingerprint(study: Study) -> Fingerprint:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, Study
+from dragstrip.schedule.batch import batches
 
 
 class Shard(Struct, frozen=True):
@@ -21,13 +22,12 @@ class Shard(Struct, frozen=True):
 
     def blocks(self, study: Study) -> Callable[[Block], bool]:
         """Whether a block belongs to this share. Where cells end early they stay whole, since that
-        is decided from all their blocks; batches stay whole too, else blocks are dealt out one by
-        one."""
+        is decided from all their blocks; else batches are dealt out one by one, which in real time
+        are single blocks."""
         if study.stopping or study.slow:
             cells = set(study.cells()[self.number - 1 :: self.of])
             return lambda block: block.cell in cells
-        dealt = ((n if b.batch is None else b.batch, b) for n, b in enumerate(study.blocks()))
-        mine = {b.id for number, b in dealt if number % self.of == self.number - 1}
+        mine = {b.id for batch in batches(study)[self.number - 1 :: self.of] for b in batch}
         return lambda block: block.id in mine
 
 

@@ -52,7 +52,7 @@ def make_visits(
     `TestbedError` if nothing can run, and `TimeUp` after the first visit that ends later than
     `until` (`time.monotonic`).
     """
-    _check_together(study, cluster)
+    _check_restarts(study)
     start = start_of(study, frozen, cluster)
     made_on: dict[str, str | int] = {}
     if study.clock == NETWORK:  # where every machine gives the same bytes, whatever runs beside
@@ -94,18 +94,9 @@ def make_visits(
         capsule.finish()
 
 
-def _check_together(study: Study, cluster: Cluster | None) -> None:
-    if study.per_guest > 1 and cluster:
-        raise InputError(
-            "sample.per_guest: a cluster's workers make one block in each guest; make shards "
-            "instead, or leave it out"
-        )
+def _check_restarts(study: Study) -> None:
     if study.restarts > 1 and study.clock.virtual:
-        raise InputError("restarts: in virtual time each block has a boot of its own; leave it out")
-    if study.restarts > 1 and cluster:
-        raise InputError(
-            "restarts: a cluster's workers keep their testbeds; leave it or --cluster out"
-        )
+        raise InputError("restarts: in virtual time each guest is a boot of its own; leave it out")
 
 
 def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) -> None:

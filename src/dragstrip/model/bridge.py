@@ -46,6 +46,7 @@ FACTORS = (
     _TCP,
     Factor("tls", "TLS version", ("tls",)),
     HANDSHAKE,
+    Factor("key-exchange", "key exchange", ("post_quantum",)),
     Factor("resumption", "session resumption", ("resumption",)),
     Factor("fast-open", "TCP Fast Open", ("fast_open",)),
     Factor("early-data", "early data", ("early_data",)),

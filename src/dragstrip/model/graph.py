@@ -48,6 +48,8 @@ class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The load event waits for its end."""
     upload_bytes: int = 0
     """Of the request's body."""
+    credentials: bool = True
+    """Sent with credentials; a browser keeps what is not on connections of its own."""
 
 
 class Graph(Struct, frozen=True, kw_only=True):

@@ -122,6 +122,7 @@ _SAY: dict[str, Callable[[object, object], str]] = {
     "ack_every_packets": _against("packets per acknowledgement"),
     "tls": _against("TLS"),
     "resumption": _plain("session resumption"),
+    "post_quantum": _plain("key exchange"),
     "fast_open": _plain("TCP Fast Open on repeat visits"),
     "early_data": _plain("early data on repeat visits"),
     "priorities": _plain("priorities"),

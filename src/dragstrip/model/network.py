@@ -147,6 +147,9 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Share of packets sent ahead: they skip delay and jitter (netem's `reorder`)."""
     mtu: int | None = None
     """Packets of more layer 3 bytes are dropped."""
+    drops_syn_data: bool = False
+    """A middlebox where the direction begins drops SYNs that carry data, as some do with TCP Fast
+    Open (RFC 7413 section 7.1)."""
     hosts: tuple[HostPath, ...] = ()
     stages: tuple[Stage, ...] | None = None
     """Order of the stages; None is the side's own, `STAGES`."""
@@ -252,6 +255,8 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             said.append(f"trace from {plain(self.trace_offset_ms)} ms on")
         if self.mtu:
             said.append(f"MTU {self.mtu} B")
+        if self.drops_syn_data:
+            said.append("drops SYNs with data")
         for path in self.hosts:
             said.append(
                 f"{path.host} {plain(path.delay_ms)} ms further, loses {plain(path.loss * 100)} %"

@@ -61,6 +61,9 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The origin gives tickets and takes them."""
     early_data: bool = False
     """The origin takes TLS 1.3 early data (TCP) or 0-RTT (QUIC) on resumed connections."""
+    post_quantum: bool = True
+    """The client offers X25519MLKEM768, so its ClientHello of about 1.7 kB fills two packets and
+    fits into no SYN. Only the load generator can leave it out."""
     priorities: bool = True
     """The origin obeys the browser's priorities (RFC 9218)."""
     discovery: Literal["direct", "alt-svc", "as-recorded"] = "direct"
@@ -116,6 +119,11 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             )
         if self.fast_open and self.server != OURS:
             raise ValueError(f"server {self.server} is not asked for TCP Fast Open: no fast_open")
+        if not self.post_quantum and not self.loaded_by.follows_graphs:
+            raise ValueError(
+                f"browser {self.browser} decides which keys it offers; post_quantum = false needs "
+                "--client loader"
+            )
         if self.early_data and not (self.resumption and self.tls != "1.2"):
             raise ValueError("early_data needs tls 1.3 and resumption")
         if self.discovery == "as-recorded" and self.server != OURS:
@@ -188,6 +196,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         left_out |= {"hold_rtts"} if not self.hold_rtts else set()
         left_out |= {"browser"} if self.browser == TODAY else set()
         left_out |= {"fast_open"} if not self.fast_open else set()
+        left_out |= {"post_quantum"} if self.post_quantum else set()
         left_out |= {"tls_record"} if self.tls_record is None else set()
         left_out |= {"brought"} if self.brought is None else set()
         fields = {k: v for k, v in msgspec.to_builtins(self).items() if k not in left_out}
@@ -278,6 +287,10 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "tls": ("TLS", lambda v: "QUIC Crypto" if v == "quic-crypto" else f"TLS {v}"),
     "resumption": ("resumption", _either("resumes sessions", "no resumption")),
     "early_data": ("early data", _either("early data", "no early data")),
+    "post_quantum": (
+        "key exchange",
+        _either("X25519MLKEM768 where the client has it", "no X25519MLKEM768"),
+    ),
     "priorities": ("priorities", _either("obeys priorities", "no priorities")),
     "server": ("server", str),
     "hold_rtts": (

@@ -54,8 +54,6 @@ class Block(Struct, frozen=True, kw_only=True):
     order: tuple[str, ...]
     """Stack names, shuffled."""
     connection: ConnectionMode = "first"
-    batch: int | None = None
-    """Blocks of one batch are made one after another in the same guest; None has its own guest."""
 
     @property
     def id(self) -> str:
@@ -180,12 +178,11 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
         Each block's order and link seed depend only on the study's seed and the block's own id:
         a resumed or extended study keeps the blocks it already has.
         """
-        batched = self.clock.virtual and self.per_guest > 1
         for index in range(self.runs):
             cells = self.cells()
             if not self.sampled:
                 random.Random(f"{self.seed}:round:{index}").shuffle(cells)
-            for number, (page, network, connection) in enumerate(cells, index * len(cells)):
+            for page, network, connection in cells:
                 draw = random.Random(f"{self.seed}:{block_id(page, network, connection, index)}")
                 order = [s.name for s in self.visited]
                 draw.shuffle(order)
@@ -196,12 +193,7 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
                     seed=draw.getrandbits(48),
                     order=tuple(order),
                     connection=connection,
-                    batch=number // self.per_guest if batched else None,
                 )
-
-    def together(self, block: Block) -> tuple[Block, ...]:
-        """All blocks of its batch in their order, itself among them."""
-        return (block,) if block.batch is None else self._batches[block.batch]
 
     def part(self, blocks: Sequence[Block]) -> "Study":
         """Of a sampled study what these blocks need; any other stays whole."""
@@ -246,11 +238,3 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def _networks(self) -> Mapping[str, Network]:
         return {network.name: network for network in self.networks}
-
-    @cached_property
-    def _batches(self) -> Mapping[int, tuple[Block, ...]]:
-        found: dict[int, list[Block]] = {}
-        for block in self.blocks():
-            if block.batch is not None:
-                found.setdefault(block.batch, []).append(block)
-        return {number: tuple(blocks) for number, blocks in found.items()}

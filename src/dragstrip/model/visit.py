@@ -237,6 +237,8 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     dropped_aqm: int = 0
     """By CoDel, at the queue's head."""
     dropped_mtu: int = 0
+    dropped_syn_data: int = 0
+    """SYNs with data that a middlebox dropped."""
     dropped_host: int = 0
     """By single hosts' own loss."""
     loss_trials: int | None = None
@@ -291,7 +293,8 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     def dropped(self) -> int:
         """By whichever stage."""
         random = self.dropped_loss + self.dropped_host
-        return random + self.dropped_queue + self.dropped_aqm + self.dropped_mtu
+        managed = self.dropped_queue + self.dropped_aqm
+        return random + managed + self.dropped_mtu + self.dropped_syn_data
 
 
 class LinkReport(Struct, frozen=True, kw_only=True):
@@ -473,12 +476,12 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        return f"{self.block}|{self.stack}|{self.attempt}"
+        return _id(self.block, self.stack, self.attempt)
 
     @property
     def file_name(self) -> str:
         """The id as the name, without a suffix, of this visit's files in the capsule."""
-        return self.id.replace("/", "_").replace("|", "-")
+        return file_name(self.block, self.stack, self.attempt)
 
     @property
     def valid(self) -> bool:
@@ -503,3 +506,12 @@ class Visit(Struct, frozen=True, kw_only=True):
     @property
     def wire_bytes(self) -> int:
         return sum(r.wire_bytes for r in self.requests)
+
+
+def file_name(block: str, stack: str, attempt: int) -> str:
+    """See `Visit.file_name`."""
+    return _id(block, stack, attempt).replace("/", "_").replace("|", "-")
+
+
+def _id(block: str, stack: str, attempt: int) -> str:
+    return f"{block}|{stack}|{attempt}"

@@ -101,7 +101,7 @@ def resolve(page: str, cache: Path) -> Page:
         return _cached(cache, named(page), b"", lambda: corpus.recording(known))
     path, part = _split(page)
     if _is_page(page, path):
-        return load_page(path)
+        return load_page(path.absolute())  # a guest has another current folder
     name, importer = named(page), _importer(path)[1]
     content = _content(path) + part.encode()
     return _cached(cache, name, content, lambda: importer(path, name, Wish(part=part)))

@@ -47,7 +47,7 @@ class Local:
             self._renew()
             host.stagger()
         self._restart = host.restart
-        seat = self._take(attempt)
+        seat = self._idle.pop() if self._idle else Seat(self._place)
         self._busy[attempt] = seat
         seat.begin(attempt)
 
@@ -66,14 +66,6 @@ class Local:
 
     def close(self) -> None:
         _end([*self._idle, *self._busy.values()])
-
-    def _take(self, attempt: Attempt) -> Seat:
-        """The idle seat whose guest makes the block's batch, or any."""
-        for seat in reversed(self._idle):
-            if attempt.block.batch is not None and seat.batch == attempt.block.batch:
-                self._idle.remove(seat)
-                return seat
-        return self._idle.pop() if self._idle else Seat(self._place)
 
     def _renew(self) -> None:
         """Close all testbeds, none of which is busy, and open as many new ones."""

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 
 from dragstrip.model.study import Block, CellKey, Study
 from dragstrip.model.visit import Visit
+from dragstrip.schedule.batch import batches
 from dragstrip.verdict.block_checks import against
 from dragstrip.verdict.judge import Judge
 
@@ -31,15 +32,28 @@ class Attempt(Struct, frozen=True, kw_only=True):
     block: Block
     attempt: int
     stacks: tuple[str, ...]
+    more: tuple["Attempt", ...] = ()
+    """What is attempted after it in one go: blocks of its batch, as far as they lack visits."""
+
+    @property
+    def parts(self) -> tuple["Attempt", ...]:
+        """All of it, block by block."""
+        return structs.replace(self, more=()), *self.more
+
+    @property
+    def visits(self) -> int:
+        """How many it asks for."""
+        return sum(len(part.stacks) for part in self.parts)
 
 
 class Schedule:
     """Hands out attempts at blocks and takes visits back, in any number at once.
 
-    Blocks come round after round. A block is attempted again while it is invalid and reruns are
+    Blocks come round after round; with each come the others of its batch that lack visits
+    (`dragstrip.schedule.batch`). A block is attempted again while it is invalid and reruns are
     left, after all others of its restart, for a host that was too busy is likely to be so for a
-    while. With
-    `stop` a cell's blocks are given out from one look to the next, and no further once it says so.
+    while. With `stop` a cell's blocks are given out from one look to the next, and no further once
+    it says so.
     Blocks that are not `mine` are somebody else's, as are their visits. An attempt of which only
     visits are there that this start does not `continue` stays as it is, and its block is attempted
     anew: a block is never made by two machines.
@@ -56,6 +70,7 @@ class Schedule:
         self.study = study
         self._stop = stop
         self._blocks = tuple(filter(mine, study.blocks()))
+        self._batch = {block.id: batch for batch in batches(study) for block in batch}
         self._numbers = {block.id: number for number, block in enumerate(self._blocks)}
         self._made: dict[tuple[str, int], dict[str, Visit]] = {}
         self._valid: dict[tuple[str, int], bool] = {}
@@ -95,14 +110,35 @@ class Schedule:
             _, attempt, number = candidate = heappop(self._open)
             block = self._blocks[number]
             if admit(block):
-                made = self._of(block, attempt)
-                left = tuple(stack for stack in block.order if stack not in made)
-                found = Attempt(block=block, attempt=attempt, stacks=left)
+                found = self._with_batch(block, attempt)
             else:
                 passed.append(candidate)
         for candidate in passed:
             heappush(self._open, candidate)
         return found
+
+    def _with_batch(self, block: Block, attempt: int) -> Attempt:
+        """What is made in one go with the block, which is no longer open. A block that is attempted
+        again is on its own: by then the others may be valid."""
+        together = [block]
+        if not attempt and len(self._batch[block.id]) > 1:
+            still = set(self._open)
+            turns = {
+                b.id: self._turn(0, self._numbers[b.id])
+                for b in self._batch[block.id]
+                if b.id in self._numbers
+            }
+            found = {name for name, turn in turns.items() if turn in still}
+            self._open = [one for one in self._open if one not in {turns[name] for name in found}]
+            heapify(self._open)
+            together = [b for b in self._batch[block.id] if b.id in found or b == block]
+        first, *more = (self._attempt_at(one, attempt) for one in together)
+        return structs.replace(first, more=tuple(more))
+
+    def _attempt_at(self, block: Block, attempt: int) -> Attempt:
+        made = self._of(block, attempt)
+        left = tuple(stack for stack in block.order if stack not in made)
+        return Attempt(block=block, attempt=attempt, stacks=left)
 
     @property
     def waiting(self) -> bool:
@@ -111,10 +147,10 @@ class Schedule:
 
     def give_back(self, attempt: Attempt) -> None:
         """Nobody works on it any longer; if it lacks visits, it is there to be taken again."""
-        number = self._numbers[attempt.block.id]
-        due = self._turn(attempt.attempt, number)
-        if self._attempt_of(attempt.block) == attempt.attempt and due not in self._open:
-            heappush(self._open, due)
+        for part in attempt.parts:
+            due = self._turn(part.attempt, self._numbers[part.block.id])
+            if self._attempt_of(part.block) == part.attempt and due not in self._open:
+                heappush(self._open, due)
 
     def add(self, visit: Visit) -> None:
         """A visit that was just made."""

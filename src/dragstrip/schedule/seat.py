@@ -18,7 +18,7 @@ class Seat:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._worker = Worker(place)
-        self._attempt: Attempt | None = None
+        self._orders: list[Order] = []
         self._position = 0
         self._broken = 0
 
@@ -27,13 +27,8 @@ class Seat:
         """Ready when there is an answer."""
         return self._worker.connection
 
-    @property
-    def batch(self) -> int | None:
-        """Of the block it makes, or made last."""
-        return self._attempt.block.batch if self._attempt else None
-
     def begin(self, attempt: Attempt) -> None:
-        self._attempt, self._position, self._broken = attempt, 0, 0
+        self._orders, self._position, self._broken = _orders(attempt), 0, 0
         self._order()
 
     def answer(self) -> Made | None:
@@ -56,9 +51,8 @@ class Seat:
 
     def go_on(self) -> bool:
         """Begin the next visit of the attempt; False if all are made."""
-        assert self._attempt
         self._position, self._broken = self._position + 1, 0
-        if self._position == len(self._attempt.stacks):
+        if self._position == len(self._orders):
             return False
         self._order()
         return True
@@ -71,7 +65,14 @@ class Seat:
         self._worker.wait()
 
     def _order(self) -> None:
-        if attempt := self._attempt:
-            stack = attempt.stacks[self._position]
-            order = Order(block=attempt.block, attempt=attempt.attempt, stack=stack)
-            self._worker.order(order)
+        if self._orders:
+            self._worker.order(self._orders[self._position])
+
+
+def _orders(attempt: Attempt) -> list[Order]:
+    last = attempt.parts[-1].block.id
+    return [
+        Order(block=part.block, attempt=part.attempt, stack=stack, last=last)
+        for part in attempt.parts
+        for stack in part.stacks
+    ]

@@ -36,6 +36,8 @@ class Order(Struct, frozen=True, kw_only=True):
     block: Block
     attempt: int
     stack: str
+    last: str = ""
+    """The last block that is ordered in one go; empty where that is this one."""
 
 
 Made = tuple[Visit, Load]

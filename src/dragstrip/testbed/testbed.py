@@ -70,5 +70,5 @@ def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
                 addresses=addresses,
                 link=link,
                 origin=server,
-                kernel=Kernel(spaces),
+                kernel=Kernel(spaces, at_origin=server.pid),
             )

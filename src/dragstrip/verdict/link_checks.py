@@ -127,6 +127,7 @@ def _unasked(asked: Direction, got: DirectionReport) -> Iterator[str]:
         ("dropped by the AQM", got.dropped_aqm, asked.aqm),
         ("marked", got.marked, asked.aqm and asked.aqm.ecn),
         ("dropped as too long", got.dropped_mtu, asked.mtu),
+        ("dropped as SYNs with data", got.dropped_syn_data, asked.drops_syn_data),
         ("dropped on a host's way", got.dropped_host, asked.hosts),
         ("duplicated", got.duplicated, asked.duplicate),
         ("reordered", got.reordered, reorders),

@@ -116,7 +116,7 @@ def hurried(request: Request | None, network: Network, stack: Stack) -> bool:
     """The browser sent it before a handshake without early data could be through."""
     if request is None or request.connect_start_ms is None or request.send_start_ms is None:
         return False
-    rtts = 0.5 if stack.transport == "quic" else 1.5
+    rtts = 0.5 if stack.transport == "quic" or stack.fast_open else 1.5
     return request.send_start_ms - request.connect_start_ms < rtts * network.least_rtt_ms
 
 

@@ -50,9 +50,7 @@ class Guests:
         return known * self._expect(cell)
 
     def admits(self, block: Block, running: Sequence[Block]) -> bool:
-        """A batch is one guest's, which makes its blocks one by one."""
-        taken = block.batch is not None and any(b.batch == block.batch for b in running)
-        return len(running) < self.jobs and not taken
+        return len(running) < self.jobs
 
     def learn(self, visit: Visit) -> None:
         self._cells.add(visit.cell)

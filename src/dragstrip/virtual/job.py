@@ -24,10 +24,11 @@ ALIVE = "alive"
 
 
 class BlockJob(Struct, frozen=True, kw_only=True):
-    """An attempt at blocks, all of each. Its results are their visits, block by block, each in the
-    order of its block."""
+    """An attempt at blocks, all of them. Its results are their visits, block by block, in the order
+    of each."""
 
     study: Study
+    """Its pages are those that the blocks need."""
     blocks: tuple[Block, ...]
     attempt: int
     artefacts: bool
@@ -35,8 +36,9 @@ class BlockJob(Struct, frozen=True, kw_only=True):
 
     @property
     def about(self) -> str:
-        more = f" and {len(self.blocks) - 1} more" if len(self.blocks) > 1 else ""
-        return f"block {self.blocks[0].id}{more}"
+        if len(self.blocks) == 1:
+            return f"block {self.blocks[0].id}"
+        return f"one of the blocks {self.blocks[0].id} to {self.blocks[-1].id}"
 
 
 class CheckJob(Struct, frozen=True, kw_only=True):

@@ -1,14 +1,16 @@
-"""Where a worker makes visits in virtual time: a guest of its own for every attempt at a block, or
-for the first attempt at all blocks of a batch."""
+"""Where a worker makes visits in virtual time: a guest for each batch of blocks."""
 
 import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 from msgspec import structs
 
 from dragstrip.model.study import Block, Study
+from dragstrip.model.visit import file_name
+from dragstrip.schedule.batch import batches
 from dragstrip.schedule.worker import Made, Order, Visitor
 from dragstrip.virtual.errand import STILL_S, Errand, errand
 from dragstrip.virtual.job import BlockJob
@@ -18,8 +20,9 @@ from dragstrip.virtual.job import BlockJob
 def in_guest(
     study: Study, artefacts: Path | None = None, still_s: float = STILL_S
 ) -> Iterator[Visitor]:
-    """A guest makes the whole block, or batch, whichever visit is asked for first: what a visit
-    finds does not depend on where an earlier run stopped. Raises as `in_testbed` does."""
+    """A guest makes a batch from its start to the last block that is ordered, whatever is asked for
+    first: what a visit finds does not depend on where an earlier run stopped. A block that is
+    attempted again has a guest of its own. Raises as `in_testbed` does."""
     with _Blocks(study, artefacts, still_s) as blocks:
         yield blocks.visit
 
@@ -29,8 +32,9 @@ class _Blocks:
         self._study = study
         self._artefacts = artefacts
         self._still_s = still_s
+        self._batch = {block.id: batch for batch in batches(study) for block in batch}
         self._open = contextlib.ExitStack()
-        self._running: _Attempt | None = None
+        self._running: _Guest | None = None
 
     def __enter__(self) -> "_Blocks":
         return self
@@ -40,13 +44,13 @@ class _Blocks:
 
     def visit(self, order: Order) -> Made:
         """Raises `CdpError` or `TestbedError`, whether the guest did or died."""
-        if self._running is None or not self._running.has(order):
+        if self._running is None or not self._running.makes(order):
             self._open.close()
             self._running = None
             self._running = self._start(order)
         try:
             made = self._running.made(order)
-            if self._running.last(order):
+            if self._running.over(order):
                 self._running.finish()
         except BaseException:
             self._open.close()
@@ -55,51 +59,77 @@ class _Blocks:
         visit, load = made
         return structs.replace(visit, clock=self._study.clock.kind), load
 
-    def _start(self, order: Order) -> "_Attempt":
-        # A block that has to be made again is not to meet what its batch made of the guest.
-        blocks = (order.block,) if order.attempt else self._study.together(order.block)
+    def _start(self, order: Order) -> "_Guest":
+        blocks = self._blocks(order)
         job = BlockJob(
-            study=self._study.part(blocks),
+            study=_needed(self._study, blocks),
             blocks=blocks,
             attempt=order.attempt,
             artefacts=self._artefacts is not None,
         )
+        if self._artefacts:
+            _make_room(self._artefacts, job)
         seed = seed_of(self._study, blocks[0].id, order.attempt)
         sent = errand(job, self._study.clock, seed, self._artefacts, self._still_s)
-        return _Attempt(self._open.enter_context(sent), blocks, order.attempt)
+        return _Guest(self._open.enter_context(sent), job)
+
+    def _blocks(self, order: Order) -> tuple[Block, ...]:
+        """What a guest has to make for this order and those that follow it."""
+        if order.attempt:
+            return (order.block,)
+        batch = self._batch[order.block.id]
+        last = next(n for n, b in enumerate(batch) if b.id == (order.last or order.block.id))
+        return batch[: last + 1]
 
 
-class _Attempt:
-    """A guest at work on an attempt at blocks."""
+class _Guest:
+    """At work on an attempt at blocks."""
 
-    def __init__(self, sent: Errand, blocks: Sequence[Block], attempt: int) -> None:
+    def __init__(self, sent: Errand, job: BlockJob) -> None:
         self.finish = sent.finish
         self._sent = sent
-        wanted = [(block.id, attempt, stack) for block in blocks for stack in block.order]
-        self._numbers = {visit: number for number, visit in enumerate(wanted)}
+        self._attempt = job.attempt
+        visits = [(block.id, stack) for block in job.blocks for stack in block.order]
+        self._number = {visit: number for number, visit in enumerate(visits)}
         self._given: set[int] = set()
 
-    def has(self, order: Order) -> bool:
-        """It makes this visit and has not given it out; then it would have to be made again."""
-        number = self._numbers.get(_key(order))
-        return number is not None and number not in self._given
+    def makes(self, order: Order) -> bool:
+        """Whether that is to come. What was given out is asked for again to be made again."""
+        number = self._number.get((order.block.id, order.stack))
+        return order.attempt == self._attempt and number is not None and number not in self._given
 
-    def last(self, order: Order) -> bool:
-        return self._numbers[_key(order)] == len(self._numbers) - 1
+    def over(self, order: Order) -> bool:
+        """Nothing comes after it."""
+        return self._number[order.block.id, order.stack] == len(self._number) - 1
 
     def made(self, order: Order) -> Made:
-        number = self._numbers[_key(order)]
+        number = self._number[order.block.id, order.stack]
         found: Made = self._sent.result(number)
         self._given.add(number)
         return found
 
 
-def _key(order: Order) -> tuple[str, int, str]:
-    return order.block.id, order.attempt, order.stack
+def _make_room(capsule: Path, job: BlockJob) -> None:
+    """Every guest finds the same folders and none of its files, whatever was made before: its clock
+    notices by microseconds whether it has to make a folder."""
+    client = job.study.client
+    wanted = {"pcap": client.pcap, "qlog": client.qlog, "netlog": client.net_log}
+    names = [file_name(b.id, stack, job.attempt) for b in job.blocks for stack in b.order]
+    for folder in (capsule / name for name, is_wanted in wanted.items() if is_wanted):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, suffix in product(names, ("pcapng", "keys", "qlog")):
+            (folder / f"{name}.{suffix}").unlink(missing_ok=True)
+
+
+def _needed(study: Study, blocks: Sequence[Block]) -> Study:
+    """A sampled study's batch has pages and networks of its own, any other one page."""
+    if study.sampled:
+        return study.part(blocks)
+    return structs.replace(study, pages=(study.page(blocks[0].page),))
 
 
 def seed_of(study: Study, block: str, attempt: int) -> int:
     """Of everything random in the guest: 63 bits that follow from the study's seed and the attempt
-    at the block, so that blocks differ and a repetition does not."""
+    at its first block, so that guests differ and a repetition does not."""
     text = f"{study.seed}:{block}:{attempt}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1

@@ -72,6 +72,7 @@ def test_no_difference_goes_unsaid(field):
         "tls": "1.2",
         "resumption": False,
         "early_data": True,
+        "post_quantum": False,
         "priorities": False,
         "discovery": "alt-svc",
         "hold_rtts": 1,
@@ -80,7 +81,7 @@ def test_no_difference_goes_unsaid(field):
     if field in ("name", "source", "protocol", "server", "brought"):
         return
     quic = field in ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
-    client = {"browser": "loader"} if field == "fast_open" else {}
+    client = {"browser": "loader"} if field in ("fast_open", "post_quantum") else {}
     plain = Stack(name="plain", protocol="h3" if quic else "h2", **client)
     other = structs.replace(plain, **{field: changed[field]})
     assert other.fingerprint != plain.fingerprint

@@ -31,6 +31,12 @@ def test_synth_is_made_once_and_then_loaded(tmp_path, monkeypatch):
     assert resolve("synth:3x1KB", tmp_path) == page
 
 
+def test_a_page_beside_us_is_known_by_its_whole_path(tmp_path, monkeypatch):
+    made = resolve("synth:3x1KB", tmp_path)
+    monkeypatch.chdir(made.path.parent)
+    assert resolve(made.path.name, tmp_path).path == made.path
+
+
 def test_a_damaged_cache_is_made_again(tmp_path):
     page = resolve("synth:3x1KB", tmp_path)
     page.path.write_bytes(page.path.read_bytes()[:99])

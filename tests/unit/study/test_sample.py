@@ -10,6 +10,7 @@ import made
 from dragstrip.conduct.shard import Shard
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
+from dragstrip.schedule.batch import batches
 from dragstrip.study.file import read_outline, read_study
 from dragstrip.study.sample import Sample, draw
 
@@ -26,6 +27,7 @@ SAMPLE = Sample(
 )
 STUDY = """
 stacks = ["h2", "h3"]
+client = "loader"
 runs = 1
 seed = 4
 [clock]
@@ -93,9 +95,8 @@ def test_a_study_of_a_sample_visits_its_cells_in_their_order(tmp_path):
     drawn = draw(read_outline(file).sample, 4)
     assert [b.network for b in study.blocks()] == [d.network.name for d in drawn]
     assert [b.page for b in study.blocks()] == [d.page.replace(":", "-") for d in drawn]
-    assert [b.batch for b in study.blocks()] == [0] * 4 + [1] * 4 + [2] * 4
     blocks = list(study.blocks())
-    assert study.together(blocks[5]) == tuple(blocks[4:8])
+    assert batches(study) == [tuple(blocks[:4]), tuple(blocks[4:8]), tuple(blocks[8:])]
     part = study.part(blocks[4:8])
     assert part.cells() == [b.cell for b in blocks[4:8]]
     assert len(part.networks) == 4
@@ -106,9 +107,9 @@ def test_batches_are_for_virtual_time_and_stay_whole_in_shards(tmp_path):
     file.write_text(STUDY)
     study = read_study(file, tmp_path / "pages")
     mine = Shard(1, 2).blocks(study)
-    assert {b.batch for b in study.blocks() if mine(b)} == {0, 2}
+    assert [mine(b) for b in study.blocks()] == [True] * 4 + [False] * 4 + [True] * 4
     real = structs.replace(study, clock=made.study().clock)
-    assert {b.batch for b in real.blocks()} == {None}
+    assert {len(batch) for batch in batches(real)} == {1}
     assert study.clock == NETWORK
 
 

@@ -119,6 +119,8 @@ def test_a_first_visit_must_be_cold(name):
         ("TCP", True, 1, {"stack-drift"}),
         ("TCP+early", True, 1, set()),
         ("TCP+early", True, 0, {"stack-drift"}),
+        ("TFO+early", True, 1, set()),
+        ("TFO+early", True, 0, {"stack-drift"}),
         ("QUIC", True, 1, set()),
         ("QUIC", True, 0, {"stack-drift"}),
         ("QUIC-1RTT", True, 0, set()),
@@ -149,7 +151,7 @@ DOCUMENT_US = made.visit().served[0].t_us
         ({"far_ends": None}, {"stack-drift"}),
     ],
 )
-@pytest.mark.parametrize("name", ["QUIC", "TCP+early"])
+@pytest.mark.parametrize("name", ["QUIC", "TCP+early", "TFO+early"])
 def test_early_data_may_be_lost_with_its_own_packet_and_no_other(name, up, said):
     stack = find_stack(name)
     link = structs.replace(made.visit().link, up=made.direction(**up))
@@ -172,6 +174,8 @@ def test_a_handshake_on_a_bare_link_may_be_over_before_the_request():
         ("QUIC", 1.0, set()),
         ("TCP+early", 1.1, {"stack-drift"}),
         ("TCP+early", 2.0, set()),
+        ("TFO+early", 0.1, {"stack-drift"}),
+        ("TFO+early", 1.1, set()),  # Fast Open alone sends as soon
     ],
 )
 def test_another_hosts_first_request_counts_if_it_did_not_wait(name, waited_rtts, said):

@@ -278,7 +278,16 @@ def test_a_trace_bounds_the_realised_rate_from_above():
 
 
 @pytest.mark.parametrize(
-    "what", ["dropped_aqm", "marked", "dropped_mtu", "dropped_host", "duplicated", "reordered"]
+    "what",
+    [
+        "dropped_aqm",
+        "marked",
+        "dropped_mtu",
+        "dropped_syn_data",
+        "dropped_host",
+        "duplicated",
+        "reordered",
+    ],
 )
 def test_what_nobody_asked_for_is_drift(what):
     assert on(made.LTE.down, **{what: 1}) == {"link-drift"}

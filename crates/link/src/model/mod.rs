@@ -16,6 +16,7 @@ mod hosts;
 mod line;
 mod loss;
 mod managed;
+mod middlebox;
 mod mtu;
 mod opportunities;
 
@@ -39,6 +40,7 @@ pub use hosts::{HostPath, Hosts};
 pub use line::{Line, Step};
 pub use loss::Loss;
 pub use managed::{Discipline, Managed};
+pub use middlebox::Middlebox;
 pub use mtu::Mtu;
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
 
@@ -56,6 +58,8 @@ pub enum DropCause {
     Aqm,
     /// Longer than the link carries.
     Mtu,
+    /// A SYN with data, met by a middlebox.
+    SynData,
 }
 
 /// What the stages alone can count.

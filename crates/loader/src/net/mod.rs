@@ -1,14 +1,17 @@
 //! The real network: TCP and QUIC connections, and requests over them. Everything runs as local tasks
 //! of one thread and reports through `Events`; dropping the `LocalSet` they run in ends them all.
 
+mod acks;
 pub mod clock;
 mod common;
 mod early;
+mod first_flight;
 mod http1;
 mod http2;
 mod http3;
 mod hybrid;
 mod quic;
+mod session;
 mod socket;
 mod tcp;
 mod tickets;
@@ -24,6 +27,7 @@ use std::rc::Rc;
 use anyhow::Result;
 use rustls::{ClientConnection, HandshakeKind, ProtocolVersion};
 use socket2::Socket;
+use tokio::task::AbortHandle;
 
 use crate::body::Budget;
 use crate::event::{Events, Failure, FailureKind, Outgoing, Target, Transport, What};
@@ -70,6 +74,7 @@ pub struct Network {
     tcp: [rustls::ClientConfig; 2],
     quic: quic::Client,
     lines: BTreeMap<ConnectionId, Line>,
+    opening: BTreeMap<ConnectionId, AbortHandle>,
 }
 
 impl Network {
@@ -96,6 +101,7 @@ impl Network {
             tcp,
             quic: memory.quic(&load.ca, load.tls)?,
             lines: BTreeMap::new(),
+            opening: BTreeMap::new(),
         })
     }
 
@@ -131,9 +137,19 @@ impl Transport for Network {
                 .secure
                 .then(|| self.tcp[usize::from(target.h2)].clone());
             let fast_open = self.fast_open;
-            spawn(tcp::open(
-                connection, target, address, tls, fast_open, line, shared,
-            ));
+            let opening = tcp::open(connection, target, address, tls, fast_open, line, shared);
+            let task = tokio::task::spawn_local(opening);
+            self.opening.insert(connection, task.abort_handle());
+        }
+    }
+
+    fn abandon(&mut self, connection: ConnectionId) {
+        if let Some(task) = self.opening.remove(&connection) {
+            task.abort();
+        }
+        if let Some(line) = self.lines.get(&connection) {
+            line.borrow_mut().closed_us = Some(self.shared.clock.now_us());
+            self.shared.end(connection, line);
         }
     }
 

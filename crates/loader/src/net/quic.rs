@@ -10,14 +10,15 @@ use std::time::Duration;
 use anyhow::Result;
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{
-    ClientConfig, Endpoint, EndpointConfig, TokenMemoryCache, TokenStore, TokioRuntime,
+    ClientConfig, Endpoint, EndpointConfig, Runtime, TokenMemoryCache, TokenStore, TokioRuntime,
     TransportConfig, VarInt,
 };
 
 use crate::event::{Failure, FailureKind, Target, What};
 use crate::input::Protocol;
 use crate::net::clock::epoch_and_monotonic_us;
-use crate::net::{Handle, Line, Probe, Shared, Verifier, http3, spawn};
+use crate::net::first_flight::FirstFlight;
+use crate::net::{Handle, Line, Probe, Shared, Verifier, http3, session, spawn};
 use crate::pool::ConnectionId;
 use crate::report::EarlyData;
 
@@ -78,7 +79,9 @@ impl QuicMemory {
             .mtu_discovery_config(None)
             .enable_segmentation_offload(false)
             .allow_spin(false);
-        let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
+        let mut config = ClientConfig::new(Arc::new(session::Config(Arc::new(
+            QuicClientConfig::try_from(tls)?,
+        ))));
         config
             .transport_config(Arc::new(transport))
             .token_store(self.tokens.clone());
@@ -109,7 +112,9 @@ impl Client {
         seed[16..24].copy_from_slice(&epoch_and_monotonic_us().0.to_le_bytes());
         let mut config = EndpointConfig::default();
         config.rng_seed(Some(seed));
-        Endpoint::new(config, None, UdpSocket::bind(any)?, Arc::new(TokioRuntime))
+        let socket = TokioRuntime.wrap_udp_socket(UdpSocket::bind(any)?)?;
+        let socket = Arc::new(FirstFlight(socket));
+        Endpoint::new_with_abstract_socket(config, None, socket, Arc::new(TokioRuntime))
     }
 }
 

@@ -55,6 +55,7 @@ def told(
             "version": "1.2" if stack.tls == "1.2" else "1.3",
             "resumption": stack.resumption,
             "early_data": stack.early_data,
+            "post_quantum": stack.post_quantum,
         },
         "tcp": {"fast_open": stack.fast_open},
         "alt_svc": stack.discovery == "alt-svc",

@@ -111,6 +111,7 @@ def _told(graph: Graph, index: int) -> dict[str, Any]:
         "body_bytes": node.upload_bytes,
         "delay_ms": node.delay_ms,
         "load_event": node.holds_load,
+        "credentials": node.credentials,
     }
     if index:
         first, others = _first(node.waits)

@@ -25,6 +25,8 @@ class Reference(Struct, frozen=True):
     at: int
     """Bytes of the document, without content encoding, up to the end of the tag."""
     way: Way
+    anonymous: bool = False
+    """Another origin gets no credentials with it: `crossorigin`, or a module."""
 
 
 class Inline(Struct, frozen=True):
@@ -120,7 +122,7 @@ class _Reader(HTMLParser):
             for name in _IMAGES[tag]:
                 many = name == "srcset"
                 for one in _candidates(given.get(name, "")) if many else [given.get(name, "")]:
-                    self._add(one, end, "lazy" if lazy else "image")
+                    self._add(one, end, "lazy" if lazy else "image", _anonymous(given))
         if "url(" in given.get("style", ""):
             for one in references(given["style"]):
                 self._add(one, end, "image")
@@ -150,29 +152,38 @@ class _Reader(HTMLParser):
             return
         if "nomodule" in given:
             return
-        later = "defer" in given or kind.lower() == "module"
-        self._add(
-            given["src"], end, "async" if "async" in given else "defer" if later else "script"
-        )
+        module = kind.lower() == "module"
+        later = "defer" in given or module
+        way: Way = "async" if "async" in given else "defer" if later else "script"
+        self._add(given["src"], end, way, _anonymous(given, by_default=module))
 
     def _link(self, given: dict[str, str], end: int) -> None:
         rel = given.get("rel", "").lower().split()
         if "stylesheet" in rel and "alternate" not in rel and "disabled" not in given:
             print_only = given.get("media", "").strip().lower() in ("print", "speech", "not all")
-            self._add(given.get("href", ""), end, "other" if print_only else "style")
+            way: Way = "other" if print_only else "style"
+            self._add(given.get("href", ""), end, way, _anonymous(given))
         elif "preload" in rel or "modulepreload" in rel:
-            self._add(given.get("href", ""), end, "preload")
+            module = "modulepreload" in rel
+            self._add(given.get("href", ""), end, "preload", _anonymous(given, by_default=module))
         elif rel:
             self._add(given.get("href", ""), end, "other")
 
-    def _add(self, url: str, at: int, way: Way) -> None:
+    def _add(self, url: str, at: int, way: Way, anonymous: bool = False) -> None:
         absolute = _joined(self._base, url.strip()) if url.strip() else None
         if absolute and absolute.startswith(("https:", "http:")):
-            self.references.append(Reference(absolute, at, way))
+            self.references.append(Reference(absolute, at, way, anonymous))
 
     def _here(self) -> int:
         line, column = self.getpos()
         return self._lines[line - 1] + column
+
+
+def _anonymous(given: dict[str, str], *, by_default: bool = False) -> bool:
+    """HTML, section 2.5.5: any other value than use-credentials means anonymous."""
+    if "crossorigin" not in given:
+        return by_default
+    return given["crossorigin"].strip().lower() != "use-credentials"
 
 
 def _joined(base: str, url: str) -> str | None:

@@ -7,6 +7,7 @@ from urllib.parse import urljoin
 from dragstrip.model.graph import Graph, Node, Wait
 from dragstrip.model.page import Page
 from dragstrip.pages.graph.bodies import Body
+from dragstrip.pages.graph.credentials import by_rule
 from dragstrip.pages.graph.scene import Scene
 from dragstrip.pages.graph.way import Asked, Ways
 
@@ -33,7 +34,10 @@ def from_structure(page: Page) -> Graph:
     asked = _asked(recorded, scene, follows)
     ways = Ways(scene, asked)
     root = max((i for i in range(len(asked)) if _leads(follows, i)), default=0)
-    nodes = tuple(_node(i, recorded[i], asked[i], ways, follows) for i in range(len(asked)))
+    known = by_rule(scene, asked)
+    nodes = tuple(
+        _node(i, recorded[i], asked[i], ways, follows, known[i]) for i in range(len(asked))
+    )
     return Graph(
         nodes=nodes,
         learned=False,
@@ -116,7 +120,14 @@ def _initiator(
     return said if said is not None and root <= said < index else min(root, index - 1)
 
 
-def _node(index: int, body: Body, asked: Asked, ways: Ways, follows: dict[int, int]) -> Node:
+def _node(
+    index: int,
+    body: Body,
+    asked: Asked,
+    ways: Ways,
+    follows: dict[int, int],
+    credentials: bool,
+) -> Node:
     way = ways.way(index)
     waits, found = way.waits, way.found
     if index in follows:
@@ -131,6 +142,7 @@ def _node(index: int, body: Body, asked: Asked, ways: Ways, follows: dict[int, i
         waits=tuple(w for w in waits if w.node < index),
         holds_load=asked.kind != "Fetch",
         upload_bytes=body.upload_bytes,
+        credentials=credentials,
     )
 
 

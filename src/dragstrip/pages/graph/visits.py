@@ -9,6 +9,7 @@ from dragstrip.model.page import Page, address
 from dragstrip.model.visit import Visit
 from dragstrip.pages.format.recording import PageError
 from dragstrip.pages.graph.align import Row, align
+from dragstrip.pages.graph.credentials import by_rule, by_visits
 from dragstrip.pages.graph.late import Times, finished_when, held_back
 from dragstrip.pages.graph.scene import Scene
 from dragstrip.pages.graph.way import Asked, Ways
@@ -35,6 +36,7 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
     root = max((i for i in range(len(rows)) if _leads(follows, i)), default=0)
     finished = finished_when(times, ways.finished(root))
     painted = ways.painted(root)
+    credentials = by_visits(by_rule(scene, asked), rows)
     nodes: list[Node] = []
     for index, row in enumerate(rows):
         way = ways.way(index)
@@ -57,6 +59,7 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
                 delay_ms=late.delay_ms,
                 holds_load=times.may_hold_load(index) and row.one.resource_type not in _NEVER_HOLD,
                 upload_bytes=_upload(scene, row.one.url),
+                credentials=credentials[index],
             )
         )
     nodes = _after_preflights(nodes)

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.model.stack import Stack
 from dragstrip.papers.answer import Verdict
+from dragstrip.papers.answers.absent import absent
 from dragstrip.papers.answers.caveats import caveats
 from dragstrip.papers.answers.near import Near, Stacks, pages_of
 from dragstrip.papers.campaign.space import CELL, reach, space
@@ -191,6 +192,8 @@ def _finding(
     asked: Mapping[str, int],
 ) -> Finding:
     answer = claim.answer(evidence)
+    if answer.verdict == "open" and (why := absent(claim, cells)):
+        answer = structs.replace(answer, verdict="not testable", why=why)
     named = stacks_of(claim.predicate, stacks) if claim.predicate else []
     reached = reach(claim.predicate, cells) if claim.predicate else cells.clear()
     behind = reached.filter(pl.col("blocks") > 0)

@@ -1,19 +1,25 @@
 """The kernel's part of a stack: settings of the testbed's own namespaces, never of the host."""
 
+from pathlib import Path
+
 from dragstrip.model.stack import Stack
 from dragstrip.testbed.net.namespaces import Namespaces
 from dragstrip.testbed.net.wires import route
 
 _FAST_OPEN, _STOCK = 3, 1
 """net.ipv4.tcp_fastopen: of clients and servers, and Linux's own default (clients alone)."""
+_STATE, _SYN_RECV = 3, "03"
+"""In a line of /proc/net/tcp."""
 _BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
 class Kernel:
     """Holds both ends to a stack. Made with the namespaces; remembers what it set."""
 
-    def __init__(self, spaces: Namespaces) -> None:
+    def __init__(self, spaces: Namespaces, at_origin: int) -> None:
         self._spaces = spaces
+        self._connections = Path(f"/proc/{at_origin}/net/tcp")
+        """Of the origin's namespace, in which this process is."""
         self._own_buffers: dict[str, str] = {}
         self._set: dict[str, object] = {}
 
@@ -43,8 +49,12 @@ class Kernel:
     def drop_half_open(self) -> None:
         """Forget the connections that a client began and left. Raises `TestbedError`.
 
-        Where a SYN/ACK was lost, the kernel would send it again in the next visit.
+        Where a SYN/ACK was lost, the kernel would send it again in the next visit. Looking is a
+        read; dropping takes four programs.
         """
+        _, *connections = self._connections.read_text().splitlines()
+        if not any(line.split()[_STATE] == _SYN_RECV for line in connections):
+            return
         half_open = "ss --kill --numeric --no-header --tcp state syn-recv > /dev/null"
         self._spaces.run("origin", "sh", "-c", half_open)
 

@@ -43,6 +43,7 @@ class Servers:
         """Who answers, if it is not the origin."""
         self._serving: tuple[Page, bool] | None = None
         self.ca: Path | None = behind.ca
+        self.pid = behind.pid
 
     @property
     def authority(self) -> str:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection, Served
-from dragstrip.testbed.net.namespaces import Namespaces
+from dragstrip.testbed.net.namespaces import Namespaces, only_child
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
 
@@ -74,6 +74,8 @@ class Origin:
         self.ca: Path | None = ca
         """Certificate of the throw-away CA, PEM."""
         self.authority = ""
+        self.pid = only_child(process.pid)
+        """Of the program itself: what entered the namespace is its parent."""
 
     def serve(self, page: Page, *, think: bool = False) -> None:
         """Replay this page from now on; with `think` as slowly as the recorded servers."""

@@ -1,0 +1,73 @@
+"""Is one checkout faster in virtual time than another? Both make the same studies, in turns.
+
+    uv run python bench/virtual/paired.py OTHER [--rounds 1] [--only WORDS]
+
+OTHER is a checkout with its programs built. Seconds of whole commands, and processor seconds, which
+say more on a busy machine. Prints a line for each command.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parents[2]
+_MAIN = "from dragstrip.cli import main; main()"
+_SLOW = [f"{rate}mbit/1mbit/{delay}ms/0%/200ms" for rate in (1, 4, 16) for delay in (10, 50)]
+STUDIES = {
+    "loader, demo, 6 networks, h2, h3": (["h2", "h3"], _SLOW, 1, ["--client", "loader"]),
+    "browser, demo over LTE, 3 x h1, h2, h3": (["h1", "h2", "h3"], ["LTE"], 3, []),
+}
+
+
+def main() -> None:
+    asked = arguments()
+    print("| study | checkout | jobs | visits | wall s | CPU s |\n|---|---|---|---|---|---|")
+    for name, (stacks, networks, runs, more) in STUDIES.items():
+        if asked.only not in name:
+            continue
+        argv = ["race", "demo", "--virtual", "--json", "--no-calibrate", "--runs", str(runs), *more]
+        argv += [word for stack in stacks for word in ("--stack", stack)]
+        argv += [word for network in networks for word in ("--network", network)]
+        for _ in range(asked.rounds):
+            for checkout in (asked.other, HERE):
+                for jobs in asked.jobs:
+                    print(
+                        f"| {name} | {checkout.name} | {measured(argv, checkout, jobs)}", flush=True
+                    )
+
+
+def measured(argv: list[str], checkout: Path, jobs: int) -> str:
+    path = {"PYTHONPATH": str(checkout / "src")}
+    with tempfile.TemporaryDirectory() as folder:
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-c", _MAIN, *argv, "--jobs", str(jobs), "--out", f"{folder}/c"],
+            env=os.environ | path,
+            capture_output=True,
+            check=True,
+        )
+        wall_s = time.monotonic() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"{jobs} | {len(json.loads(done.stdout)['visits'])} | {wall_s:.1f} | {cpu_s:.1f} |"
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("other", type=Path)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--jobs", type=int, nargs="+", default=[1])
+    parser.add_argument("--only", default="")
+    asked = parser.parse_args()
+    asked.other = asked.other.resolve()
+    return asked
+
+
+if __name__ == "__main__":
+    main()

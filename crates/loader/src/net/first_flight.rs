@@ -1,0 +1,306 @@
+//! The end of QUIC's handshake in as few bytes as Chromium needs for it.
+//!
+//! quinn acknowledges the server's Initial packet in the datagram that carries its Finished, and pads
+//! that datagram to 1200 bytes as RFC 9000 section 14.1 asks. Chromium has discarded its Initial keys
+//! by then (RFC 9001 section 4.9.1): it sends a Handshake packet of some 80 bytes and no more. On a
+//! slow uplink the difference delays the first request.
+//!
+//! quinn leaves no choice, so this takes out what it added: `Unpadded` ends a Handshake packet where
+//! its last frame ends, and `FirstFlight` leaves out the Initial packet before it and the empty rest of
+//! the datagram behind it.
+
+use std::fmt::{self, Debug};
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::BytesMut;
+use quinn::crypto::{CryptoError, PacketKey};
+use quinn::udp::{RecvMeta, Transmit};
+use quinn::{AsyncUdpSocket, UdpPoller};
+
+const LONG_HEADER: u8 = 0x80;
+/// Of a long header's type (RFC 9000 section 17.2).
+const TYPE: u8 = 0x30;
+const INITIAL: u8 = 0x00;
+const HANDSHAKE: u8 = 0x20;
+/// An Initial packet of a client that is no longer has nothing but an ACK frame in it.
+const MOST_OF_AN_ACK: usize = 100;
+/// Frames (RFC 9000 section 19).
+const PADDING: u8 = 0;
+const PING: u8 = 1;
+const ACK: u8 = 2;
+const ACK_ECN: u8 = 3;
+const CRYPTO: u8 = 6;
+/// What header protection must find after the packet number (RFC 9001 section 5.4.2).
+const LEAST_PAYLOAD: usize = 4;
+
+/// A key of Handshake packets that leaves their padding out.
+pub(super) struct Unpadded(pub Box<dyn PacketKey>);
+
+impl PacketKey for Unpadded {
+    fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
+        let tag = self.0.tag_len();
+        let whole = buf.len() - tag;
+        let end = frames_end(&buf[header_len..whole]).map_or(whole, |end| {
+            (header_len + end.max(LEAST_PAYLOAD)).min(whole)
+        });
+        let number_len = usize::from(buf[0] & 0b11) + 1;
+        // quinn writes Length in two bytes, right before the packet number.
+        let length = (number_len + end - header_len + tag) as u16 | 0b01 << 14;
+        let at = header_len - number_len;
+        buf[at - 2..at].copy_from_slice(&length.to_be_bytes());
+        self.0.encrypt(packet, &mut buf[..end + tag], header_len);
+    }
+
+    fn decrypt(
+        &self,
+        packet: u64,
+        header: &[u8],
+        payload: &mut BytesMut,
+    ) -> Result<(), CryptoError> {
+        self.0.decrypt(packet, header, payload)
+    }
+
+    fn tag_len(&self) -> usize {
+        self.0.tag_len()
+    }
+
+    fn confidentiality_limit(&self) -> u64 {
+        self.0.confidentiality_limit()
+    }
+
+    fn integrity_limit(&self) -> u64 {
+        self.0.integrity_limit()
+    }
+}
+
+/// Where the padding at the end begins; None if there are frames that this does not know.
+fn frames_end(payload: &[u8]) -> Option<usize> {
+    let mut reader = Reader {
+        bytes: payload,
+        at: 0,
+    };
+    let mut end = 0;
+    while reader.at < payload.len() {
+        match reader.byte()? {
+            PADDING => continue,
+            PING => {}
+            kind @ (ACK | ACK_ECN) => {
+                reader.varint()?; // largest
+                reader.varint()?; // delay
+                let ranges = reader.varint()?;
+                let counts = if kind == ACK_ECN { 3 } else { 0 };
+                for _ in 0..1 + 2 * ranges + counts {
+                    reader.varint()?;
+                }
+            }
+            CRYPTO => {
+                reader.varint()?; // offset
+                let length = reader.varint()?;
+                reader.skip(length)?;
+            }
+            _ => return None,
+        }
+        end = reader.at;
+    }
+    Some(end)
+}
+
+/// A socket that sends no Initial packet along with a Handshake packet, and nothing behind a packet
+/// that `Unpadded` has made shorter.
+pub(super) struct FirstFlight(pub Arc<dyn AsyncUdpSocket>);
+
+impl AsyncUdpSocket for FirstFlight {
+    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
+        self.0.clone().create_io_poller()
+    }
+
+    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        let contents = needed(transmit.contents).unwrap_or(transmit.contents);
+        self.0.try_send(&Transmit {
+            destination: transmit.destination,
+            ecn: transmit.ecn,
+            contents,
+            segment_size: None,
+            src_ip: transmit.src_ip,
+        })
+    }
+
+    fn poll_recv(
+        &self,
+        cx: &mut Context<'_>,
+        bufs: &mut [IoSliceMut<'_>],
+        meta: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        self.0.poll_recv(cx, bufs, meta)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+
+    /// One: a datagram that was made shorter has a length of its own.
+    fn max_transmit_segments(&self) -> usize {
+        1
+    }
+
+    fn max_receive_segments(&self) -> usize {
+        self.0.max_receive_segments()
+    }
+
+    fn may_fragment(&self) -> bool {
+        self.0.may_fragment()
+    }
+}
+
+impl Debug for FirstFlight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FirstFlight")
+    }
+}
+
+/// The part of a datagram that Chromium would send; None if that is all of it.
+fn needed(datagram: &[u8]) -> Option<&[u8]> {
+    let (kind, length) = packet(datagram)?;
+    let start = if kind == INITIAL && length <= MOST_OF_AN_ACK {
+        length
+    } else {
+        0
+    };
+    let (kind, length) = packet(&datagram[start..])?;
+    if kind != HANDSHAKE {
+        return None;
+    }
+    let end = start + length;
+    let empty = datagram[end..].iter().all(|byte| *byte == 0);
+    Some(&datagram[start..if empty { end } else { datagram.len() }])
+}
+
+/// Type and length of the packet with a long header that begins here.
+fn packet(bytes: &[u8]) -> Option<(u8, usize)> {
+    let mut reader = Reader { bytes, at: 0 };
+    let first = reader.byte().filter(|first| first & LONG_HEADER != 0)?;
+    reader.skip(4)?; // version
+    for _ in 0..2 {
+        let id = reader.byte()?;
+        reader.skip(id.into())?;
+    }
+    if first & TYPE == INITIAL {
+        let token = reader.varint()?;
+        reader.skip(token)?;
+    }
+    let length = reader.varint()?;
+    reader.skip(length)?;
+    Some((first & TYPE, reader.at))
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// RFC 9000 section 16.
+    fn varint(&mut self) -> Option<u64> {
+        let first = self.byte()?;
+        let mut value = u64::from(first & 0x3f);
+        for _ in 1..1 << (first >> 6) {
+            value = value << 8 | u64::from(self.byte()?);
+        }
+        Some(value)
+    }
+
+    fn skip(&mut self, bytes: u64) -> Option<()> {
+        let end = self.at.checked_add(usize::try_from(bytes).ok()?)?;
+        (end <= self.bytes.len()).then(|| self.at = end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Plain;
+
+    impl PacketKey for Plain {
+        fn encrypt(&self, _: u64, buf: &mut [u8], _: usize) {
+            let start = buf.len() - 16;
+            buf[start..].fill(0xee);
+        }
+        fn decrypt(&self, _: u64, _: &[u8], _: &mut BytesMut) -> Result<(), CryptoError> {
+            Ok(())
+        }
+        fn tag_len(&self) -> usize {
+            16
+        }
+        fn confidentiality_limit(&self) -> u64 {
+            1
+        }
+        fn integrity_limit(&self) -> u64 {
+            1
+        }
+    }
+
+    /// A packet with connection ids of one byte, a packet number of one, and this payload.
+    fn long(kind: u8, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0xc0 | kind, 0, 0, 0, 1, 1, 7, 1, 8];
+        if kind == INITIAL {
+            bytes.push(0); // no token
+        }
+        let length = (1 + payload.len() + 16) as u16 | 0x4000;
+        bytes.extend(length.to_be_bytes());
+        bytes.push(0);
+        bytes.extend(payload);
+        bytes.extend([0; 16]);
+        bytes
+    }
+
+    /// ACK of packet 0, then a Finished that ends with zeros.
+    const FLIGHT: [u8; 17] = [2, 0, 0, 0, 0, 6, 0, 9, 1, 2, 3, 4, 5, 6, 7, 0, 0];
+
+    fn encrypted(payload: &[u8]) -> Vec<u8> {
+        let mut bytes = long(HANDSHAKE, payload);
+        let header = bytes.len() - 16 - payload.len();
+        Unpadded(Box::new(Plain)).encrypt(0, &mut bytes, header);
+        bytes
+    }
+
+    #[test]
+    fn the_finished_goes_alone_and_whole() {
+        let handshake = encrypted(&[&FLIGHT[..], &[0; 1000]].concat());
+        let alone = encrypted(&FLIGHT);
+        let datagram = [long(INITIAL, &FLIGHT[..5]), handshake].concat();
+        assert_eq!(needed(&datagram), Some(&alone[..]));
+    }
+
+    #[test]
+    fn what_follows_the_handshake_packet_stays() {
+        let datagram = [encrypted(&FLIGHT), vec![0x41; 50]].concat();
+        assert_eq!(needed(&datagram), Some(&datagram[..]));
+    }
+
+    #[test]
+    fn an_initial_with_crypto_and_a_lone_acknowledgement_stay() {
+        let hello = [long(INITIAL, &[6; 300]), encrypted(&FLIGHT)].concat();
+        assert_eq!(needed(&hello), None);
+        assert_eq!(needed(&long(INITIAL, &[2, 0, 0, 0, 0])), None);
+        assert_eq!(needed(&[0x41; 60]), None);
+        assert_eq!(needed(&[]), None);
+    }
+
+    #[test]
+    fn unknown_frames_are_left_as_they_are() {
+        assert_eq!(frames_end(&[0x1c, 0, 0]), None);
+        assert_eq!(frames_end(&[6, 0, 40, 1]), None);
+        assert_eq!(frames_end(&[1, 0, 0]), Some(1));
+    }
+}

@@ -1,0 +1,108 @@
+"""The tasks that a Dask worker carries out.
+
+An attempt's visits are returned all together, with their artefacts; if the worker dies before,
+nothing of the attempt exists.
+"""
+
+import atexit
+import fcntl
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from distributed import get_worker
+from distributed.utils import sync
+
+from dragstrip.cluster import stored
+from dragstrip.cluster.bench import Bench
+from dragstrip.cluster.setup import Batch, NotOpen, Opened, Result, Setup
+from dragstrip.cluster.words import RESOURCE
+from dragstrip.model.calibration import Calibration
+from dragstrip.model.errors import InputError
+from dragstrip.schedule.schedule import Attempt
+from dragstrip.testbed.workspace import scratch_root
+
+_benches: dict[str, Bench] = {}
+
+
+def open_bench(setup: Setup) -> Opened:
+    """Gets ready for attempts, if all pages are here. Raises `TestbedError` if this machine lacks
+    a program, and `InputError` for a file of the study's that is not here."""
+    if setup.study.ca and not Path(setup.study.ca).exists():
+        raise InputError(f"{setup.study.ca}: is not on this machine")
+    fingerprint = setup.fingerprint(setup.study)
+    study = stored.relocated(setup.study)
+    if isinstance(study, tuple):
+        return Opened(fingerprint=fingerprint, lacks=study)
+    if setup.token not in _benches:
+        _benches[setup.token] = Bench(setup, study, partial(close, setup.token))
+    return Opened(fingerprint=fingerprint, slots=_slots(setup.most(study)))
+
+
+def store_page(data: bytes, digest: str) -> bool:
+    stored.store(digest, data)
+    return True
+
+
+def calibrate(token: str) -> Calibration:
+    """Measures this machine's link, alone. Raises `TestbedError`."""
+    bench = _known(token)
+    assert bench.setup.calibrate
+    scratch_root().mkdir(mode=0o711, exist_ok=True)
+    with (scratch_root() / "calibrating.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return bench.setup.calibrate(bench.study)
+
+
+def prepare(token: str, seats: int, pages: tuple[str, ...]) -> None:
+    _known(token).prepare(seats, pages)
+
+
+def make(token: str, key: str, restart: int | None, attempts: Sequence[Attempt]) -> Batch:
+    """The task of this `key`. If an attempt breaks, those before it are made; the first raises."""
+    began = time.monotonic()
+    bench = _known(token)
+    bench.renew(restart)
+    results: list[Result] = []
+    for attempt in attempts:
+        try:
+            results.append(bench.make(attempt, lambda: not _wanted(key)))
+        except Exception:
+            if not results:
+                raise
+            break
+    return Batch(results=results, took_s=time.monotonic() - began)
+
+
+def close(token: str) -> dict[str, bytes]:
+    bench = _benches.pop(token, None)
+    return bench.close() if bench else {}
+
+
+@atexit.register
+def _close_all() -> None:
+    """A worker that is ended in order leaves no folder."""
+    for token in list(_benches):
+        close(token)
+
+
+def _known(token: str) -> Bench:
+    if token not in _benches:
+        raise NotOpen
+    return _benches[token]
+
+
+def _wanted(key: str) -> bool:
+    task = get_worker().state.tasks.get(key)
+    return task is not None and task.state == "executing"
+
+
+def _slots(most: int) -> int:
+    """What the worker was started with, else as many as its threads carry out, up to `most`."""
+    worker = get_worker()
+    declared = worker.state.total_resources.get(RESOURCE)
+    if declared is None:
+        declared = min(worker.state.nthreads, most)
+        sync(worker.loop, worker.set_resources, **{RESOURCE: declared})
+    return int(min(declared, worker.state.nthreads))

@@ -1,0 +1,138 @@
+"""From a worker that appears to one that makes visits: opened, judged, measured, prepared."""
+
+from collections.abc import Iterable
+
+from msgspec import structs
+
+from dragstrip.cluster import chores
+from dragstrip.cluster.crew import Crew, Machine, Worker
+from dragstrip.cluster.fitness import Fitness
+from dragstrip.cluster.gate import Gate
+from dragstrip.cluster.owner import Owner
+from dragstrip.cluster.pages import Pages
+from dragstrip.cluster.setup import Opened, Setup
+from dragstrip.cluster.tasks import Get, Tasks
+from dragstrip.model.calibration import Calibration
+from dragstrip.schedule.executor import Answer
+from dragstrip.schedule.host import Host
+
+
+class Enlisting:
+    def __init__(
+        self, setup: Setup, crew: Crew, tasks: Tasks, fitness: Fitness, gate: Gate, owner: Owner
+    ) -> None:
+        self._setup = setup
+        self._crew = crew
+        self._tasks = tasks
+        self._fitness = fitness
+        self._gate = gate
+        self._owner = owner
+        self._pages = Pages(setup.study, crew, tasks, fitness, self.open)
+
+    def open(self, worker: Worker) -> None:
+        self._tasks.send(worker, self._opened, chores.open_bench, self._setup)
+
+    def lost(self, worker: Worker) -> None:
+        """It has left the crew; what it was doing for others is somebody else's now."""
+        self._pages.lost(worker)
+        self._judge()
+        self._measure_new()
+
+    def _opened(self, worker: Worker, get: Get) -> Iterable[Answer]:
+        opened: Opened | None = self._fitness.result(worker, get)
+        if opened is not None:
+            worker.fingerprint, worker.lacks = opened.fingerprint, opened.lacks
+            worker.slots, worker.ahead = opened.slots, int(self._setup.independent)
+        if opened is not None and worker.accepted:
+            self._seat(worker)
+        else:
+            self._judge()
+        return ()
+
+    def _judge(self) -> None:
+        """Once it is known what all are, for most of them decide what others must be like."""
+        workers = list(self._crew.workers.values())
+        if any(not w.fingerprint and not w.refused for w in workers):
+            return
+        candidates = [w for w in workers if not w.accepted and not w.refused]
+        among = [w.fingerprint for w in candidates if w.fingerprint]
+        for worker in candidates:
+            assert worker.fingerprint
+            if reason := self._gate.refusal(worker.fingerprint, among):
+                self._fitness.refuse(worker, reason)
+            else:
+                worker.accepted = True
+                self._seat(worker)
+
+    def _seat(self, worker: Worker) -> None:
+        """It may make visits; as soon as it has all pages, and its machine's link is measured."""
+        if worker.lacks:
+            self._pages.wanted_by(worker)
+            return
+        machine = self._crew.machine_of(worker)
+        machine.workers.append(worker)
+        if machine.host:
+            self._make_room(machine)
+            self._prepare(worker, machine.host)
+        self._measure_new()
+
+    def _measure_new(self) -> None:
+        """By one worker of each machine that nobody measures."""
+        for machine in self._crew.machines.values():
+            if not machine.host and machine.workers and machine.measuring not in machine.workers:
+                self._measure(machine.workers[0], machine)
+
+    def _measure(self, worker: Worker, machine: Machine) -> None:
+        machine.measuring = worker
+        if self._setup.calibrate is None:
+            self._take_on(machine)
+            return
+
+        def then(worker: Worker, get: Get) -> Iterable[Answer]:
+            found: Calibration | None = self._fitness.result(worker, get)
+            if found is not None:
+                machine.fingerprint = structs.replace(machine.fingerprint, calibration=found)
+                self._measured(machine, found)
+            self._measure_new()
+            return ()
+
+        self._tasks.submit(worker, then, chores.calibrate, self._setup.token)
+
+    def _measured(self, machine: Machine, found: Calibration) -> None:
+        if found.good:
+            self._take_on(machine)
+            return
+        bad = next(r for r in found.readings if not r.good)
+        for one in list(machine.workers):
+            self._fitness.refuse(one, f"its link is out of tolerance: {bad.describe()}")
+
+    def _take_on(self, machine: Machine) -> None:
+        self._owner.admitted(machine.fingerprint)
+        host = self._make_room(machine)
+        for worker in machine.workers:
+            self._prepare(worker, host)
+
+    def _make_room(self, machine: Machine) -> Host:
+        """The machine's own rule, for as many attempts as its workers have room for."""
+        room = sum(worker.room for worker in machine.workers)
+        admission = self._owner.admission(machine.fingerprint, room)
+        if machine.host:
+            machine.host.admission = admission
+        else:
+            machine.host = Host(admission, machine.fingerprint.machine.id, slots=0)
+        return machine.host
+
+    def _prepare(self, worker: Worker, host: Host) -> None:
+        company = self._owner.company(host.admission)
+        seats = min(company.workers, worker.slots)
+        if not seats:
+            self._crew.ready_now(worker, host)
+            return
+
+        def then(worker: Worker, get: Get) -> Iterable[Answer]:
+            self._fitness.result(worker, get)
+            if not worker.refused:
+                self._crew.ready_now(worker, host)
+            return ()
+
+        self._tasks.submit(worker, then, chores.prepare, self._setup.token, seats, company.pages)

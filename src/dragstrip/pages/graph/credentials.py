@@ -1,0 +1,64 @@
+"""Which requests go without cookies and other credentials.
+
+Chromium keeps those on connections of their own (`PrivacyMode` of its network stack). The Fetch
+standard sends credentials with every request that is not CORS. Fonts, scripts' own requests,
+modules and what markup calls `crossorigin` are CORS, and have them only within the document's
+origin.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from dragstrip.pages.graph.align import Row
+from dragstrip.pages.graph.scene import Scene
+from dragstrip.pages.graph.way import Asked
+
+_CORS = ("Font", "XHR", "Fetch", "EventSource")
+_MULTIPLEXED = ("h2", "h3")
+
+
+def by_rule(scene: Scene, asked: Sequence[Asked]) -> list[bool]:
+    """Of each request, whether it carries credentials as far as the page's structure says."""
+    return [_has(scene, asked, index) for index in range(len(asked))]
+
+
+def by_visits(rule: Sequence[bool], rows: Sequence[Row]) -> list[bool]:
+    """The same, held against visits: requests that shared a connection are alike, whatever the
+    structure says of a few of them. Scripts may ask for credentials, and no markup tells."""
+    votes: list[Counter[bool]] = [Counter() for _ in rows]
+    for visit in range(len(rows[0].made) if rows else 0):
+        together: dict[int, list[int]] = defaultdict(list)
+        for index, row in enumerate(rows):
+            request = row.made[visit]
+            if request and request.connection and request.protocol in _MULTIPLEXED:
+                together[request.connection].append(index)
+        for members in together.values():
+            alike = sum(rule[i] for i in members) * 2 >= len(members)
+            for index in members:
+                votes[index][alike] += 1
+    return [v[True] >= v[False] if v else rule[i] for i, v in enumerate(votes)]
+
+
+def _has(scene: Scene, asked: Sequence[Asked], index: int) -> bool:
+    one, owner = asked[index], _document(asked, index)
+    if owner is None or _origin(one.url) == _origin(owner.url):
+        return True
+    document = scene.document(owner.url)
+    named = document.finds(one.url) if document and one.kind != "Document" else None
+    return not (one.kind in _CORS or (named is not None and named.anonymous))
+
+
+def _document(asked: Sequence[Asked], index: int) -> Asked | None:
+    """The document on whose behalf it is asked for."""
+    at = asked[index].initiator
+    for _ in asked:
+        if at is None or asked[at].kind == "Document":
+            break
+        at = asked[at].initiator
+    return None if at is None else asked[at]
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc

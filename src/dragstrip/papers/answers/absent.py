@@ -1,0 +1,32 @@
+"""Claims about absolute times of pages that nobody has: no number of blocks answers them."""
+
+import polars as pl
+
+from dragstrip.papers.campaign.space import reach
+from dragstrip.papers.claims import Claim
+from dragstrip.papers.levels import Absolute
+from dragstrip.papers.predicates import AnyPredicate
+
+_NAMED = 3
+"""So many pages are named; more are counted."""
+
+
+def absent(claim: Claim, cells: pl.DataFrame) -> str:
+    """Why no load of the pages of `cells` (see `dragstrip.papers.campaign.space`) answers it.
+
+    It asks for nothing but absolute times, and there are only stand-ins of its pages. Empty if
+    that is not so.
+    """
+    if claim.predicate is None or not _absolute(claim.predicate):
+        return ""
+    reached = reach(claim.predicate, cells)
+    if not len(reached) or not reached["standin"].all():
+        return ""
+    pages = reached["page"].unique(maintain_order=True).to_list()
+    told = ", ".join(pages) if len(pages) <= _NAMED else f"{len(pages)} pages"
+    return f"it asks for absolute times of {told}, of which there are only stand-ins of our size"
+
+
+def _absolute(predicate: AnyPredicate) -> bool:
+    parts = getattr(predicate, "parts", [predicate])
+    return all(isinstance(part, Absolute) for part in parts)

@@ -1,0 +1,132 @@
+"""The answers of one run, as a file of `docs/results/answers`: what one page of claims says."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.model.errors import InputError
+from dragstrip.papers.answer import Verdict
+from dragstrip.papers.answers.findings import Finding, Findings
+from dragstrip.papers.answers.near import Pages, Stacks
+from dragstrip.results.capsule import MANIFEST, Capsule
+
+Way = Literal["native", "browser", "virtual", "loader"]
+"""`native`: the paper's own protocols, in real time. `browser`: today's, in real time. `virtual`:
+today's browser in virtual time. `loader`: the load generator."""
+WAYS: tuple[Way, ...] = ("native", "browser", "virtual", "loader")
+"""The nearest to the paper first: where two disagree, the first counts."""
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """The answer to one claim."""
+
+    id: str
+    answer: Verdict
+    ours: str = ""
+    """Our number with its interval; empty if there is none."""
+    why: str = ""
+    printed: str = ""
+    """The answer that the page prints, where today's rules give another or cannot tell."""
+    stacks: Stacks = "none"
+    pages: Pages = "none"
+    loads: int = 0
+    """The least of any cell that was run."""
+    run: int = 0
+    """Cells that were run."""
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """The answers of one run of a paper's studies."""
+
+    paper: str
+    page: str
+    """The page of claims in docs/results, without its suffix."""
+    way: Way
+    made: str
+    """Date, as in 2026-11-25."""
+    rules: str
+    """Digest of the rules that answered; empty if they were not kept."""
+    frozen: bool
+    """Whether these rules stood before the first visit."""
+    source: Literal["capsule", "published page"]
+    command: str
+    """Makes this file again."""
+    answers: tuple[Told, ...]
+
+
+def read(folder: Path) -> list[Given]:
+    """All files of a folder, by name. Raises `InputError` for one that is wrong."""
+    found = []
+    for file in sorted(folder.glob("*.json")):
+        try:
+            found.append(msgspec.json.decode(file.read_bytes(), type=Given))
+        except msgspec.DecodeError as error:
+            raise InputError(f"{file}: {error}") from None
+    return found
+
+
+def write(folder: Path, given: Given) -> Path:
+    """One answer a line, so that changes can be read."""
+    rows = [msgspec.json.encode(told).decode() for told in given.answers]
+    head = msgspec.to_builtins(given) | {"answers": []}
+    text = msgspec.json.encode(head).decode().removesuffix("[]}")
+    target = folder / f"{given.page}.json"
+    target.write_text(text + "[\n" + ",\n".join(rows) + "\n]}\n", encoding="utf-8")
+    return target
+
+
+def of_folder(folder: Path, page: str, command: str) -> Given:
+    """What `claims.json` of a paper's folder says, and how its capsules were made.
+
+    Raises `InputError` if there are no claims, or if capsules were made in several ways.
+    """
+    file = folder / "claims.json"
+    if not file.exists():
+        raise InputError(f"{folder} has no claims.json: dragstrip reproduce KEY writes it")
+    found = msgspec.json.decode(file.read_bytes(), type=Findings)
+    capsules = [Capsule.open(f) for f in sorted(folder.iterdir()) if (f / MANIFEST).exists()]
+    ways = {_way(found, capsule) for capsule in capsules}
+    if len(ways) != 1:
+        raise InputError(f"{folder}: {len(ways)} ways of making visits, where one is needed")
+    starts = [start for capsule in capsules for start in capsule.manifest.starts]
+    return Given(
+        paper=found.paper,
+        page=page,
+        way=ways.pop(),
+        made=max(start.started for start in starts)[:10],
+        rules=found.frozen.now,
+        frozen=set(found.frozen.then) == {found.frozen.now},
+        source="capsule",
+        command=command,
+        answers=tuple(map(_told, found.claims)),
+    )
+
+
+def _way(found: Findings, capsule: Capsule) -> Way:
+    study = capsule.manifest.study
+    if study.predicted:
+        return "loader"
+    if study.clock.virtual:
+        return "virtual"
+    return "native" if found.cast else "browser"
+
+
+def _told(claim: Finding) -> Told:
+    return Told(
+        id=claim.id,
+        answer=claim.verdict,
+        ours=claim.ours,
+        why=claim.why,
+        stacks=claim.near.stacks,
+        pages=claim.near.pages,
+        loads=claim.near.loads,
+        run=claim.near.run,
+    )
+
+
+def of_claim(given: Iterable[Given], claim: str) -> list[tuple[Given, Told]]:
+    """All answers to a claim."""
+    return [(page, told) for page in given for told in page.answers if told.id == claim]

@@ -1,0 +1,121 @@
+"""Which campaigns answer the most open claims an hour."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from dragstrip.papers.campaign.space import CELL, reach, space
+from dragstrip.papers.claims import published
+from dragstrip.papers.overall.campaign import Campaign, Cell, Pace
+from dragstrip.papers.overall.needs import Power, Powers
+from dragstrip.papers.overall.rows import Row
+
+WORTH = 0.05
+"""A claim whose chance of an answer a campaign raises by less is not told."""
+_LEAST_HOURS = 0.01
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A campaign at its place in the plan."""
+
+    campaign: Campaign
+    cells: int
+    visits: int
+    """Of the whole campaign."""
+    hours: float
+    """Beyond what steps before it made in the same folder."""
+    claims: tuple[str, ...]
+    """That it makes likelier to be answered."""
+    answers: float
+    """To be expected of it, beyond the steps before."""
+
+
+Made = dict[str, dict[Cell, int]]
+"""Blocks of each cell, by folder."""
+
+
+def plan(rows: Sequence[Row], known: Powers, pace: Pace, left: Iterable[Campaign]) -> list[Step]:
+    """The campaigns, each time the one with the most answers an hour next.
+
+    A claim's chance of an answer is the mean of that in worlds where it is true and where it is
+    false. Claims that restate others are not counted.
+    """
+    claims = {row.id: row for row in rows if row.answer == "open" and not row.restates}
+    open_ = [_Open(campaign, claims, known, pace) for campaign in left]
+    sure: dict[str, float] = dict.fromkeys(claims, 0.0)
+    made: Made = {}
+    steps = []
+    while open_:
+        chosen = max(open_, key=lambda c: (c.gain(sure, made) / c.hours(made), -c.hours(made)))
+        open_.remove(chosen)
+        chances = chosen.chances(made)
+        steps.append(chosen.step(sure, made))
+        sure.update({i: max(p, sure[i]) for i, p in chances.items()})
+        made[chosen.campaign.name] = chosen.blocks(made)
+    return steps
+
+
+class _Open:
+    """A campaign that has no place in the plan yet."""
+
+    def __init__(
+        self, campaign: Campaign, claims: Mapping[str, Row], known: Powers, pace: Pace
+    ) -> None:
+        self.campaign = campaign
+        self._costs = campaign.costs(pace)
+        paper = published(campaign.paper)
+        whole = space(paper.outlines())
+        self._cells = {
+            claim.id: frozenset(reach(claim.predicate, whole).select("study", *CELL).iter_rows())
+            for claim in paper.claims
+            if claim.predicate and _can(campaign, claims.get(claim.id))
+        }
+        self._known = {claim: known.get(claim, {}) for claim in self._cells}
+
+    def blocks(self, made: Made) -> dict[Cell, int]:
+        """Of every cell in its folder, once it has run."""
+        there = dict(made.get(self.campaign.name, {}))
+        for cell in self._costs:
+            there[cell] = max(self.campaign.blocks, there.get(cell, 0))
+        return there
+
+    def chances(self, made: Made) -> dict[str, float]:
+        """How likely its folder answers each claim."""
+        there = self.blocks(made)
+        return {
+            claim: _power(self._known[claim], min(there.get(cell, 0) for cell in cells)).mean
+            for claim, cells in self._cells.items()
+            if cells
+        }
+
+    def gain(self, sure: Mapping[str, float], made: Made) -> float:
+        return sum(max(0.0, p - sure[i]) for i, p in self.chances(made).items())
+
+    def hours(self, made: Made) -> float:
+        """What is left to be made of it."""
+        there, blocks = made.get(self.campaign.name, {}), self.campaign.blocks
+        spent = (s * max(0, blocks - there.get(cell, 0)) for cell, s in self._costs.items())
+        return max(sum(spent) / 3600, _LEAST_HOURS)
+
+    def step(self, sure: Mapping[str, float], made: Made) -> Step:
+        cells = self.campaign.cells()
+        raised = [i for i, p in self.chances(made).items() if p - sure[i] >= WORTH]
+        return Step(
+            campaign=self.campaign,
+            cells=len(cells),
+            visits=int(cells["visited"].sum()) * self.campaign.blocks,
+            hours=self.hours(made),
+            claims=tuple(sorted(raised)),
+            answers=self.gain(sure, made),
+        )
+
+
+def _can(campaign: Campaign, row: Row | None) -> bool:
+    """Whether the claim is open and can be answered that way."""
+    return bool(row and row.needs and campaign.way in row.needs.ways)
+
+
+def _power(known: Mapping[int, Power], blocks: int) -> Power:
+    """Of the most simulated loads that are not more than these."""
+    fewer = [loads for loads in known if loads <= blocks]
+    return known[max(fewer)] if fewer else Power(0, 0)

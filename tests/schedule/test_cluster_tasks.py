@@ -1,0 +1,75 @@
+"""What a cluster's tasks carry: several attempts, restarts, and code that a worker may lack."""
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+import made
+from dask_processes import dask_processes
+from dragstrip.cluster.tasks import Tasks
+from dragstrip.model.study import Study
+from dragstrip.results.capsule import Capsule
+from dragstrip.schedule.schedule import Attempt
+from made_cluster import run_on, sendable
+from made_place import run_in
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    return sendable(made.study(runs=40), tmp_path)
+
+
+def visits(folder: Path) -> list[tuple[str, int, str, str]]:
+    found = Capsule.open(folder).as_made()
+    return sorted((v.block, v.attempt, v.stack, v.verdict) for v in found)
+
+
+def test_short_attempts_share_tasks_and_give_the_visits_of_a_serial_run(
+    study, tmp_path, monkeypatch
+):
+    sizes: list[int] = []
+    submit = Tasks.submit
+
+    def counted(tasks: Tasks, worker, then, task, *args, **options) -> None:
+        if task.__name__ == "make":
+            attempts: list[Attempt] = args[-1]
+            sizes.append(len(attempts))
+        submit(tasks, worker, then, task, *args, **options)
+
+    monkeypatch.setattr(Tasks, "submit", counted)
+    with dask_processes(tmp_path / "dask", 2) as dask:
+        run_on(dask.address, tmp_path / "c", study, pause_s=0.0, independent=True)
+    run_in(tmp_path / "s", study, 1)
+    assert visits(tmp_path / "c") == visits(tmp_path / "s")
+    assert max(sizes) >= 4
+    assert len(sizes) < sum(sizes) / 2
+
+
+def test_each_restart_has_a_testbed_of_its_own_on_every_worker(study, tmp_path):
+    of = structs.replace(study, runs=12, restarts=3)
+    with dask_processes(tmp_path / "dask", 2) as dask:
+        run_on(dask.address, tmp_path / "c", of, pause_s=0.02)
+    restarts = {block.id: of.restart_of(block) for block in of.blocks()}
+    of_start: dict[str, set[tuple[str, int]]] = {}
+    for visit in Capsule.open(tmp_path / "c").as_made():
+        key = visit.machine, restarts[visit.block]
+        of_start.setdefault(visit.testbed, set()).add(key)
+    assert all(len(keys) == 1 for keys in of_start.values()), "no testbed outlasts its restart"
+    assert {restart for [(_, restart)] in of_start.values()} == {0, 1, 2}
+
+
+def test_a_worker_that_does_not_understand_us_makes_no_visits_and_says_why(
+    study, tmp_path, monkeypatch
+):
+    said: list[str] = []
+    with dask_processes(tmp_path / "dask", 1) as dask:
+        stranger = tmp_path / "stranger"
+        stranger.mkdir()
+        (stranger / "made_cluster.py").write_text("")
+        dask.add_worker_with(PYTHONPATH=str(stranger))
+        dask.wait_for_workers()
+        run_on(dask.address, tmp_path / "c", study, pause_s=0.02, tell=said.append)
+    [sentence] = said
+    assert "makes no visits" in sentence
+    assert len({v.machine for v in Capsule.open(tmp_path / "c").as_made()}) == 1

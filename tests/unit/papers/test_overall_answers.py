@@ -1,0 +1,193 @@
+"""One answer for each claim: which of several runs counts, and what an open one needs."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+from msgspec import structs
+
+from dragstrip.model.errors import InputError
+from dragstrip.papers.answers.absent import absent
+from dragstrip.papers.campaign.space import reach, space
+from dragstrip.papers.claims import KEYS, published
+from dragstrip.papers.overall.given import Given, Told, read, write
+from dragstrip.papers.overall.headline import Headline, headlines
+from dragstrip.papers.overall.needs import least, powers, ways
+from dragstrip.papers.overall.rows import rows
+from dragstrip.report.papers.overall import short
+
+ROOT = next(p for p in Path(__file__).parents if (p / "pyproject.toml").exists())
+sys.path.insert(0, str(ROOT / "bench"))
+import papers  # noqa: E402
+import published_answers  # noqa: E402
+
+POWERS = powers(ROOT / "docs" / "reference" / "claims-power.json")
+CLAIMS = {claim.id: (published(key), claim) for key in KEYS for claim in published(key).claims}
+
+
+def run(way, answer, *, loads=5, page="a", made="2026-11-25", claim="megyesi2016-06", **more):
+    told = Told(id=claim, answer=answer, ours="1.5", loads=loads, stacks="surrogate", **more)
+    return Given(
+        paper=claim.split("-")[0],
+        page=page,
+        way=way,
+        made=made,
+        rules="",
+        frozen=False,
+        source="capsule",
+        command="",
+        answers=(told,),
+    )
+
+
+def row(*given, claim="megyesi2016-06"):
+    return next(r for r in rows([CLAIMS[claim][0]], given, POWERS) if r.id == claim)
+
+
+@pytest.mark.parametrize(
+    ("runs", "answer", "way"),
+    [
+        ([("browser", "reproduced"), ("native", "contradicted")], "contradicted", "native"),
+        ([("virtual", "reproduced"), ("browser", "contradicted")], "contradicted", "browser"),
+        ([("loader", "reproduced"), ("virtual", "open")], "reproduced", "loader"),
+        ([("native", "open"), ("virtual", "equivalent")], "equivalent", "virtual"),
+        ([("browser", "not testable"), ("virtual", "reproduced")], "reproduced", "virtual"),
+        ([("browser", "not testable"), ("virtual", "open")], "not testable", None),
+    ],
+)
+def test_the_way_nearest_to_the_paper_that_decides_counts(runs, answer, way):
+    found = row(*(run(*one) for one in runs))
+    assert (found.answer, found.way) == (answer, way)
+    assert set(found.sources) == {one[0] for one in runs}
+
+
+def test_of_one_way_a_decided_answer_counts_then_most_loads_then_the_latest():
+    open_ = run("browser", "open", loads=100, page="open")
+    few = run("browser", "reproduced", loads=5, page="few")
+    many = run("browser", "contradicted", loads=10, page="many", made="2026-11-23")
+    late = run("browser", "equivalent", loads=10, page="late")
+    assert row(open_, few).page == "few"
+    assert row(many, few, open_).page == "many"
+    assert row(late, many).page == "late"
+
+
+def test_what_follows_from_a_claim_itself_no_run_changes():
+    answers = {c: row(claim=c).answer for c in ("biswal2016-28", "cook2017-18", "wolsing2019-38")}
+    assert answers == {
+        "biswal2016-28": "setup",
+        "cook2017-18": "not testable",
+        "wolsing2019-38": "not testable",
+    }
+    held = run("browser", "contradicted", claim="biswal2016-28")
+    assert row(held, claim="biswal2016-28").answer == "setup"
+
+
+def test_absolute_times_of_pages_that_nobody_has_are_not_testable():
+    paper, claim = CLAIMS["wolsing2019-38"]
+    cells = space(paper.outlines())
+    assert "wolsing2019-nytimes.com" in absent(claim, cells)
+    assert absent(claim, cells.with_columns(standin=pl.lit(value=False))) == ""
+    assert absent(CLAIMS["wolsing2019-40"][1], cells) == ""
+    found = {c for c, (p, claim) in CLAIMS.items() if absent(claim, space(p.outlines()))}
+    assert found >= {"wolsing2019-38", "wolsing2019-63"}
+
+
+def test_an_open_claim_says_what_it_needs():
+    found = row()
+    assert found.answer == "open"
+    assert found.needs
+    assert (found.needs.cells, found.needs.blocks) == (4, 100)
+    assert found.needs.words().startswith("4 cells x 100 blocks, browser in virtual time")
+    assert row(run("browser", "reproduced")).needs is None
+    assert least({5: structs.replace(POWERS["megyesi2016-06"][5], true=0.9, false=0.9)}) == 5
+    unsure = row(claim="biswal2016-26").needs
+    assert "43 % of worlds in which it is true, 0 % of false ones" in unsure.words()
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("megyesi2016-04", ("native", "browser", "virtual")),  # of its time, and we have it
+        ("cook2017-01", ("browser", "native")),  # neither rate nor delay
+        ("wolsing2019-01", ("browser", "virtual")),  # drawn
+        ("biswal2016-06", ("loader", "virtual", "browser")),  # 180 cells
+        ("ranjan2019-02", ("virtual", "browser", "native")),
+    ],
+)
+def test_a_claim_is_answered_where_it_belongs(claim, expected):
+    paper, asked = CLAIMS[claim]
+    assert ways(asked, paper, reach(asked.predicate, space(paper.outlines()))) == expected
+
+
+def test_answers_are_read_as_they_were_written(tmp_path):
+    given = run("browser", "open", printed="reproduced", why='a "quoted" reason')
+    write(tmp_path, given)
+    assert read(tmp_path) == [given]
+    (tmp_path / "b.json").write_text("{}")
+    with pytest.raises(InputError, match=r"b\.json"):
+        read(tmp_path)
+
+
+def test_a_headline_that_the_answers_no_longer_bear_out_is_refused():
+    found = [row(run("native", "reproduced"))]
+    holds = Headline(paper="megyesi2016", text="{reproduced} of {all}", rests_on={})
+    assert holds.words(found) == "1 of 1"
+    with pytest.raises(InputError, match="write the headline anew"):
+        structs.replace(holds, rests_on={"06": "contradicted"}).words(found)
+    with pytest.raises(InputError, match=r"quotes 1\.6"):
+        structs.replace(holds, text="1.6", quotes={"06": "1.6"}).words(found)
+
+
+def test_every_paper_has_a_headline_and_141_claims_an_answer():
+    told = headlines(papers.RESULTS / "headlines.toml")
+    assert [headline.paper for headline in told] == list(KEYS)
+    found = msgspec.json.decode((papers.RESULTS / "papers.json").read_bytes())
+    assert len({claim["id"] for claim in found}) == len(found) == 141
+    assert all(claim["needs"] or claim["answer"] != "open" for claim in found)
+    assert all(claim["why"] for claim in found if claim["answer"] in ("not testable", "setup"))
+
+
+def test_the_pages_are_made_from_the_answers():
+    for name, text in papers.pages().items():
+        assert (papers.RESULTS / name).read_text() == text, "run bench/papers.py"
+
+
+def test_published_pages_are_read_as_they_stand():
+    changes = list(published_answers.changed((papers.RESULTS / "changed-answers.md").read_text()))
+    pages = published_answers.published_pages()
+    assert len(pages) == 9
+    for file in pages:
+        given = published_answers.given(file, changes)
+        kept = (papers.RESULTS / "answers" / f"{file.stem}.json").read_bytes()
+        assert given == msgspec.json.decode(kept, type=Given), "run bench/published_answers.py"
+        counted = Counter(t.printed or t.answer for t in given.answers)
+        assert f"{counted['contradicted']} contradicted" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("today", "expected"),
+    [
+        ("contradicted", "contradicted"),
+        ("contradicted, by its second part (0.965)", "contradicted"),
+        ("contradicted, if all five blocks lie below 1: not told", "open"),
+        ("reproduced or open: cannot be told", "open"),
+        ("cannot be told from its numbers", "open"),
+        ("not testable", "not testable"),
+        ("setup", "setup"),
+    ],
+)
+def test_what_todays_rules_say_only_under_a_condition_is_open(today, expected):
+    change = published_answers.Change("page", frozenset({1}), "contradicted", today, "why")
+    assert published_answers.today(change, "contradicted", "")[0] == expected
+
+
+def test_numbers_of_claims_are_read_with_their_spans():
+    assert published_answers.numbers("18, 19, 23 to 26") == {18, 19, 23, 24, 25, 26}
+
+
+def test_long_numbers_are_cut_at_a_part():
+    assert short("a; b") == "a; b"
+    assert short("x" * 80 + "; " + "y" * 80) == "x" * 80 + "; …"
