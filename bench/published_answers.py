@@ -104,12 +104,12 @@ def _told(row: list[str], page: str, paper: Published, loads: int, changes: list
     stacks, pages = _near(paper, claim)
     return Told(
         id=claim.id,
-        answer=answer,  # type: ignore[arg-type]
+        answer=answer,
         ours=ours,
         why=why,
         printed=was,
-        stacks=stacks,  # type: ignore[arg-type]
-        pages=pages,  # type: ignore[arg-type]
+        stacks=stacks,
+        pages=pages,
         loads=loads if ours else 0,
     )
 

@@ -57,8 +57,9 @@ def batches(study: Study) -> list[tuple[Block, ...]]:
 
 
 def _drawn(study: Study) -> list[tuple[Block, ...]]:
-    """Cells of a sample have little in common; the study says how many share a guest."""
-    size = 1 if _alone(study) else study.per_guest
+    """Cells of a sample have little in common; the study says how many share a guest. Browsers do
+    not."""
+    size = 1 if _alone(study) or not study.predicted else study.per_guest
     rounds: dict[int, list[Block]] = {}
     for block in study.blocks():
         rounds.setdefault(block.index, []).append(block)

@@ -163,7 +163,12 @@ def test_a_load_that_does_not_end_is_an_outcome(ended, outcome):
 def test_what_it_is_told_of_a_stack():
     fields = msgspec.json.decode(told(find_stack("QUIC"), {"a.test": "10.64.1.1"})[0])
     assert fields["protocol"] == "h3"
-    assert fields["tls"] == {"version": "1.3", "resumption": True, "early_data": True}
+    assert fields["tls"] == {
+        "version": "1.3",
+        "resumption": True,
+        "early_data": True,
+        "post_quantum": True,
+    }
     assert fields["hosts"] == {"a.test": "10.64.1.1"}
     mixed = msgspec.json.decode(
         told(find_stack("as-recorded"), {"a.test": "1.1.1.1"}, {"a.test": "h1"})[0]

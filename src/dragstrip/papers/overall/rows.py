@@ -78,7 +78,8 @@ def _row(
     sources = best(of_claim(given, claim.id))
     way = decided_by(sources)
     answer, why = _answer(claim, sources, way, absent(claim, cells))
-    told = sources.get(way or next(iter(sources), "browser"))
+    shown = way or next(iter(sources), None)
+    told = sources[shown] if shown else None
     return Row(
         **{
             name: getattr(claim, name)
