@@ -73,7 +73,7 @@ def main() -> None:
             s.name: resources.enter_context(chromium(bed, s.protocol, CLIENT)) for s in stacks
         }
         lines = [
-            "# BBR over QUIC beside the kernel's",
+            "# BBR over QUIC compared with the kernel's",
             "",
             f"`uv run python bench/bbr.py {runs} docs/reference`: medians of {runs} loads of 6 MB "
             "a flow, Mbit/s; 20 Mbit/s, 50 ms.",

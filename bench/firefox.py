@@ -58,7 +58,7 @@ def page(capsule: Capsule) -> Iterator[str]:
     yield f"    {command(start.command)}"
     yield "    uv run python bench/firefox.py CAPSULE docs/reference/firefox.md"
     yield ""
-    yield "What Firefox cannot tell: [another browser](../howto/own-browser.md)."
+    yield "What Firefox cannot report: [another browser](../howto/own-browser.md)."
 
 
 def paired(stacks: tuple[Stack, ...]) -> Iterator[tuple[Stack, Stack]]:

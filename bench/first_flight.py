@@ -70,7 +70,7 @@ def measure(runs: int) -> list[Seen]:
 
 def table(seen: list[Seen]) -> str:
     rows = [
-        "| stack | asked for | packets | bytes | took | first ten | longest gap | so it was |",
+        "| stack | configured | packets | bytes | took | first ten | longest gap | result |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name in STACKS:
@@ -140,16 +140,16 @@ def main() -> None:
 def _page(text: str, visits: int) -> str:
     return f"""# The first flight of every stack
 
-Seen in a capture at the link's near end: what the origin sent from the request's arrival to that
+From a capture at the link's near end: what the origin sent between the arrival of the request and
 of the answer's first acknowledgement. One object of 100 kB, 100 ms round trip, 100 Mbit/s, cold,
 {visits} visits; medians. `bench/first_flight.py --write` makes this page.
 
 {text}
 
-![A tick a packet](first-flight.svg)
+![One tick per packet](first-flight.svg)
 
 Session tickets and HTTP's settings travel in the same window, so a flight has a few packets more
-than the window it began with: what was acknowledged of the handshake has already opened it.
+than the initial window: acknowledged packets of the handshake have already opened it.
 """
 
 

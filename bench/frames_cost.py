@@ -1,4 +1,4 @@
-"""What looking at frames costs: page load time with and without, in paired blocks.
+"""What recording frames costs: page load time with and without, in paired blocks.
 
 uv run python bench/frames_cost.py [blocks, default 30] [--keep]
 

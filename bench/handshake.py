@@ -147,7 +147,7 @@ def table(rows: Sequence[Row], made: str) -> str:
         f"{made}; a page of one object.",
         "responseStart minus connectStart of the document. Round trips: the slope between "
         f"{SHORT_MS:g} and {LONG_MS:g} ms;",
-        "computing: what is left of the median when the delay is taken away (certificates, keys).",
+        "computing: the median minus the delay (certificates, keys).",
         "",
         f"| stack | visit | expected | round trips | computing | median at {LONG_MS:g} ms "
         "| least and most | before connectStart | n |",

@@ -281,12 +281,12 @@ def compared(seen: list[Row]) -> Iterator[Against]:
 def page(seen: list[Against], name: str) -> Iterator[str]:
     yield "# Loads on a busy machine"
     yield ""
-    yield f"![How far loads are from those on the quiet machine]({name}.svg)"
+    yield f"![Difference from loads on the quiet machine]({name}.svg)"
     yield ""
-    yield "Page load time beside other work (loops, a compiler, a browser that plays, memory,"
-    yield "disk), against the median of quiet loads of the same hour: h1, h2, h3, two cores, median"
-    yield "(least to greatest). Believed are loads against which no check of the machine speaks."
-    yield "Unexplained is the share of a load that its bytes and round trips do not need."
+    yield "Page load time beside other work (loops, a compiler, a browser that plays a video,"
+    yield "memory, disk), relative to the median of quiet loads of the same hour: h1, h2, h3, two"
+    yield 'cores, median (least to greatest). "Believed" loads passed all checks of the machine.'
+    yield '"Unexplained" is the share of a load beyond what its bytes and round trips need.'
     yield ""
     yield (
         "| page and link | precedence | loads | believed | those against quiet "
@@ -312,8 +312,8 @@ def page(seen: list[Against], name: str) -> Iterator[str]:
                 f"| {spread([s.off for s in mine if not s.believed])} | {min(rest, 1):.0%} |"
             )
     yield ""
-    yield "[Precedence](../decisions/0031-precedence.md) is what visits on a busy machine get;"
-    yield "those without it are as an ordinary user's."
+    yield "[Precedence](../decisions/0031-precedence.md) is what visits on a busy machine get."
+    yield "Visits without it are like an ordinary user's."
     yield ""
     yield f"{len(seen)} visits of {days_of(seen)}:"
     yield ""

@@ -125,11 +125,11 @@ def table(rows: Sequence[str]) -> str:
             "",
             f"`uv run python bench/old_protocols.py PAGE...`: {browsers}, Linux "
             f"{platform.release()}, {tshark_version()}, {date.today().isoformat()}.",
-            "Requests as the browser and as the server's log tell their protocol, and connections "
-            "by what their handshake says on the",
-            "wire: the ALPN of the TLS 1.2 server's hello, or the version in a gQUIC client's "
-            f"packets. Chromium 53 calls SPDY and HTTP/2 both {ON_THE_WIRE['spdy']!r},",
-            "so there the browser's word is the server's.",
+            "Requests by protocol, as the browser and the server's log report them, and "
+            "connections by their handshake on the",
+            "wire: the ALPN in the TLS 1.2 server hello, or the version in a gQUIC client's "
+            f"packets. Chromium 53 calls both SPDY and HTTP/2 {ON_THE_WIRE['spdy']!r},",
+            "so there the browser column repeats the server's.",
             "",
             "| page | visit | stack | browser | server | connections on the wire | PLT | proven |",
             "|---" * 8 + "|",

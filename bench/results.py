@@ -65,7 +65,7 @@ def about(capsule: Capsule, visits: list[Visit]) -> list[str]:
         f"    {command(start.command)}",
         "",
         *[item(f"made by {said}") for said in made_by(capsule.manifest.starts)],
-        *([] if study.controls else [item("no controls were visited: its noise is not known")]),
+        *([] if study.controls else [item("no controls were visited, so the noise is unknown")]),
         *map(item, judgement(controls(study, table), saving(study, table))),
         *map(item, beside(study.stacks)),
         item(sentence(bias_of_table(table)) or "No visit was invalid."),

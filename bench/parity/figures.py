@@ -92,9 +92,9 @@ def table(about: Mapping[str, str], rows: Sequence[Row]) -> str:
     lines += [
         f"`{about['command']}`: {about['browser']}, Linux {about['kernel']}, {about['minutes']} "
         "minutes. Medians of valid visits; ratios of medians with 95 % intervals over blocks. The",
-        "`caddy-*` stacks have windows of 10 (h2) and 32 packets (h3): their ratio is no server's "
-        "alone. Without a rate limit the processor decides from 1 MB on: 10 MB keep both cores "
-        "busy, and many such visits are `overloaded`. Why ratios that are not one are not: "
+        "`caddy-*` stacks have windows of 10 (h2) and 32 packets (h3): their ratio is not only "
+        "the server's. Without a rate limit the CPU decides from 1 MB on: 10 MB keep both cores "
+        "busy, and many such visits are `overloaded`. Why ratios differ from one: "
         "[traces](parity-traces.md).",
     ]
     shown = None

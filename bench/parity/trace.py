@@ -35,21 +35,21 @@ CASES = {
     "100KB": (
         "25/5 Mbit/s, 24 ms",
         """\
-Two things put QUIC behind, neither of them the link's or the controller's: the kernel counts its
-window in packets, so the small ones of handshake and document have opened it further than bytes
-have (RFC 9002 counts bytes), and it acknowledges the first packet at once, where Chromium's QUIC
-waits for the second and then for its own thread. The link is idle that much longer before the
-second flight; from there on both are as fast as it is.""",
+Two things make QUIC slower, neither in the link nor in the controller: the kernel counts its window
+in packets, so the small ones of handshake and document have opened it further than bytes have (RFC
+9002 counts bytes), and it acknowledges the first packet at once, where Chromium's QUIC waits for
+the second and then for its own thread. The link is idle that much longer before the second flight.
+From there on both are as fast as the link.""",
     ),
     "1MB": (
         "10 ms, no rate limit",
         """\
-Here computing decides, and TCP is behind. The first 200 packets leave alike. Then TCP's leave with
-pauses although their windows are open, and the origin's looks at them, due every 2 ms, come up to
-20 ms late: its one thread does not get to them. Every segment is a packet of its own for both
-kernels (offloads are off, or the link would see packets of 64 kB), and our origin leaves at most
-16 kB unsent, so that an urgent answer can overtake: it must be woken for every 11 packets. What
-weighs most was not measured. Over a link with a rate, as above, the kernel always has data.""",
+Here computing decides, and TCP is slower. The first 200 packets leave alike. Then TCP's leave with
+pauses although the window is open, and the origin's checks of the socket, due every 2 ms, are up to
+20 ms late: its one thread does not get to them. Every segment is a separate packet for both kernels
+(offloads are off, or the link would see packets of 64 kB), and our origin leaves at most 16 kB
+unsent, so that an urgent answer can overtake: it must be woken for every 11 packets. Which effect
+is largest was not measured. Over a link with a rate, as above, the kernel always has data.""",
     ),
 }
 """Size of the object to its network, and what the picture tells."""
@@ -141,10 +141,10 @@ def trace(visit: Visit, capsule: Path) -> Trace:
     )
 
 
-HEAD = """# Where QUIC and TCP part
+HEAD = """# Where QUIC and TCP diverge
 
-`uv run python bench/parity/trace.py {runs}`: of each stack the visit with the median time, among
-those that are valid; times from the request on, seen at the origin.
+`uv run python bench/parity/trace.py {runs}`: for each stack the valid visit with the median time;
+times from the request on, at the origin.
 """
 
 

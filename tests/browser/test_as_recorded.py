@@ -64,5 +64,7 @@ def test_a_host_in_another_protocol_than_recorded_is_told(bed, page):
         bed.origin.tune = tune
     lies = told(made)
     assert lies
-    assert all(lie.startswith("mixed: each host's recorded protocol was asked for") for lie in lies)
+    assert all(
+        lie.startswith("mixed: the stack asks for each host's recorded protocol") for lie in lies
+    )
     assert Counter(r.protocol for r in made.requests)["h1"] == 0

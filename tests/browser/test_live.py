@@ -57,7 +57,7 @@ def test_a_live_race_says_what_it_could_not_check(internet, tmp_path):
         assert visit["verdict"] in ("valid", "overloaded")
         assert visit["ttfb_ms"] > 2 * 40  # the link was in the path: two round trips at least
     first = json.loads((out / "journal.jsonl").read_text().splitlines()[0])
-    assert "the server's word on protocols" in first["unchecked"]
+    assert "the protocols that the server saw" in first["unchecked"]
     assert {s.protocol for s in bed.origin.log().requests} == {"h2", "h3"}
     assert bed.spaces.run("client", "ip", "-o", "link") == before
 

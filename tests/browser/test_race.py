@@ -116,7 +116,7 @@ def test_ctrl_c_and_a_word_to_end_say_how_to_go_on(tmp_path, how, host_state):
     process.send_signal(how)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "interrupted; this goes on where it stopped: dragstrip race" in err
+    assert "interrupted; to resume: dragstrip race" in err
     assert host_state() == before
     assert not list(scratch_root().glob("testbed-*/"))
 

@@ -51,7 +51,7 @@ def test_a_shown_difference_names_stack_size_interval_and_blocks() -> None:
         "h2 and h1 also differ in: connections (h1 opens up to six per host, each with its own "
         "initial window)."
     )
-    assert said.believe == "It rests on 10 visits, each of which passed every check of the testbed."
+    assert said.believe == "It rests on 10 visits that passed every check of the testbed."
 
 
 def exactly(*plts: tuple[float | None, ...]) -> str:
@@ -108,8 +108,8 @@ def test_of_three_only_the_shown_differences_are_claimed() -> None:
 def test_few_blocks_are_said_first(blocks: int) -> None:
     said = answered(*[(1000 + i, 900) for i in range(blocks)])
     assert said.standing == "too few"
-    noun = "1 block," if blocks == 1 else "4 blocks,"
-    assert said.sentence.startswith(f"Too few blocks to say ({noun} at least 5 are wanted). So far")
+    noun = "1 block" if blocks == 1 else "4 blocks"
+    assert said.sentence.startswith(f"Too few blocks to say ({noun} of at least 5). So far")
 
 
 def test_a_timeout_is_owned_up_to() -> None:

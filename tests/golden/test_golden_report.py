@@ -210,7 +210,7 @@ def test_a_report_of_many_cells_lists_them_in_the_terminal() -> None:
 
 @pytest.mark.parametrize(
     ("runs", "invalid", "said"),
-    [(0, 0, "no visit has been made"), (2, 1, "none of 2 blocks counts; every one ended with an")],
+    [(0, 0, "no visits were made"), (2, 1, "none of 2 blocks counts; every one ended with an")],
     ids=["empty", "all invalid"],
 )
 def test_a_capsule_without_an_answer_says_so(

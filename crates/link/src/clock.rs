@@ -37,8 +37,8 @@ fn read_ns(clock: clockid_t) -> u64 {
 
 /// Turns the kernel's wall-clock stamps into monotonic ones that never run backwards.
 ///
-/// NTP slews both clocks alike, so their difference changes only when somebody sets the wall
-/// clock. A stamp taken near such a step cannot be trusted and becomes the time of reading.
+/// NTP slews both clocks alike, so their difference changes only when someone sets the wall clock.
+/// A stamp taken near such a step cannot be trusted and becomes the time of reading.
 #[derive(Default)]
 pub struct Arrivals {
     /// Monotonic minus realtime.

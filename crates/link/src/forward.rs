@@ -82,7 +82,7 @@ impl Remote {
         mtu: usize,
         exact_timers: bool,
     ) -> Result<Self> {
-        // SAFETY: a plain system call; a good result is a descriptor nobody else owns.
+        // SAFETY: a plain system call; on success it returns a descriptor that nothing else owns.
         let event = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         ensure!(
             event >= 0,
@@ -310,7 +310,7 @@ impl Forwarder {
         self.pool.release(&packet);
     }
 
-    /// Writes down what became of a packet, if somebody asked. Never waits.
+    /// Records a packet's fate, if a record is on. Never waits.
     fn note(&self, packet: &Packet, fate: Fate) {
         if let Some(recorder) = &self.recorder {
             let frame = self.pool.frame(packet.slot);

@@ -2,8 +2,9 @@
 //!
 //! A timer wakes a thread late by some tens of microseconds, more on a virtual machine. So the
 //! thread sets its timer early by as much as it was lately woken late, and spins the rest. A
-//! budget bounds the spinning: whoever has spent it sleeps to the deadline itself. In virtual time
-//! timers fire when they are due, and each reading of the clock in a spin would cost time.
+//! budget bounds the spinning: once it is spent, the thread sleeps to the deadline itself. In
+//! virtual time timers fire when they are due, and each reading of the clock in a spin would cost
+//! time.
 
 /// Longest spin before a deadline.
 const MAX_MARGIN_NS: u64 = 80_000;
@@ -14,7 +15,7 @@ const BUDGET_CAP_NS: u64 = 2_000_000;
 
 #[derive(Debug, PartialEq)]
 pub enum Wait {
-    /// Sleep for so many ns, or without end, until something happens.
+    /// Sleep for this many ns, or forever, until something happens.
     Sleep(Option<u64>),
     /// Stay awake until that time.
     Spin(u64),

@@ -1,6 +1,6 @@
 //! What became of every packet, written to a file while the link runs.
 //!
-//! A thread of its own writes; forwarding threads only put events into a bounded channel. What
+//! A separate thread writes; forwarding threads only put events into a bounded channel. What
 //! does not fit is counted and said in `stats`, never waited for.
 
 use std::fs::File;
@@ -84,8 +84,8 @@ impl Recorder {
 }
 
 impl Record {
-    /// Starts a record; `.csv` and `.pcapng` tell the form. `offset_ns` is the wall clock minus the
-    /// monotonic one. Returns the ends for up and down too.
+    /// Starts a record; the suffix `.csv` or `.pcapng` decides the format. `offset_ns` is the wall
+    /// clock minus the monotonic one. Returns the ends for up and down too.
     pub fn start(path: &Path, offset_ns: u64) -> Result<(Self, Recorder, Recorder)> {
         let pcapng = match path.extension().and_then(|suffix| suffix.to_str()) {
             Some("csv") => false,

@@ -38,7 +38,7 @@ impl Interface {
 /// A raw packet socket that receives nothing until it is bound.
 pub fn packet_socket() -> Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: a plain system call; a good result is a descriptor nobody else owns.
+    // SAFETY: a plain system call; on success it returns a descriptor that nothing else owns.
     let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
     if fd >= 0 {
         return Ok(unsafe { OwnedFd::from_raw_fd(fd) });

@@ -114,7 +114,7 @@ impl Direction {
         Pipeline::new(middlebox.into_iter().chain(stages).collect())
     }
 
-    /// None for an effect that was not asked for.
+    /// None for an effect that is not configured.
     fn stage(&self, name: StageName, context: &Context) -> Option<Box<dyn Stage>> {
         let (seed, number) = (context.seed, context.number);
         match name {

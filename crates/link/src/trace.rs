@@ -15,7 +15,7 @@ pub struct Trace {
     /// Mahimahi: when a packet of 1500 bytes may leave, in ms; loops at the last.
     #[serde(default, skip_serializing)]
     pub opportunities_ms: Vec<u64>,
-    /// (from second, Mbit/s); the last one only tells where the trace ends, and loops.
+    /// (from second, Mbit/s); the last one only marks the end of the trace, which then loops.
     #[serde(default, skip_serializing)]
     pub steps: Vec<(f64, f64)>,
 }

@@ -407,7 +407,7 @@ fn small_packets_share_an_opportunity_and_large_ones_take_several() {
         [102, 102, 105]
     );
     assert_eq!(through(line(), &[(100, 3100), (100, 1400)]), [110, 110]);
-    // 800 bytes of the first opportunity are left, but nobody waits: they are lost.
+    // 800 bytes of the first opportunity are left, but no packet waits: they are lost.
     assert_eq!(through(line(), &[(100, 700), (103, 700)]), [102, 105]);
     // An opportunity serves who comes at its very moment; a lap ends with the last.
     assert_eq!(

@@ -1,4 +1,4 @@
-//! How a recorded answer answers the request at hand: coding, validators, ranges, dates.
+//! How a recorded answer is adapted to a request: coding, validators, ranges, dates.
 
 use std::time::{Duration, SystemTime};
 
@@ -24,7 +24,7 @@ pub struct Answer {
     pub think: Duration,
 }
 
-/// When a recording is served: `began` with its first visit, and the request at hand at `now`.
+/// When a recording is served: `began` with its first visit, and the current request at `now`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     pub began: SystemTime,
@@ -76,8 +76,8 @@ pub(crate) fn recorded(
     }
 }
 
-/// Cuts out the part that is asked for (RFC 9110 section 14) and returns the status. A recorded
-/// part is all there is of its object; whoever asks for the whole gets it as if it were that.
+/// Cuts out the requested part (RFC 9110 section 14) and returns the status. A recorded part is all
+/// there is of its object; a request for the whole object gets that part.
 fn ranged(
     status: StatusCode,
     request: &request::Parts,

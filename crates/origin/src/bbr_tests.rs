@@ -254,7 +254,7 @@ fn the_first_round_trip_seen_replaces_the_guess() {
     bbr.on_sent(begin, 0);
     let now = begin + Duration::from_millis(10);
     bbr.on_acked(now, begin, PACKET);
-    // One packet in a round trip is no bandwidth to be paced by.
+    // One packet per round trip is not a bandwidth to pace by.
     bbr.on_acks_end(now, 0, true);
     let expected = HIGH_GAIN * (32 * PACKET) as f64 / 0.010;
     assert!((bbr.pacing_rate() / expected - 1.0).abs() < 1e-9);

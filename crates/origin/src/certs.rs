@@ -27,7 +27,7 @@ const VALID_DAYS: i64 = 90;
 /// Issues a certificate per server name, once.
 pub struct Authority {
     root_pem: String,
-    /// Of the intermediate, and like no other's: a browser tells who vouched for a host by name.
+    /// Name of the intermediate. It is unique, because browsers report a host's issuer by name.
     name: String,
     intermediate: CertifiedIssuer<'static, KeyPair>,
     /// One key for all leaves: making one per host would buy nothing.

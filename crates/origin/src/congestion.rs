@@ -2,9 +2,9 @@
 //!
 //! quinn paces every controller by its window, at 1.25 windows a round trip and in bursts of ten
 //! packets. A BBR that cannot set its own rate is no BBR, and the kernel paces CUBIC differently. So
-//! `Steered` tells quinn a window so large that its pacer steps aside (it does for windows above
-//! 4 GiB) until the real window is full, and the connection's `Flow` says when each packet may
-//! leave; `PacedSocket` holds it back until then.
+//! `Steered` reports a window so large to quinn that its pacer does nothing (it does for windows
+//! above 4 GiB) until the real window is full, and the connection's `Flow` says when each packet
+//! may leave; `PacedSocket` holds it back until then.
 
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
@@ -221,7 +221,7 @@ impl Steered {
         self.measured = true;
     }
 
-    /// What really runs, not what was asked for.
+    /// What runs, not what was requested.
     fn congestion(&self) -> Congestion {
         match &self.law {
             Law::Bbr(_) => Congestion::Bbr,

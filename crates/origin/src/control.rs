@@ -134,7 +134,7 @@ async fn obey(command: Command, origin: &Origin) -> Result<Value> {
     })
 }
 
-/// A thread of its own reads, so that waiting for a command costs the servers nothing.
+/// A separate thread reads, so that waiting for a command costs the servers nothing.
 fn stdin_lines() -> mpsc::Receiver<io::Result<String>> {
     let (sender, receiver) = mpsc::channel(1);
     std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! What tells one body from another.
+//! Digests that identify bodies.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The request log: what the origin itself saw, the evidence the verdict sets beside the browser's.
+//! The request log: what the origin saw. The verdict compares it with the browser's evidence.
 
 use std::fs::File;
 use std::io::Write;
@@ -50,7 +50,7 @@ pub struct Connection {
     pub id: u64,
     /// None if the handshake failed before it was agreed.
     pub protocol: Option<Protocol>,
-    /// The server name the client asked for; empty if it got no further.
+    /// The server name that the client requested; empty if it did not get that far.
     pub host: String,
     /// False for http://.
     pub secure: bool,
@@ -69,7 +69,7 @@ pub struct Connection {
     pub(crate) asked: Asked,
 }
 
-/// When a connection was first asked for something; all its requests share it.
+/// When a connection got its first request; all its requests share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked(Arc<OnceLock<Instant>>);
 

@@ -26,7 +26,7 @@ use crate::{plain, quic, tcp};
 /// Streams a client may have open at once, for h2 and h3 alike.
 pub(crate) const MAX_STREAMS: u32 = 256;
 
-/// What `Origin::page` tells about the recording it now serves.
+/// What `Origin::page` reports about the recording it now serves.
 #[derive(Debug, Serialize)]
 pub struct Summary {
     pub name: String,

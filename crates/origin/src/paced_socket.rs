@@ -72,7 +72,7 @@ impl AsyncUdpSocket for PacedSocket {
         self.inner.local_addr()
     }
 
-    /// One: each packet has a departure time of its own.
+    /// One: each packet has its own departure time.
     fn max_transmit_segments(&self) -> usize {
         1
     }

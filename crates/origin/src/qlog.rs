@@ -1,5 +1,5 @@
 //! qlog of connections (draft-ietf-quic-qlog-main-schema-02, "0.3"): QUIC's in quinn's words, of TCP
-//! what the kernel tells of its windows.
+//! what the kernel reports of its windows.
 
 use std::fs::File;
 use std::future::pending;
@@ -73,7 +73,8 @@ fn record(file: &mut impl Write, value: &Value) -> Result<()> {
     writeln!(file, "\u{1e}{value}").context("cannot write qlog")
 }
 
-/// By the line: quinn keeps the stream long after the connection's end, and somebody reads then.
+/// Flushed per line: quinn keeps the stream long after the connection's end, and readers come
+/// earlier.
 fn create(folder: &Path, connection: &Connection) -> Result<LineWriter<File>> {
     let path = folder.join(format!("{}.sqlog", connection.id));
     let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;

@@ -40,7 +40,7 @@ impl Range {
         (first <= last).then_some(Self::From(first, Some(last)))
     }
 
-    /// The first byte asked for, where that is known without the object's length.
+    /// The first requested byte, if known without the object's length.
     pub fn start(&self) -> Option<u64> {
         match self {
             Self::From(start, _) => Some(*start),

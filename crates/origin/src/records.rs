@@ -14,7 +14,7 @@ use crate::log::unpoisoned;
 
 /// Most plaintext of a record: RFC 8446 section 5.1.
 pub const LARGEST: u16 = 16 * 1024;
-/// Least that is of any use: a record has 22 bytes of its own in TLS 1.3.
+/// The least useful size: a TLS 1.3 record has 22 bytes of overhead.
 const LEAST: u16 = 256;
 
 /// Dynamic sizes begin with records that fit a packet, for 40 records, then a few packets, for 40

@@ -148,8 +148,8 @@ fn holder(entries: &[Entry], indices: &[usize], request: &request::Parts) -> Opt
     indices.iter().copied().find(|&i| holds(&entries[i]))
 }
 
-/// The entries that can answer this request at all, else every one: a recorded part only whoever
-/// asked for a range, "not modified" only whoever has an object already.
+/// The entries that can answer this request, or else all of them: a recorded part only for range
+/// requests, "not modified" only for conditional ones.
 fn suiting(entries: &[Entry], indices: &[usize], request: &request::Parts) -> Vec<usize> {
     let asks = |names: [HeaderName; 2]| names.iter().any(|n| request.headers.contains_key(n));
     let suits = |entry: &Entry| match entry.status {
@@ -229,7 +229,7 @@ fn split_query(target: &str) -> (&str, &str) {
     target.split_at(target.find(['?', ';']).unwrap_or(target.len()))
 }
 
-/// A CORS preflight nobody recorded is answered as asked; recorders often leave preflights out.
+/// An unrecorded CORS preflight is granted as requested; recorders often omit preflights.
 fn preflight(request: &request::Parts) -> Option<Answer> {
     let asked = request.headers.get(header::ACCESS_CONTROL_REQUEST_METHOD)?;
     let origin = request.headers.get(header::ORIGIN)?;

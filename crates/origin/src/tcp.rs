@@ -236,7 +236,7 @@ pub(crate) async fn http(
             let (answer, in_flight) = shared.answer(&request, &connection, early);
             let turn = turns.map(|turns| Turn::new(&turns, Priority::of(&request.headers)));
             if upload.collect().await.is_err() {
-                // The client gave up in the middle of its request: there is nobody to answer.
+                // The client gave up in the middle of its request: there is no one to answer.
                 pending::<()>().await;
             }
             if !answer.think.is_zero() {

@@ -116,7 +116,7 @@ pub(crate) fn of_tcp(socket: &Socket, initial_window: u64, records: Sent) -> Opt
         sent_packets: info.tcpi_segs_out.into(),
         delivered_packets: Some(info.tcpi_delivered.into()),
         retransmitted_packets: Some(info.tcpi_total_retrans.into()),
-        // The kernel counts losses only as the retransmissions that mended them.
+        // The kernel counts losses only as the retransmissions that repaired them.
         lost_packets: info.tcpi_total_retrans.into(),
         congestion_events: None,
         packet_bytes: info.tcpi_snd_mss.into(),

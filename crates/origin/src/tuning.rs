@@ -66,8 +66,8 @@ pub struct Quic {
     pub udp_payload_bytes: u16,
     /// What a client may send without leave, per connection; a stream may take all of it.
     pub receive_window_bytes: u32,
-    /// Ask the client to acknowledge only every so many packets (draft-ietf-quic-ack-frequency);
-    /// None asks for nothing.
+    /// Ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency); None
+    /// asks for nothing.
     pub ack_every_packets: Option<u32>,
 }
 
@@ -123,7 +123,7 @@ impl Default for Quic {
             initial_window_packets: 32,
             pacing: true,
             initial_rtt_ms: 333.0,
-            // What 1500 bytes leave beside IPv6 (40) and UDP (8).
+            // 1500 bytes minus IPv6 (40) and UDP (8).
             udp_payload_bytes: 1452,
             receive_window_bytes: 15 << 20,
             ack_every_packets: None,

@@ -134,9 +134,9 @@ def read(path: Path) -> Iterator[Capture]:
     try:
         log = _DECODER.decode(_text(path)).log
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not a HAR 1.2 file ({error}); leave it out") from None
+        raise InputError(f"{path}: not a HAR 1.2 file ({error}); omit it") from None
     if not log.pages:
-        raise InputError(f"{path}: the HAR names no page, so no load can be judged; leave it out")
+        raise InputError(f"{path}: the HAR names no page, so no load can be judged; omit it")
     name = _bare(path)
     first = log.pages[0].id
     for page in log.pages:

@@ -29,7 +29,7 @@ def with_digests(
 ) -> tuple[Exchange, ...]:
     """The exchanges, those of the sample with their body's digest.
 
-    What the browser does not hand over within 10 ms stays without one. Raises `CdpError` if the
+    Bodies that the browser does not deliver within 10 ms have none. Raises `CdpError` if the
     browser ended.
     """
     every = tuple(exchanges)

@@ -1,7 +1,7 @@
 """The Chrome DevTools Protocol over a pipe: JSON messages that end with a NUL byte. WebDriver BiDi
 has the same shape and no sessions, and is carried likewise.
 
-Synchronous on purpose: a visit is one straight line, and a testbed has a thread of its own.
+Synchronous on purpose: a visit is sequential, and each testbed has its own thread.
 """
 
 import itertools
@@ -93,7 +93,7 @@ class Cdp:
         return number in self._answers
 
     def forget(self, number: int) -> None:
-        """Drop the answer to a command, which nobody waits for any longer."""
+        """Drop the answer to a command that nothing waits for any more."""
         if self._answers.pop(number, None) is None:
             self._forgotten.add(number)
 

@@ -89,7 +89,7 @@ def stack_flags(
 
 
 def _resolver_rules(places: Mapping[str, str]) -> str:
-    """Leads to these places, addresses or ``IP:PORT`` by host, and nowhere else."""
+    """Resolves only these hosts, to addresses or ``IP:PORT``."""
     rules = ", ".join(f"MAP {host} {place}" for host, place in places.items())
     return f"--host-resolver-rules={rules}, MAP * ~NOTFOUND"
 
@@ -128,7 +128,7 @@ class Chromium:
 
 @dataclass(frozen=True)
 class ChromiumTab:
-    """Made by `Chromium.fresh_tab`, in a context of its own."""
+    """Made by `Chromium.fresh_tab`, in its own context."""
 
     cdp: Cdp
     session: str
@@ -149,7 +149,8 @@ class ChromiumTab:
 def chromium_version(browser: str = TODAY) -> str:
     """What the browser calls itself, like ``Chromium 156.0.8078.79``. Raises `TestbedError`.
 
-    Older ones are held against a hash, and some of them do not tell: it is what they are.
+    Older ones are verified by hash, and some do not report a version: theirs comes from the
+    catalogue.
     """
     program = generation_of(browser).program()
     if browser in catalogue():
@@ -159,7 +160,7 @@ def chromium_version(browser: str = TODAY) -> str:
     if not is_path(browser):
         return said
     if done.returncode or "Chrom" not in said:
-        raise TestbedError(f"browser {browser}: --version does not call it a Chromium: {said!r}")
+        raise TestbedError(f"browser {browser}: --version does not name a Chromium: {said!r}")
     with program.open("rb") as data:  # builds of one's own often share a version
         return f"{said}, build {hashlib.file_digest(data, 'sha256').hexdigest()[:12]}"
 

@@ -1,4 +1,5 @@
-"""CPU time of a browser's processes, from /proc (proc(5)), so that no browser has to tell it."""
+"""CPU time of a browser's processes, from /proc (proc(5)), so that it does not depend on the
+browser."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""A pipe to a browser whose DevTools speak WebSocket only (RFC 6455).
+"""A pipe to a browser whose DevTools only speak WebSocket (RFC 6455).
 
     python devtools_pipe.py PORT [PATH]
 
@@ -81,13 +81,13 @@ def _tab(port: int) -> str:
 
 
 def _reach(port: int) -> socket.socket:
-    """A connection, as soon as somebody listens."""
+    """A connection, as soon as the browser listens."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):
             return socket.create_connection(("127.0.0.1", port))
         time.sleep(_LOOK_S)
-    raise SystemExit(f"nobody listened at port {port} for {_PATIENCE_S:g} s")
+    raise SystemExit(f"nothing listened at port {port} for {_PATIENCE_S:g} s")
 
 
 def _connect(port: int, path: str) -> tuple[socket.socket, bytearray]:

@@ -19,7 +19,7 @@ class Tab(Protocol):
         fails or does not end in time is an outcome, not an exception."""
 
     def forget_cache(self) -> None:
-        """The next load fetches everything anew, with the tickets the tab has."""
+        """The next load fetches everything again, with the tab's tickets."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
         """The exchanges, a sample of them with the digest of the body that arrived."""
@@ -43,5 +43,5 @@ class Driven(Protocol):
         """Variables of its processes' environment that name a proxy."""
 
     def fresh_tab(self, client: Client, page: Page | None = None) -> AbstractContextManager[Tab]:
-        """For loads of `page`, where it is known: if the client pins time, scripts find themselves
-        at the moment it was recorded."""
+        """For loads of `page`, if it is known: if the client pins time, scripts see the time of the
+        recording."""

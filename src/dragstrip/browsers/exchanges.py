@@ -29,7 +29,7 @@ PROTOCOLS: dict[str, Protocol] = {
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
-    """A request with what only the HAR or DevTools needs beside it."""
+    """A request, with fields that only the HAR or DevTools needs."""
 
     request: Request
     id: str = ""
@@ -212,8 +212,8 @@ def _ended(current: _Open, timestamp: float, sizes: dict[str, Any], origin_s: fl
 
 
 def _body_bytes(current: _Open, wire_bytes: int) -> int | None:
-    """None where the browser counted nothing at all, as of a CORS preflight, or a body crossed the
-    wire that nobody read, such as a prefetched one."""
+    """None if the browser counted nothing, as for a CORS preflight, or for a body that nothing
+    read, such as a prefetched one."""
     length = _header(current.exchange.response_headers, "content-length")
     unread = not wire_bytes or (length.isdecimal() and 0 < int(length) <= wire_bytes)
     return None if unread and not current.decoded else current.decoded

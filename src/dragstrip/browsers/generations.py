@@ -11,7 +11,7 @@ from dragstrip.model.stack import Protocol
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import installed
 
-# The wrappers in /usr/bin inject flags of their own, so the program itself is run.
+# The wrappers in /usr/bin add flags, so run the program itself.
 _BINARIES = (
     "/usr/lib/chromium/chromium-headless-shell",
     "/usr/lib/chromium-browser/headless_shell",
@@ -44,9 +44,9 @@ _TCP: Mapping[Protocol, tuple[str, ...]] = {
     "h1": ("--disable-quic", "--disable-http2"),
     "h2": ("--disable-quic",),
 }
-# Without the network service as a process of its own, Chromium 70 ignores QUIC's flags and speaks
-# h2. Stacks of one browser are compared, so all of them have it. Which hosts are forced to QUIC
-# stands in `chromium.stack_flags`: these versions do not take a `*`.
+# Without the network service in a separate process, Chromium 70 ignores QUIC's flags and speaks h2.
+# Stacks of one browser are compared, so all of them have it. Which hosts are forced to QUIC stands
+# in `chromium.stack_flags`: these versions do not take a `*`.
 _OLD: Mapping[Protocol, tuple[str, ...]] = {
     protocol: ("--enable-features=NetworkService", *flags)
     for protocol, flags in (

@@ -47,7 +47,7 @@ _SHOWN = """new Promise(shown => requestAnimationFrame(() => requestAnimationFra
 
 class Navigation(Struct, frozen=True, kw_only=True):
     """PerformanceNavigationTiming of the document, ms since timeOrigin; 0 means not reached, None
-    that the browser does not tell."""
+    not reported."""
 
     connectStart: float = 0.0
     responseStart: float | None = 0.0
@@ -77,16 +77,16 @@ class Load(Struct, frozen=True, kw_only=True):
     frames: tuple[Frame, ...] = ()
     """What the browser drew up to the end of the visit, if the client looks at frames."""
     blind_ms: float | None = None
-    """See `dragstrip.browsers.screencast.blind_ms`; None if nobody looked."""
+    """See `dragstrip.browsers.screencast.blind_ms`; None if no frames were recorded."""
     fast_open: tuple[FastOpen, ...] = ()
-    """By connection, where the client asked for TCP Fast Open."""
+    """By connection, if the client asked for TCP Fast Open."""
     graph: str = ""
     """Of the load generator, the graph it followed: digest and source. Browsers follow none."""
 
 
 @contextlib.contextmanager
 def fresh_session(cdp: Cdp, client: Client, recorded_ms: float | None = None) -> Iterator[str]:
-    """A tab in a context of its own, ready to be observed; yields the CDP session."""
+    """A tab in its own context, ready for observation; yields the CDP session."""
     width, height = client.viewport
     context = cdp.call("Target.createBrowserContext")["browserContextId"]
     try:
@@ -172,10 +172,10 @@ def _ask_when_shown(cdp: Cdp, session: str) -> int:
 
 
 def _await_shown(cdp: Cdp, watch: "_Watch", asked: int | None) -> float:
-    """When the screen showed what was loaded; 0 if nobody asked or it took too long.
+    """When the screen showed everything loaded; 0 if not recorded or if it took too long.
 
-    On a quiet host that is within the quiet time. A busy one draws later, and without this a
-    visit would end on a screen that lacks what had arrived.
+    On a quiet host that is within the quiet time. A busy host draws later, and without this wait a
+    visit would end before its content is on screen.
     """
     if asked is None:
         return 0.0

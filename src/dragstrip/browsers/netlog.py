@@ -1,4 +1,4 @@
-"""What Chromium's network service wrote down of every request, bodies as they crossed the wire.
+"""What Chromium's network service logged for every request, with bodies as they crossed the wire.
 
 A NetLog made with ``--net-log-capture-mode=Everything`` is the one place where a browser tells the
 bytes below its content decoding, and it covers what no page session of the DevTools protocol does:

@@ -19,7 +19,7 @@ AS_NOBODY = (
     f"--regid={_UNPRIVILEGED}",
     "--clear-groups",
 )
-# What is mounted here is seen by nobody else: the mount namespace is the process's own.
+# No other process sees these mounts: the mount namespace is this process's own.
 _KNOWING = """
 set -e
 for file in hosts nsswitch.conf; do mount --bind "$1/$file" /etc/$file; done

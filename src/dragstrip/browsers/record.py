@@ -88,7 +88,7 @@ def record(
     try:
         logged = read_netlog(log, bodies)
     except NetLogError as error:
-        raise TestbedError(f"the browser wrote no NetLog that can be read: {error}") from None
+        raise TestbedError(f"the browser's NetLog cannot be read: {error}") from None
     log.unlink()
     if seen.load.outcome != "loaded":
         raise PageError(

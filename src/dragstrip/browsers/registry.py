@@ -17,7 +17,7 @@ from dragstrip.model.study import Client
 from dragstrip.testbed.testbed import Testbed
 
 Told = tuple[str, ...]
-"""What a browser must be told of a stack when it starts, in words of its own."""
+"""A stack's settings for starting the browser, in the browser's terms."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ app = typer.Typer(
     cls=Commands,
     pretty_exceptions_enable=False,
     add_completion=False,
-    rich_markup_mode=None,  # the list of all commands: rich takes as long to load as all else
+    rich_markup_mode=None,  # rich would double the time of `dragstrip --help`
 )
 
 
@@ -30,9 +30,9 @@ def dragstrip() -> None:
 
 
 def main() -> None:
-    """Entry point of the `dragstrip` program; every foreseen error is one line.
+    """Entry point of the `dragstrip` program; every expected error is one line.
 
-    A batch system's word to end is as good as Ctrl-C: what runs is taken down in order.
+    SIGTERM, which batch systems send, works like Ctrl-C: everything shuts down in order.
     """
     if "_DRAGSTRIP_COMPLETE" in os.environ:
         completion_init()
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def _foreseen(error: Exception) -> NoReturn:
-    """Says what a foreseen error means and ends the program; raises any other again.
+    """Print an expected error and exit; raise any other again.
 
     The classes are imported here, so `dragstrip --help` does not pay for them.
     """
@@ -70,7 +70,7 @@ def _foreseen(error: Exception) -> NoReturn:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    """Without a message help was shown instead."""
+    """Without a message, help was printed instead."""
     if message:
         sys.stderr.write(f"dragstrip: {message}\n")
     sys.exit(code)

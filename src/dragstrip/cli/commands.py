@@ -1,4 +1,4 @@
-"""The commands, each imported when it is asked for: together they take half a second to load."""
+"""The commands. Each is imported only when needed: importing all takes half a second."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +12,12 @@ from typer.main import get_command, get_group
 
 class Known(NamedTuple):
     summary: str
-    """The first lines of its help, which `dragstrip --help` shows without loading it."""
+    """The first line of its help. `dragstrip --help` prints it without importing the command."""
     module: str
-    """In this package. It has `app`, or a function of its own name."""
+    """Module in this package. It defines `app`, or a function of its own name."""
     hidden: bool = False
     passes_on: bool = False
-    """What follows its first argument is another program's."""
+    """Whatever follows the first argument belongs to another program."""
 
 
 COMMANDS = {
@@ -26,13 +26,13 @@ COMMANDS = {
     "reproduce": Known(
         "Run a paper's studies within a time limit; answer its claims.", "study.reproduce"
     ),
-    "why": Known("Find out which properties explain a difference of two stacks.", "study.why"),
+    "why": Known("Find out which properties make two stacks differ.", "study.why"),
     "report": Known(
         "Redraw a result folder's tables and report; print its answer.", "results.report"
     ),
     "rejudge": Known("Judge a result folder's visits again; show what changes.", "results.rejudge"),
     "merge": Known("Join the result folders of one study, such as its shards.", "results.merge"),
-    "watch": Known("Show a page that follows a result folder while it fills.", "study.watch"),
+    "watch": Known("Show a live page of a running study.", "study.watch"),
     "audit": Known("Check captures of page loads against what they claim.", "results.audit"),
     "link": Known("Run a program behind the emulated link.", "machine.link", passes_on=True),
     "compare": Known("Compare two result folders; fail a build with --fail-if.", "results.compare"),
@@ -52,13 +52,13 @@ COMMANDS = {
     "schema": Known("Print the JSON schema of study files, for editors.", "schema"),
     "completion": Known("Print or install shell completion (bash, zsh, fish).", "completion"),
     "manual": Known("Print the manual page, for man.", "manual"),
-    "setup": Known("Install the packages that races need, by apt. Asks first.", "machine.setup"),
+    "setup": Known("Install the packages that races need, with apt. Asks first.", "machine.setup"),
     "doctor": Known("Check whether this machine can race; say what to do.", "machine.doctor"),
 }
 
 
 class Commands(TyperGroup):
-    """Loads a command when it is to run or to help; a list of all needs none of them."""
+    """Imports a command to run it or to print its help. Listing all commands imports none."""
 
     _listing = False
 

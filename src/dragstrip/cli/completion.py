@@ -25,7 +25,7 @@ def completion(
     shell: Annotated[Shell, typer.Argument(help="The shell.")],
     install: Annotated[
         bool,
-        typer.Option("--install", help="Write it where the shell looks, instead of printing it."),
+        typer.Option("--install", help="Install it where the shell looks, instead of printing it."),
     ] = False,
 ) -> int:
     """Print or install shell completion (bash, zsh, fish)."""
@@ -40,8 +40,8 @@ def completion(
     console.print(f"{path}: new shells complete `dragstrip`.")
     if shell is Shell.zsh:
         console.print(
-            f"zsh looks there if ~/.zshrc says: fpath+=({path.parent}); "
-            "autoload -Uz compinit; compinit"
+            f"For zsh to look there, add to ~/.zshrc: fpath+=({path.parent}); autoload -Uz "
+            "compinit; compinit"
         )
     return exits.DONE
 

@@ -66,9 +66,9 @@ def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
         for name, browser in BROWSERS.items():
             table.add_row(name, ", ".join(browser.speaks), browser.what, _version(name))
         guest = recipe.installed()
-        there = f"kernel of its guests: {guest}" if guest else "dragstrip virtual install"
-        table.add_row("--virtual", "", "any of them, in virtual time", there)
-        table.add_row("PATH", ", ".join(BROWSERS[TODAY].speaks), "a Chromium of your own", "")
+        there = f"guest kernel: {guest}" if guest else "dragstrip virtual install"
+        table.add_row("--virtual", "", "any browser, in virtual time", there)
+        table.add_row("PATH", ", ".join(BROWSERS[TODAY].speaks), "your own Chromium", "")
     Console().print(table)
 
 
@@ -80,7 +80,7 @@ def _version(browser: str) -> str:
 
 
 def _there(server: Server) -> str:
-    """Its version, or what brings it."""
+    """Its version, or the command that installs it."""
     if server.package:
         packages = unpacked(server)
         return packages[0].version if packages else f"dragstrip servers install {server.name}"

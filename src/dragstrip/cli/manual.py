@@ -1,4 +1,4 @@
-"""`dragstrip manual`: the manual page, made from the commands themselves."""
+"""`dragstrip manual`: the manual page, generated from the commands."""
 
 import sys
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def manual() -> int:
 
 
 def page() -> str:
-    """The manual page in man(7)'s language."""
+    """The manual page in man(7) markup."""
     lines = [_HEAD]
     for usage in every():
         lines += _command(usage)
@@ -49,6 +49,6 @@ def _command(usage: Usage) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """As man(7) prints it unchanged."""
+    """Escaped for man(7)."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped

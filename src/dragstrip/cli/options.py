@@ -22,7 +22,7 @@ Networks = Annotated[
     list[str],
     typer.Option(
         "--network",
-        help="A name (`dragstrip list networks`); rate/one-way delay, symmetric and without loss "
+        help="A name (`dragstrip list networks`); rate/one-way delay, symmetric and lossless "
         "(100mbit/50ms); or down/up/delay/loss/queue, each per direction "
         "(10.5mbit/2.8mbit/37ms/0%/200ms). Repeat it for several.",
         autocompletion=network_names,
@@ -52,22 +52,22 @@ Calibrate = Annotated[
 Jobs = Annotated[
     str | None,
     typer.Option(
-        help="Blocks that may run at once: a number, or auto (default: 1; in virtual time one per "
-        "core; with --cluster: auto, on each machine)."
+        help="Blocks that run in parallel: a number, or auto (default: 1; in virtual time one per "
+        "core; with --cluster auto, on each machine)."
     ),
 ]
 Shard = Annotated[
     str | None,
     typer.Option(
-        help="Only this share of the blocks, like 3/16 (default: all). `dragstrip merge` joins the "
-        "shares."
+        help="Run only this shard of the blocks, like 3/16 (default: all). `dragstrip merge` joins "
+        "shards."
     ),
 ]
 Restarts = Annotated[
     int | None,
     typer.Option(
-        help="Spread the blocks over this many starts of testbed and browsers, and say how much "
-        "these differ (default: 1).",
+        help="Spread the blocks over this many starts of testbed and browsers, and report how much "
+        "the starts differ (default: 1).",
         min=1,
     ),
 ]
@@ -84,31 +84,33 @@ AdmitOthers = Annotated[
     bool,
     typer.Option(
         "--admit-other-machines",
-        help="With --cluster: let machines make visits whose hardware or software is not that of "
-        "most.",
+        help="With --cluster: also use machines whose hardware or software differs from the "
+        "majority's.",
     ),
 ]
 Watch = Annotated[
     bool,
-    typer.Option("--watch", help="Show a page that follows the visits, on this machine."),
+    typer.Option("--watch", help="Show a live page of the visits, on this machine."),
 ]
 Virtual = Annotated[
     bool,
     typer.Option(
         "--virtual",
-        help="Race in virtual time: exact on any machine, computing takes no time.",
+        help="Race in virtual time: computing takes no time, so every machine gives the same "
+        "result.",
     ),
 ]
 ByClient = Annotated[
     str | None,
     typer.Option(
         "--client",
-        help="'loader' loads pages with the load generator, which predicts Chromium, instead of a "
-        "browser (default: browser). See docs/howto/load-generator.md.",
+        help="What loads the pages: a browser, or 'loader', the load generator, which predicts "
+        "Chromium (default: browser). See docs/howto/load-generator.md.",
         metavar="browser|loader",
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only say what it would do, and how long that takes.")
+    bool,
+    typer.Option("--dry-run", help="Only print what it would do, and how long that would take."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]

@@ -1,4 +1,4 @@
-"""Folders the command line uses when none is given."""
+"""Default folders of the command line."""
 
 from datetime import datetime
 from pathlib import Path
@@ -12,5 +12,5 @@ def page_cache() -> Path:
 
 
 def new_capsule(study: str) -> Path:
-    """A fresh result folder below the current one."""
+    """A new result folder under the current one."""
     return Path("capsules") / f"{study}-{datetime.now():%Y%m%d-%H%M%S}"

@@ -20,9 +20,9 @@ def stacks() -> None:
 @app.command()
 def diff(
     a: Annotated[str, typer.Argument(help="A stack's name.", metavar="A")],
-    b: Annotated[str, typer.Argument(help="Another's.", metavar="B")],
+    b: Annotated[str, typer.Argument(help="Another stack's name.", metavar="B")],
 ) -> None:
-    """Say in words what differs between two stacks."""
+    """Print what differs between two stacks."""
     one, other = find_stack(a), find_stack(b)
     found = differences(one, other)
     console = Console()

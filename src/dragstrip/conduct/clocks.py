@@ -1,4 +1,5 @@
-"""What a study's clock decides: where its visits are made, and how many blocks at once."""
+"""What depends on a study's clock: where its visits are made, and how many blocks run in
+parallel."""
 
 import os
 from collections.abc import Collection, Iterable, Iterator
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
 
 
 def timed(study: Study, *, virtual: bool) -> Study:
-    """The study in virtual time if that is asked for; its own virtual clock stays."""
+    """The study in virtual time if requested; a virtual clock of its own stays."""
     if virtual and not study.clock.virtual:
         return structs.replace(study, clock=NETWORK)
     return study
 
 
 def jobs_of(clock: Clock, text: str | None) -> int:
-    """Blocks at once: what is asked for, else one in real time and one a core in virtual time.
+    """Parallel blocks: as requested, else one in real time and one per core in virtual time.
 
     Raises `InputError`.
     """
@@ -46,14 +47,14 @@ def jobs_of(clock: Clock, text: str | None) -> int:
 def admission_of(
     study: Study, jobs: int, visits: Iterable[Visit], cores: int | None = None
 ) -> Admits:
-    """For a machine with so many cores, by default this one."""
+    """For a machine with this many cores (default: this machine)."""
     if study.clock.virtual:
         return Guests(study, jobs)
     return Admission(study, jobs, visits, cores=cores)
 
 
 def place_of(study: Study, artefacts: Path, rehearsed: Collection[str] = ()) -> Place:
-    """Where its visits are made: a testbed in which these pages are rehearsed, or guests."""
+    """Where its visits are made: a testbed with these pages rehearsed, or guests."""
     if study.clock.virtual:
         return partial(in_guest, study, artefacts)
     return partial(in_testbed, study, artefacts, rehearsed)
@@ -66,11 +67,11 @@ def guest_of(study: Study) -> str:
 
 
 def checked(page: Page, *, virtual: bool) -> "Iterator[Check]":
-    """The page replayed and held against its recording. Raises `TestbedError`, `CdpError`."""
+    """Replays the page and compares it with its recording. Raises `TestbedError`, `CdpError`."""
     if virtual:
         with errand(CheckJob(page=page, client=Client()), NETWORK, seed=0) as sent:
             yield from sent.results()
         return
-    from dragstrip.visit.check import check  # with Pillow and NumPy, which load slowly
+    from dragstrip.visit.check import check  # with Pillow and NumPy, which import slowly
 
     yield from check(page, Client())

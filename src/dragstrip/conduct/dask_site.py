@@ -43,7 +43,7 @@ def dask_site(
     """Raises as `dragstrip.cluster.connect.connected` does."""
     study = schedule.study
     if study.clock.virtual and calibrate:
-        raise InputError("--calibrate measures the link in real time: leave it out with --virtual")
+        raise InputError("--calibrate measures the link in real time: omit it with --virtual")
     setup = Setup(
         token=secrets.token_hex(6),
         study=study,

@@ -17,32 +17,32 @@ from dragstrip.results.journal import Key, entries, key, unchanging
 from dragstrip.results.manifest import Manifest
 
 _OF_BROWSERS = "netlog"
-"""Holds what belongs to a whole browser, under names of its own."""
+"""Files of whole browsers, under their own names."""
 
 _Made = dict[Key, bytes]
-"""The visits a part has of a block, each with the digest of its line."""
+"""A part's visits of a block, each with the digest of its line."""
 
 
 class Merged(Struct, frozen=True, kw_only=True):
     visits: int
     blocks: int
     copies: int
-    """Visits that several parts had alike; they count once."""
+    """Identical visits in several parts; they count once."""
     dropped: tuple[str, ...]
-    """Blocks that were made independently in several parts. One part's visits count."""
+    """Blocks made independently in several parts; only one part's visits count."""
 
 
 def merge(parts: Sequence[Path], out: Path) -> Merged:
     """Writes the capsule `out`, whole or not at all; the parts stay as they are.
 
-    A block is one part's, or copies of it: visits that were made apart are never paired. Raises
+    All visits of a block come from one part, so visits made separately are never paired. Raises
     `CapsuleError` if the parts are not of one study and rules, if one is still written, or if `out`
     is there.
     """
     if len(set(map(Path.resolve, parts))) != len(parts):
-        raise CapsuleError("a part is given twice; give each folder once")
+        raise CapsuleError("a folder is given twice; give each once")
     if out.exists():
-        raise CapsuleError(f"{out}: is there already; give another --out")
+        raise CapsuleError(f"{out}: exists already; give another --out")
     capsules = [Capsule.open(part) for part in parts]
     manifest = _one_study(capsules)
     draft = out.with_name(f"{out.name}.part-{os.getpid()}")
@@ -64,12 +64,13 @@ def _one_study(capsules: Sequence[Capsule]) -> Manifest:
         there = other.manifest
         if differences := whole.differences(there) or there.differences(whole):
             raise CapsuleError(
-                f"{other.path}: holds another study than {first.path} ({'; '.join(differences)})"
+                f"{other.path}: holds a different study from {first.path} "
+                f"({'; '.join(differences)})"
             )
         if whole.rules != there.rules:
             raise CapsuleError(
                 f"{other.path}: was made under {_rules(there)}, {first.path} under "
-                f"{_rules(whole)}; make the older one again"
+                f"{_rules(whole)}; run the older one again"
             )
         runs = max(whole.study.runs, there.study.runs)
         study = structs.replace(whole.study, runs=runs)
@@ -118,8 +119,8 @@ def _made(capsule: Capsule) -> dict[str, _Made]:
 
 
 def _owner(block: str, made: Sequence[dict[str, _Made]], stacks: int) -> int:
-    """The part whose visits of the block count: one that has finished it, then one that has most of
-    it, then the first."""
+    """The part whose visits of the block count: one with the finished block, then the one with most
+    of it, then the first."""
 
     def worth(part: int) -> tuple[bool, int, int]:
         visits = made[part][block]
@@ -145,7 +146,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _take(file: Path, target: Path) -> None:
-    """By name alone where both are on one file system: they are never written again."""
+    """Hard links if both are on one file system: the files never change."""
     target.parent.mkdir(exist_ok=True)
     try:
         target.hardlink_to(file)

@@ -11,8 +11,7 @@ from dragstrip.schedule.batch import batches
 
 
 class Shard(Struct, frozen=True):
-    """The `number`-th of `of` shares. The shares of a study have no block in common, and together
-    they have every one."""
+    """Shard `number` of `of`. Shards of a study share no block, and together they have all."""
 
     number: int = 1
     of: int = 1
@@ -21,9 +20,9 @@ class Shard(Struct, frozen=True):
         return f"{self.number}/{self.of}"
 
     def blocks(self, study: Study) -> Callable[[Block], bool]:
-        """Whether a block belongs to this share. Where cells end early they stay whole, since that
-        is decided from all their blocks; else batches are dealt out one by one, which in real time
-        are single blocks."""
+        """Whether a block belongs to this shard. Studies that stop cells early keep cells whole,
+        because all blocks of a cell decide; other studies distribute batches, which are single
+        blocks in real time."""
         if study.stopping or study.slow:
             cells = set(study.cells()[self.number - 1 :: self.of])
             return lambda block: block.cell in cells
@@ -38,8 +37,10 @@ def parse_shard(text: str) -> Shard:
     """``3/16`` is the third of sixteen. Raises `InputError`."""
     found = re.fullmatch(r"(\d+)/(\d+)", text)
     if not found:
-        raise InputError(f"--shard {text!r}: give a number and how many there are, like 3/16")
+        raise InputError(
+            f"--shard {text!r}: give the shard's number and the number of shards, like 3/16"
+        )
     number, of = map(int, found.groups())
     if not 1 <= number <= of:
-        raise InputError(f"--shard {text}: shards of {of} go from 1/{of} to {of}/{of}")
+        raise InputError(f"--shard {text}: the shards are 1/{of} to {of}/{of}")
     return Shard(number, of)

@@ -1,4 +1,4 @@
-"""Where the visits of a study are made: on this machine, or on those of a cluster."""
+"""Where the visits of a study are made: on this machine, or on a cluster's."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -28,10 +28,10 @@ from dragstrip.testbed.servers.packages import version_of
 class Site(Struct, frozen=True):
     executor: Executor
     browser: Callable[[Visit], str]
-    """What made a visit's load, in its browser's own words."""
+    """What loaded the page, as its browser reports it."""
 
     def seconds(self, left: Mapping[CellKey, int]) -> float:
-        """How long so many visits on each cell are going to take."""
+        """Time for this many visits on each cell."""
         return seconds_left(self.executor.hosts, left)
 
 
@@ -53,8 +53,8 @@ def start_of(study: Study, frozen: str, cluster: Cluster | None) -> Start:
 
 
 def continues(study: Study, machine: str | None) -> Callable[[Visit], bool]:
-    """Whether this machine may complete an attempt of which a visit is there; None stands for any
-    of a cluster's. Older capsules name no machine, and where computing takes no time all give the
+    """Whether this machine may complete a started attempt; None stands for any machine of a
+    cluster. Older capsules name no machine, and if computing takes no time, all machines give the
     same."""
     if study.clock == NETWORK:
         return lambda visit: True
@@ -67,7 +67,7 @@ def browsers_of(study: Study) -> dict[str, str]:
 
 
 def servers_of(study: Study) -> dict[str, str]:
-    """Of the servers that are not ours."""
+    """Versions of the servers that are not ours."""
     found = {s.server: version_of(s.serving) for s in study.visited}
     return {name: version for name, version in found.items() if version}
 

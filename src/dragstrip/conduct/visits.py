@@ -1,4 +1,4 @@
-"""Makes a study's visits, into a capsule."""
+"""Makes a study's visits and stores them in a capsule."""
 
 import time
 from contextlib import ExitStack
@@ -29,7 +29,7 @@ _UNHEARD = Watcher()
 
 
 class TimeUp(Exception):
-    """The time for visits is over; what was made is safely in the capsule."""
+    """The time for visits is over; all visits made are in the capsule."""
 
 
 def make_visits(
@@ -55,13 +55,13 @@ def make_visits(
     _check_restarts(study)
     start = start_of(study, frozen, cluster)
     made_on: dict[str, str | int] = {}
-    if study.clock == NETWORK:  # where every machine gives the same bytes, whatever runs beside
+    if study.clock == NETWORK:  # every machine gives the same bytes, whatever else runs
         made_on = {"machine": "", "testbed": "", "beside": 0}
     with ExitStack() as opened:
         capsule = opened.enter_context(Capsule.create(out, Manifest(study=study, starts=(start,))))
         stop = None
         if study.stopping or study.slow:
-            from dragstrip.results.compare.stopping import stop_rule  # what estimates loads slowly
+            from dragstrip.results.compare.stopping import stop_rule  # imports slowly
 
             stop = stop_rule(study)
         schedule = Schedule(
@@ -96,7 +96,7 @@ def make_visits(
 
 def _check_restarts(study: Study) -> None:
     if study.restarts > 1 and study.clock.virtual:
-        raise InputError("restarts: in virtual time each guest is a boot of its own; leave it out")
+        raise InputError("restarts: in virtual time each guest has its own boot; omit it")
 
 
 def _write_har(out: Path, study: Study, visit: Visit, load: Load, browser: str) -> None:

@@ -1,4 +1,4 @@
-"""Who hears how a study is getting on."""
+"""Callbacks that report a study's progress."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -14,7 +14,7 @@ from dragstrip.testbed.calibrate.measure import BRIEF, calibrate
 
 Tell = Callable[[Visit], None]
 Estimate = Callable[[Mapping[CellKey, int]], float]
-"""How long so many visits on each cell are going to take, in seconds."""
+"""Seconds for this many visits on each cell."""
 
 
 def quietly(networks: Sequence[Network]) -> Calibration:
@@ -24,16 +24,16 @@ def quietly(networks: Sequence[Network]) -> Calibration:
 
 @contextmanager
 def unheard(schedule: Schedule, estimate: Estimate) -> Iterator[Tell]:
-    """Nobody is told."""
+    """No progress."""
     yield lambda visit: None
 
 
 class Watcher(Struct, frozen=True, kw_only=True):
-    """The default hears nothing."""
+    """The default does nothing."""
 
     calibrating: Callable[[Sequence[Network]], Calibration] = quietly
-    """Measures networks before the first visit, and shows that it does."""
+    """Calibrates networks before the first visit, with progress."""
     said: Callable[[str], None] = lambda sentence: None
-    """Told of what happens to machines of a cluster."""
+    """Called with news about a cluster's machines."""
     progress: Callable[[Schedule, Estimate], AbstractContextManager[Tell]] = unheard
-    """Opened for the visits of a study; yields what is told of each."""
+    """Entered for the visits of a study; yields a callback for each visit."""

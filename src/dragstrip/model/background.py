@@ -13,20 +13,20 @@ class Background(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     direction: Literal["down", "up"] = "down"
     kind: Literal["tcp", "udp"] = "tcp"
-    """Bulk TCP, which takes what it can get, or UDP at a constant rate."""
+    """Bulk TCP, which takes all it can get, or UDP at a constant rate."""
     flows: int = 1
     congestion: Congestion = "cubic"
     """Congestion control of bulk TCP."""
     rate_mbps: float | None = None
     """Rate of each UDP flow in Mbit/s of IP bytes, sent as packets of 1500 bytes."""
     lead_ms: float = 3000.0
-    """How long it has flowed when a visit begins."""
+    """How long it has been running when a visit begins."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.flows <= 100:
-            raise ValueError("flows is a number from 1 to 100")
+            raise ValueError("flows must be a number from 1 to 100")
         if (self.kind == "udp") != (self.rate_mbps is not None):
-            raise ValueError("rate_mbps is given for udp, and for udp only")
+            raise ValueError("rate_mbps is required for udp, and only allowed there")
         if self.rate_mbps is not None and self.rate_mbps <= 0:
             raise ValueError("rate_mbps must be above zero")
         if self.lead_ms < 0:
@@ -43,7 +43,7 @@ class Background(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class BackgroundReport(Struct, frozen=True, kw_only=True):
-    """What a background load did, by its sender's own count."""
+    """What a background load did, as its sender counted."""
 
     load: Background
     seconds: float

@@ -1,12 +1,11 @@
 """The stacks between two stacks: one property changed at a time, in every order that can be built.
 
-A property that two stacks differ in is a factor. A stack between A and B has some factors as B has
-them and the others as A has them. Not every such stack exists: QUIC has no TLS records, and a held
-response can make a short handshake longer but not a long one shorter. What cannot be changed by
-itself, the protocol above all, changes in one step with the rest; the effect of that step is what
-the other factors do not explain.
+A property that differs is a factor. A stack between A and B has some factors from B and the others
+from A. Not every such stack exists: QUIC has no TLS records, and a held response can make a short
+handshake longer but not a long one shorter. What cannot change alone, above all the protocol,
+changes in one step with the rest. The effect of that step is what the other factors do not explain.
 
-What only TCP has gets its nearest equivalent at QUIC's side: records of one packet, as QUIC
+What only TCP has gets its nearest equivalent on QUIC's side: records of one packet, as QUIC
 decrypts packet by packet; no slow start after idleness; wide buffers.
 """
 
@@ -26,7 +25,7 @@ class Factor(Struct, frozen=True):
     name: str
     words: str
     fields: tuple[str, ...] = ()
-    """Of `Stack`; none for what is not the stack's."""
+    """Fields of `Stack`; none for factors outside the stack."""
 
 
 REST = Factor("rest", "protocol and implementation", ("protocol",))
@@ -72,20 +71,21 @@ _LIKE_QUIC: Mapping[str, Any] = {
 
 
 class Bridge(Struct, frozen=True, kw_only=True):
-    """What a study's stacks stand between; `Lattice` makes the stacks of it, always the same."""
+    """The two stacks of a study that attributes a difference. `Lattice` builds the same stacks from
+    it each time."""
 
     a: Stack
     b: Stack
     factors: tuple[str, ...] = ()
-    """Those to tell apart, by name; what else differs changes with the rest. Empty means all."""
+    """The factors to tell apart, by name; others change with the rest. Empty means all."""
     repeat: bool = False
     """Whether any visit is a repeat visit."""
     most: int = 32
-    """Up to so many stacks, all of them are raced; beyond, orders are drawn."""
+    """Up to this many stacks, all are raced; beyond, orders are sampled."""
     seed: int = 0
-    """Of the orders that are drawn."""
+    """Seed of the sampled orders."""
     twins: Mapping[str, str] = {}
-    """By name of a network that loses packets at random, the same without."""
+    """By name of a network with random loss: the same network without loss."""
 
     @property
     def tells_loss(self) -> bool:
@@ -93,13 +93,13 @@ class Bridge(Struct, frozen=True, kw_only=True):
 
 
 class Lattice:
-    """The stacks between A and B that can be built, and the orders that lead from A to B.
+    """The stacks between A and B that can be built, and the orders from A to B.
 
-    `stacks` go by the factors that are as B has them, from A to B. `players` are the factors that
-    are told apart, with `REST` at the end if anything is left to it.
+    The keys of `stacks` are the factors taken from B. `players` are the factors that are told
+    apart, plus `REST` last if anything else differs.
 
-    Raises `InputError` for a factor that is unknown or does not differ, and for stacks of which
-    nothing can be told apart.
+    Raises `InputError` for a factor that is unknown or does not differ, and for stacks without
+    factors that can be told apart.
     """
 
     def __init__(self, bridge: Bridge) -> None:
@@ -157,14 +157,14 @@ class Lattice:
         return any(self._value(f, as_b=False) != self._value(f, as_b=True) for f in factor.fields)
 
     def _value(self, field: str, *, as_b: bool) -> Any:
-        """As A or B has it, or what is nearest to it over that one's transport."""
+        """A's or B's value, or its nearest equivalent over the other's transport."""
         own = self.b if as_b else self.a
         if field in (QUIC_ONLY if own.transport == "tcp" else TCP_ONLY):
             return _STOCK[field] if own.transport == "tcp" else _LIKE_QUIC[field]
         return own.record if field == "tls_record" else getattr(own, field)
 
     def _build(self, node: Node) -> Stack | None:
-        """The stack with these factors as B has them; None if there can be none."""
+        """The stack with these factors from B; None if it cannot exist."""
         with_rest = REST.name in node
         side = self.b if with_rest else self.a
         foreign = QUIC_ONLY if side.transport == "tcp" else TCP_ONLY
@@ -191,7 +191,7 @@ class Lattice:
         return None
 
     def _free(self, node: Node) -> Iterator[dict[str, Any]]:
-        """What has no effect is as A has it or as B has it, whichever the server allows."""
+        """Factors without effect come from A or B, whichever the server allows."""
         if self._repeat:
             yield {}
             return
@@ -215,7 +215,7 @@ def _check(bridge: Bridge, differing: list[Factor]) -> None:
     for name in bridge.factors:
         if name not in KNOWN or name == REST.name:
             known = ", ".join(f.name for f in (*FACTORS, LOSS))
-            raise InputError(f"there is no factor {name!r}; known are {known}")
+            raise InputError(f"unknown factor {name!r}; choose from {known}")
         if KNOWN[name] not in (*differing, LOSS):
             do = ", ".join(f.name for f in differing) or "none"
             raise InputError(
@@ -236,7 +236,7 @@ def _nodes(names: Iterable[str]) -> Iterator[Node]:
 
 
 def _subsets(factors: list[Factor]) -> Iterator[tuple[Factor, ...]]:
-    """Small ones first, and of one size those that hold what tends to need company."""
+    """Small ones first; among equals, those with factors that tend to depend on others."""
     ordered = sorted(factors, key=lambda f: FACTORS.index(f), reverse=True)
     for size in range(len(ordered) + 1):
         yield from combinations(ordered, size)

@@ -1,4 +1,4 @@
-"""The browsers a stack may be raced in: what each of them is, speaks, and cannot do or tell."""
+"""The browsers a stack can race in: what each one is, speaks, and cannot do or report."""
 
 from collections.abc import Mapping
 
@@ -7,32 +7,32 @@ from msgspec import Struct, structs
 
 class Browser(Struct, frozen=True, kw_only=True):
     what: str
-    """In words, within a sentence."""
+    """In words, to use within a sentence."""
     speaks: tuple[str, ...]
-    """The protocols it can be held to."""
+    """The protocols it can be forced to use."""
     switched_on: Mapping[str, str] = {}
-    """By protocol, what runs that its makers left off by default, or forced."""
+    """By protocol: what we switched on or forced."""
     newest_tls: str = "1.3"
     refuses_silently: bool = False
-    """A request to a host whose certificate it refuses looks like one that a script dropped."""
+    """It reports a request with a refused certificate as if a script had dropped it."""
     frames: bool = True
-    """It hands over what it draws."""
+    """It can record frames."""
     testbeds_only: bool = False
-    """Its names come from a file of the testbed's hosts and from nowhere else."""
+    """It resolves names only from the testbed's hosts file."""
     steady: bool = True
-    """In virtual time, where nothing is left to chance, its loads hardly differ between blocks."""
+    """In virtual time its loads hardly differ between blocks."""
     stamps_early_late: bool = False
-    """It stamps a request that goes as early data over QUIC after the handshake."""
+    """It timestamps a QUIC early-data request after the handshake."""
     drain_rtts: float = 0.0
-    """For so many round trips it holds on to a QUIC connection that its server has closed, and a
-    load that begins within them waits. A repeat visit begins after them."""
+    """Round trips for which it keeps a QUIC connection that its server has closed. A load that
+    begins earlier waits, so repeat visits begin later."""
     fast_open: bool = False
-    """It can send data with TCP's SYN (RFC 7413). Browsers that could once no longer do."""
+    """It can send data with TCP's SYN (RFC 7413). No current browser can."""
     follows_graphs: bool = False
-    """It is the load generator: it follows a page's graph and reads nothing. Its visits are
+    """It is the load generator: it follows a page's graph and parses nothing. Its visits are
     predictions of a browser's."""
     cannot_tell: tuple[str, ...] = ()
-    """What a visit cannot know because the browser does not measure it, in words."""
+    """What the browser does not measure, in words."""
 
 
 TODAY = "chromium-headless-shell"
@@ -57,7 +57,7 @@ BROWSERS: Mapping[str, Browser] = {
             "the first byte of an answer over HTTP/1.1 and TLS (Firefox takes the server's session "
             "ticket for it)",
             "the size of text that crossed the wire in a content coding",
-            "when a request left that went as QUIC's early data (Firefox says the handshake's end)",
+            "when a QUIC early-data request left (Firefox reports the handshake's end)",
             "bytes of headers on the wire (WebDriver BiDi counts them before compression)",
         ),
     ),
@@ -82,7 +82,7 @@ BROWSERS: Mapping[str, Browser] = {
         frames=False,
         testbeds_only=True,
         cannot_tell=(
-            "the browser's own word on SPDY and HTTP/2 (its DevTools call both spdy)",
+            "whether the browser used SPDY or HTTP/2 (its DevTools call both spdy)",
             "first contentful paint (Chromium measures it since version 60)",
             _NO_LCP,
         ),
@@ -100,7 +100,7 @@ BROWSERS: Mapping[str, Browser] = {
 
 
 def is_path(name: str) -> bool:
-    """Whether it names a Chromium of the user's own, by its program."""
+    """Whether it is the path of the user's own Chromium."""
     return "/" in name
 
 
@@ -110,6 +110,7 @@ def find_browser(name: str) -> Browser:
         return structs.replace(BROWSERS[TODAY], what=f"the Chromium at {name}")
     if name not in BROWSERS:
         raise ValueError(
-            f"unknown browser {name!r}; known are {', '.join(BROWSERS)}, or the path of a Chromium"
+            f"unknown browser {name!r}; choose from {', '.join(BROWSERS)}, or give the path of a "
+            "Chromium"
         )
     return BROWSERS[name]

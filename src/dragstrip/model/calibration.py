@@ -1,4 +1,4 @@
-"""What a link was measured to do before a study, against what it was asked to do."""
+"""How a link performed before a study, against its settings."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ Quantity = Literal["round trip", "rate", "burst", "queue depth", "loss"]
 
 
 class Tolerance(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """From where on a measured link is not the one asked for. Reasons: decision 0012."""
+    """Tolerances beyond which a measured link is not the one asked for. Reasons: decision 0012."""
 
     rtt_ms: float = 1.0
     rtt_share: float = 0.02
@@ -25,11 +25,12 @@ class Tolerance(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """One line of a calibration. `measured` is None where nothing could be; `note` says why."""
+    """One line of a calibration. `measured` is None if nothing could be measured; `note` says
+    why."""
 
     network: str
     side: Side | None
-    """None for what concerns both directions."""
+    """None if it concerns both directions."""
     transport: Literal["tcp", "udp"]
     quantity: Quantity
     unit: str

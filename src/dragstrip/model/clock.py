@@ -11,8 +11,8 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Times by different clocks are never mixed in an estimate.
 
     ``real`` is this machine's time. The others are virtual: a guest's clock jumps over idle time.
-    With ``network`` computing takes no time at all, so a load takes what network and timers make of
-    it; with ``computing`` CPU time counts, as slow as user-mode Linux makes it.
+    With ``network`` computing takes no time, so only network and timers decide a load's time. With
+    ``computing`` CPU time counts, at the speed of user-mode Linux.
     """
 
     kind: Kind = "real"
@@ -23,11 +23,11 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def short(self) -> str:
-        """In a word or two, to stand beside a result."""
+        """A word or two to show beside a result."""
         return _SHORT[self.kind]
 
     def describe(self) -> str:
-        """In words, as a report says it."""
+        """In words, for a report."""
         return _WORDS[self.kind]
 
 

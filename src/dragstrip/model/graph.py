@@ -15,7 +15,7 @@ from dragstrip.model.page import DIGEST_DIGITS
 
 Found = Literal["start", "redirect", "markup", "style", "script", "load"]
 """How a request came about: the visit's start; a redirect; the parser or the preload scanner; a
-style sheet; a script; whatever runs once the page has loaded."""
+style sheet; a script; anything that runs once the page has loaded."""
 
 LOAD = -1
 """As a node to wait for: the load event."""

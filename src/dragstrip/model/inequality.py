@@ -1,9 +1,9 @@
-"""In what two stacks differ beyond the protocol: what a comparison must say, or it misleads.
+"""How two stacks differ beyond the protocol. A comparison that does not say so misleads.
 
-What exists over one transport only is part of the protocol, with two exceptions. Over TCP, socket
-buffers, the receive window, slow start after idleness and TLS records only bring TCP nearer to what
-QUIC has by design, so they never count against QUIC. Over QUIC, everything that is not as stock
-QUIC has it counts.
+What exists over only one transport is part of the protocol, with two exceptions. Over TCP, socket
+buffers, the receive window, slow start after idleness and TLS records only bring TCP closer to
+QUIC's design, so they never count against QUIC. Over QUIC, everything that differs from stock QUIC
+counts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,11 +22,11 @@ class Inequality(Struct, frozen=True):
 
     field: str
     words: str
-    """``initial window 32 against 10``: of the second stack, then of the first."""
+    """``initial window 32 against 10``: the second stack's value, then the first's."""
 
 
 def inequalities(a: Stack, b: Stack) -> list[Inequality]:
-    """What `b` differs in from `a` besides its protocol, in the order of the stack's fields."""
+    """How `b` differs from `a` besides the protocol, in the order of the stack's fields."""
     found = []
     if a.protocol != b.protocol and "h1" in (a.protocol, b.protocol):
         found.append(Inequality("connections", SIX_CONNECTIONS))
@@ -40,7 +40,7 @@ def inequalities(a: Stack, b: Stack) -> list[Inequality]:
 
 
 def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
-    """What servers decide themselves; of one server over one transport, it is the same."""
+    """What servers decide themselves; one server decides the same for one transport."""
     if a.serving == b.serving and a.transport == b.transport:
         return
     choose = [s for s in (b, a) if _of_its_own(s)]
@@ -53,14 +53,14 @@ def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
 
 
 def _of_its_own(stack: Stack) -> set[str]:
-    """What the stack's server decides and nobody here knows, as `_SAY` names it."""
+    """What the stack's server decides, unknown to us, in the words of `_SAY`."""
     own = stack.serving.own.get(stack.transport, ())
     return {{"pacing": "paced"}.get(name, name) for name in own}
 
 
 def sentences(b: Stack, others: Sequence[Stack]) -> list[str]:
-    """``h3+ and h2 also differ in: initial window 32 against 10, pacing.`` for each of the others
-    that differs in something; those that differ in the same share a sentence."""
+    """``h3+ and h2 also differ in: initial window 32 against 10, pacing.`` for each other stack
+    that differs; stacks with the same differences share a sentence."""
     alike: dict[tuple[str, str], list[str]] = {}
     for a in others:
         if found := inequalities(a, b):
@@ -79,7 +79,7 @@ def _each(names: Sequence[str]) -> str:
 
 
 def _value(stack: Stack, name: str, other: Stack) -> object:
-    """What counts as the stack's value beside `other`: without a counterpart, the stock one."""
+    """The stack's value to compare with `other`: without a counterpart, the stock value."""
     if stack.transport != other.transport:
         if name in TCP_ONLY or name == "record":
             return None
@@ -128,6 +128,6 @@ _SAY: dict[str, Callable[[object, object], str]] = {
     "priorities": _plain("priorities"),
     "discovery": _discovery,
     "server": _against("server"),
-    "hold_rtts": _against("round trips that first responses are held"),
+    "hold_rtts": _against("round trips by which first responses are held"),
     "browser": _browsers,
 }

@@ -18,7 +18,7 @@ from dragstrip.model.units import (
 
 ETHERNET_MTU = 1500
 SHORT_QUEUE_MS = 200
-"""The queue of a network that is given as ``100mbit/50ms``: that of most presets."""
+"""The queue of a network given as ``100mbit/50ms``: as in most presets."""
 
 Side = Literal["down", "up"]
 Stage = Literal["hosts", "mtu", "queue", "delay", "duplicate", "loss"]
@@ -32,10 +32,10 @@ STAGES: Mapping[Side, tuple[Stage, ...]] = {
 
 
 def per_direction(two_way_loss: float) -> float:
-    """The loss l of each direction that loses a share p of packets or their answers:
-    (1 - l)^2 = 1 - p (wolsing2019 section 3)."""
+    """The loss l per direction for which a share p of packets or their answers is lost: (1 - l)^2 =
+    1 - p (wolsing2019 section 3)."""
     if not 0 <= two_way_loss <= 1:
-        raise ValueError("two_way_loss is a share between 0 and 1")
+        raise ValueError("two_way_loss must be a share between 0 and 1")
     return 1 - sqrt(1 - two_way_loss)
 
 
@@ -46,7 +46,7 @@ def parse_loss(text: str) -> float:
 
 
 class GilbertElliott(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Loss in bursts: a chain of a good and a bad state that takes one step a packet (Gilbert 1960,
+    """Loss in bursts: a chain of a good and a bad state with one step per packet (Gilbert 1960,
     Elliott 1963)."""
 
     p: float
@@ -63,7 +63,7 @@ class GilbertElliott(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def bad_share(self) -> float:
-        """Share of packets that meet the bad state, in the long run."""
+        """Share of packets in the bad state, in the long run."""
         return self.p / (self.p + self.r)
 
     @property
@@ -73,7 +73,7 @@ class GilbertElliott(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def inflation(self) -> float:
-        """How much larger the variance of a count of losses is than that of independent ones."""
+        """Variance of the number of losses, relative to independent losses."""
         memory = 1 - self.p - self.r
         spread = self.bad_share * (1 - self.bad_share) * (self.loss_bad - self.loss_good) ** 2
         alone = self.loss * (1 - self.loss)
@@ -95,12 +95,13 @@ class Aqm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if self.target_ms <= 0 or self.interval_ms <= 0:
             raise ValueError("target_ms and interval_ms must be above zero")
         if not 1 <= self.flows <= 65_536 or self.quantum_bytes < 1:
-            raise ValueError("flows must lie between 1 and 65536, quantum_bytes be at least 1")
+            raise ValueError(
+                "flows must lie between 1 and 65536, and quantum_bytes must be at least 1"
+            )
 
 
 class HostPath(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What one host of the origin adds to a direction (cook2017 section III-A shapes single
-    servers)."""
+    """What one host adds to a direction (cook2017 section III-A shapes single servers)."""
 
     host: str
     delay_ms: float = 0.0
@@ -123,22 +124,22 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     loss: float = 0.0
     """Probability that a packet is lost at random (Bernoulli), 0..1."""
     queue_ms: float | None = None
-    """Queue depth as time at the direction's rate; without any depth the queue is unbounded."""
+    """Queue depth as time at the direction's rate. Without any depth the queue is unbounded."""
     queue_bytes: int | None = None
-    """Queue depth in bytes, without the packet on the line."""
+    """Queue depth in bytes, without the packet being sent."""
     queue_packets: int | None = None
-    """Queue depth in packets, without the packet on the line."""
+    """Queue depth in packets, without the packet being sent."""
     aqm: Aqm | None = None
     """None is droptail."""
     trace: Trace | None = None
     """Plays this instead of `rate_mbps`. Its time 0 is the first packet at the bottleneck."""
     trace_offset_ms: float = 0.0
-    """Where in the trace to begin."""
+    """Where to begin in the trace."""
     jitter_ms: float = 0.0
-    """Delays differ by at most this (uniform) or with this standard deviation (normal)."""
+    """Delays vary by at most this (uniform), or with this standard deviation (normal)."""
     jitter_shape: Literal["uniform", "normal"] = "uniform"
     jitter_reorders: bool = False
-    """Jitter lets packets overtake each other; otherwise one waits for those before it."""
+    """Jitter lets packets overtake each other; otherwise packets wait for earlier ones."""
     gilbert_elliott: GilbertElliott | None = None
     """Loss in bursts, instead of `loss`."""
     duplicate: float = 0.0
@@ -152,7 +153,7 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     Open (RFC 7413 section 7.1)."""
     hosts: tuple[HostPath, ...] = ()
     stages: tuple[Stage, ...] | None = None
-    """Order of the stages; None is the side's own, `STAGES`."""
+    """Order of the stages; None means the side's default, `STAGES`."""
 
     def __post_init__(self) -> None:
         if self.rate_mbps is not None and self.rate_mbps <= 0:
@@ -172,7 +173,7 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             ["queue_ms", "aqm with a trace"] if self.queue_ms and self.aqm and self.trace else [],
         ):
             if contrary:
-                raise ValueError(f"{' and '.join(contrary)} exclude each other: give one")
+                raise ValueError(f"{' and '.join(contrary)} cannot be combined: give one")
         if self.aqm and not (self.rate_mbps or self.trace):
             raise ValueError("aqm manages the queue of a rate or trace: give rate_mbps too")
         if self.reorder and not self.delay_ms:
@@ -190,18 +191,18 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             "loss": self.mean_loss,
         }
         if len(set(stages)) < len(stages):
-            raise ValueError("stages names one twice: each has one place")
+            raise ValueError("stages names a stage twice: name each once")
         if missing := [stage for stage, value in asked.items() if value and stage not in stages]:
-            raise ValueError(f"stages lacks {missing[0]!r}, which is asked for: give it a place")
+            raise ValueError(f"stages lacks {missing[0]!r}, which this direction needs: add it")
 
     @property
     def mean_loss(self) -> float:
-        """Share of packets lost at random in the long run, hosts' own loss left out."""
+        """Share of packets lost at random in the long run, without the loss of single hosts."""
         return self.gilbert_elliott.loss if self.gilbert_elliott else self.loss
 
     @property
     def chance(self) -> bool:
-        """Whether chance decides what happens to a packet: loss, jitter, doubles, overtaking."""
+        """Whether chance decides what happens to a packet: loss, jitter, duplicates, reordering."""
         own = self.mean_loss or self.jitter_ms or self.duplicate or self.reorder
         return bool(own) or any(path.loss for path in self.hosts)
 
@@ -214,7 +215,7 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def most_delay_ms(self) -> float:
-        """No packet takes more, apart from queue, rate and what it waits for one before it."""
+        """No packet takes more, apart from queue, rate and waiting for earlier packets."""
         return (
             self.delay_ms + self._jitter_bound_ms + max((p.delay_ms for p in self.hosts), default=0)
         )
@@ -231,7 +232,7 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return size * 8 / (self.rate_mbps * 1000) if self.rate_mbps else 0.0
 
     def describe(self) -> list[str]:
-        """What goes beyond rate, delay, loss and droptail depth by time, in words."""
+        """Everything besides rate, delay, loss and droptail depth by time, in words."""
         said = []
         if self.jitter_ms:
             keeps = "reordering" if self.jitter_reorders else "in order"
@@ -269,7 +270,7 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 def _require_shares(record: Struct, *names: str) -> None:
     for name in names:
         if not 0 <= getattr(record, name) <= 1:
-            raise ValueError(f"{name} is a share between 0 and 1")
+            raise ValueError(f"{name} must be a share between 0 and 1")
 
 
 class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -320,7 +321,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return 1 - (1 - self.down.mean_loss) * (1 - self.up.mean_loss)
 
     def describe(self) -> str:
-        """Values per direction and, as every output must, the round trip and two-way loss."""
+        """Values per direction, with round trip and two-way loss."""
 
         def rate(direction: Direction) -> str:
             if direction.trace:
@@ -354,7 +355,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """``down/up/one-way delay/loss/queue``, like ``10.5mbit/2.8mbit/37ms/0%/200ms``; or
         ``rate/one-way delay``, like ``100mbit/50ms``: symmetric, without loss, a queue of 200 ms.
 
-        Delay, loss and queue hold for each direction. Loss may be given for both directions
+        Delay, loss and queue apply to each direction. Loss may be given for both directions
         together, like ``3.3% two-way``. Raises `UnitError`.
         """
         parts = text.split("/")
@@ -363,8 +364,9 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             parts = [rate, rate, way, "0%", f"{SHORT_QUEUE_MS}ms"]
         if len(parts) != 5:
             raise UnitError(
-                f"{text!r} is not a network: give a known name, rate/delay like 100mbit/50ms, or "
-                "down/up/delay/loss/queue like 10.5mbit/2.8mbit/37ms/0%/200ms"
+                f"{text!r} is not a network: give a name (`dragstrip list networks`), rate/delay "
+                "like 100mbit/50ms, or down/up/delay/loss/queue like "
+                "10.5mbit/2.8mbit/37ms/0%/200ms"
             )
         down, up, delay, loss, queue = parts
         both = Direction(

@@ -11,7 +11,7 @@ Order = tuple[str, ...]
 
 
 class Orders(Struct, frozen=True):
-    """All of them, or as many as were drawn at random."""
+    """All of them, or a random sample."""
 
     orders: tuple[Order, ...]
     total: int
@@ -34,7 +34,7 @@ def passed(order: Order) -> Iterator[Node]:
 def find_orders(nodes: Collection[Node], whole: Node, most: int, seed: int) -> Orders:
     """Orders from the empty node to `whole` that pass `nodes` only.
 
-    All of them if they pass `most` nodes or fewer. Else orders are drawn, each with equal
+    All of them if they pass `most` nodes or fewer. Otherwise orders are sampled, each with equal
     probability, until the next would pass more than `most`; `seed` decides which.
     """
     onward = _onward(nodes, whole)

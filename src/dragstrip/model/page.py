@@ -18,7 +18,7 @@ def digest_of(body: bytes) -> str:
 
 
 class Resource(Struct, frozen=True, kw_only=True):
-    """One recorded request and what answered it."""
+    """One recorded request and its response."""
 
     url: str
     method: str
@@ -32,13 +32,13 @@ class Resource(Struct, frozen=True, kw_only=True):
     digest: str = ""
     """Of that body, see `digest_of`; empty in manifests older than the field."""
     initiator: str = ""
-    """URL of the resource that caused the request, if the recording says."""
+    """URL of the resource that caused the request, if recorded."""
     inferred: bool = False
     """The initiator is the importer's guess, because the recording named none."""
     start_ms: float = 0.0
     """Start of the request, from the recording's first."""
     time_ms: float = 0.0
-    """How long the recorded exchange took; 0 where the recording does not say."""
+    """How long the recorded exchange took; 0 if not recorded."""
 
     @property
     def host(self) -> str:
@@ -55,7 +55,7 @@ def address(url: str) -> str:
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """A request that no answer was recorded for."""
+    """A request without a recorded answer."""
 
     url: str
     method: str
@@ -64,16 +64,16 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """What the program knows of a recording without its bodies; `path` holds the whole of it."""
+    """A recording without its bodies; the file at `path` has everything."""
 
     name: str
     path: Path
-    """The canonical ``.har.zip``, which the origin serves from."""
+    """The canonical ``.har.zip`` that the origin serves."""
     url: str
     """Where a visit starts."""
     resources: tuple[Resource, ...]
     source: str
-    """Where the recording came from, in words."""
+    """Where the recording comes from, in words."""
     changes: tuple[str, ...] = ()
     """What an importer changed, in words, such as http:// served as https."""
     digest: str
@@ -84,10 +84,9 @@ class Page(Struct, frozen=True, kw_only=True):
     load_ms: float | None = None
     """Load event of the recorded visit, from its first request's start, if it was one."""
     spoken: Mapping[str, Literal["h1", "h2", "h3"]] = {}
-    """By host, the protocol that the recording names for most of its answers over https; a host
-    is left out where it names none."""
+    """By host, the protocol of most recorded answers over https; hosts without one are left out."""
     live: bool = False
-    """Not recorded but served by its own site; `path` and `resources` are empty."""
+    """Served live by its own site, not recorded; `path` and `resources` are empty."""
     screenshot: str | None = None
     """Member of the archive with the page's picture (PNG) as recorded."""
 

@@ -12,20 +12,20 @@ from dragstrip.model.browsers import TODAY, Browser, find_browser
 from dragstrip.model.servers import OURS, Records, Server
 
 Protocol = Literal["h1", "h2", "h3", "gquic", "spdy"]
-"""The protocol a request really used, as both browser and origin name it in our records."""
+"""The protocol that a request used, as our records of browser and origin name it."""
 
 Congestion = Literal["cubic", "reno", "bbr"]
 
 ConnectionMode = Literal["first", "repeat", "repeat-cached"]
-"""How a visit finds the browser: cold; or after the same page was loaded in the same context and
-the origin closed every connection, with tickets kept and the cache cleared; or with it kept."""
+"""The browser's state at a visit: cold; or after loading the same page in the same context, with
+connections closed, tickets kept and the cache cleared; or with the cache kept."""
 
 
 class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What serves and carries a page. Two stacks with the same fingerprint are the same stack.
 
-    Every field is proven by each visit's evidence or set without a fallback (docs/reference/
-    stack.md). Raises `ValueError` for what no transport offers.
+    Each visit's evidence proves every field, or it is set without a fallback (docs/reference/
+    stack.md). Raises `ValueError` for combinations that no transport offers.
     """
 
     name: str
@@ -36,46 +36,46 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Initial congestion window in full packets: TCP segments of 1448 bytes (RFC 6928), QUIC
     datagrams of `udp_payload_bytes` (RFC 9002 section 7.2)."""
     pacing: bool = False
-    """Spread a window's packets over the round trip. BBR does so in any case."""
+    """Spread a window's packets over the round trip. BBR always does."""
     slow_start_after_idle: bool = True
-    """TCP: an idle connection starts again with its initial window (RFC 5681 section 4.1)."""
+    """TCP: an idle connection restarts from its initial window (RFC 5681 section 4.1)."""
     buffer_bytes: int | None = None
-    """TCP: largest socket buffer at both ends; None leaves the kernel's."""
+    """TCP: largest socket buffer at both ends; None keeps the kernel's."""
     receive_window_packets: int | None = None
-    """TCP: initial receive window of the client in packets; None leaves the kernel's."""
+    """TCP: initial receive window of the client in packets; None keeps the kernel's."""
     fast_open: bool = False
     """TCP: a repeat visit's first flight goes with the SYN (TCP Fast Open, RFC 7413). Only the load
-    generator can: browsers have given it up."""
+    generator can do this: browsers dropped it."""
     tls_record: Records | None = None
-    """TCP: plaintext bytes of a TLS record at most, 256 to 16384, or ``dynamic``, growing from one
-    packet to 16384; None leaves the server's own."""
+    """TCP: most plaintext bytes per TLS record, 256 to 16384, or ``dynamic``: growing from one
+    packet to 16384. None keeps the server's own."""
     udp_payload_bytes: int = 1452
-    """QUIC: size of a full UDP payload; nothing is probed."""
+    """QUIC: size of a full UDP payload, without probing."""
     flow_window_bytes: int = 15 * 2**20
-    """QUIC: what the client may send without leave, per connection and stream."""
+    """QUIC: flow-control window granted to the client, per connection and stream."""
     ack_every_packets: int | None = None
     """QUIC: ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency)."""
     tls: Literal["1.2", "1.3", "quic-crypto"] = "1.3"
-    """gQUIC has a handshake of its own, QUIC Crypto."""
+    """gQUIC has its own handshake, QUIC Crypto."""
     resumption: bool = True
-    """The origin gives tickets and takes them."""
+    """The origin issues session tickets and accepts them."""
     early_data: bool = False
-    """The origin takes TLS 1.3 early data (TCP) or 0-RTT (QUIC) on resumed connections."""
+    """The origin accepts TLS 1.3 early data (TCP) or 0-RTT (QUIC) on resumed connections."""
     post_quantum: bool = True
     """The client offers X25519MLKEM768, so its ClientHello of about 1.7 kB fills two packets and
     fits into no SYN. Only the load generator can leave it out."""
     priorities: bool = True
     """The origin obeys the browser's priorities (RFC 9218)."""
     discovery: Literal["direct", "alt-svc", "as-recorded"] = "direct"
-    """h3: the browser knows beforehand, or finds out by Alt-Svc (RFC 7838) and mixes protocols; or
-    each host has the protocol that its recording names, and h2 where it names none."""
+    """h3: the browser knows it in advance, or learns it from Alt-Svc (RFC 7838) and mixes
+    protocols; or each host uses its recorded protocol, and h2 if none is recorded."""
     server: str = OURS
     """By name, see `dragstrip.model.servers`."""
     brought: Server | None = None
-    """The server itself, if it is the study's and not one that is known by name."""
+    """The server itself, if the study defines it."""
     hold_rtts: int = 0
-    """The origin holds each connection's first response for this many round trips: a known
-    effect, to see whether it is found."""
+    """The origin delays each connection's first response by this many round trips: a known effect
+    that the study must detect."""
     browser: str = TODAY
     """By name, see `dragstrip.model.browsers`; or the path of a Chromium."""
     source: str = ""
@@ -87,7 +87,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         defaults = {f.name: f.default for f in structs.fields(type(self))}
         for name in foreign:
             if getattr(self, name) != defaults[name]:
-                raise ValueError(f"{name} does not exist for {self.protocol}; leave it out")
+                raise ValueError(f"{name} does not exist for {self.protocol}; omit it")
         serving = self.serving
         if self.protocol not in serving.protocols:
             raise ValueError(f"server {self.server} does not speak {self.protocol}")
@@ -96,29 +96,31 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
                 raise ValueError(f"server {self.server} has {name} = {only!r} and no other")
         for name in serving.own.get(self.transport, ()):
             if getattr(self, name) != defaults[name]:
-                raise ValueError(f"server {self.server} decides {name} itself; leave it out")
+                raise ValueError(f"server {self.server} decides {name} itself; omit it")
         if not 1 <= self.initial_window_packets <= 1000:
             raise ValueError("initial_window_packets must be between 1 and 1000")
         if isinstance(self.tls_record, int) and not 256 <= self.tls_record <= 16384:
             raise ValueError("tls_record must be between 256 and 16384 bytes, or dynamic")
         if self.tls_record is not None and self.server != OURS:
-            raise ValueError(f"server {self.server} has record sizes of its own: no tls_record")
+            raise ValueError(f"server {self.server} chooses its own record sizes: omit tls_record")
         if not 1200 <= self.udp_payload_bytes <= 1472:
             raise ValueError("udp_payload_bytes must be between 1200 and 1472")
         if self.protocol == "h3" and self.tls != "1.3":
             raise ValueError("QUIC needs tls 1.3")
         if (self.protocol == "gquic") != (self.tls == "quic-crypto"):
-            raise ValueError("gquic needs tls quic-crypto, and nothing else has it")
+            raise ValueError("gquic needs tls quic-crypto, and only gquic has it")
         if self.tls == "1.3" and self.loaded_by.newest_tls != "1.3":
             newest = self.loaded_by.newest_tls
-            raise ValueError(f"browser {self.browser} needs tls {newest}; it knows no later")
+            raise ValueError(
+                f"browser {self.browser} needs tls {newest}; it supports no later version"
+            )
         if self.fast_open and not self.loaded_by.fast_open:
             raise ValueError(
-                f"fast_open does not exist for browser {self.browser}: browsers have given TCP "
-                "Fast Open up; race it with --client loader"
+                f"fast_open does not exist for browser {self.browser}: browsers no longer have TCP "
+                "Fast Open; race it with --client loader"
             )
         if self.fast_open and self.server != OURS:
-            raise ValueError(f"server {self.server} is not asked for TCP Fast Open: no fast_open")
+            raise ValueError(f"server {self.server} cannot use TCP Fast Open: omit fast_open")
         if not self.post_quantum and not self.loaded_by.follows_graphs:
             raise ValueError(
                 f"browser {self.browser} decides which keys it offers; post_quantum = false needs "
@@ -131,7 +133,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if self.hold_rtts < 0:
             raise ValueError("hold_rtts must not be negative")
         if self.hold_rtts and self.server != OURS:
-            raise ValueError(f"server {self.server} cannot hold responses: leave hold_rtts out")
+            raise ValueError(f"server {self.server} cannot hold responses: omit hold_rtts")
 
     @property
     def transport(self) -> Literal["tcp", "quic"]:
@@ -139,33 +141,33 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def loaded_by(self) -> Browser:
-        """What loads the page. Raises `ValueError` if nobody knows it."""
+        """What loads the page. Raises `ValueError` if unknown."""
         return find_browser(self.browser)
 
     @property
     def serving(self) -> Server:
-        """What answers. Raises `ValueError` if nobody knows it."""
+        """What serves the page. Raises `ValueError` if unknown."""
         found = self.brought or servers.known().get(self.server)
         if not found:
             named = ", ".join(servers.known())
-            raise ValueError(f"unknown server {self.server!r}; known are {named}")
+            raise ValueError(f"unknown server {self.server!r}; choose from {named}")
         return found
 
     @property
     def record(self) -> Records | None:
-        """The record size that is in effect; None over QUIC, or if the server's is not known."""
+        """The record size in effect; None over QUIC, or if the server's is unknown."""
         return None if self.transport == "quic" else self.tls_record or self.serving.tls_record
 
     @property
     def untold(self) -> Mapping[str, str]:
-        """What the server's log does not say, by what the verdict would need it for."""
+        """What the server's log lacks, by what the verdict would use it for."""
         return self.serving.untold_of(self.transport)
 
     def connect_rtts(self, *, repeat: bool) -> int:
         """Least round trips until a first request may be sent over https.
 
         TCP's handshake, then TLS 1.3 (RFC 8446 section 2) or TLS 1.2 with False Start (RFC 7918),
-        which takes no longer; or QUIC's combined handshake (RFC 9000 section 7; QUIC Crypto's as
+        which takes as long; or QUIC's combined handshake (RFC 9000 section 7; QUIC Crypto's as
         well). Early data goes along with TLS's or QUIC's first message, and with Fast Open TLS's
         first message with the SYN. Alt-Svc begins with TCP, and with QUIC on a repeat visit.
         """
@@ -189,8 +191,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def fingerprint(self) -> str:
         """First 12 hex digits of SHA-256 over everything but name and source.
 
-        A field that came later counts where it is set: what has none of it is the stack it was
-        before there was one.
+        A field added later counts only if it is set, so older stacks keep their fingerprints.
         """
         left_out = {"name", "source"}
         left_out |= {"hold_rtts"} if not self.hold_rtts else set()
@@ -203,7 +204,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()[:12]
 
     def words(self) -> Mapping[str, str]:
-        """Each property that means something for this protocol, in words."""
+        """Each property that applies to this protocol, in words."""
         foreign = TCP_ONLY if self.transport == "quic" else QUIC_ONLY
         own = self.serving.own.get(self.transport, ())
         said = {
@@ -218,7 +219,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return said
 
     def describe(self) -> str:
-        """One line: the whole of it, without what is as it always was."""
+        """The whole stack in one line, without defaults."""
         plain = Stack(name="", protocol="h3" if self.transport == "quic" else "h2").words()
         always = ("protocol", "congestion control", "initial window", "TLS", "server")
         said = [w for k, w in self.words().items() if k in always or plain[k] != w]
@@ -251,7 +252,7 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
         "discovery",
         {
             "direct": "asked for directly",
-            "alt-svc": "found by Alt-Svc, after TCP",
+            "alt-svc": "discovered by Alt-Svc, after TCP",
             "as-recorded": "only for hosts recorded in it; each other in its recorded protocol",
         }.__getitem__,
     ),
@@ -306,9 +307,9 @@ NAMES: Mapping[str, str] = {name: what for name, (what, _) in _WORDS.items()}
 
 
 def differences(a: Stack, b: Stack) -> list[tuple[str, str, str]]:
-    """(property, in `a`, in `b`) wherever the two differ; a dash where one has no such thing.
+    """(property, in `a`, in `b`) for every difference; a dash if one has no such property.
 
-    Between two servers also what comes with them and cannot be matched.
+    For two servers, this includes what comes with them and cannot be changed.
     """
     ours, theirs = ({**s.words(), **s.serving.make} for s in (a, b))
     return [

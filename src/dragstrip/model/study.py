@@ -18,23 +18,24 @@ Spending = Literal["O'Brien-Fleming", "Pocock"]
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """Everything about the browser that is held fixed; which one it is, says each stack.
+    """Everything about the browser that is held fixed. Each stack names its browser.
 
     Every visit has a fresh context."""
 
     viewport: tuple[int, int] = (1366, 768)
     device_scale: float = 1.0
     pin_random: bool = True
-    """Math.random and crypto.getRandomValues give the same numbers in every visit, so that a page
-    which draws lots (for an experiment, an advertisement) draws the same for every stack."""
+    """Math.random and crypto.getRandomValues give the same numbers in every visit, so that random
+    choices of a page (experiments, advertisements) are the same for every stack."""
     pin_time: bool = False
-    """Scripts find the date at which the page was recorded; the clock runs on from there."""
+    """Scripts see the date of the recording; the clock runs on from there."""
     timeout_s: float = 180.0
-    """A load that has not fired its load event by then is censored at this limit."""
+    """A load without a load event by then is censored at this limit."""
     quiet_ms: float = 100.0
     """Quiet time after loadEventEnd that still belongs to the visit."""
     frames: bool = False
-    """Look at what the browser draws, for visual metrics: the same in every stack, at some cost."""
+    """Record the frames that the browser draws, for visual metrics: in every stack, at some
+    cost."""
     net_log: bool = False
     """Keep Chromium's NetLog, one file for each browser process."""
     qlog: bool = False
@@ -69,54 +70,54 @@ CellKey = tuple[str, str, ConnectionMode]
 
 
 def block_id(page: str, network: str, connection: ConnectionMode, index: int) -> str:
-    """What names a block in records and random draws; first visits need no word for it."""
+    """The block's name in records and random draws; first visits add no word."""
     mode = [] if connection == "first" else [connection]
     return "|".join([page, network, *mode, str(index)])
 
 
 class Stopping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Cells are looked at after fixed numbers of blocks and stopped once they are decided, by
+    """Cells are tested after fixed numbers of blocks, and stopped once they are decided, by
     `dragstrip.stats.sequential`; a study's `runs` are the cap and the last look."""
 
     looks: tuple[int, ...] = (8, 12, 16, 21, 26)
-    """Numbers of blocks, rising; those not below the cap are left out."""
+    """Numbers of blocks, rising. Those at or above the cap are ignored."""
     alpha: float = 0.05
-    """Shared by all looks, and by all stacks that are compared with the first."""
+    """Shared by all looks, and by all comparisons with the first stack."""
     margin: float | None = 0.05
     """Equivalence margin (0.05 is 5 %); None never stops for equivalence."""
     spending: Spending = "Pocock"
-    """How alpha is spent: about as much at each look, or hardly any of it early (O'Brien-Fleming),
-    when a median of few blocks has no interval."""
+    """How alpha is spent: evenly over the looks (Pocock), or hardly any of it early
+    (O'Brien-Fleming), while medians of few blocks have no interval."""
 
     def __post_init__(self) -> None:
         if list(self.looks) != sorted(set(self.looks)) or min(self.looks, default=2) < 2:
-            raise ValueError("looks are rising numbers of blocks, the first at least 2")
+            raise ValueError("looks must be rising numbers of blocks, the first at least 2")
         if not 0 < self.alpha < 1:
-            raise ValueError("alpha is a share between 0 and 1")
+            raise ValueError("alpha must be a share between 0 and 1")
         if self.margin is not None and self.margin <= 0:
-            raise ValueError("margin is above zero, or left out")
+            raise ValueError("margin must be above zero, or left out")
 
     def until(self, cap: int) -> tuple[int, ...]:
-        """The looks of a study of so many runs."""
+        """The looks of a study with this many runs."""
         return (*(look for look in self.looks if look < cap), cap)
 
 
 class Slow(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Cells that take long get fewer runs: those whose loads last `over_s` seconds or longer, in
-    the median of all loads of their first `runs` blocks, end with these."""
+    """Fewer runs for slow cells: a cell stops after `runs` blocks if the median of all their loads
+    is `over_s` seconds or longer."""
 
     runs: int
     over_s: float = 10.0
 
     def __post_init__(self) -> None:
         if self.runs < 1:
-            raise ValueError("runs of slow cells are at least 1")
+            raise ValueError("runs of slow cells must be at least 1")
         if self.over_s <= 0:
-            raise ValueError("over_s is above zero")
+            raise ValueError("over_s must be above zero")
 
 
 class Study(Struct, frozen=True, kw_only=True, dict=True):
-    """Resolved and complete: every name has become the object it stands for."""
+    """Resolved and complete: every name is replaced by its object."""
 
     name: str
     pages: tuple[Page, ...]
@@ -127,11 +128,11 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
     seed: int
     client: Client = Client()
     reruns: int = 3
-    """How often an invalid block is rerun before it is given up."""
+    """How often an invalid block is rerun before dragstrip gives it up."""
     ca: str = ""
-    """Certificate (PEM file) of a further authority to trust, for live pages."""
+    """CA certificate (PEM file) to trust as well, for live pages."""
     think_time: bool = False
-    """The origin takes as long for each answer as the recorded server did."""
+    """The origin takes as long for each answer as the recorded server."""
     only: tuple[CellKey, ...] = ()
     """The cells to visit; empty means every combination."""
     sampled: bool = False
@@ -140,23 +141,23 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
     per_guest: int = 1
     """Of a sampled study: blocks that one guest makes in virtual time, one after another."""
     controls: tuple[Stack, ...] = ()
-    """Stacks that every block visits besides, to judge the testbed by and not to be compared."""
+    """Stacks that every block visits as well, to test the testbed. They are not compared."""
     warm_ups: int = 0
-    """Visits that a testbed makes and discards before its first visit of a stack on a cell, beyond
-    the rehearsal of each page."""
+    """Visits that a testbed makes and discards before its first visit of a stack on a cell, in
+    addition to the rehearsal of each page."""
     stopping: Stopping | None = None
     """None makes all `runs` on every cell."""
     slow: Slow | None = None
-    """None makes as many runs on cells that take long as on others."""
+    """None makes as many runs on slow cells as on others."""
     restarts: int = 1
-    """Testbeds, with their servers and browsers, that its runs are spread over, one after another:
-    what differs from start to start is then seen (`dragstrip.results.compare.restarts`)."""
+    """Number of testbeds, with servers and browsers, over which the runs are spread, one after
+    another. This shows what differs from start to start (`dragstrip.results.compare.restarts`)."""
     thresholds: Thresholds = Thresholds()
-    """From where on its visits are no longer believed."""
+    """Limits beyond which its visits are invalid."""
     clock: Clock = REAL
-    """What times the visits."""
+    """The clock that times the visits."""
     bridge: Bridge | None = None
-    """What the stacks stand between, if they were made to attribute a difference."""
+    """The two stacks whose difference is attributed, if the others were built for that."""
 
     def cells(self) -> list[CellKey]:
         if self.sampled:
@@ -169,14 +170,14 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def visited(self) -> tuple[Stack, ...]:
-        """What a block visits: stacks and controls."""
+        """What each block visits: stacks and controls."""
         return self.stacks + self.controls
 
     def blocks(self) -> Iterator[Block]:
-        """The schedule: round after round over all cells, so drift hits every cell alike.
+        """The schedule: round after round over all cells, so that drift affects all cells alike.
 
-        Each block's order and link seed depend only on the study's seed and the block's own id:
-        a resumed or extended study keeps the blocks it already has.
+        Each block's order and link seed depend only on the study's seed and the block's id: a
+        resumed or extended study keeps its blocks.
         """
         for index in range(self.runs):
             cells = self.cells()
@@ -208,18 +209,18 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def restart_of(self, block: Block) -> int:
-        """Which of the restarts makes a block, from 0: runs in a row, as many in each."""
+        """Which restart makes a block, from 0: consecutive runs, equally many in each."""
         return block.index * self.restarts // self.runs
 
     def looks(self) -> tuple[int, ...]:
-        """The numbers of blocks after which a cell may end, the last of them `runs`."""
+        """The numbers of blocks after which a cell may stop; the last is `runs`."""
         early = self.stopping.until(self.runs) if self.stopping else ()
         slow = (self.slow.runs,) if self.slow and self.slow.runs < self.runs else ()
         return tuple(sorted({*early, *slow, self.runs}))
 
     @property
     def predicted(self) -> bool:
-        """Its visits are the load generator's: predictions of a browser's."""
+        """Its visits are made by the load generator: predictions of a browser's."""
         return any(s.loaded_by.follows_graphs for s in self.stacks)
 
     def page(self, name: str) -> Page:

@@ -1,4 +1,4 @@
-"""From where on a visit is no longer believed. Defaults and reasons: design decisions."""
+"""Limits beyond which a visit is invalid. For defaults and reasons see the design decisions."""
 
 from typing import Annotated, Any
 
@@ -11,74 +11,76 @@ Limit = Annotated[float, Meta(ge=0)]
 
 
 class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Limits of the verdict, which a study may set (``[thresholds]``). A report prints them.
+    """Limits of the verdict. A study may set them (``[thresholds]``). Reports print them.
 
-    What reaches a limit is still believed; what exceeds it is not.
+    A value at the limit is valid; above it is invalid.
     """
 
     miss_share: Share = 0.05
-    """Share of requests that the recording may lack, beyond those it lacked in the rehearsal."""
+    """Share of requests that the recording may lack, besides those that it lacked in the
+    rehearsal."""
     abort_share: Share = 0.05
     """Share of requests that may be aborted before the load event, by the page's own scripts."""
     missing_share: Share = 0.0
-    """Share of the objects a page fetched in its rehearsals that a visit may never ask for."""
+    """Share of the objects fetched in a page's rehearsals that a visit may leave out."""
     uneven_share: Share = 0.05
-    """Share of the bytes before the load event that may belong to objects for which other stacks of
-    the block asked alone."""
+    """Share of the bytes before the load event that may belong to objects that only other stacks of
+    the block requested."""
     loss_tail: Annotated[float, Meta(gt=0, lt=0.5)] = 1e-6
-    """A realised loss less probable than this, on either side, is not the loss asked for: in a
+    """A realised loss less probable than this, on either side, counts as the wrong loss: in a
     visit, and over all visits of a network."""
     rate_error: Share = 0.02
-    """Relative error of the realised rate, beyond what its latest packet explains."""
+    """Relative error of the realised rate, beyond what its most delayed packet explains."""
     rate_packets: Annotated[int, Meta(ge=1)] = 60
-    """The rate is judged once the bottleneck sent this many full packets back to back."""
+    """The rate is judged once the bottleneck has sent this many full packets back to back."""
     delay_error_ms: Limit = 1.0
-    """The least transit may exceed the delay by this, or by the next if that is more."""
+    """The least transit may exceed the delay by this, or by the next limit if that is larger."""
     delay_error_share: Share = 0.02
-    """Share of the delay, see the one before."""
+    """Share of the delay; see the one before."""
     lateness_p99_ms: Limit = 1.0
-    """The link's 99th percentile of lateness may reach this, or the next if that is more."""
+    """The link's 99th percentile of lateness may reach this, or the next limit if that is
+    larger."""
     lateness_p99_rtt_share: Share = 0.02
-    """Share of the round trip, see the one before."""
+    """Share of the round trip; see the one before."""
     virtual_lateness_us: Limit = 10.0
-    """In virtual time without computing no packet may leave the link later than this."""
+    """In virtual time without computing, no packet may leave the link later than this."""
     others_share: Share = 0.25
-    """Share of all cores' time that others than browser and server may use: the link, what drives
-    the visit, testbeds beside it, and whatever else runs; or more, up to `held_up_share`."""
+    """Share of all cores' time that anything but browser and server may use: the link, dragstrip
+    itself, other testbeds and other programs. It may be more, up to `held_up_share`."""
     precedence_share: Share = 0.35
-    """Share of the page load time that bytes and round trips may leave unexplained where others
-    used more than the one before, and browser and server had precedence over them."""
+    """Share of the page load time that bytes and round trips may leave unexplained if others used
+    more than the limit before, and browser and server had precedence over them."""
     wait_ms: Limit = 120.0
-    """A thread of browser or server may have waited this long for a CPU, or the next if that is
-    more."""
+    """A browser or server thread may have waited this long for a CPU, or the next limit if that is
+    larger."""
     wait_share: Share = 0.5
-    """Share of the page load time, see the one before; or more, where the load took no longer than
-    its bytes and round trips need, up to `held_up_share`."""
+    """Share of the page load time; see the one before. It may be more, up to `held_up_share`, if
+    the load took no longer than its bytes and round trips need."""
     throttles: Annotated[int, Meta(ge=0)] = 0
     """A CPU may have been throttled for heat this often."""
     frequency_share: Share = 0.05
-    """Share by which CPUs may be limited below the frequency of another visit of the block."""
+    """Share by which the CPUs' frequency limit may be below that of another visit of the block."""
     steal_share: Share = 0.02
-    """Share of CPU time the hypervisor may take away; or more, up to `held_up_share`."""
+    """Share of CPU time that the hypervisor may take. It may be more, up to `held_up_share`."""
     held_up_share: Share = 0.05
-    """Share of the page load time for which others or the hypervisor may have held up browser and
-    server: these two's CPU time, times the share of others, or times the time that was taken for
-    each second of computing; but no more than what bytes and round trips leave unexplained."""
+    """Share of the page load time by which others or the hypervisor may have delayed browser and
+    server: their CPU time, times the share that others used or the hypervisor took, and no more
+    than what bytes and round trips leave unexplained."""
     picture_share: Share = 0.1
     """Share of the final picture that may differ from the page's reference."""
     blind_ms: Limit = 50.0
     """Longest time in which frames may have been lost: three display intervals."""
     clock_slack_ms: Limit = 0.2
-    """Allowance for rounding of browser timestamps in every check against physics."""
+    """Tolerance for rounded browser timestamps in every check against physics."""
     clock_error_ms: Limit = 1.0
-    """The clock may be off by this after a visit, or by the next if that is more; so may the
-    browser's be from the server's."""
+    """The clock may be off by this after a visit, or by the next limit if that is larger. The same
+    holds between the browser's and the server's clock."""
     clock_error_share: Share = 0.0005
-    """Share of the visit's time, see the one before: 500 ppm, the fastest the kernel slews a
-    clock (adjtimex(2))."""
+    """Share of the visit's time; see the one before: 500 ppm, the fastest the kernel slews a clock
+    (adjtimex(2))."""
 
     def changed(self) -> dict[str, Any]:
-        """Limits that are not the default's."""
+        """Limits that differ from their defaults."""
         mine = structs.asdict(self)
         return {name: mine[name] for name in mine if mine[name] != getattr(DEFAULTS, name)}
 

@@ -22,10 +22,10 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
 
     name: str
     opportunities_ms: tuple[int, ...] = ()
-    """When up to 1500 bytes may leave at once, in ms, ascending; loops at the last."""
+    """Times in ms, ascending, at which up to 1500 bytes may leave at once; loops after the last."""
     steps: tuple[tuple[float, float], ...] = ()
-    """(second, Mbit/s) from 0 s on: the rate holds until the next step. The last step only says
-    where the trace ends, and loops."""
+    """(second, Mbit/s) from 0 s on: the rate holds until the next step. The last step only marks
+    the end of the trace, which then loops."""
 
     def __post_init__(self) -> None:
         if bool(self.opportunities_ms) == bool(self.steps):
@@ -34,13 +34,17 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
         if any(b < a for a, b in pairwise(times)):
             raise ValueError("a trace must not go back in time")
         if times[0] < 0 or times[-1] <= 0:
-            raise ValueError("a trace begins at 0 or later and ends later than that")
+            raise ValueError("a trace begins at 0 or later, and ends after its beginning")
         if self.steps:
             if self.steps[0][0] != 0 or any(b - a < 1e-6 for a, b in pairwise(times)):
-                raise ValueError("steps begin at 0 s, and each is at least 1 us after the other")
+                raise ValueError(
+                    "steps begin at 0 s, and each is at least 1 us after the one before"
+                )
             rates = [rate for _, rate in self.steps[:-1]]
             if not all(0 <= rate <= 1e6 for rate in rates) or max(rates) < 1e-3:
-                raise ValueError("rates lie between 0 and 1000000 Mbit/s, and one reaches 0.001")
+                raise ValueError(
+                    "rates must lie between 0 and 1000000 Mbit/s, and one must reach 0.001"
+                )
 
     @property
     def lap_ms(self) -> float:
@@ -49,7 +53,7 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
 
     @property
     def lap_bytes(self) -> float:
-        """What the whole trace carries once."""
+        """Bytes that one pass of the trace carries."""
         if self.opportunities_ms:
             return len(self.opportunities_ms) * OPPORTUNITY_BYTES
         return self._carried[-1]
@@ -60,7 +64,7 @@ class Trace(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=
 
     @property
     def peak_mbps(self) -> float | None:
-        """Highest rate of a step; None for opportunities, which have no rate of the moment."""
+        """Highest rate of a step; None for opportunities, which have no momentary rate."""
         return max(rate for _, rate in self.steps[:-1]) if self.steps else None
 
     @property

@@ -1,8 +1,8 @@
 """Quantities as people type them: ``10.5mbit``, ``37ms``, ``1.7%``, ``10KB``.
 
 Everything inside the program is in the unit its name carries (`rate_mbps`, `delay_ms`, `loss` as a
-share of 1). These parsers are the only door from text; each raises `UnitError`, which says what to
-write instead.
+share of 1). All text is parsed here. Each parser raises `UnitError`, which says what to write
+instead.
 """
 
 import re

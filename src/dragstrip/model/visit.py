@@ -29,21 +29,21 @@ ReasonCode = Literal[
     "warm",  # a first visit used resumed connections, early data or cached answers
     "stack-drift",  # browser and origin disagree, or the stack was not what it claims
     "picture-mismatch",  # the final picture is not the page's reference
-    "aborted",  # somebody broke the load off; neither stack nor network did
-    "clock-jump",  # the clock was set during the visit, or the browser's is another
-    "content-mismatch",  # what was fetched is not what the page, or its block, consists of
+    "aborted",  # the load was aborted, but not by stack or network
+    "clock-jump",  # the clock was set during the visit, or the browser's clock differs
+    "content-mismatch",  # what was fetched is not the page's content, or differs within the block
 ]
 
 
 class Reason(Struct, frozen=True):
-    """Why a visit may not be believed. `detail` names the evidence, with numbers."""
+    """Why a visit is invalid. `detail` names the evidence, with numbers."""
 
     code: ReasonCode
     detail: str
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One request as the browser saw it. Times are None where the browser gave none."""
+    """One request as the browser saw it. Times are None if the browser gave none."""
 
     url: str
     host: str
@@ -58,28 +58,29 @@ class Request(Struct, frozen=True, kw_only=True):
     initiator: str = ""
     """URL of the resource that caused the request, if the browser named one."""
     initiator_type: str = ""
-    """How it did: CDP's parser, script, preload, preflight, other; empty if the browser did not
-    say."""
+    """How the resource caused it: CDP's parser, script, preload, preflight, other; empty if
+    unknown."""
     initiator_bytes: int | None = None
     """How much of that resource's body, without content encoding, had reached the page by then;
-    None if the browser does not tell."""
+    None if the browser does not report it."""
     connection: int = 0
     """The browser's id of the connection, unique within a visit."""
     reused: bool = False
     remote_ip: str = ""
     remote_port: int = 0
-    """0 if the browser did not say."""
+    """0 if unknown."""
     from_cache: bool = False
     error: str = ""
     """The browser's network error such as net::ERR_ABORTED; empty if the request ended well."""
     wire_bytes: int = 0
     """Encoded bytes received, header and body, as the browser counts them."""
     body_bytes: int | None = None
-    """Body received, without content encoding; None if the browser did not count it."""
+    """Body received, without content encoding; None if the browser does not count it."""
     digest: str = ""
-    """Of that body, see `dragstrip.model.page.digest_of`; empty unless it was read: a sample is."""
+    """Of that body, see `dragstrip.model.page.digest_of`; empty unless the body was read, which
+    happens for a sample."""
     start_ms: float
-    """The browser decided to fetch it."""
+    """When the browser decided to fetch it."""
     dns_start_ms: float | None = None
     dns_end_ms: float | None = None
     connect_start_ms: float | None = None
@@ -114,8 +115,8 @@ class Served(Struct, frozen=True, kw_only=True):
     status: int
     body_bytes: int
     match: Literal["exact", "query", "preflight", "miss"]
-    """How the recording answered: this URL, the nearest query string, a CORS preflight made up
-    for it, or not at all (404)."""
+    """How the recording answered: this URL, the nearest query string, a synthetic CORS preflight,
+    or not at all (404)."""
     digest: str = ""
     """Of the recorded body that was sent, or a part of it (a range), without content encoding; see
     `dragstrip.model.page.digest_of`. Empty if the server does not say."""
@@ -128,11 +129,11 @@ class Served(Struct, frozen=True, kw_only=True):
 class Transport(Struct, frozen=True, kw_only=True):
     """The origin's sending side of a connection when it ended: TCP_INFO, or quinn's statistics.
 
-    Windows count full packets. None where the transport does not tell.
+    Windows count full packets. None if the transport does not report it.
     """
 
     congestion: str
-    """The congestion control that ran, by the kernel's name for it."""
+    """The congestion control in effect, by the kernel's name for it."""
     initial_window_packets: int
     """Congestion window before anything was acknowledged."""
     paced: bool
@@ -151,9 +152,9 @@ class Transport(Struct, frozen=True, kw_only=True):
     packet_bytes: int = 0
     """UDP payload of a full packet, or TCP's segment size."""
     ack_frequency_frames: int | None = None
-    """How often the client was asked to acknowledge less."""
+    """How often the client was asked to acknowledge less often."""
     tls_records: int | None = None
-    """TLS records in which answers left; None over QUIC and http://, like the next two."""
+    """TLS records that carried answers; None over QUIC and http://, like the next two."""
     tls_early_record_bytes: int | None = None
     """Plaintext of the largest of the first 40 of them."""
     tls_largest_record_bytes: int | None = None
@@ -167,7 +168,7 @@ class Connection(Struct, frozen=True, kw_only=True):
     protocol: Protocol | None
     """None if the handshake failed before one was agreed."""
     host: str | None
-    """The name the client asked for (SNI); None if it never said."""
+    """The name the client asked for (SNI); None if it sent none."""
     secure: bool = True
     """False for http://."""
     client_port: int
@@ -175,16 +176,16 @@ class Connection(Struct, frozen=True, kw_only=True):
     resumed: bool = False
     error: str = ""
     transport: Transport | None = None
-    """What its sending side did; None in capsules from before this was asked."""
+    """What its sending side did; None in older capsules."""
 
 
 Opening = Literal["not-asked", "no-cookie", "accepted", "refused"]
-"""What became of TCP Fast Open: accepted means that the SYN's data was acknowledged
+"""The result of TCP Fast Open: accepted means that the SYN's data was acknowledged
 (TCPI_OPT_SYN_DATA)."""
 
 
 class FastOpen(Struct, frozen=True, kw_only=True):
-    """A connection of the client's, by its kernel's word."""
+    """A client connection, as its kernel reports it."""
 
     host: str
     opening: Opening
@@ -192,14 +193,14 @@ class FastOpen(Struct, frozen=True, kw_only=True):
 
 
 class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one direction carried to, or from, an address and port at the origin's end."""
+    """What one direction carried to or from one address and port at the origin's end."""
 
     address: str
     port: int
-    """0 where packets have none."""
+    """0 if packets have none."""
     transport: Literal["tcp", "udp", "other"]
     packets: int
-    """That left the link; so are `bytes`, layer 3."""
+    """Packets that left the link. `bytes` counts the same packets, at layer 3."""
     bytes: int
     dropped: int = 0
     """Packets that the link dropped, for any reason."""
@@ -210,7 +211,7 @@ class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class HostLoss(Struct, frozen=True, kw_only=True):
-    """What the way of a single host lost."""
+    """What one host's path lost."""
 
     address: str
     trials: int
@@ -233,19 +234,19 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     ring_drops: int
     """Packets the kernel dropped before the link could read them."""
     send_failures: int = 0
-    """Packets the kernel would not send on."""
+    """Packets that the kernel refused to send."""
     dropped_aqm: int = 0
-    """By CoDel, at the queue's head."""
+    """Dropped by CoDel, at the queue's head."""
     dropped_mtu: int = 0
     dropped_syn_data: int = 0
     """SYNs with data that a middlebox dropped."""
     dropped_host: int = 0
-    """By single hosts' own loss."""
+    """Dropped by the loss of single hosts."""
     loss_trials: int | None = None
     """Packets that reached the loss stage; None in capsules older than the field."""
     loss_fates: str = ""
-    """What became of each of the first 16,384 packets at the loss stage, in runs by index: ``12+``
-    passed, ``2-`` lost, ``3.`` never came there. Empty without random loss."""
+    """The fate of each of the first 16,384 packets at the loss stage, in runs by index: ``12+``
+    passed, ``2-`` lost, ``3.`` never got there. Empty without random loss."""
     host_loss: tuple[HostLoss, ...] = ()
     marked: int = 0
     """Packets sent on with Congestion Experienced set by the link."""
@@ -254,7 +255,7 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     reordered: int = 0
     """Packets sent after a later one; copies do not count."""
     queue_p50_ms: float | None = None
-    """What packets waited for the bottleneck; None if none passed one."""
+    """Time that packets waited for the bottleneck; None if none passed one."""
     queue_p99_ms: float | None = None
     queue_max_ms: float
     busy_ms: float
@@ -262,26 +263,26 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     busy_bytes: int
     """Bytes, as the network's accounting counts them, that left during `busy_ms`."""
     line_ms: float | None = None
-    """Time the bottleneck took to carry `line_bytes`, each packet by itself, by the link's own
+    """Time the bottleneck took to carry `line_bytes`, summed over packets, by the link's own
     schedule; None in capsules older than the field."""
     line_bytes: int = 0
-    """All that the bottleneck carried, counted like `busy_bytes`."""
+    """Everything that the bottleneck carried, counted like `busy_bytes`."""
     transit_min_ms: float | None
-    """Least time any packet really spent in the link; None if none passed."""
+    """Least time any packet actually spent in the link; None if none passed."""
     lateness_p50_us: float | None
     lateness_p99_us: float | None
     lateness_max_us: float | None
     far_ends: tuple[FarEnd, ...] | None = None
-    """What passed of each far end; None in capsules older than the field."""
+    """Traffic of each far end; None in capsules older than the field."""
 
     @property
     def realised_mbps(self) -> float | None:
-        """Rate while the bottleneck was busy; None if it hardly was."""
+        """Rate while the bottleneck was busy; None if it was hardly ever busy."""
         return self.busy_bytes * 8 / self.busy_ms / 1000 if self.busy_ms > 0 else None
 
     @property
     def met_loss(self) -> int:
-        """Packets that reached the loss stage; all that came in, as far as an old capsule knows."""
+        """Packets that reached the loss stage; in old capsules, all packets that came in."""
         return self.packets_in if self.loss_trials is None else self.loss_trials
 
     @property
@@ -291,7 +292,7 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
 
     @property
     def dropped(self) -> int:
-        """By whichever stage."""
+        """Dropped by any stage."""
         random = self.dropped_loss + self.dropped_host
         managed = self.dropped_queue + self.dropped_aqm
         return random + managed + self.dropped_mtu + self.dropped_syn_data
@@ -301,39 +302,39 @@ class LinkReport(Struct, frozen=True, kw_only=True):
     down: DirectionReport
     up: DirectionReport
     record_missed: int = 0
-    """Packets the record of the link had no room for."""
+    """Packets for which the link's record had no room."""
 
     def direction(self, side: Side) -> DirectionReport:
         return self.down if side == "down" else self.up
 
 
 class HostReport(Struct, frozen=True, kw_only=True):
-    """What the machine did meanwhile."""
+    """What the machine did during the visit."""
 
     wall_ms: float
     busy_share: float
     """Share of all cores' time that was not idle."""
     steal_share: float
     others_share: float | None = None
-    """Share of all cores' time that neither browser nor server used: links, what drives the visit,
-    other testbeds, and whatever else runs on the machine; None if the browser's CPU time is not
-    known."""
+    """Share of all cores' time that was busy, but not with browser or server: links, dragstrip
+    itself, other testbeds, and anything else on the machine; None if the browser's CPU time is
+    unknown."""
     browser_cpu_s: float | None = None
-    """CPU time of all the browser's processes; None if it is not known."""
+    """CPU time of all the browser's processes; None if unknown."""
     origin_cpu_s: float | None = None
     browser_wait_ms: float | None = None
-    """How long that thread of the browser waited for a CPU, ready to run, which waited longest;
-    None if the kernel did not tell."""
+    """The longest time that a browser thread waited for a CPU, ready to run; None if the kernel did
+    not report it."""
     server_wait_ms: float | None = None
-    """The same of the server's threads."""
+    """The same for the server's threads."""
     clock_jump_ms: float | None = None
-    """By how much the clock (CLOCK_REALTIME) went further than time did (CLOCK_MONOTONIC_RAW)."""
+    """How much further the clock (CLOCK_REALTIME) advanced than time did (CLOCK_MONOTONIC_RAW)."""
     precedence: bool | None = None
     """Whether browser and server got a CPU before ordinary processes did, because the machine was
     busy (`dragstrip.testbed.precedence`); None in older evidence."""
     cpu_mhz: float | None = None
-    """Frequency of the fastest CPU right after the visit; None if the machine does not tell, as
-    for the next two."""
+    """Frequency of the fastest CPU right after the visit; None if the machine does not report it,
+    like the next two."""
     cpu_limit_mhz: float | None = None
     """Least frequency that any CPU was limited to, before or after the visit: a hot machine lowers
     it."""
@@ -342,7 +343,7 @@ class HostReport(Struct, frozen=True, kw_only=True):
 
 
 class Overhead(Struct, frozen=True, kw_only=True):
-    """What a visit cost beyond the page load itself, in ms of wall time."""
+    """What a visit costs besides the page load, in ms of wall time."""
 
     prepare_ms: float
     """Link and origin reset, new browser context, until the navigation is sent."""
@@ -353,7 +354,7 @@ class Overhead(Struct, frozen=True, kw_only=True):
     collect_ms: float
     """Reading timings and logs, closing context and connections."""
     content_ms: float | None = None
-    """Of that, reading bodies back from the browser."""
+    """Part of that: reading bodies back from the browser."""
 
     @property
     def total_ms(self) -> float:
@@ -361,10 +362,10 @@ class Overhead(Struct, frozen=True, kw_only=True):
 
 
 class Visual(Struct, frozen=True, kw_only=True):
-    """What the eye saw, from the browser's own frames (`dragstrip.visit.frames`)."""
+    """What was visible, from the browser's own frames (`dragstrip.visit.frames`)."""
 
     frames: int
-    """Frames the browser drew and handed over, the one before the navigation included."""
+    """Frames that the browser delivered, including the one before the navigation."""
     fvc_ms: float | None = None
     """First visual change; None if nothing ever changed, like the next two."""
     lvc_ms: float | None = None
@@ -375,11 +376,11 @@ class Visual(Struct, frozen=True, kw_only=True):
     final: bytes = b""
     """The last frame as a PNG thumbnail, to be compared between visits."""
     blind_ms: float | None = None
-    """The longest time in which frames may have been lost because we took them too slowly; None
-    where nobody measured it."""
+    """The longest time in which frames may have been lost because we took them too slowly; None if
+    not measured."""
 
     def complete_ms(self, share: float) -> float | None:
-        """When the picture was first complete to that share of 1."""
+        """When the picture first reached this share of 1."""
         return next((ms for ms, complete in self.progress if complete >= share), None)
 
     @property
@@ -393,7 +394,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     block: str
     """Id of the block, see `dragstrip.model.study.Block`."""
     attempt: int
-    """0, or how often the block had been rerun."""
+    """How often the block had been rerun; 0 the first time."""
     position: int
     """Place within the shuffled block, from 0."""
     page: str
@@ -402,18 +403,18 @@ class Visit(Struct, frozen=True, kw_only=True):
     seed: int
     """Seed of the link's random stream, the same for the whole block."""
     connection: ConnectionMode = "first"
-    """How the visit found the browser: cold, or after a first load of the page."""
+    """The browser's state: cold, or after a first load of the page."""
     clock: Kind = "real"
-    """Whose milliseconds its times are, see `dragstrip.model.clock.Clock`."""
+    """The clock of its times, see `dragstrip.model.clock.Clock`."""
     machine: str = ""
-    """Id of the machine that made it, see `dragstrip.results.machine.Machine`; empty where every
+    """Id of the machine that made it, see `dragstrip.results.machine.Machine`; empty if every
     machine gives the same, and in older capsules."""
     testbed: str = ""
-    """Which start of a testbed, its servers and browsers made it: a digest of the machine's boot, a
-    dot, and when it began; empty where every start gives the same, and in older capsules."""
+    """The start of testbed, servers and browsers that made it: a digest of the machine's boot, a
+    dot, and when it began; empty if every start gives the same, and in older capsules."""
     beside: int = 0
-    """Most blocks that were under way at once in other testbeds of this host during the visit; 0
-    where they make no difference."""
+    """Most blocks that ran in parallel in other testbeds of this host during the visit; 0 if they
+    make no difference."""
     started_us: int
     outcome: Outcome
     error: str = ""
@@ -430,47 +431,47 @@ class Visit(Struct, frozen=True, kw_only=True):
     lcp_ms: float | None = None
     """The last largest-contentful-paint entry up to the end of the visit."""
     visual: Visual | None = None
-    """None unless the client looks at frames."""
+    """None unless the client records frames."""
     requests: tuple[Request, ...] = ()
     served: tuple[Served, ...] = ()
     background: tuple[BackgroundReport, ...] = ()
     """What the network's background loads did."""
     known_misses: tuple[str, ...] = ()
-    """Addresses (URL without query) the page asked for in its rehearsal, a load without emulation
-    before the first visit, though the recording lacks them."""
+    """Addresses (URL without query) that the page requested in its rehearsal but the recording
+    lacks. The rehearsal is a load without emulation before the first visit."""
     rehearsed: tuple[int, ...] | None = None
-    """Places in the page's `resources` of what its rehearsals fetched before the load event, each
-    of them; None if nobody looked."""
+    """Indices in the page's `resources` of what every rehearsal fetched before the load event; None
+    if there was no rehearsal."""
     primed: tuple[str, ...] | None = None
-    """Hosts that answered in the load before a repeat visit; None if nobody looked."""
+    """Hosts that answered in the load before a repeat visit; None if not recorded."""
     addresses: Mapping[str, str] = {}
-    """``IP:PORT`` at which the testbed answers for each host; empty where it does not answer."""
+    """``IP:PORT`` at which the testbed answers for each host; empty for live pages."""
     authority: str = ""
-    """Issuer of the certificates of the testbed's servers; empty where others answer."""
+    """Issuer of the certificates of the testbed's servers; empty for live pages."""
     issuers: Mapping[str, str] = {}
     """Each issuer of a certificate that the browser accepted, with the first URL it vouched for;
-    empty where the browser does not say."""
+    empty if the browser does not report it."""
     browser: str = ""
-    """What loaded the page, its version and start mode, by the running browser's own word; empty in
-    capsules that are older than this field."""
+    """What loaded the page, with version and start mode, as the running browser reports it; empty
+    in capsules older than this field."""
     fast_open: tuple[FastOpen, ...] = ()
-    """What became of TCP Fast Open on each connection; empty where the client has none."""
+    """The result of TCP Fast Open on each connection; empty if the client has none."""
     graph: str = ""
-    """The graph of the page that the load generator followed, digest and source; empty for a
-    browser, which reads the page itself."""
+    """The page's graph that the load generator followed, digest and source; empty for a browser,
+    which parses the page itself."""
     proxies: tuple[str, ...] = ()
     """Variables of the browser's environment that name a proxy."""
     connections: tuple[Connection, ...] = ()
     congestion: tuple[str, ...] = ()
-    """Congestion control of the TCP connections that were open at the end, by the kernel's word,
-    where the server tells no transport."""
+    """Congestion control of the TCP connections that were open at the end, as the kernel reports
+    it, if the server reports no transport state."""
     link: LinkReport | None = None
     host: HostReport | None = None
     overhead: Overhead | None = None
     unchecked: tuple[str, ...] = ()
-    """What the verdict could not look at, in words; a live page's servers tell us nothing."""
+    """What the verdict could not check, in words; a live page's servers report nothing."""
     unmeasured: tuple[str, ...] = ()
-    """Whose fields are empty because the browser has no such measure, in words."""
+    """What the browser cannot measure, in words; those fields are empty."""
     reasons: tuple[Reason, ...] = field(default=())
     """Empty means valid."""
 
@@ -480,7 +481,7 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     @property
     def file_name(self) -> str:
-        """The id as the name, without a suffix, of this visit's files in the capsule."""
+        """The stem of this visit's file names in the capsule, made from its id."""
         return file_name(self.block, self.stack, self.attempt)
 
     @property

@@ -1,4 +1,4 @@
-"""What the wire carried in a visit, as its packets tell (`dragstrip.results.dissect`).
+"""What the wire carried in a visit, from its packets (`dragstrip.results.dissect`).
 
 All `*_ms` count from the navigation's start. Bytes are layer 3. "At the origin" a packet down is
 when it came to the link, a packet up when it left it.
@@ -45,7 +45,7 @@ class Flow(Struct, frozen=True, kw_only=True):
     bytes_up: int
     bytes_down: int
     link_drops: int
-    """Packets that came to the link and never left it."""
+    """Packets that reached the link and never left it."""
     retransmitted: int | None
     """Segments that repeat what was sent before; None over QUIC, which never repeats a packet."""
     requests: int
@@ -57,7 +57,7 @@ class Flow(Struct, frozen=True, kw_only=True):
 
 
 class Dissection(Struct, frozen=True, kw_only=True):
-    """A visit's capture, taken apart."""
+    """A visit's capture, dissected."""
 
     visit: str
     flows: tuple[Flow, ...]

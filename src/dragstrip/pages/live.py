@@ -12,7 +12,7 @@ def live_page(url: str) -> Page:
     """The page at an absolute http(s) URL. Raises `PageError`."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise PageError(f"{url!r} is no live page: with --live give a URL like https://example.org")
+        raise PageError(f"{url!r} is not a URL: with --live give one like https://example.org")
     return Page(
         name=parts.hostname + parts.path.rstrip("/").replace("/", "_"),
         path=Path(),

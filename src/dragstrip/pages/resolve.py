@@ -151,7 +151,7 @@ def _importer(path: Path) -> tuple[str, Importer]:
             return path.name[: -len(ending)], importer
     if path.is_dir() and path.name:
         return path.name, _folder
-    raise PageError(f"{path} is not a kind of recording that can be imported: {KNOWN}")
+    raise PageError(f"{path} is not a recording that can be imported: {KNOWN}")
 
 
 def _cached(cache: Path, name: str, content: bytes, make: Callable[[], Recording]) -> Page:

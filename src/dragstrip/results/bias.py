@@ -1,7 +1,7 @@
-"""Do invalid visits strike some stacks more than others?
+"""Do some stacks have more invalid visits than others?
 
-An invalid visit is made again, so a reason that strikes one stack more often chooses which of its
-visits count, and every comparison with it is in doubt.
+Invalid visits are repeated, so a reason that affects one stack more often selects which of its
+visits count, and biases its comparisons.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

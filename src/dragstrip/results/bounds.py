@@ -62,7 +62,7 @@ def filled(logs: Sequence[float], missing: int) -> Filled:
 
 
 def bound(cell: Observed, a: str, b: str, metric: str) -> Bound | None:
-    """None where it is not needed: invalid visits are few, and strike all stacks alike."""
+    """None if not needed: invalid visits are few and affect all stacks alike."""
     if not in_doubt(cell, a, b):
         return None
     logs = list(_logs(cell, a, b, metric))
@@ -71,7 +71,7 @@ def bound(cell: Observed, a: str, b: str, metric: str) -> Bound | None:
 
 
 def in_doubt(cell: Observed, *stacks: str) -> bool:
-    """Invalid visits strike stacks unequally, or many visits of one of these."""
+    """Whether invalid visits affect stacks unequally, or many visits of one of these."""
     return cell.biased or any(_invalid_share(cell, stack) >= MOSTLY for stack in stacks)
 
 

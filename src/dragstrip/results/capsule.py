@@ -74,7 +74,7 @@ class Capsule:
     def append(self, visit: Visit, *, sync: bool = True) -> None:
         """Saves a visit; returns when it is safely on disk. See `Journal.append`."""
         if self._journal is None:
-            raise CapsuleError(f"{self.path}: opened to be read; use Capsule.create to add visits")
+            raise CapsuleError(f"{self.path}: opened for reading; use Capsule.create to add visits")
         self._journal.append(visit, sync=sync)
 
     def visits(self) -> Iterator[Visit]:
@@ -137,8 +137,8 @@ def _continued(path: Path, manifest: Manifest) -> Manifest:
     there = _read_manifest(path)
     if differences := there.differences(manifest):
         raise CapsuleError(
-            f"{path}: holds another study ({'; '.join(differences)}); "
-            "give another --out, or the same parameters to continue it"
+            f"{path}: holds a different study ({'; '.join(differences)}); give another --out, or "
+            "the same parameters to resume it"
         )
     return there.continued_by(manifest)
 

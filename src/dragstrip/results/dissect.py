@@ -57,7 +57,7 @@ def packets(capsule: Path, visit: Visit) -> list[Packet]:
 def dissect(
     found: Sequence[Packet], visit: str = "", missed: int = 0, tool: str = ""
 ) -> Dissection:
-    """Pure: packets by time in, what they tell out."""
+    """Pure: packets by time in, dissection out."""
     flows = [flow(mine) for mine in by_flow(found).values()]
     sent, counted = Counter[str](), Counter[str]()
     for f in flows:

@@ -37,8 +37,8 @@ def unlike(one: Fingerprint, other: Fingerprint) -> list[str]:
 
 
 def differences(one: Fingerprint, other: Fingerprint, clock: Clock) -> list[str]:
-    """What may tell visits of two machines apart, in words. Where computing takes no time, kernel
-    and CPU of the machine cannot."""
+    """What can make visits on two machines differ, in words. If computing takes no time, kernel and
+    CPU cannot."""
     return [_said(*pair) for pair in _pairs(one, other, clock) if pair[1] != pair[2]]
 
 

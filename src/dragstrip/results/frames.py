@@ -12,7 +12,7 @@ from dragstrip.results.tables.columns import describe
 
 
 class Frames:
-    """The tables of a capsule, each a frame of its own; ``.to_pandas()`` converts one.
+    """The tables of a capsule, each as a frame; ``.to_pandas()`` converts one.
 
     >>> visits = dragstrip.open("capsules/first").visits()
     >>> visits.filter("valid").group_by("stack").agg(pl.median("plt_ms"))
@@ -38,7 +38,7 @@ class Frames:
             return pl.read_parquet(self._capsule.path / f"{name}.parquet")
         tables = frames(self._capsule.visits(), self._capsule.manifest.study)
         if name not in tables:
-            raise InputError(f"no table {name!r}; a capsule has {', '.join(tables)}")
+            raise InputError(f"no table {name!r}; choose from {', '.join(tables)}")
         return tables[name]
 
     def comparisons(self) -> pl.DataFrame:

@@ -16,7 +16,7 @@ Key = tuple[str, int, str]
 
 
 class CapsuleError(InputError):
-    """A capsule cannot be used; the text names the file or folder and the mend."""
+    """A capsule cannot be used; the text names the file or folder and what to do."""
 
 
 def key(visit: Visit) -> Key:
@@ -43,14 +43,14 @@ def entries(path: Path) -> Iterator[tuple[Visit, bytes]]:
                 yield decoder.decode(line), line
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise CapsuleError(
-                    f"{path}, line {number}: not a visit ({error}); "
-                    "delete this line and its visit will be made again"
+                    f"{path}, line {number}: not a visit ({error}); delete this line to repeat its "
+                    "visit"
                 ) from None
 
 
 @contextlib.contextmanager
 def unchanging(path: Path) -> Iterator[None]:
-    """Nobody writes the journal meanwhile. Raises `CapsuleError` if somebody does."""
+    """No other process writes the journal meanwhile. Raises `CapsuleError` if one does."""
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -113,8 +113,8 @@ class Journal:
             # Half a line in the middle would make the whole journal unreadable.
             os.ftruncate(self._fd, self._end)
             raise CapsuleError(
-                f"{self._path}: the visit could not be saved ({error}); free some disk space "
-                "and start the same command again"
+                f"{self._path}: the visit could not be saved ({error}); free some disk space and "
+                "run the same command again"
             ) from error
         self._end += len(line)
         self._keys.add(key(visit))

@@ -23,7 +23,7 @@ def learn(page: Page, capsule: Capsule) -> Graph:
         raise PageError(f"{capsule.path} has no visit of page {page.name}; it has {known}")
     if _content(there) != _content(page):
         raise PageError(
-            f"{capsule.path} visited another page of the name {page.name}: its recorded bodies "
+            f"{capsule.path} visited a different page named {page.name}: its recorded bodies "
             f"differ from those of {page.path}"
         )
     browsed = {s.name for s in study.stacks if not find_browser(s.browser).follows_graphs}

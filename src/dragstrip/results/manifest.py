@@ -166,7 +166,7 @@ def own_git() -> str | None:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        # A package installed into somebody else's checkout must not borrow its hash.
+        # A package installed inside another checkout must not report that checkout's hash.
         git("ls-files", "--error-unmatch", Path(__file__).name)
         return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
     except (OSError, subprocess.CalledProcessError):

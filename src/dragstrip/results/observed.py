@@ -34,7 +34,7 @@ COLUMNS = (
 LATER = ("machine", "testbed")
 """Columns that tables without a journal may lack, empty then."""
 _CHUNK_VISITS = 100_000
-"""Whole pages are read together up to so many visits; memory grows with this, not the study."""
+"""Whole pages are read together, up to this many visits; memory grows with this, not the study."""
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
     stacks: dict[str, pl.DataFrame]
     """Of `visits` those that count, by stack, in the order their blocks began."""
     biased: bool = False
-    """Invalid visits strike some stacks more than others, here or over all cells."""
+    """Whether some stacks have more invalid visits than others, here or over all cells."""
 
     @property
     def name(self) -> str:

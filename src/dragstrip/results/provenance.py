@@ -7,7 +7,7 @@ from dragstrip.results.manifest import Start
 
 
 def command(argv: Sequence[str]) -> str:
-    """As somebody else would give it: folders of this machine are left out."""
+    """As someone else would type it, without this machine's folders."""
     ours = (Path(a).name if a.startswith(("/", "..", "docs/")) else a for a in argv[1:])
     return " ".join(["dragstrip", *ours])
 

@@ -92,7 +92,7 @@ def with_limits(study: Study, limits: Mapping[str, str]) -> Study:
     """The study with these thresholds. Raises `InputError`, see `rejudge`."""
     known = structs.asdict(study.thresholds)
     if unknown := [name for name in limits if name not in known]:
-        raise InputError(f"--limit {unknown[0]}: no such limit; there are {', '.join(known)}")
+        raise InputError(f"--limit {unknown[0]}: no such limit; choose from {', '.join(known)}")
     try:
         used = msgspec.convert(known | dict(limits), Thresholds, strict=False)
     except msgspec.ValidationError as error:

@@ -1,9 +1,9 @@
-"""Which blocks may run at once in testbeds of their own.
+"""Which blocks may run in parallel, each in its own testbed.
 
-A block on a slow link hardly needs the processor, so several may run beside each other; a block on
-a fast link runs alone. A line is as slow as random loss makes it, whatever its rate. The limits are
-those at which load times and paints of several testbeds were measured to be those of a single one;
-bench/jobs.py measures it anew.
+A block on a slow link needs little CPU, so several may run in parallel; a block on a fast link runs
+alone. Random loss can make a link slower than its rate. Within these limits, load and paint times
+in parallel testbeds were measured to match those of a single one; bench/jobs.py repeats the
+measurement.
 """
 
 import os
@@ -17,27 +17,29 @@ from dragstrip.model.visit import Visit
 from dragstrip.schedule.estimate import Pace, lossy_mbps
 
 MOST_JOBS = 4
-"""What `auto` stands for: with more, paint metrics are no longer those of a single testbed."""
+"""The number behind `auto`: with more, paint metrics differ from those of a single testbed."""
 SLOW_MBPS = 2.0
-"""What comes down in a second, up to which a block may have others beside it."""
+"""Downstream rate up to which a block may run beside others."""
 RATE_MBPS_PER_CORE = 4.0
-"""The same of all blocks that run at once, together."""
+"""The same for all parallel blocks together."""
 CPU_SHARE = 0.27
-"""Of all cores, for browsers and origins together; links and ourselves take a few percent more."""
+"""Share of all cores for browsers and origins together; links and dragstrip take a few percent
+more."""
 SHORT_S = 2.0
-"""Of a load: what is shorter is mostly work, and disturbed by more than one other."""
+"""Load time: shorter loads are mostly CPU work, and more than one other block disturbs them."""
 SHORT_JOBS = 2
 STAGGER_S = 1.5
-"""Between the starts of two blocks: testbeds that start together stay in phase."""
+"""Time between the starts of two blocks: testbeds that start together stay in phase."""
 RECENT_VISITS = 30
-"""In company (or alone where no more are allowed), by which the number of jobs is judged."""
+"""Number of visits in parallel (or alone, if only one may run) after which the number of jobs is
+reviewed."""
 TOLERATED = 2
-"""So many of them may be `overloaded`, and the number rises by one; it falls with the next. A block
-that is made again costs less than a testbed that stands still."""
+"""If at most this many of them are `overloaded`, the number rises by one; otherwise it falls.
+Repeating a block costs less than an idle testbed."""
 
 
 def parse_jobs(text: str, auto: int = MOST_JOBS) -> int:
-    """A number, or what ``auto`` stands for. Raises `InputError`."""
+    """A number, or ``auto``. Raises `InputError`."""
     if text == "auto":
         return auto
     if not text.isdecimal() or int(text) < 1:
@@ -46,16 +48,16 @@ def parse_jobs(text: str, auto: int = MOST_JOBS) -> int:
 
 
 class Company(NamedTuple):
-    """What is opened before the first visit: testbeds that open or rehearse disturb others."""
+    """Testbeds to open before the first visit: opening and rehearsing disturb others."""
 
     workers: int
-    """None where nothing runs beside anything else: one is opened when it is needed."""
+    """None if nothing runs in parallel: one is then opened when needed."""
     pages: tuple[str, ...]
-    """Those that are visited while others are; each worker has to know them."""
+    """Pages of blocks that run in parallel; each worker needs them."""
 
 
 class Pacing(Protocol):
-    """How long visits take, by what is known so far."""
+    """How long visits take, from what is known so far."""
 
     @property
     def measured(self) -> int:
@@ -66,7 +68,7 @@ class Pacing(Protocol):
 
 
 class Admits(Protocol):
-    """Says which blocks may run at once, and how long that takes."""
+    """Decides which blocks may run in parallel, and estimates how long that takes."""
 
     jobs: int
     stagger_s: float
@@ -76,18 +78,18 @@ class Admits(Protocol):
     def pace(self) -> Pacing: ...
     def admits(self, block: Block, running: Sequence[Block]) -> bool: ...
     def learn(self, visit: Visit) -> None:
-        """Takes note of a visit that was just made."""
+        """Record a new visit."""
 
     def company(self, left: Mapping[CellKey, int]) -> Company: ...
     def at_once(self, cell: CellKey) -> float:
-        """How many blocks like this one may run beside each other, on average."""
+        """How many blocks like this one may run in parallel, on average."""
 
     def seconds(self, visits: Mapping[CellKey, int]) -> float:
-        """How long so many visits on each cell are going to take."""
+        """Time for this many visits on each cell."""
 
 
 class Admission:
-    """Lets a block start beside others while number, rate and processor allow.
+    """Lets a block start beside others while number, rate and CPU allow.
 
     Where too many visits met an overloaded host while others ran beside them, the number falls to
     those others'. After calmer ones it rises again, one by one, up to `jobs`.
@@ -122,15 +124,15 @@ class Admission:
         )
 
     def learn(self, visit: Visit) -> None:
-        """What a visit that was just made says about the host."""
+        """What a new visit shows about the host."""
         self.pace.learn(visit)
         if visit.host and visit.host.steal_share > self._study.thresholds.steal_share:
-            return  # somebody else's doing, whatever runs here
+            return  # caused by other processes, not by what runs here
         overloaded = any(r.code == "overloaded" for r in visit.reasons)
         self._limit(visit.cell).learn(visit.beside, overloaded)
 
     def company(self, left: Mapping[CellKey, int]) -> Company:
-        """For so many visits that are left on each cell."""
+        """Time for the visits left on each cell."""
         slow = [cell for cell, n in left.items() if n and self._rate_mbps(cell) <= SLOW_MBPS]
         blocks = sum(left[cell] for cell in slow) // len(self._study.visited)
         if min(self.jobs, blocks) < 2:
@@ -138,7 +140,7 @@ class Admission:
         return Company(min(self.jobs, blocks), tuple(dict.fromkeys(cell[0] for cell in slow)))
 
     def at_once(self, cell: CellKey) -> float:
-        """How many blocks like this one may run beside each other, on average."""
+        """How many blocks like this one may run in parallel, on average."""
         rate = self._rate_mbps(cell)
         if rate > SLOW_MBPS:
             return 1.0
@@ -146,7 +148,7 @@ class Admission:
         return max(1.0, min(self._limit(cell).most, by_rate, CPU_SHARE / self._cpu_share(cell)))
 
     def seconds(self, visits: Mapping[CellKey, int]) -> float:
-        """How long so many visits on each cell are going to take."""
+        """Time for this many visits on each cell."""
         return sum(n * self.pace.visit_s(c) / self.at_once(c) for c, n in visits.items() if n)
 
     def _limit(self, cell: CellKey) -> "_Limit":
@@ -165,12 +167,12 @@ class Admission:
 
 
 class _Limit:
-    """How many blocks of one kind may run at once, by what became of their visits."""
+    """How many blocks of one kind may run in parallel, learned from the results of their visits."""
 
     def __init__(self, most: int) -> None:
         self.most = self.allowed = most
         self._recent: list[bool] = []
-        """Of visits in company, since the number last changed: overloaded or not."""
+        """For parallel visits since the last change of the number: overloaded or not."""
 
     def learn(self, beside: int, overloaded: bool) -> None:
         if not beside and self.allowed > 1:

@@ -1,4 +1,4 @@
-"""What a server does of all that a race asks of it, found out by visits in a real browser."""
+"""What a server can do of everything a race asks of it, found by visits in a real browser."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -20,12 +20,12 @@ from dragstrip.verdict.stack_checks import hurried
 from dragstrip.visit.drive import Plan
 
 _NETWORK = Network.parse("50mbit/50mbit/10ms/0%/200ms")
-"""Fast, with a round trip long enough to tell early data by."""
+"""Fast, with a round trip long enough to detect early data."""
 _OTHER_CONTROL = "reno"
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that was tried. `unknown` is what nobody can tell, never what went wrong."""
+    """The result of one test. `unknown` means that it cannot be checked, never that it failed."""
 
     protocol: str
     what: str
@@ -35,7 +35,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 def conformance(server: Server, page: Page, parts: Page) -> Iterator[Finding]:
     """Try each protocol of the server, as each becomes known; `parts` is the page of
-    `dragstrip.pages.generators.ranges`. Raises `TestbedError` only if the testbed breaks: a server
+    `dragstrip.pages.generators.ranges`. Raises `TestbedError` only if the testbed breaks; a server
     that does not start is a finding."""
     for protocol in server.protocols:
         stack = stack_on(server, protocol)
@@ -79,14 +79,14 @@ def _tried(bench: Lab, study: Study, stack: Stack) -> Iterator[Finding]:
     )
     yield found("the first visit is cold", first, {"warm"})
     if why := stack.untold.get("handshakes"):
-        yield unknown("a repeat visit resumes", f"its log does not tell {why}")
+        yield unknown("a repeat visit resumes", f"its log does not show {why}")
     else:
         yield found("a repeat visit resumes", again, {"stack-drift"})
     yield found(
         "a repeat visit is served as well", again, {"fallback", "mixed", "content-mismatch"}
     )
     if why := stack.untold.get("requests"):
-        yield unknown("its log agrees with the browser", f"nothing tells {why}")
+        yield unknown("its log agrees with the browser", f"nothing shows {why}")
     else:
         yield found("its log agrees with the browser", first, {"stack-drift", "clock-jump"})
     yield from _early(bench, study, stack, again)
@@ -122,7 +122,7 @@ def _early(bench: Lab, study: Study, stack: Stack, again: Visit) -> Iterator[Fin
     document = next((r for r in visit.requests if r.url == study.pages[0].url), None)
     came = any(s.early for s in visit.served) or hurried(document, _NETWORK, asked)
     outcome: Literal["yes", "no", "unknown"] = "yes" if came else "unknown" if own else "no"
-    said = "" if came else "it decides itself, and took none" if own else "asked for, and not seen"
+    said = "" if came else "it decides itself, and used none" if own else "requested, but not seen"
     yield Finding(protocol=stack.protocol, what=what, outcome=outcome, said=said)
 
 

@@ -1,4 +1,4 @@
-"""How long a visit takes and how much of the processor it needs: expected at first, then measured.
+"""How long a visit takes and how much CPU it needs: estimated at first, then measured.
 
 A visit is expected to take `OVERHEAD_S`, the page's bytes at the rate that the slowest of these
 allows: the line, or random loss, sqrt(3/2) segments per round trip and sqrt(loss) for each
@@ -16,29 +16,29 @@ from dragstrip.model.study import CellKey, Study
 from dragstrip.model.visit import Visit
 
 OVERHEAD_S = 2.0
-"""Preparing, quiet time and collecting: 1 to 3 s on small machines."""
+"""Preparation, quiet time and collection: 1 to 3 s on small machines."""
 ROUNDS = 6
 SEGMENT_BYTES = 1448
 CPU_S = 0.5
-"""What any visit costs browser and origin, and beyond it each megabyte of the page."""
+"""CPU seconds of browser and origin per visit, and in addition per megabyte of the page."""
 CPU_S_PER_MB = 1.0
 
 
 def visit_s(size: int, hosts: int, network: Network, connection: ConnectionMode = "first") -> float:
-    """Expected seconds of a visit of a page of so many bytes on so many hosts."""
+    """Expected seconds of a visit to a page of this size on this many hosts."""
     before_s = _rounds_s(size, hosts, network) if connection != "first" else 0
     return OVERHEAD_S + before_s + load_s(size, hosts, network)
 
 
 def load_s(size: int, hosts: int, network: Network) -> float:
-    """Expected seconds from its navigation on."""
+    """Expected seconds from the start of its navigation."""
     carry_s = max(network.down.least_ms(size), size * 0.008 / lossy_mbps(hosts, network)) / 1000
     return carry_s + _rounds_s(size, hosts, network)
 
 
 def lossy_mbps(hosts: int, network: Network) -> float:
-    """What random loss lets a connection to each host carry on the way down, in all; `inf` without
-    loss or delay. It holds for senders that take loss for congestion, so not for BBR."""
+    """The total rate that random loss allows downstream, with one connection per host; `inf`
+    without loss or delay. It holds for senders that treat loss as congestion, so not for BBR."""
     if not (network.down.mean_loss and network.rtt_ms):
         return inf
     segments = sqrt(1.5 / network.down.mean_loss) / network.rtt_ms * 1000
@@ -51,8 +51,8 @@ def _rounds_s(size: int, hosts: int, network: Network) -> float:
 
 
 class Pace:
-    """What the visits of a study take, cell by cell. A cell that was not visited yet is expected to
-    err from `visit_s` as the others did."""
+    """The cost of a study's visits, cell by cell. An unvisited cell is expected to deviate from
+    `visit_s` like the others."""
 
     def __init__(self, study: Study, visits: Iterable[Visit] = ()) -> None:
         self._study = study
@@ -82,7 +82,7 @@ class Pace:
         return len(self._took)
 
     def visit_s(self, cell: CellKey) -> float:
-        """Seconds from the end of the visit before to its own end."""
+        """Seconds from the end of the previous visit to its own end."""
         if cell in self._took:
             return self._took[cell].value
         known = self._took_s / self._expected_s if self._expected_s else 1.0
@@ -95,7 +95,7 @@ class Pace:
         return load_s(*self._weight(cell), self._study.network(cell[1]))
 
     def cpu_s(self, page: str) -> float:
-        """Processor seconds that browser and origin spend on a visit."""
+        """CPU seconds that browser and origin spend on a visit."""
         if page in self._cpu:
             return self._cpu[page].value
         return CPU_S + CPU_S_PER_MB * self._study.page(page).body_bytes / 1e6

@@ -1,4 +1,4 @@
-"""What carries attempts at blocks out, wherever that is: the seam between schedule and machines."""
+"""Carries out attempts at blocks: the seam between schedule and machines."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -11,27 +11,27 @@ from dragstrip.schedule.worker import Made
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What became of an attempt so far."""
+    """The state of an attempt."""
 
     host: Host
     attempt: Attempt
     made: Sequence[Made] = ()
-    """Visits that were made since the last answer, without a verdict."""
+    """Visits made since the last answer, without a verdict."""
     over: bool = False
-    """Nobody works on it any longer. What it still lacks is made again, by any machine."""
+    """No machine works on it any more. Any machine may make what it lacks."""
 
 
 class Executor(Protocol):
     @property
     def hosts(self) -> Sequence[Host]:
-        """The machines that take attempts now. They may come and go."""
+        """The machines that currently take attempts. They may come and go."""
 
     def begin(self, host: Host, attempt: Attempt) -> None:
-        """Set the machine to work on an attempt that it took."""
+        """Start the machine on an attempt that it took."""
 
     def answers(self, seconds: float | None) -> Iterable[Answer]:
-        """Waits for answers or for a change of `hosts`, at most so long if that is said.
+        """Wait for answers or for a change of `hosts`, with an optional timeout.
 
-        An answer's visits are stored when the next answer is asked for; until then nothing further
-        of its attempt is begun on this machine. Raises `TestbedError` if no visit can be made.
+        An answer's visits are stored when the next answer is requested; until then this machine
+        begins no further visit of that attempt. Raises `TestbedError` if no visit can be made.
         """

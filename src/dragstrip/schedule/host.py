@@ -1,5 +1,4 @@
-"""A machine, the attempts that are under way on it, and which may begin: the one rule for all
-executors."""
+"""A machine, its running attempts, and which may begin: the same rule for all executors."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -10,16 +9,16 @@ from dragstrip.schedule.schedule import Attempt, Schedule
 
 
 class Host:
-    """What may run beside what is a matter of each machine, whoever carries it out."""
+    """Each machine decides what may run in parallel on it."""
 
     def __init__(self, admission: Admits, machine: str = "", slots: int | None = None) -> None:
         self.admission = admission
         self.machine = machine
         """Its id, for its visits; see `dragstrip.model.visit.Visit.machine`."""
         self.slots = slots
-        """Attempts that it has room for, whatever they are; None sets no limit."""
+        """Most attempts at a time; None sets no limit."""
         self.restart: int | None = None
-        """Which of the study's restarts is under way; None before the first."""
+        """The study's current restart; None before the first."""
         self._beside: dict[Attempt, int] = {}
         self._next_start = time.monotonic()
 
@@ -28,7 +27,7 @@ class Host:
         return list(self._beside)
 
     def take(self, schedule: Schedule) -> Attempt | None:
-        """An attempt that begins here now, if any may."""
+        """The attempt to begin here now, if any may."""
         if self._beside and self.pause_s() > 0:
             return None
         if self.slots is not None and len(self._beside) >= self.slots:
@@ -42,7 +41,7 @@ class Host:
         return attempt
 
     def _next(self, schedule: Schedule) -> Attempt | None:
-        """Of the restart that is under way; of another only when nothing runs any longer."""
+        """From the current restart; from another only once nothing runs."""
         running = [attempt.block for attempt in self._beside]
 
         def admits(block: Block) -> bool:
@@ -58,15 +57,15 @@ class Host:
         return attempt
 
     def stagger(self) -> None:
-        """An attempt begins now; the next must wait a little."""
+        """Record that an attempt begins; the next must wait a little."""
         self._next_start = time.monotonic() + self.admission.stagger_s
 
     def pause_s(self) -> float:
-        """Seconds until another attempt may begin beside those that run."""
+        """Seconds until another attempt may begin beside the running ones."""
         return max(0.0, self._next_start - time.monotonic())
 
     def beside(self, attempt: Attempt) -> int:
-        """Most attempts that were under way at once with it since its last visit was made."""
+        """Most attempts that ran in parallel with it since its last visit."""
         return self._beside[attempt]
 
     def made(self, attempt: Attempt) -> None:
@@ -74,12 +73,12 @@ class Host:
         self._beside[attempt] = len(self._beside) - 1
 
     def over(self, attempt: Attempt) -> None:
-        """It is no longer under way."""
+        """It no longer runs."""
         del self._beside[attempt]
 
 
 def seconds_left(hosts: Sequence[Host], left: Mapping[CellKey, int]) -> float:
-    """How long so many visits on each cell take on all machines together; 0 without a machine."""
+    """Time for this many visits on each cell, on all machines together; 0 without a machine."""
     alone = [host.admission.seconds(left) for host in hosts]
     if not alone or min(alone) <= 0:
         return 0.0

@@ -24,14 +24,14 @@ from dragstrip.visit.drive import Plan, load_before, visit
 from dragstrip.visit.rehearsal import Rehearsal, rehearsal
 
 _Kind = tuple[str, Protocol, tuple[str, ...]]
-"""Visits in the same browser that is told the same share it."""
+"""Visits with the same browser and flags share it."""
 _MOST_OPEN = 8
-"""Browsers of a lab. A Firefox takes some 400 MB, a guest of virtual time has 6 GB."""
+"""Browsers per lab. A Firefox takes about 400 MB; a guest has 6 GB."""
 
 
 class Lab:
-    """Made by `lab`. One browser per protocol and set of flags, started when first needed; the one
-    that was used longest ago makes room for another."""
+    """Made by `lab`. One browser per protocol and set of flags, started when first needed; the
+    least recently used one makes room for another."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class Lab:
         self._warm: set[tuple[_Kind, str, str, str, str]] = set()
         self._resources = resources
         self._open: dict[_Kind, tuple[Driven, contextlib.ExitStack]] = {}
-        """Least lately used first."""
+        """Least recently used first."""
         self._known_there: set[tuple[str, _Kind, ConnectionMode]] = set()
-        """What was rehearsed in browsers that are open."""
+        """What was rehearsed in open browsers."""
         self._quic_flags: dict[str, tuple[str, ...]] = {}
         self._serving: Page | None = None
         self._rehearsed: dict[tuple[str, _Kind, ConnectionMode], Rehearsal] = {}
@@ -83,8 +83,8 @@ class Lab:
         return visit(self._bed, browser, plan)
 
     def rehearse(self, page: Page, stack: Stack, connection: ConnectionMode = "first") -> Driven:
-        """The browser that visits the page with this stack, in which it was loaded once without
-        emulation, by now or before, and that load thrown away. Raises as `visit` does.
+        """The browser that visits the page with this stack, after one load without emulation, now
+        or earlier, that does not count. Raises as `visit` does.
 
         It shows what the page asks for: which objects, and which addresses that its recording
         lacks. And it warms up process and page, which a first load would pay for. Where computing
@@ -126,7 +126,7 @@ class Lab:
     def _fetched(
         self, page: Page, stack: Stack, connection: ConnectionMode
     ) -> tuple[int, ...] | None:
-        """By all rehearsals in the stack's browser that loaded; None if none did."""
+        """What all successful rehearsals in the stack's browser fetched; None if none succeeded."""
         made = self._rehearsals(page, stack, connection)
         found = [r.fetched for r in made if r.fetched is not None]
         return tuple(sorted(frozenset.intersection(*found))) if found else None
@@ -163,16 +163,16 @@ class Lab:
         return kind_of(browser).start(self._bed, self._client, protocol, told, log)
 
     def _close(self, kind: _Kind) -> None:
-        """Another of its kind would be cold: it has to be warmed up and rehearsed in anew."""
+        """A new one would be cold: it needs warm-up and rehearsal again."""
         _, own = self._open.pop(kind)
         own.close()
         self._known_there = {known for known in self._known_there if known[1] != kind}
         self._warm = {warm for warm in self._warm if warm[0] != kind}
 
     def _where_quic_is(self, page: Page) -> tuple[str, ...]:
-        """Flags that force QUIC on those hosts of a live page that answer over it.
+        """Flags that force QUIC on the hosts of a live page that support it.
 
-        Forced everywhere, the page would lose what its other hosts serve. Raises `InputError`.
+        Forced everywhere, the page would lose its other hosts. Raises `InputError`.
         """
         self._bed.link.passthrough()
         with (
@@ -182,12 +182,12 @@ class Lab:
             tried = tab.load(page.url)
         hosts = {e.request.host for e in tried.exchanges if e.request.protocol == "h3"}
         if urlsplit(page.url).hostname not in hosts:
-            raise InputError(f"{page.url} does not answer over HTTP/3; race other stacks on it")
+            raise InputError(f"{page.url} does not answer over HTTP/3; race it with other stacks")
         forced = ",".join(f"{host}:443" for host in sorted(hosts))
         return (f"--origin-to-force-quic-on={forced}",)
 
     def _net_log(self, protocol: Protocol) -> Path | None:
-        """A file of its own for every browser that is started."""
+        """One file per started browser."""
         if not (self._artefacts and self._client.net_log):
             return None
         return self._artefacts / "netlog" / f"{protocol}-{time.time_ns() // 1_000_000}.json"
@@ -197,7 +197,7 @@ class Lab:
 def lab(study: Study, artefacts: Path | None = None) -> Iterator[Lab]:
     """A lab that can serve every page of the study, or reach it if it is live.
 
-    What its browsers leave goes to `artefacts`.
+    Its browsers' files go to `artefacts`.
     """
     live = any(page.live for page in study.pages)
     hosts = dict.fromkeys(host for page in study.pages for host in page.hosts)

@@ -1,4 +1,4 @@
-"""The executor that makes all visits on this machine, each block in a process of its own."""
+"""The executor that makes all visits on this machine, each block in its own process."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -34,8 +34,8 @@ class Local:
         return [self._host]
 
     def open(self, seats: int) -> None:
-        """Start so many and wait until the places of all are open, so that none disturbs the
-        visits of another. One that failed says so when it is asked for a visit."""
+        """Start this many and wait until all their places are open, so that none disturbs another's
+        visits. A failed one raises when it is asked for a visit."""
         self._seats = seats
         self._idle = [Seat(self._place) for _ in range(seats)]
         opening = {seat.connection for seat in self._idle}
@@ -68,7 +68,7 @@ class Local:
         _end([*self._idle, *self._busy.values()])
 
     def _renew(self) -> None:
-        """Close all testbeds, none of which is busy, and open as many new ones."""
+        """Close all testbeds (none is busy), and open as many new ones."""
         assert not self._busy
         _end(self._idle)
         self.open(self._seats)

@@ -1,4 +1,4 @@
-"""Where a worker makes visits: a testbed of its own."""
+"""Where a worker makes visits: its own testbed."""
 
 import contextlib
 import hashlib
@@ -17,7 +17,7 @@ from dragstrip.visit.drive import Plan
 from dragstrip.visit.host import Patience, busy_share
 
 _OTHERS_SHARE = 0.1
-"""A machine of whose CPU time others use more than this is busy."""
+"""A machine is busy if others use more than this share of its CPU time."""
 _LOOK_S = 0.3
 
 
@@ -25,10 +25,10 @@ _LOOK_S = 0.3
 def in_testbed(
     study: Study, artefacts: Path | None = None, rehearsed: Collection[str] = ()
 ) -> Iterator[Visitor]:
-    """Opens with these pages rehearsed; others are before their first visit. What belongs to a
-    whole browser (its NetLog) goes to `artefacts`. Raises `TestbedError` and `CdpError`.
+    """Opens with these pages rehearsed; other pages are rehearsed before their first visit.
 
-    A block has precedence as a whole or not at all, so all its stacks are treated alike.
+    Files of a whole browser (its NetLog) go to `artefacts`. Raises `TestbedError` and `CdpError`. A
+    block has precedence as a whole or not at all, so that all its stacks are treated alike.
     """
     with lab(study, artefacts) as place, precedence(place.spaces) as ahead:
         start = _start()
@@ -44,10 +44,10 @@ def in_testbed(
             nonlocal last, block
             if block != (order.block.id, order.attempt):
                 block = order.block.id, order.attempt
-                # In a guest nobody else is in the way.
+                # In a guest nothing else runs.
                 ahead.keep(not study.clock.virtual and wants_precedence(order, last))
                 if order.attempt and not ahead.taken:
-                    patience.await_quiet(study.thresholds)  # why most blocks are rerun
+                    patience.await_quiet(study.thresholds)  # the main reason for reruns
             made = place.visit(
                 Plan(
                     block=order.block,
@@ -72,9 +72,9 @@ def _start() -> str:
 
 
 def wants_precedence(order: Order, last: Visit | None) -> bool:
-    """Whether a block that starts with this order is made on a busy machine: it has to be made
-    again, which a busy machine is the usual cause of, or others were at work in the visit before;
-    before the first, others are at work now.
+    """Whether a block that starts with this order runs on a busy machine: if it is a rerun, because
+    busy machines cause most of them, or if others used the CPU during the visit before. Before the
+    first visit: if others use it now.
     """
     if order.attempt:
         return True

@@ -1,5 +1,5 @@
-"""Runs a study block by block, several at once where that changes nothing, from wherever an earlier
-run stopped."""
+"""Runs a study block by block, in parallel where that does not change results, and resumes earlier
+runs."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,7 @@ from dragstrip.schedule.host import Host
 from dragstrip.schedule.schedule import Schedule
 
 Keep = Callable[[Visit, Load], None]
-"""Called with every visit as soon as it is known, one at a time; must store it before it returns.
+"""Called with each visit as soon as it is known, one at a time; must store it before returning.
 """
 
 
@@ -49,6 +49,6 @@ def _receive(answer: Answer, schedule: Schedule, keep: Keep) -> None:
 
 
 def _pause_s(hosts: Sequence[Host]) -> float | None:
-    """Until a machine that waits may begin another block; None if none waits."""
+    """Seconds until a waiting machine may begin another block; None if none waits."""
     pauses = [host.pause_s() for host in hosts if host.running]
     return min((pause for pause in pauses if pause > 0), default=None)

@@ -1,4 +1,4 @@
-"""A study cut down to the time at hand. Its blocks stay what they are, so that more can follow."""
+"""A study cut down to the available time. Its blocks stay the same, so more can follow."""
 
 from fractions import Fraction
 from math import ceil
@@ -13,8 +13,8 @@ SMOKE_S = 600.0
 
 
 def scaled(study: Study, scale: str) -> Study:
-    """``paper`` is the whole study, ``smoke`` one block of the cheapest cells that fit into ten
-    minutes, a number from 0 to 1 (or a fraction) that share of the runs. Raises `InputError`."""
+    """``paper`` is the whole study; ``smoke`` is one block of the cheapest cells that fit into ten
+    minutes; a number from 0 to 1 (or a fraction) is a share of the runs. Raises `InputError`."""
     share = share_of(scale)
     if share is None:
         return structs.replace(study, runs=1, only=_cheapest(study, SMOKE_S))
@@ -22,7 +22,7 @@ def scaled(study: Study, scale: str) -> Study:
 
 
 def share_of(scale: str) -> Fraction | None:
-    """Of the runs; None for ``smoke``. Raises `InputError`."""
+    """Share of the runs; None for ``smoke``. Raises `InputError`."""
     if scale == "smoke":
         return None
     try:

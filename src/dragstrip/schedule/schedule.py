@@ -1,4 +1,5 @@
-"""What has been visited and what is next. Knows nothing of testbeds, so it is easily tested."""
+"""What has been visited and what comes next. It knows nothing about testbeds, so it is easy to
+test."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,27 +14,27 @@ from dragstrip.verdict.block_checks import against
 from dragstrip.verdict.judge import Judge
 
 WINDOW = 64
-"""How many blocks may be passed over for one that can start at once: a bound on how far the cells
-of a study drift apart."""
+"""How many blocks may be skipped for one that can start now: limits how far the cells of a study
+drift apart."""
 
 _Turn = tuple[int, int, int]
-"""Restart, attempt and number of a block: the least comes first."""
+"""Restart, attempt and number of a block: the lowest comes first."""
 
 Visits = Mapping[str, Visit]
 """The visits of one block by stack."""
 
 StopRule = Callable[[Sequence[Visits]], bool]
-"""Whether a cell ends with these valid blocks, which are in the order of their index."""
+"""Whether a cell stops with these valid blocks, ordered by index."""
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """One attempt at a block and the stacks it still lacks, in their order."""
+    """One attempt at a block, and the stacks it still lacks, in order."""
 
     block: Block
     attempt: int
     stacks: tuple[str, ...]
     more: tuple["Attempt", ...] = ()
-    """What is attempted after it in one go: blocks of its batch, as far as they lack visits."""
+    """The other blocks of its batch that lack visits, attempted right after it."""
 
     @property
     def parts(self) -> tuple["Attempt", ...]:
@@ -76,20 +77,19 @@ class Schedule:
         self._valid: dict[tuple[str, int], bool] = {}
         """Of complete attempts."""
         self._settled: dict[str, Visits] = {}
-        """Blocks that are valid, or given up (then empty)."""
+        """Blocks that are valid, or given up (empty)."""
         self._count = 0
         self._judge = Judge(study)
         for visit in done:
             self._keep(visit)
         self._cut: dict[str, set[int]] = {}
-        """Attempts by block that stay incomplete."""
+        """Attempts, by block, that stay incomplete."""
         for (block_id, number), made in self._made.items():
             if (block_id, number) not in self._valid and not all(map(continues, made.values())):
                 self._cut.setdefault(block_id, set()).add(number)
         self._cells = {cell: _Cell(blocks, study) for cell, blocks in self._by_cell().items()}
         self.left: Counter[CellKey] = Counter()
-        """Visits still to be made on each cell if none of them turns out invalid and no cell is
-        decided early."""
+        """Visits left on each cell, if none is invalid and no cell stops early."""
         self._open: list[_Turn] = []
         for number, block in enumerate(self._blocks):
             attempt = self._attempt_of(block)
@@ -103,7 +103,7 @@ class Schedule:
                 self._look(cell)
 
     def take(self, admit: Callable[[Block], bool] = lambda _: True) -> Attempt | None:
-        """The next attempt whose block is admitted; it is then somebody's until it is complete."""
+        """The next attempt whose block is admitted. It is then taken until it is complete."""
         passed: list[_Turn] = []
         found = None
         while self._open and not found and len(passed) < WINDOW:
@@ -142,18 +142,18 @@ class Schedule:
 
     @property
     def waiting(self) -> bool:
-        """Whether there is an attempt that nobody has taken."""
+        """Whether any attempt is not taken."""
         return bool(self._open)
 
     def give_back(self, attempt: Attempt) -> None:
-        """Nobody works on it any longer; if it lacks visits, it is there to be taken again."""
+        """Release an attempt; if it lacks visits, it can be taken again."""
         for part in attempt.parts:
             due = self._turn(part.attempt, self._numbers[part.block.id])
             if self._attempt_of(part.block) == part.attempt and due not in self._open:
                 heappush(self._open, due)
 
     def add(self, visit: Visit) -> None:
-        """A visit that was just made."""
+        """A new visit."""
         block = self._blocks[self._numbers[visit.block]]
         self._keep(visit)
         self.left[block.cell] -= 1
@@ -170,14 +170,14 @@ class Schedule:
         return self.study.restart_of(self._blocks[number]), attempt, number
 
     def judged(self, visit: Visit) -> Visit:
-        """A visit that was just made, with what it gives against itself."""
+        """A visit that was just made, with the reasons from its own evidence."""
         return self._judge.judged(visit)
 
     def visits_made(self) -> int:
         return self._count
 
     def visits_left(self) -> int:
-        """Visits still to be made at most, if none of them turns out invalid."""
+        """Most visits left, if none is invalid."""
         return self.left.total()
 
     def decided(self) -> list[CellKey]:
@@ -203,7 +203,7 @@ class Schedule:
             self._made[attempt] = {stack: _slim(v) for stack, v in made.items()}
 
     def _attempt_of(self, block: Block) -> int | None:
-        """The attempt that still lacks visits; None if the block is valid or given up."""
+        """The attempt that lacks visits; None if the block is valid or given up."""
         if block.id in self._settled:
             return None
         for attempt in self._attempts(block):
@@ -223,7 +223,7 @@ class Schedule:
             self._valid.pop((block.id, attempt), None)
 
     def _attempts(self, block: Block) -> Iterator[int]:
-        """All that may be made; those that were cut off are not among them."""
+        """All blocks that may be made, without interrupted ones."""
         cut = self._cut.get(block.id, set())
         return (n for n in range(self.study.reruns + 1 + len(cut)) if n not in cut)
 
@@ -231,7 +231,7 @@ class Schedule:
         return self._made.get((block.id, attempt), {})
 
     def _look(self, cell: "_Cell") -> None:
-        """Decides the cell, or gives out its blocks up to the next look, as far as that goes."""
+        """Decide the cell, or release its blocks up to the next look."""
         while not cell.decided and all(b.id in self._settled for b in cell.given_out()):
             assert self._stop
             found = [self._settled[b.id] for b in cell.given_out()]
@@ -250,7 +250,7 @@ class Schedule:
 
 
 class _Cell:
-    """A cell's blocks in the order of their index, and how many of them may be made by now."""
+    """A cell's blocks, ordered by index, and how many of them are released."""
 
     def __init__(self, blocks: list[Block], study: Study) -> None:
         self.blocks = blocks
@@ -266,6 +266,6 @@ class _Cell:
 
 
 def _slim(visit: Visit) -> Visit:
-    """All that a stop rule can ask for; a large study's evidence would fill the memory."""
+    """Only what a stop rule needs: a large study's evidence would fill the memory."""
     bare = {"requests": (), "served": (), "connections": (), "visual": None, "link": None}
     return structs.replace(visit, **bare)

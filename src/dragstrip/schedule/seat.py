@@ -12,8 +12,7 @@ _BROWSER_CRASHES = 3
 
 
 class Seat:
-    """A browser that crashes is restarted and its visit made again; nothing of a crashed visit is
-    kept."""
+    """A crashed browser is restarted and its visit repeated; nothing of a crashed visit is kept."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -24,7 +23,7 @@ class Seat:
 
     @property
     def connection(self) -> "Connection[Any, Any]":
-        """Ready when there is an answer."""
+        """Readable when there is an answer."""
         return self._worker.connection
 
     def begin(self, attempt: Attempt) -> None:
@@ -32,7 +31,7 @@ class Seat:
         self._order()
 
     def answer(self) -> Made | None:
-        """A visit if one was made; None when there is only something to wait for.
+        """A visit if one was made; None if there is still something to wait for.
 
         Raises `TestbedError` if the testbed is not available or the browser crashes repeatedly.
         """
@@ -58,7 +57,7 @@ class Seat:
         return True
 
     def end(self) -> None:
-        """Asks it to end, whatever it is at. See `wait`."""
+        """Asks it to stop, whatever it is doing. See `wait`."""
         self._worker.end()
 
     def wait(self) -> None:

@@ -1,8 +1,9 @@
-"""A testbed in a process of its own: the handle, and what runs in the process.
+"""A testbed in its own process:
 
-Neither side outlives the other for long. A worker that is told to end, or is terminated, takes its
-testbed down in order. If its owner dies, even by kill -9, their connection breaks and the worker
-exits at once; its testbed vanishes as that of any owner that died (`testbed.namespaces`).
+the handle, and the process's code. Neither side outlives the other for long. A worker that is
+stopped or terminated shuts its testbed down in order. If its owner dies, even by kill -9, their
+connection breaks and the worker exits at once; its testbed is then removed like that of any dead
+owner (`testbed.namespaces`).
 """
 
 import contextlib
@@ -26,7 +27,7 @@ from dragstrip.testbed.errors import TestbedError
 
 _END_TIMEOUT_S = 15.0
 _OPENINGS = 3
-"""How often a place is tried to be opened."""
+"""How many times to try to open a place."""
 _MAIN = "from dragstrip.schedule.worker import main; main()"
 
 
@@ -44,11 +45,11 @@ Made = tuple[Visit, Load]
 """Evidence: the visit has no verdict yet."""
 Visitor = Callable[[Order], Made]
 Place = Callable[[], contextlib.AbstractContextManager[Visitor]]
-"""Opens where visits are made. It is sent to another process, so it must be picklable."""
+"""Opens the place where visits are made. It is sent to another process, so it must be picklable."""
 
 
 class Worker:
-    """The owner's handle. Ask `connection` whether an answer is there."""
+    """The owner's handle. Poll `connection` for answers."""
 
     def __init__(self, place: Place) -> None:
         self.connection, theirs = Pipe()
@@ -59,18 +60,18 @@ class Worker:
                 stdout=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C is its owner's to handle
+                start_new_session=True,  # its owner handles Ctrl-C
             )
         self.connection.send(place)
 
     def order(self, order: Order) -> None:
-        with contextlib.suppress(OSError):  # if it is dead, `answer` says so
+        with contextlib.suppress(OSError):  # if it is dead, `answer` raises
             self.connection.send(order)
 
     def answer(self) -> Made | None:
-        """None whenever its place has been opened, then the visits that were ordered. Raises
-        `CdpError`, after which its place is opened anew and it takes orders again; `TestbedError`
-        or `InputError`, after which it does not; `EOFError` if it died."""
+        """None whenever its place has been opened, then the ordered visits. Raises `CdpError`,
+        after which it opens its place again and takes orders; `TestbedError` or `InputError`, after
+        which it takes none; `EOFError` if it died."""
         try:
             answer = self.connection.recv()
         except ConnectionResetError:
@@ -81,7 +82,7 @@ class Worker:
         return made
 
     def end(self) -> None:
-        """Asks it to end, whatever it is at. See `wait`."""
+        """Asks it to stop, whatever it is doing. See `wait`."""
         self._process.terminate()
 
     def wait(self) -> None:
@@ -94,7 +95,7 @@ class Worker:
 
 
 def main() -> None:
-    """The worker's process: obeys the connection whose file descriptor is its only argument."""
+    """The worker's process. Its only argument is the file descriptor of the connection to obey."""
     connection = Connection(int(sys.argv[1]))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     threading.Thread(target=_exit_with, args=(connection.fileno(),), daemon=True).start()
@@ -106,7 +107,7 @@ def main() -> None:
 
 
 def _obey(connection: "Connection[Made | Exception | None, Order]", place: Place) -> None:
-    """Make visits in one testbed, and in another when its browser broke."""
+    """Make visits in one testbed, and in a new one if its browser broke."""
     failed = 0
     while True:
         order = None

@@ -92,6 +92,6 @@ def _check_worth(lattice: Lattice, twins: Collection[str]) -> None:
     a, b = lattice.a, lattice.b
     if lattice.players == (REST,) and a.fingerprint != b.fingerprint and not twins:
         raise InputError(
-            f"{a.name} and {b.name} differ in nothing but the protocol, which cannot be taken "
-            "apart: compare them with `dragstrip race`"
+            f"{a.name} and {b.name} differ only in the protocol, which cannot be split: compare "
+            "them with `dragstrip race`"
         )

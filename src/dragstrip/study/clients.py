@@ -15,7 +15,7 @@ CLIENTS = ("browser", LOADER)
 def loaded_by(stacks: Sequence[Stack], client: str, where: str = "--client") -> tuple[Stack, ...]:
     """The stacks with this client; ``browser`` leaves them as they are. Raises `InputError`."""
     if client not in CLIENTS:
-        raise InputError(f"{where} {client!r} is unknown; known are {', '.join(CLIENTS)}")
+        raise InputError(f"{where} {client!r} is unknown; choose from {', '.join(CLIENTS)}")
     if client == LOADER:
         return tuple(_by_loader(stack, where) for stack in stacks)
     return tuple(stacks)

@@ -223,7 +223,7 @@ def make_study(
     if ca and not ca.is_file():
         raise InputError(f"there is no certificate {ca}")
     if live and clock.virtual:
-        raise InputError("a live page is raced in real time: nobody else's clock can be virtual")
+        raise InputError("a live page is raced in real time: its servers' clocks cannot be virtual")
     drawn = draw(sample, seed) if sample else []
     if drawn:
         pages = list(dict.fromkeys(d.page for d in drawn))

@@ -23,7 +23,7 @@ class Measured(Struct, frozen=True):
 
 @cache
 def measured() -> Measured | None:
-    """None if nobody has measured it yet."""
+    """None if not measured yet."""
     file = resources.files("dragstrip.study").joinpath(_FILE)
     return msgspec.json.decode(file.read_bytes(), type=Measured) if file.is_file() else None
 

@@ -25,7 +25,7 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
     if "two_way_loss" in fields:
         share = fields.pop("two_way_loss")
         if any("loss" in side or "gilbert_elliott" in side for side in sides.values()):
-            raise InputError("two_way_loss: it sets the loss of both directions; give none there")
+            raise InputError("two_way_loss: it sets the loss of both directions; omit their loss")
         try:
             loss = per_direction(share)
         except (TypeError, ValueError):

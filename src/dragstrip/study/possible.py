@@ -25,8 +25,8 @@ def check(
     for stack in stacks:
         if client.frames and not stack.loaded_by.frames:
             raise InputError(
-                f"stack {stack.name!r}: {stack.loaded_by.what} hands over no frames, and "
-                "would race without their cost: look at no frames, or race other stacks"
+                f"stack {stack.name!r}: {stack.loaded_by.what} records no frames, so it would race "
+                "without their cost: turn frames off, or race other stacks"
             )
     for network in networks:
         for host in (p.host for p in (*network.down.hosts, *network.up.hosts)):
@@ -36,9 +36,11 @@ def check(
 
 def _check_live(networks: Sequence[Network], stacks: Sequence[Stack]) -> None:
     if len({s.protocol for s in stacks}) < len(stacks):
-        raise InputError("on a live page stacks differ in protocol only: the server is the site's")
+        raise InputError(
+            "on a live page stacks may differ only in protocol: the server is the site's"
+        )
     if any(network.background for network in networks):
-        raise InputError("background load needs an origin of ours: a live page has none")
+        raise InputError("background load needs our origin: a live page has none")
     for stack in stacks:
         if stack.server != OURS:
             raise InputError(
@@ -47,6 +49,6 @@ def _check_live(networks: Sequence[Network], stacks: Sequence[Stack]) -> None:
             )
         if stack.loaded_by.testbeds_only:
             raise InputError(
-                f"stack {stack.name!r}: {stack.loaded_by.what} knows the hosts of recorded "
-                "pages only"
+                f"stack {stack.name!r}: {stack.loaded_by.what} can reach only the hosts of "
+                "recorded pages"
             )

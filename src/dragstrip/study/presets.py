@@ -46,8 +46,8 @@ def make_stack(name: str, fields: Mapping[str, Any], known: Mapping[str, Stack])
     base = own.pop("base", None)
     if base is not None and base not in known:
         raise InputError(
-            f"stack {name!r} has the unknown base {base!r}{suggest(str(base), known)}; "
-            f"known are {', '.join(known)}"
+            f"stack {name!r} has the unknown base {base!r}{suggest(str(base), known)}; choose from "
+            f"{', '.join(known)}"
         )
     given = msgspec.to_builtins(known[base]) if base is not None else {}
     return msgspec.convert({**given, **own, "name": name}, Stack)
@@ -61,9 +61,9 @@ def find_network(text: str) -> Network:
     if "/" in text:
         return Network.parse(text)
     raise InputError(
-        f"unknown network {text!r}{suggest(text, networks())}; known are {', '.join(networks())}, "
-        "or give rate/delay like 100mbit/50ms, or down/up/delay/loss/queue like "
-        "10.5mbit/2.8mbit/37ms/0%/200ms"
+        f"unknown network {text!r}{suggest(text, networks())}; choose from "
+        f"{', '.join(networks())}, or give rate/delay like 100mbit/50ms, or "
+        "down/up/delay/loss/queue like 10.5mbit/2.8mbit/37ms/0%/200ms"
     )
 
 
@@ -72,7 +72,7 @@ def find_stack(name: str) -> Stack:
     if name in stacks():
         return stacks()[name]
     raise InputError(
-        f"unknown stack {name!r}{suggest(name, stacks())}; known are {', '.join(stacks())}"
+        f"unknown stack {name!r}{suggest(name, stacks())}; choose from {', '.join(stacks())}"
     )
 
 

@@ -34,8 +34,8 @@ _BROUGHT: Mapping[str, Any] = {
     },
     "own": {"quic": _QUIC_OF_ITS_OWN},
 }
-"""What holds of a server nobody here knows, unless its table says otherwise. Congestion control
-and initial window of its TCP are the kernel's, and so the stack's to choose."""
+"""Defaults for an unknown server, unless its table overrides them. Congestion control and initial
+window of its TCP are the kernel's, and so the stack's to choose."""
 
 
 def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
@@ -45,7 +45,9 @@ def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
     the table leaves out. Raises `InputError`.
     """
     if not _NAME.fullmatch(name):
-        raise InputError(f"server {name!r}: a name has small letters, digits, dots and dashes")
+        raise InputError(
+            f"server {name!r}: a name consists of small letters, digits, dots and dashes"
+        )
     if name in known():
         raise InputError(f"server {name!r} is one of dragstrip's own; choose another name")
     fields = {**_base(name, table), **table, "name": name}
@@ -77,7 +79,7 @@ def _base(name: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
     programs = {n: s for n, s in known().items() if s.driver == "program"}
     if (base := programs.get(str(table["base"]))) is None:
         raise InputError(
-            f"server {name!r} has the unknown base {table['base']!r}; known are "
+            f"server {name!r} has the unknown base {table['base']!r}; choose from "
             f"{', '.join(programs)}"
         )
     what = f"{name}: {base.name}'s configuration, another program"
@@ -104,10 +106,10 @@ def _words(command: str) -> list[str]:
 
 
 def _program(server: str, program: str, folder: Path) -> Path:
-    """The file that is started, so that another build can be told from it."""
+    """The program file, whose hash identifies the build."""
     found = str(folder / program) if "/" in program else shutil.which(program)
     if not found or not Path(found).is_file():
-        raise InputError(f"server {server!r}: there is no program {program}")
+        raise InputError(f"server {server!r}: no such program: {program}")
     return Path(found).absolute()
 
 

@@ -1,8 +1,8 @@
 """Files of traces: Mahimahi's, and lines of ``seconds Mbit/s``.
 
-Mahimahi (one whole number a line): at so many ms up to 1500 bytes may leave; several lines may
-name the same ms. Text: at so many seconds the rate becomes so many Mbit/s; the last line ends
-the trace. Blank lines and what follows ``#`` count for nothing. Both forms loop.
+Mahimahi (one whole number a line): at each time up to 1500 bytes may leave; several lines may have
+the same time. Text: from that second on, the rate in Mbit/s; the last line ends the trace. Blank
+lines and comments (``#``) are ignored. Both forms loop.
 """
 
 from collections import Counter
@@ -30,14 +30,14 @@ def read_trace(path: Path) -> Trace:
 
 
 def parse_trace(text: str, *, name: str, where: str) -> Trace:
-    """One number on its first line tells Mahimahi's form, two the other. Raises `InputError`."""
+    """One number on the first line means Mahimahi's form, two the other. Raises `InputError`."""
     lines = [
         (number, fields)
         for number, line in enumerate(text.splitlines(), 1)
         if (fields := line.split("#")[0].split())
     ]
     if not lines:
-        raise InputError(f"{where} holds no line of a trace: give ms, or seconds and Mbit/s")
+        raise InputError(f"{where} has no lines: a trace has ms, or seconds and Mbit/s, per line")
     try:
         if len(lines[0][1]) == 1:
             return Trace(name=name, opportunities_ms=_ascending(lines, _opportunity, where))

@@ -20,7 +20,7 @@ from dragstrip.testbed.workspace import workspace
 
 
 class Outside:
-    """Servers nobody here has a say in: asking them what one asks an `Origin` has no effect."""
+    """Servers outside our control: an `Origin`'s commands have no effect."""
 
     authority = ""
 

@@ -69,7 +69,7 @@ def install_command(packages: Sequence[Package]) -> list[str]:
     names = [p.name for p in packages]
     if not shutil.which("apt-get"):
         raise TestbedError(
-            f"there is no apt-get here: install what your system calls {', '.join(names)}"
+            f"there is no apt-get here: install your system's packages for {', '.join(names)}"
         )
     return as_root(["apt-get", "install", "-y", "--no-install-recommends", *names])
 

@@ -1,4 +1,4 @@
-"""Precedence: on a busy machine browser and server get a CPU before anybody else's processes do.
+"""Precedence: on a busy machine browser and server get a CPU before other processes.
 
 Under round robin scheduling (sched(7)) a thread that is ready runs at once, in place of any thread
 of ordinary processes; however nice a process is, it does not. The kernel keeps a twentieth of each
@@ -33,8 +33,8 @@ class Precedence:
         self.taken = False
 
     def keep(self, wanted: bool) -> None:
-        """Takes it or gives it back, as far as the machine lets us: nobody but root may, unless
-        allowed (RLIMIT_RTPRIO)."""
+        """Takes it or gives it back, if permitted: only root may, unless RLIMIT_RTPRIO allows
+        it."""
         if wanted == self.taken or not self._may:
             return
         try:

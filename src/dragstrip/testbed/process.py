@@ -44,7 +44,7 @@ class JsonProcess:
 
     @property
     def pid(self) -> int:
-        """Of the child, which leads a session of its own."""
+        """Process group of the child, which leads its own session."""
         return self._child.pid
 
     def ask(
@@ -74,7 +74,7 @@ class JsonProcess:
                 raise TestbedError(f"{self._name} has not answered for {within_s:g} s")
             chunk = os.read(self._stdout.fileno(), 1 << 20)
             if not chunk:
-                raise self._died("while an answer was awaited")
+                raise self._died("while dragstrip waited for its answer")
             self._received += chunk
         line, _, rest = bytes(self._received).partition(b"\n")
         self._received = bytearray(rest)

@@ -51,7 +51,7 @@ class Testbed:
 
 @contextlib.contextmanager
 def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
-    """A testbed in which every one of `hosts` has an address of its own.
+    """A testbed in which each of `hosts` has its own address.
 
     Any number may exist at once. Nothing stays behind, however the owner ends. Raises
     `TestbedError` where it cannot be had.

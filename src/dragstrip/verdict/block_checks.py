@@ -1,4 +1,4 @@
-"""What only shows when the visits of a block are laid side by side."""
+"""Checks that compare the visits of a block."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ Against = Mapping[str, tuple[Reason, ...]]
 
 
 def against(study: Study, visits: Sequence[Visit]) -> Against:
-    """Every reason that the visits of one block give against each other."""
+    """Every reason from comparing the visits of one block."""
     limits = study.thresholds
     found: dict[str, list[Reason]] = {}
     for check in (
@@ -33,10 +33,10 @@ def against(study: Study, visits: Sequence[Visit]) -> Against:
 def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
     """Misses that only some stacks of a block met, as a reason for each such stack.
 
-    Compared by host and path, since the query of an invented request is random; only what was
-    asked before the load event, since what comes after has no effect on the load. What the page
-    asked for in its rehearsal too is its own: a beacon that tells how the load went comes before or
-    after the load event just as the load went.
+    Compared by host and path, because the query of an invented request is random, and only before
+    the load event, because later requests do not affect the load. Requests seen in the rehearsal
+    belong to the page and are ignored: a beacon comes before or after the load event, depending on
+    the load.
     """
     met = {v.stack: Counter(s.address for s in _missed_before_load(v)) for v in visits}
     loaded = [v.stack for v in visits if v.outcome == "loaded"]
@@ -48,7 +48,7 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
     return {
         stack: Reason(
             "replay-miss",
-            "the recording lacked what other stacks of the block did not ask for: "
+            "the recording lacks requests that other stacks of the block did not make: "
             + some(met[stack] - common),
         )
         for stack in loaded
@@ -57,12 +57,12 @@ def uneven_misses(visits: Sequence[Visit]) -> dict[str, Reason]:
 
 
 def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Reason]:
-    """Recorded objects that other stacks fetched before their load event and this one never asked
-    for, by their share of all such bytes.
+    """Recorded objects that other stacks fetched before their load event and this one never
+    requested, by their share of all such bytes.
 
-    Only visits in the same browser are compared: browsers differ in what they fetch ahead of need.
-    Scripts that measure or wait ask for a little more or less, just as the load went; and what
-    depends on something that came late may be missing honestly.
+    Only visits in the same browser are compared, because browsers prefetch differently. Scripts
+    that measure or wait request a little more or less, depending on the load; and what depends on a
+    late object may be missing for good reason.
     """
     loaded = [v for v in visits if v.outcome == "loaded" and v.served]
     sizes: dict[tuple[str, str], int] = {}
@@ -85,7 +85,7 @@ def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Rea
 
 
 def uneven_bodies(visits: Sequence[Visit]) -> dict[str, Reason]:
-    """A URL whose body is another for one stack than for another; which is wrong nobody knows."""
+    """A URL with different bodies for different stacks. Which one is wrong is unknown."""
     bodies: dict[tuple[str, str], dict[str, set[str]]] = {}
     for visit in visits:
         for served in visit.served:
@@ -100,7 +100,7 @@ def uneven_bodies(visits: Sequence[Visit]) -> dict[str, Reason]:
     return {
         visit.stack: Reason(
             "content-mismatch",
-            f"the stacks of the block were sent different bodies for {some(urls)}",
+            f"the stacks of the block received different bodies for {some(urls)}",
         )
         for visit in visits
         if (urls := [url for (_, url), of_url in uneven.items() if visit.stack in of_url])
@@ -108,14 +108,15 @@ def uneven_bodies(visits: Sequence[Visit]) -> dict[str, Reason]:
 
 
 def uneven_luck(visits: Sequence[Visit]) -> dict[str, Reason]:
-    """Random loss that differs, as a reason against all: which is wrong nobody knows."""
+    """Random loss that differs between stacks: a reason against all, because which one is wrong is
+    unknown."""
     details = list(uneven_losses(visits))
     reason = Reason("link-drift", "; ".join(details))
     return {visit.stack: reason for visit in visits} if details else {}
 
 
 def uneven_frequency(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Reason]:
-    """CPUs whose frequency was limited more than in another visit of the block."""
+    """CPUs with a lower frequency limit than in another visit of the block."""
     allowed = {v.stack: v.host.cpu_limit_mhz for v in visits if v.host and v.host.cpu_limit_mhz}
     most = max(allowed.values(), default=0.0)
     return {

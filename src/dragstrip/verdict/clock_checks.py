@@ -1,7 +1,7 @@
-"""Did time pass evenly, and do browser and server mean the same moment?
+"""Did time pass evenly, and do the clocks of browser and server agree?
 
-Link, origin and browser stamp by CLOCK_REALTIME, so a clock that is set during a visit bends all
-its times, and a browser that was started before it was set lives in another time ever after.
+Link, origin and browser take timestamps from CLOCK_REALTIME. Setting it during a visit distorts all
+times, and browsers started earlier keep the old time.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from dragstrip.model.visit import Reason, Request, Served, Visit
 
 
 def steady(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """The clock went as far as time did; a service that slews it may hurry or slow it a little."""
+    """The clock advanced as much as time did. A time service may slew it a little."""
     if visit.host is None or visit.host.clock_jump_ms is None:
         return
     jump_ms = visit.host.clock_jump_ms
@@ -26,12 +26,13 @@ def steady(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def agreed(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
-    """No request reaches the server before it was sent, no answer the browser before it left."""
+    """No request reaches the server before it was sent, and no answer reaches the browser before it
+    left."""
     bounds = offset_ms(visit, network)
     if bounds is None:
         return
     least, most = bounds
-    # A request that took less than the link's delays is no matter of clocks (`physics`).
+    # Requests faster than the link's delays are a matter of `physics`, not of clocks.
     if least > most:
         return
     off = least if least > limits.clock_error_ms else most if -most > limits.clock_error_ms else 0.0
@@ -44,14 +45,13 @@ def agreed(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reaso
 
 
 def offset_ms(visit: Visit, network: Network) -> tuple[float, float] | None:
-    """Least and greatest time by which the server's clock may be ahead of the browser's.
+    """Bounds of how far the server's clock may be ahead of the browser's.
 
     A request takes at least the upstream delay to the server, its answer at least the downstream
     delay back (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989).
-    None without a request that both know. Requests that were made twice are left out: which is
-    which is not known. One in twenty, and one of the few of a small page, may have been sent before
-    its stamp says so: old browsers stamp a request on an open connection late where they are busy.
-    A clock that is off is so for every request.
+    None without a request that both know. Requests made twice are left out, because they cannot be
+    matched. One request in twenty, and at least one, may have a late timestamp: busy old browsers
+    stamp requests on open connections late. A clock that is off affects every request.
     """
     up, down = network.up.least_delay_ms, network.down.least_delay_ms
     least, mosts = float("-inf"), []

@@ -1,7 +1,7 @@
-"""Did the visit fetch what the page consists of: the same objects, with status, size and hash?
+"""Did the visit fetch the page's content: the same objects, with status, size and hash?
 
-The origin says for each answer which recorded body it sent, by hash; the browser how many bytes of
-body it received, and of a sample their hash. Both are held against the page.
+For each answer, the origin reports the hash of the recorded body it sent. The browser reports how
+many body bytes it received, and the hash of a sample. Both are compared with the page.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -13,16 +13,16 @@ from dragstrip.model.visit import Reason, Request, Served, Visit
 from dragstrip.verdict.request_checks import BY_THE_NETWORK, some
 
 _PARTS = frozenset({206, 304, 416})
-"""What a whole object may be answered with as well: a part, "not modified", no such part."""
+"""Other valid answers for a whole object: a part, "not modified", no such part."""
 _BODILESS = frozenset({204, 304, 416})
 
 Recorded = Mapping[tuple[str, str], Sequence[Resource]]
 
 
 def as_recorded(visit: Visit, page: Page) -> Iterator[Reason]:
-    """Status, size and hash of every answer are those of a recorded answer to its request.
+    """Every answer's status, size and hash match a recorded answer to its request.
 
-    Left out is what has none: a miss, a CORS preflight, what failed or came from a cache.
+    Answers without one are skipped: misses, CORS preflights, failures and cache hits.
     """
     recorded = _recorded(page)
     fetched: set[str] = set()
@@ -45,11 +45,11 @@ def as_recorded(visit: Visit, page: Page) -> Iterator[Reason]:
 
 
 def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
-    """What the page fetched in each of its rehearsals, before the load event, it asks for in a
-    visit that loads, sooner or later.
+    """A visit that loads requests everything that the page fetched in each rehearsal before the
+    load event.
 
-    Not judged where some of that came after the load event, or was lost by the network: what
-    depends on it may then be missing honestly.
+    Not judged if some of that came after the load event or was lost by the network: then what
+    depends on it may be missing for good reason.
     """
     if visit.plt_ms is None or visit.rehearsed is None:
         return
@@ -60,18 +60,18 @@ def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
     if len(missing) > limits.missing_share * len(wanted):
         yield Reason(
             "content-mismatch",
-            f"{len(missing)} of {len(wanted)} objects that the page fetches in its rehearsals were "
-            f"never asked for (limit {limits.missing_share:.0%}): {some(missing)}",
+            f"{len(missing)} of {len(wanted)} objects that the page fetched in its rehearsals were "
+            f"not requested (limit {limits.missing_share:.0%}): {some(missing)}",
         )
 
 
 def asked_for(visit: Visit) -> set[tuple[str, str]]:
-    """Method and URL of all requests, by the browser's word or by the server's."""
+    """Method and URL of all requests that the browser or the server reports."""
     return {_key(r) for r in visit.requests} | {_key(s) for s in visit.served}
 
 
 def behind(visit: Visit, wanted: Container[tuple[str, str]]) -> bool:
-    """Some of that came only after the load event, or was lost by the network."""
+    """Whether some of that came only after the load event, or was lost by the network."""
     load_ms = visit.plt_ms or 0.0
     return any(_late(r, load_ms) for r in visit.requests if _key(r) in wanted)
 
@@ -86,7 +86,7 @@ def _late(request: Request, load_ms: float) -> bool:
 
 
 def _recorded(page: Page) -> Recorded:
-    """By method and URL, and by method and address, for what another query answered."""
+    """By method and URL, and by method and address for answers to another query."""
     found: dict[tuple[str, str], list[Resource]] = {}
     for resource in page.resources:
         for key in {resource.url, resource.address}:
@@ -95,7 +95,7 @@ def _recorded(page: Page) -> Recorded:
 
 
 def _of(asked: Request | Served, recorded: Recorded) -> Sequence[Resource]:
-    """Every recorded answer that may be the one to this request."""
+    """Every recorded answer that may belong to this request."""
     method, url = _key(asked)
     for like in dict.fromkeys((method, "GET" if method == "HEAD" else method)):
         if known := recorded.get((like, url)) or recorded.get((like, address(url))):
@@ -104,7 +104,7 @@ def _of(asked: Request | Served, recorded: Recorded) -> Sequence[Resource]:
 
 
 def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator[str]:
-    """What is wrong with an answer by the server's log."""
+    """What is wrong with an answer, according to the server's log."""
     if not known:
         return
     if not _possible(served.status, known) or (served.status == 304 and not again):
@@ -125,11 +125,11 @@ def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator
 def _received(
     request: Request, known: Sequence[Resource], statuses: Mapping[tuple[str, str], set[int]]
 ) -> Iterator[str]:
-    """What is wrong with an answer by the browser's word."""
+    """What is wrong with an answer, according to the browser."""
     if not known:
         return
     sent = statuses.get(_key(request), set())
-    revalidated = 304 in sent  # the browser then tells of the answer it had
+    revalidated = 304 in sent  # the browser then reports its earlier answer
     if not _possible(request.status, known):
         yield f"status {request.status} instead of {_words(r.status for r in known)}"
     elif sent and request.status not in sent and not revalidated:
@@ -145,7 +145,8 @@ def _received(
 
 
 def _possible(status: int, known: Iterable[Resource]) -> bool:
-    """A recorded 200 may be answered in part or not at all; a recorded part may be all there is."""
+    """A recorded 200 may be answered in part or not modified. A recorded part may be all there
+    is."""
     recorded = {r.status for r in known}
     whole = recorded & {200, 206}
     return status in recorded or (bool(whole) and status in _PARTS | {200})
@@ -163,7 +164,7 @@ def _mismatch(who: str, said: Sequence[tuple[str, str]]) -> Iterator[Reason]:
         lies = some(f"{url} ({lie})" for url, lie in said)
         yield Reason(
             "content-mismatch",
-            f"{len(said)} answers are not the page's, by the {who}'s word: {lies}",
+            f"{len(said)} answers differ from the page, according to the {who}: {lies}",
         )
 
 

@@ -1,7 +1,7 @@
 """A stack that discovers QUIC by Alt-Svc (RFC 7838): how far did the browser get?
 
-Measured with Chromium 156 on 13 pages: once an answer has told of h3, a host's next request makes
-the browser connect by QUIC, on first and repeat visits; requests go on over h2 until that is done.
+Measured with Chromium 156 on 13 pages: once an answer has announced h3, a host's next request makes
+the browser connect by QUIC, on first and repeat visits. Until that is done, requests use h2.
 """
 
 from collections import defaultdict
@@ -13,15 +13,16 @@ from dragstrip.model.visit import Connection, FarEnd, Reason, Request, Visit
 from dragstrip.verdict.request_checks import some
 
 _SLACK_MS = 5.0
-"""From the moment an answer arrives until the browser knows what it said."""
+"""From an answer's arrival until the browser has processed it."""
 _HANDSHAKE_RTTS = 3
-"""QUIC takes one (RFC 9000 section 7), and the browser's decision may come a little later."""
+"""QUIC takes one (RFC 9000 section 7), and the browser may decide a little later."""
 _UNHEARD_PACKETS = 4
-"""A ClientHello spans two; so many arrive whole even if one is sent again."""
+"""A ClientHello spans two packets; this many make a whole one even if one is sent again."""
 
 
 def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Hosts that told of h3 and were asked again are tried over QUIC, and then asked over it."""
+    """Hosts that announced h3 and get another request are tried over QUIC, and then used over
+    it."""
     if stack.discovery != "alt-svc":
         return
     untried, unheard, unused = [], [], []
@@ -42,9 +43,9 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
             ready_ms = connected_ms + _HANDSHAKE_RTTS * network.rtt_ms + _SLACK_MS
             unused += [host] if any(r.start_ms > ready_ms for r in later) else []
     for hosts, what in (
-        (untried, "told of h3 and were asked for more later, but never tried over QUIC"),
-        (unheard, "were tried over QUIC; packets passed the link, and the server saw none"),
-        (unused, "were connected by QUIC, and all that was asked later went over h2"),
+        (untried, "announced h3 and got more requests later, but were never tried over QUIC"),
+        (unheard, "were tried over QUIC; packets crossed the link, but the server saw none"),
+        (unused, "were connected by QUIC, but all later requests went over h2"),
     ):
         if hosts:
             yield Reason("fallback", f"{len(hosts)} hosts {what}: {some(hosts)}")
@@ -60,7 +61,7 @@ def _by_host(visit: Visit) -> dict[str, list[Request]]:
 
 
 def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
-    """What went to a host, or came from it, over UDP; None if nobody knows."""
+    """Packets to or from a host over UDP; None if unknown."""
     address, _, port = visit.addresses.get(host, "").rpartition(":")
     ends = visit.link.direction(side).far_ends if visit.link else None
     if ends is None or not address:
@@ -71,6 +72,6 @@ def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
 
 
 def _first_ms(visit: Visit, connections: Iterable[Connection]) -> float | None:
-    """When the first began, from the navigation's start."""
+    """When the first one began, from the navigation's start."""
     began_us = min((c.t_us for c in connections), default=None)
     return None if began_us is None else (began_us - visit.started_us) / 1000

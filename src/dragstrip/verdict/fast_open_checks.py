@@ -1,4 +1,4 @@
-"""Was TCP Fast Open in the state the stack claims? By the client's kernel (TCP_INFO)."""
+"""Was TCP Fast Open in the state the stack claims, according to the client's kernel (TCP_INFO)?"""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,16 @@ from dragstrip.verdict.request_checks import some
 
 
 def fast_open(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """A first visit opens no host's first connection with data in the SYN; a repeat visit every
-    one, unless a packet to the server was lost; without the stack's asking nobody does."""
+    """A first visit sends no data in the SYN of a host's first connection. A repeat visit always
+    does, unless a packet to the server was lost. No visit does if the stack does not ask for it."""
     first = _first_of_host(visit)
     opened = [c.host for c in visit.fast_open if c.opening == "accepted"]
     if not stack.fast_open:
         if opened:
-            yield Reason("stack-drift", f"TCP Fast Open was not asked for: {some(opened)}")
+            yield Reason(
+                "stack-drift",
+                f"the stack has no TCP Fast Open, but these connections used it: {some(opened)}",
+            )
         return
     at_once = [host for host, c in first.items() if c.opening == "accepted"]
     if visit.connection == "first":
@@ -22,13 +25,15 @@ def fast_open(visit: Visit, stack: Stack) -> Iterator[Reason]:
             yield Reason("warm", f"a first visit had cookies of TCP Fast Open: {some(at_once)}")
         return
     if not visit.fast_open:
-        yield Reason("stack-drift", "TCP Fast Open was asked for, and no connection tells of it")
+        yield Reason(
+            "stack-drift", "the stack has TCP Fast Open, but no connection reports its state"
+        )
     known = first if visit.primed is None else visit.primed
     plain = [h for h, c in first.items() if c.opening != "accepted" and h in known]
     if plain and not _lost_on_the_way(visit):
         yield Reason(
             "stack-drift",
-            f"TCP Fast Open was asked for, and the first connection of {some(plain)} had none",
+            f"the stack has TCP Fast Open, but the first connection of {some(plain)} had none",
         )
 
 

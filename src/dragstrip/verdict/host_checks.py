@@ -1,4 +1,4 @@
-"""Was the host free to let link, browser and server keep their times?"""
+"""Was the host idle enough for link, browser and server to run on time?"""
 
 from collections.abc import Iterator
 from math import inf
@@ -11,7 +11,7 @@ from dragstrip.visit.ideal import needed_ms
 
 
 def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
-    """The link's own lateness says whether the host could keep up."""
+    """The link's lateness shows whether the host kept up."""
     if visit.link is None:
         return
     limit_ms = max(limits.lateness_p99_ms, limits.lateness_p99_rtt_share * network.rtt_ms)
@@ -26,7 +26,7 @@ def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reas
 
 
 def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Time the hypervisor gave to somebody else, in proportion to what was computed here."""
+    """Time that the hypervisor gave to others, relative to what was computed here."""
     if visit.host is None or visit.host.steal_share <= limits.steal_share:
         return
     taken = visit.host.steal_share
@@ -40,16 +40,16 @@ def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Time that others took of the CPUs.
+    """CPU time that others used.
 
-    From whom has precedence they take none. But a load that computing decides is another one under
-    that scheduling, so it is believed only where the network decides (bench/held_up.py).
+    They take none from processes with precedence. But precedence changes loads that computing
+    dominates, so it only excuses loads that the network dominates (bench/held_up.py).
     """
     share = visit.host.others_share if visit.host else None
     if visit.host is None or share is None or share <= limits.others_share:
         return
     used = (
-        f"others than browser and server used {share:.0%} of the CPU time (limit "
+        f"processes other than browser and server used {share:.0%} of the CPU time (limit "
         f"{limits.others_share:.0%})"
     )
     if visit.host.precedence:
@@ -58,7 +58,7 @@ def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) ->
             yield Reason(
                 "overloaded",
                 f"{used}, and bytes and round trips explain too little of the load for precedence "
-                f"to make up for it (limit {1 - limits.precedence_share:.0%})",
+                f"to compensate (limit {1 - limits.precedence_share:.0%})",
             )
         return
     held_up = _held_up(visit, network, stack, share)
@@ -67,7 +67,7 @@ def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) ->
 
 
 def heated(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """A CPU that became too hot was slowed down."""
+    """A hot CPU was throttled."""
     times = visit.host.throttled if visit.host else None
     if times is not None and times > limits.throttles:
         yield Reason(
@@ -77,7 +77,7 @@ def heated(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Time in which a thread of browser or server was ready to run and no CPU was free."""
+    """Time in which a browser or server thread was ready to run but no CPU was free."""
     if visit.host is None:
         return
     limit_ms = max(limits.wait_ms, limits.wait_share * _spent_ms(visit, visit.host))
@@ -96,16 +96,16 @@ def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def _beyond_need(visit: Visit, network: Network, stack: Stack) -> float:
-    """Share of the load that its bytes and round trips do not explain: no more of it can have been
-    spent waiting for a CPU."""
+    """Share of the load that bytes and round trips do not explain: an upper bound of the time spent
+    waiting for a CPU."""
     needed = needed_ms(visit, network, stack)
     return 1 - needed / visit.plt_ms if visit.plt_ms and needed else inf
 
 
 def _held_up(visit: Visit, network: Network, stack: Stack, share: float) -> float:
-    """Share of the load for which browser and server were held up if each second that they computed
-    took so much longer. A page that waits for a slow link computes little, and only while it
-    computes can anybody be in its way; nor for longer than bytes and round trips leave unexplained.
+    """Share of the load by which browser and server were delayed if each second of computing took
+    this much longer. A page that waits for a slow link computes little, and only computing can be
+    delayed. The delay is at most what bytes and round trips leave unexplained.
     """
     host, longer = visit.host, inf
     if host and host.browser_cpu_s is not None:
@@ -116,7 +116,7 @@ def _held_up(visit: Visit, network: Network, stack: Stack, share: float) -> floa
 
 def _of_the_load(held_up: float, limits: Thresholds) -> str:
     return (
-        f"which may have held up browser and server for {held_up:.1%} of the load (limit "
+        f"which may have delayed browser and server for {held_up:.1%} of the load (limit "
         f"{limits.held_up_share:.0%})"
     )
 

@@ -1,8 +1,8 @@
 """The verdict on a visit by itself: did the testbed do what was asked of it?
 
-Every check looks at the evidence of one visit and yields reasons not to believe it. Failures
-that the asked conditions explain are outcomes and yield nothing. What only shows beside other
-visits: `block_checks`, `study_checks`.
+Each check takes the evidence of one visit and yields reasons against it. Failures that the
+requested conditions explain are outcomes, not reasons. Checks that compare visits are in
+`block_checks`, `study_checks`.
 """
 
 from collections.abc import Iterator
@@ -34,8 +34,8 @@ from dragstrip.visit import physics
 class Judge:
     """Judges a study's visits one by one, in the order they were made.
 
-    The order matters for pictures alone: a page whose recording has none is compared with its first
-    valid visit.
+    The order matters only for pictures: a page without a recorded picture is compared with its
+    first valid visit.
     """
 
     def __init__(self, study: Study) -> None:
@@ -45,7 +45,7 @@ class Judge:
         """The final picture of each page's first valid visit."""
 
     def judged(self, visit: Visit) -> Visit:
-        """The visit with every reason that it gives against itself, and no other."""
+        """The visit with the reasons from its own evidence only."""
         study = self._study
         return with_verdict(
             visit,
@@ -58,12 +58,12 @@ class Judge:
         )
 
     def saw(self, visit: Visit) -> None:
-        """Takes note of a judged visit: its picture may be the page's reference."""
+        """Record a judged visit: its picture may become the page's reference."""
         if visit.visual and visit.valid and visit.plt_ms:
             self._seen.setdefault(visit.page, visit.visual.final)
 
     def _reference(self, page: str) -> bytes:
-        """Empty where there is none, or frames are not looked at."""
+        """Empty if there is none, or no frames are recorded."""
         if not self._study.client.frames:
             return b""
         if page not in self._recorded:
@@ -97,7 +97,7 @@ def judge(
     limits: Thresholds,
     clock: Clock = REAL,
 ) -> tuple[Reason, ...]:
-    """All reasons against the visit, most telling first; empty if it may be believed."""
+    """All reasons against the visit, most important first; empty if it is valid."""
     host = (
         link_checks.punctual(visit, limits)
         if clock.kind == "network"
@@ -107,12 +107,12 @@ def judge(
 
 
 def unchecked(visit: Visit, page: Page, stack: Stack) -> tuple[str, ...]:
-    """What there is no evidence for, in words: the server's log or the browser does not say."""
+    """What cannot be checked, in words, because server log or browser do not report it."""
     if not page.live:
         return (*stack.untold.values(), *_untold_by_browser(visit))
     return (
-        "the server's word on protocols",
-        "that every stack was served the same bytes",
+        "the protocols that the server saw",
+        "that every stack received the same bytes",
         "resumed sessions",
         "the server's transport tuning, which is the site's own",
     )
@@ -123,7 +123,7 @@ def _untold_by_browser(visit: Visit) -> Iterator[str]:
     for untold, what in (
         (not all(r.remote_ip for r in answered), "the address of each answer"),
         (answered and not visit.issuers, "who vouched for the servers' certificates"),
-        (visit.rehearsed is None, "that the page asked for all its objects: no rehearsal loaded"),
+        (visit.rehearsed is None, "that the page requested all its objects: no rehearsal loaded"),
     ):
         if untold:
             yield what

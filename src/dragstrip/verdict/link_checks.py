@@ -11,15 +11,15 @@ _FRAME_BYTES = ETHERNET_MTU + 14
 _ROUNDING_MS = 1e-6
 """The link counts whole nanoseconds."""
 _SMALL = 100
-"""Every visit has packets of at most this many bytes each way: SYN, ACK, QUIC's ACK frames."""
+"""Every visit has packets of at most this size each way: SYN, ACK, QUIC's ACK frames."""
 
 
 def delivered(
     visit: Visit, network: Network, limits: Thresholds, *, heard: bool = True
 ) -> Iterator[Reason]:
-    """Bytes, rate, delay, loss and packet size, from what the link really did.
+    """Bytes, rate, delay, loss and packet size, from what the link did.
 
-    `heard` says that the servers log every connection.
+    `heard` means that the servers log every connection.
     """
     if visit.link is None:
         yield Reason("link-drift", "the link gave no report")
@@ -30,7 +30,7 @@ def delivered(
 
 
 def punctual(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Where computing takes no time, nothing but a defect can make the link late."""
+    """If computing takes no time, only a defect can make the link late."""
     if visit.link is None:
         return
     for side, report in (("down", visit.link.down), ("up", visit.link.up)):
@@ -59,7 +59,7 @@ def _in_path(visit: Visit, *, heard: bool) -> Iterator[Reason]:
     elif up.packets_out and not down.dropped:
         yield Reason(
             "link-drift",
-            f"the link handed {up.packets_out} packets to the origin, which saw no connection",
+            f"the link delivered {up.packets_out} packets to the origin, which saw no connection",
         )
 
 
@@ -89,7 +89,7 @@ def _packets(got: DirectionReport) -> Iterator[str]:
 
 def trials(side: Side, got: DirectionReport) -> int:
     """Packets that could have been lost at random."""
-    # A link that loses nothing counts no trials, but what left it would have been tried.
+    # A lossless link counts no trials, so count the packets that left it.
     tried = got.packets_out - got.duplicated + got.dropped_loss
     if got.loss_trials is None and side == "up":  # an old capsule: loss came before the queue
         tried = got.packets_in
@@ -97,7 +97,7 @@ def trials(side: Side, got: DirectionReport) -> int:
 
 
 def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -> Iterator[str]:
-    """That so many packets were lost of those that could be is not what was asked for."""
+    """The number of lost packets is too improbable for the loss asked for."""
     low, high = loss_interval(tried, asked.loss, limits.loss_tail)
     if chain := asked.gilbert_elliott:
         low, high = burst_interval(tried, chain, limits.loss_tail)
@@ -109,7 +109,7 @@ def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -
 
 
 def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    """Hosts come in the order of the network, those without loss with no trials."""
+    """Hosts are in the network's order; those without loss have no trials."""
     for path, seen in zip(asked.hosts, got.host_loss, strict=False):
         low, high = loss_interval(seen.trials, path.loss, limits.loss_tail)
         if not low <= seen.lost <= high:
@@ -120,7 +120,7 @@ def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> It
 
 
 def _unasked(asked: Direction, got: DirectionReport) -> Iterator[str]:
-    """What can only happen if it was asked for."""
+    """Events that happen only if the network asks for them."""
     paths = any(path.delay_ms for path in asked.hosts)
     reorders = asked.reorder or asked.jitter_reorders or paths or _fair_queue(asked)
     for what, count, wanted in (
@@ -133,7 +133,7 @@ def _unasked(asked: Direction, got: DirectionReport) -> Iterator[str]:
         ("reordered", got.reordered, reorders),
     ):
         if count and not wanted:
-            yield f"{count} packets were {what}, which nobody asked for"
+            yield f"{count} packets were {what}, which the network does not ask for"
 
 
 def _fair_queue(asked: Direction) -> bool:
@@ -142,7 +142,7 @@ def _fair_queue(asked: Direction) -> bool:
 
 def burst_interval(trials: int, chain: GilbertElliott, tail: float) -> tuple[int, int]:
     """As `loss_interval` for losses that come in bursts, by the number of independent trials that
-    has the same relative variance. An approximation, and a wide one for few bursts."""
+    has the same relative variance. This is an approximation, and wide for few bursts."""
     alone = max(1, round(trials / max(chain.inflation, 1.0)))
     if trials == 0:
         return 0, 0
@@ -154,23 +154,23 @@ def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterato
     realised = got.realised_mbps
     if realised is None or got.busy_bytes < limits.rate_packets * ETHERNET_MTU:
         return
-    # A trace bounds it from above; opportunities bunch, so they do not even bound short stretches.
-    # That the line kept to the trace's curve is what lateness says.
+    # A trace bounds it from above. Opportunities bunch, so they do not bound short stretches.
+    # Lateness shows whether the line kept to the trace's curve.
     peak = asked.trace.peak_mbps if asked.trace else None
     if peak is not None and realised > peak * (1 + limits.rate_error):
         yield f"the realised rate is {realised:.3f} Mbit/s, the trace never exceeds {peak:g}"
     if not asked.rate_mbps:
         return
-    # A single late packet, early or late in a busy stretch, shortens or lengthens it by so much.
+    # A single late packet at either end of a busy period changes its length by this much.
     least_ms = asked.least_ms(got.busy_bytes)
     slack_ms = limits.rate_error * least_ms + (got.lateness_max_us or 0) / 1000
     if abs(got.busy_ms - least_ms) > slack_ms:
-        yield f"the realised rate is {realised:.3f} Mbit/s, asked were {asked.rate_mbps:g}"
+        yield f"the realised rate is {realised:.3f} Mbit/s, not {asked.rate_mbps:g}"
 
 
 def _line(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    """The same by each packet's own time on the bottleneck's line, however few there were. How late
-    they really left is lateness."""
+    """The same from each packet's time on the bottleneck, even for few packets. Lateness covers how
+    late they left."""
     if got.line_ms is None:
         return
     shaped = bool(asked.rate_mbps or asked.trace)
@@ -184,7 +184,7 @@ def _line(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterato
     if abs(got.line_ms - least_ms) > slack_ms:
         realised = got.line_bytes * 8 / got.line_ms / 1000 if got.line_ms else float("inf")
         yield (
-            f"the line carried {got.line_bytes} bytes at {realised:.3f} Mbit/s, asked were "
+            f"the line carried {got.line_bytes} bytes at {realised:.3f} Mbit/s, not "
             f"{asked.rate_mbps:g}"
         )
 
@@ -197,6 +197,6 @@ def _delay(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterat
     if got.transit_min_ms < least - limits.clock_slack_ms:
         yield f"a packet passed in {got.transit_min_ms:.3f} ms, the delay is {least:g} ms"
     elif asked.trace:
-        return  # the first packet may have waited for an outage to end
+        return  # the first packet may have waited out an outage
     elif got.transit_min_ms > most + asked.least_ms(_SMALL) + slack:
         yield f"no packet passed in less than {got.transit_min_ms:.3f} ms, the delay is {most:g} ms"

@@ -1,4 +1,4 @@
-"""One seed, one luck: the stacks of a block must lose the same packets by index and direction."""
+"""The stacks of a block share a seed, so they must lose the same packets by index and direction."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,8 +13,8 @@ _SIDES: tuple[Side, Side] = ("down", "up")
 
 
 def uneven_losses(visits: Sequence[Visit]) -> Iterator[str]:
-    """In words, each direction in which a packet that two stacks both sent through random loss was
-    lost for one and passed for the other. Only packets that reached that stage in both count."""
+    """In words, each direction in which random loss dropped a packet for one stack and passed the
+    same packet for another. Only packets that reached the loss stage in both count."""
     for side in _SIDES:
         told = [(v.stack, v.link.direction(side).loss_fates) for v in visits if v.link]
         pairs = combinations([one for one in told if one[1]], 2)
@@ -23,7 +23,7 @@ def uneven_losses(visits: Sequence[Visit]) -> Iterator[str]:
 
 
 def _difference(one: tuple[str, str], other: tuple[str, str]) -> str:
-    """Between two stacks with their fates; empty if there is none."""
+    """The difference between two stacks' fates; empty if there is none."""
     (name, fates), (other_name, other_fates) = one, other
     (tried, lost), (other_tried, other_lost) = masks(fates), masks(other_fates)
     both = tried & other_tried
@@ -32,7 +32,7 @@ def _difference(one: tuple[str, str], other: tuple[str, str]) -> str:
         return ""
     return (
         f"{differ.bit_count()} of {both.bit_count()} packets were lost for {name} or for "
-        f"{other_name} alone, though one seed drew for both; the first is packet "
+        f"{other_name} only, though both have the same seed; the first is packet "
         f"{(differ & -differ).bit_length() - 1}"
     )
 

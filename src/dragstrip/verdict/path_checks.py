@@ -1,6 +1,7 @@
-"""Did every byte come from the testbed's own servers, and by way of the link?
+"""Did every byte come from the testbed's own servers, through the link?
 
-The browser says which address answered each request, the link what passed of each address and port.
+The browser reports which address answered each request, the link what each address and port
+carried.
 """
 
 from collections import Counter
@@ -16,8 +17,8 @@ _HTTP = 80
 
 
 def origin(visit: Visit) -> Iterator[Reason]:
-    """Answers come from the address and port at which the testbed answers for their host, and no
-    packet goes elsewhere."""
+    """Answers come from the address and port where the testbed serves their host, and no packet
+    goes elsewhere."""
     if not visit.addresses:
         return
     foreign = [
@@ -34,7 +35,7 @@ def origin(visit: Visit) -> Iterator[Reason]:
     elsewhere = [end for end in _far_ends(visit) if not _ours(visit, end)]
     names = [end for end in elsewhere if end.port in _NAME_PORTS]
     for ends, what in (
-        (names, "names were looked up outside of the testbed"),
+        (names, "names were looked up outside the testbed"),
         ([end for end in elsewhere if end not in names], "packets went elsewhere, or came from it"),
     ):
         if ends:
@@ -43,8 +44,8 @@ def origin(visit: Visit) -> Iterator[Reason]:
 
 
 def crossed(visit: Visit) -> Iterator[Reason]:
-    """What each server sent crossed the link, and what it was asked: a detour of a single host is
-    little of the whole."""
+    """Each server's requests and answers crossed the link. Checked per host, because a detour of
+    one host is a small part of the total."""
     if visit.link is None or visit.link.down.far_ends is None or not visit.addresses:
         return
     down = _bytes(visit.link.down.far_ends)
@@ -65,12 +66,12 @@ def crossed(visit: Visit) -> Iterator[Reason]:
 
 
 def vouched(visit: Visit) -> Iterator[Reason]:
-    """Every certificate is of the testbed's own authority."""
+    """Every certificate comes from the testbed's own CA."""
     strangers = [
         f"{issuer} ({url})" for issuer, url in visit.issuers.items() if issuer != visit.authority
     ]
     if visit.authority and strangers:
-        yield Reason("stack-drift", f"certificates are of another authority: {some(strangers)}")
+        yield Reason("stack-drift", f"certificates come from another CA: {some(strangers)}")
 
 
 def direct(visit: Visit) -> Iterator[Reason]:
@@ -95,7 +96,8 @@ def _at_home(visit: Visit, request: Request) -> bool:
 
 
 def _far_ends(visit: Visit) -> Sequence[FarEnd]:
-    """Those with a port, each once. What is multicast nobody answers: WebRTC sends some."""
+    """Those with a port, each once. Multicast, which WebRTC sends, gets no answer and is left
+    out."""
     link = visit.link
     every = (*(link.up.far_ends or ()), *(link.down.far_ends or ())) if link else ()
     single = (e for e in every if e.port and not ip_address(e.address).is_multicast)
@@ -106,7 +108,7 @@ def _ours(visit: Visit, end: FarEnd) -> bool:
     places = set(visit.addresses.values())
     known = {place.rpartition(":")[0] for place in places}
     if visit.background and end.address not in known:
-        return True  # of the background load, which has no host
+        return True  # from the background load, which has no host
     http = end.port == _HTTP and end.transport == "tcp" and end.address in known
     return http or f"{end.address}:{end.port}" in places
 

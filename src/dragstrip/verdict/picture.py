@@ -1,6 +1,6 @@
-"""Did the visit end with the page it should: the recording's picture, or what others saw?
+"""Did the visit end with the right picture: the recording's, or that of other visits?
 
-This takes the place of reviewing videos by hand (wolsing2019 section 3.2).
+This replaces reviewing videos by hand (wolsing2019 section 3.2).
 """
 
 import io
@@ -17,13 +17,13 @@ from dragstrip.pages.format.archive import read_screenshot
 from dragstrip.visit.frames import thumbnail
 
 CELL_LEVELS = 24
-"""A cell of the thumbnail differs if a channel is more than this many of 256 levels off."""
+"""A cell of the thumbnail differs if a channel is off by more than this, of 256 levels."""
 
 
 def like_reference(visit: Visit, reference: bytes, limits: Thresholds) -> Iterator[Reason]:
-    """`picture-mismatch` where a loaded page looks unlike its reference picture.
+    """`picture-mismatch` if a loaded page does not look like its reference picture.
 
-    A load that failed has no final picture, and without a reference there is nothing to be like.
+    Failed loads have no final picture, and pages without a reference are not judged.
     """
     if not (reference and visit.visual and visit.outcome == "loaded"):
         return
@@ -37,8 +37,8 @@ def like_reference(visit: Visit, reference: bytes, limits: Thresholds) -> Iterat
 
 
 def watched(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """`overloaded` where frames came faster than the host could take them, so that some may be
-    missing and times of visual changes be wrong."""
+    """`overloaded` if frames came faster than the host could take them: some may be missing, and
+    times of visual changes may be wrong."""
     blind_ms = visit.visual.blind_ms if visit.visual else None
     if blind_ms is not None and blind_ms > limits.blind_ms:
         yield Reason(

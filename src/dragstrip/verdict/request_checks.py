@@ -36,7 +36,7 @@ BY_THE_NETWORK = frozenset(
         "NET_TIMEOUT_EXTERNAL",
     )
 )
-"""What a browser calls packets that are lost or late, and ends that give up."""
+"""Browsers' errors for lost or late packets, and for peers that give up."""
 _BY_THE_PAGE = (
     "net::ERR_FAILED",
     "net::ERR_BLOCKED_BY_",
@@ -46,7 +46,7 @@ _BY_THE_PAGE = (
     "NS_ERROR_DOM_",
     "NS_ERROR_FAILURE",
 )
-"""Refused by the rules for other origins, or by the page's policy."""
+"""Refused by cross-origin rules or by the page's policy."""
 
 
 _OF_THE_BROWSER = ("net::", "NS_ERROR_", "SEC_ERROR_", "SSL_ERROR_", "MOZILLA_PKIX_")
@@ -54,10 +54,10 @@ _OF_THE_BROWSER = ("net::", "NS_ERROR_", "SEC_ERROR_", "SSL_ERROR_", "MOZILLA_PK
 
 
 def protocol(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
-    """Every request on the stack's protocol, by the browser's word and by the origin's.
+    """Every request used the stack's protocol, according to browser and origin.
 
-    A browser that discovers QUIC by Alt-Svc begins with h2: there both are as asked. A stack that
-    is as recorded asks for each host's own. An http:// URL has HTTP/1.1 and nothing else.
+    A browser that discovers QUIC by Alt-Svc begins with h2, so both are valid there. A stack "as
+    recorded" uses each host's own protocol. An http:// URL uses only HTTP/1.1.
     """
     as_recorded = stack.discovery == "as-recorded"
     asked = "each host's recorded protocol" if as_recorded else stack.protocol
@@ -82,7 +82,7 @@ def protocol(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
         code: ReasonCode = "fallback" if len(other) == len(seen) else "mixed"
         yield Reason(
             code,
-            f"{asked} was asked for, but the {who} saw {counts} of {len(seen)} requests: "
+            f"the stack asks for {asked}, but the {who} saw {counts} of {len(seen)} requests: "
             + some(url for _, url in other),
         )
 
@@ -105,10 +105,11 @@ def agreement(visit: Visit, stack: Stack) -> Iterator[Reason]:
 
 
 def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
-    """Everything recorded must be served; what the page invents anew must stay rare.
+    """Everything recorded must be served, and requests that the page invents must be rare.
 
-    A page of another day or another browser asks for things its recording lacks. Those that the
-    rehearsal met too belong to the page; they cost every stack the same 404 and are only named.
+    On another day or in another browser, a page requests things that its recording lacks. If the
+    rehearsal met them too, they belong to the page: they cost every stack the same 404, and are
+    only listed.
     """
     recorded = {(r.method, r.url) for r in page.resources}
     misses = [s for s in visit.served if s.match == "miss"]
@@ -129,9 +130,9 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
 
 
 def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
-    """Something recorded was asked for, and the request failed before the origin heard of it by
-    what neither a network nor a page does: a certificate that is not taken, a name nobody knows,
-    a refused connection. What a network or a page does is an outcome.
+    """A request for a recorded object failed before it reached the origin, and neither network nor
+    page caused it: a rejected certificate, an unknown name, a refused connection. Failures caused
+    by network or page are outcomes.
     """
     heard = {(s.method, s.url) for s in visit.served}
     heard_of = {urlsplit(s.url).hostname for s in visit.served}
@@ -156,18 +157,18 @@ def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
         errors = ", ".join(f"{n} {error}" for error, n in Counter(r.error for r in failed).items())
         yield Reason(
             "replay-miss",
-            f"{len(failed)} requests for recorded objects failed before the origin heard of them "
+            f"{len(failed)} requests for recorded objects failed before they reached the origin "
             f"({errors}): " + some(r.url for r in failed),
         )
 
 
 def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """Requests fail for many reasons; that the browser was told to drop them is none of the stack's
-    or the network's. A page's own scripts drop a few; who stops the tab drops all that are open.
-    A script or style sheet that is answered by an error status counts as dropped in Chromium.
+    """An aborted request was dropped on command, not by stack or network. A page's own scripts drop
+    a few; closing the tab drops all open ones. Chromium also counts a script or style sheet with an
+    error status as dropped.
     """
     if visit.outcome != "loaded" and ABORTED in visit.error:
-        yield Reason("aborted", f"the navigation was broken off: {visit.error}")
+        yield Reason("aborted", f"the navigation was aborted: {visit.error}")
         return
     until_ms = float("inf") if visit.plt_ms is None else visit.plt_ms
     dropped = [

@@ -1,7 +1,7 @@
-"""Which rules a verdict follows.
+"""The version of the verdict's rules.
 
-A capsule keeps what was seen, and what the rules of its day made of it. It is read by the rules of
-today, all of it: where its visits were judged by older ones, they are judged again.
+A capsule keeps the evidence and the verdicts of its day. It is always read by today's rules: visits
+that older rules judged are judged again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,36 +15,37 @@ VERSION = 6
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
-    6: ("TCP Fast Open is judged, by the word of the client's kernel",),
+    6: ("TCP Fast Open is judged, as the client's kernel reports it",),
     5: (
-        "what others compute is no reason against a visit that had precedence over them, if the "
-        "network decides its load",
+        "other processes no longer invalidate a visit that had precedence over them, if the "
+        "network dominates its load",
     ),
     4: (
-        "a server that decides TCP's congestion control itself is caught, by the kernel's word",
-        "where a log does not tell idle connections, any of a host's may be its first",
+        "a server that changes TCP's congestion control itself is caught, as the kernel reports it",
+        "if a log does not show idle connections, any of a host's may be its first",
     ),
-    3: ("one request stamped late by a busy browser is no clock that is off",),
+    3: ("a late request timestamp no longer counts as clock drift",),
     2: (
-        "status, size and hash of answers, and what a page asks for, are held against the page",
-        "addresses, ports, names looked up, certificates and proxies are judged",
-        "HTTP/3 that was announced by Alt-Svc and never used is a fallback",
-        "refused early data shows by connection, whatever else was lost",
-        "each packet's time on the line is judged, and luck within a block packet by packet",
+        "status, size and hash of answers, and the set of requests, are compared with the page",
+        "addresses, ports, name lookups, certificates and proxies are judged",
+        "HTTP/3 announced by Alt-Svc but never used is a fallback",
+        "refused early data is found per connection, even if packets were lost",
+        "each packet's time on the line is judged, and losses within a block are compared packet "
+        "by packet",
         "requests over connections from before the visit are judged",
         "a thread may wait 120 ms, not 300 ms",
-        "CPUs that were slowed down are judged",
+        "throttled CPUs are judged",
         "TLS record sizes are judged",
     ),
 }
 
 _DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {1: {"wait_ms": 300.0}}
-"""Default limits of older rules, where today's differ."""
+"""Default limits of older rules that differ from today's."""
 
 
 def limits_today(kept: Thresholds, versions: Iterable[int]) -> Thresholds:
-    """The limits of a study made under these rules, for today's: what stood at a default of then
-    follows the default of now, and what the study set stays."""
+    """Translates the limits of a study made under older rules: limits at the old default get
+    today's default; limits that the study set stay."""
     then = _DEFAULTS_THEN.get(min(versions, default=VERSION), {})
     moved = {n: getattr(DEFAULTS, n) for n, old in then.items() if getattr(kept, n) == old}
     return structs.replace(kept, **moved)

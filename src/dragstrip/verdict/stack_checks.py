@@ -1,4 +1,4 @@
-"""Was the stack in the state it claims? Handshakes as asked for, and a transport as tuned."""
+"""Was the stack in its claimed state: handshakes and transport tuning?"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,22 +10,24 @@ from dragstrip.model.visit import Connection, Reason, Request, Served, Transport
 from dragstrip.verdict.request_checks import some
 
 _EARLY_RTT_MS = 10.0
-"""A browser takes some milliseconds to send a request; below, a handshake may be over by then."""
+"""A browser takes some milliseconds to send a request. With a shorter round trip, a handshake may
+be over by then."""
 _LEAST_PAYLOAD = 1200
 """Of QUIC: RFC 9000 section 14."""
 _SMALL_RECORD = 1369
-"""Bytes of the first records of a connection whose records grow (crates/origin/src/records.rs)."""
+"""Size of the first records of a connection whose records grow (crates/origin/src/records.rs)."""
 _FRAME = 16384
-"""The grain in which the origin hands answers to TLS: a longer answer fills a record."""
+"""The chunk size in which the origin hands answers to TLS: longer answers fill a record."""
 _GROWN = 16 * _FRAME
-"""An answer as long as this is sent in larger records than those at the start."""
+"""From this length on, an answer uses larger records than those at the start."""
 
 
 def handshakes(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator[Reason]:
-    """Cold is proven cold, a repeat visit resumed, early data early: by the origin's log.
+    """The origin's log proves that first visits are cold, repeat visits resumed, and early data
+    early.
 
-    What counts is a host's first connection: later ones of a first visit may resume its session,
-    and a ticket may be used up when many are opened at once.
+    Only a host's first connection counts: later ones of a first visit may resume its session, and
+    tickets may run out when many open at once.
     """
     if visit.connection != "repeat-cached":
         yield from _cached(visit)
@@ -38,7 +40,7 @@ def handshakes(visit: Visit, page: Page, network: Network, stack: Stack) -> Iter
             first_of_host.setdefault(connection.host, connection)
     resumed = [str(host) for host, c in first_of_host.items() if c.resumed]
     again = set(resumed)
-    if "idle" in stack.untold:  # its log does not tell which connection of a host was the first
+    if "idle" in stack.untold:  # its log does not show which connection of a host was the first
         again |= {str(c.host) for c in visit.connections if c.resumed}
         fresh = {str(c.host) for c in visit.connections if not c.resumed}
         resumed = [host for host in resumed if host not in fresh]
@@ -55,11 +57,13 @@ def handshakes(visit: Visit, page: Page, network: Network, stack: Stack) -> Iter
             yield Reason("stack-drift", "a repeat visit resumed no TLS session with " + some(cold))
         yield from _early(visit, page, network, stack, first_of_host)
     elif resumed:
-        yield Reason("stack-drift", "the stack resumes nothing, but did with " + some(resumed))
+        yield Reason(
+            "stack-drift", "the stack has no resumption, but resumed with " + some(resumed)
+        )
     if not stack.early_data and early:
         yield Reason(
             "stack-drift",
-            "the stack takes no early data, but did: " + some(s.url for s in early),
+            "the stack has no early data, but accepted some: " + some(s.url for s in early),
         )
 
 
@@ -86,11 +90,12 @@ def _early(
     stack: Stack,
     first_of_host: Mapping[str | None, Connection],
 ) -> Iterator[Reason]:
-    """A resumed connection's first request goes with the handshake's first message, unless a packet
-    of it was lost on the way.
+    """A resumed connection's first request leaves with the handshake's first message, unless a
+    packet of it was lost.
 
-    The document waits for its connection. Another host's may have been opened before there was
-    anything to ask; there it counts if the browser says that it did not wait for the handshake.
+    The document waits for its connection. Other hosts' connections may open before there is a
+    request; those count only if the browser reports that the request did not wait for the
+    handshake.
     """
     if not stack.early_data or network.least_rtt_ms < _EARLY_RTT_MS:
         return
@@ -107,13 +112,13 @@ def _early(
     if late:
         yield Reason(
             "stack-drift",
-            f"early data was asked for, and {len(late)} resumed connections took none: "
+            f"the stack has early data, but {len(late)} resumed connections used none: "
             + some(late),
         )
 
 
 def hurried(request: Request | None, network: Network, stack: Stack) -> bool:
-    """The browser sent it before a handshake without early data could be through."""
+    """The browser sent it before a handshake without early data could have finished."""
     if request is None or request.connect_start_ms is None or request.send_start_ms is None:
         return False
     rtts = 0.5 if stack.transport == "quic" or stack.fast_open else 1.5
@@ -125,7 +130,7 @@ def _lost_before(visit: Visit, served: Served) -> bool:
     up = visit.link.up if visit.link else None
     if up is None or up.reordered:
         return True
-    if up.far_ends is None:  # an old capsule does not know whose packets were lost
+    if up.far_ends is None:  # old capsules do not record whose packets were lost
         return bool(up.dropped_loss or up.dropped_queue)
     address = visit.addresses.get(served.host, "").rpartition(":")[0]
     lost = (e.first_drop_us for e in up.far_ends if e.address == address)
@@ -144,14 +149,16 @@ def _cached(visit: Visit) -> Iterator[Reason]:
 
 
 def transport(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Every connection's sending side as the origin's kernel or QUIC library reports it."""
+    """The sending side of every connection, as the origin's kernel or QUIC library reports it."""
     yield from _other_control(visit, stack)
     if "transport" in stack.untold:
         return
     told = [c for c in visit.connections if not c.error]
     silent = sum(c.transport is None for c in told)
     if silent:
-        yield Reason("stack-drift", f"{silent} of {len(told)} connections tell no transport state")
+        yield Reason(
+            "stack-drift", f"{silent} of {len(told)} connections report no transport state"
+        )
     longest: dict[int, int] = {}
     for served in visit.served:
         if served.end_us:
@@ -170,52 +177,50 @@ def transport(visit: Visit, stack: Stack) -> Iterator[Reason]:
 
 
 def _other_control(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """A server may choose for its sockets what the kernel was not told (TCP_CONGESTION)."""
+    """A server may override the kernel's setting for its sockets (TCP_CONGESTION)."""
     if stack.transport == "tcp" and (other := set(visit.congestion) - {stack.congestion}):
         yield Reason(
             "stack-drift",
-            f"congestion control is {', '.join(sorted(other))} by the kernel's word, "
-            f"{stack.congestion} was asked for",
+            f"congestion control is {', '.join(sorted(other))} according to the kernel, not "
+            f"{stack.congestion}",
         )
 
 
 def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]:
     if got.congestion != stack.congestion:
-        yield f"congestion control is {got.congestion}, {stack.congestion} was asked for"
-    # A lost handshake packet shrinks the first window (RFC 5681 section 3.1): no lie.
+        yield f"congestion control is {got.congestion}, not {stack.congestion}"
+    # A lost handshake packet legitimately shrinks the first window (RFC 5681 section 3.1).
     if got.initial_window_packets != stack.initial_window_packets and not (
         got.initial_window_packets == 1 and got.retransmitted_packets
     ):
         yield (
-            f"the initial window is {got.initial_window_packets} packets, "
-            f"{stack.initial_window_packets} were asked for"
+            f"the initial window is {got.initial_window_packets} packets, not "
+            f"{stack.initial_window_packets}"
         )
     if got.paced != stack.paced:
-        yield "packets are paced, and should not be" if got.paced else "packets are not paced"
+        yield "packets are paced, but should not be" if got.paced else "packets are not paced"
     if connection.protocol != "h3":
         return
-    # Losses of full packets make a sender take the path for a black hole to them and fall back to
-    # the least size (RFC 8899 section 4.3): no lie.
+    # After losses of full packets a sender legitimately suspects a black hole and falls back to the
+    # least size (RFC 8899 section 4.3).
     if got.packet_bytes != stack.udp_payload_bytes and not (
         got.packet_bytes == _LEAST_PAYLOAD and got.lost_packets
     ):
-        yield (
-            f"UDP payloads have {got.packet_bytes} bytes, {stack.udp_payload_bytes} were asked for"
-        )
+        yield (f"UDP payloads have {got.packet_bytes} bytes, not {stack.udp_payload_bytes}")
     if stack.ack_every_packets and not got.ack_frequency_frames:
-        yield "the browser does not take requests to acknowledge less often"
+        yield "the browser ignores requests to acknowledge less often"
 
 
 def _record_lies(got: Transport, stack: Stack, longest: int) -> Iterator[str]:
-    """`longest` is the largest body the connection sent in full, in bytes. Short answers leave in
-    records of their own, so only a long one shows how large records get."""
+    """`longest` is the largest body the connection sent in full, in bytes. Short answers get their
+    own records, so only a long one shows how large records grow."""
     early, largest = got.tls_early_record_bytes, got.tls_largest_record_bytes
     if early is None or largest is None or stack.record is None:
         return
     if stack.record == "dynamic":
         if early > _SMALL_RECORD:
-            yield f"the first TLS records have {early} bytes, {_SMALL_RECORD} were asked for"
+            yield f"the first TLS records have {early} bytes, not {_SMALL_RECORD}"
         if longest >= _GROWN and largest <= _SMALL_RECORD:
             yield f"TLS records do not grow: the largest has {largest} bytes"
     elif largest > stack.record or (longest >= 2 * _FRAME and largest < stack.record):
-        yield f"the largest TLS record has {largest} bytes, {stack.record} were asked for"
+        yield f"the largest TLS record has {largest} bytes, not {stack.record}"

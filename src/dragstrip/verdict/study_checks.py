@@ -1,6 +1,6 @@
-"""What only shows when all visits of a network are laid side by side: a little loss, gone wrong.
+"""Checks over all visits of a network:
 
-A visit of a thousand packets cannot tell 1 % from 2 %, a study can.
+slightly wrong loss. A visit of a thousand packets cannot distinguish 1 % from 2 %; a study can.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,12 +14,12 @@ _SIDES: tuple[Side, Side] = ("down", "up")
 
 
 class Losses:
-    """Is the loss of all visits of a network together the one asked for, in each direction?
+    """Is the total loss over all visits of a network the one asked for, in each direction?
 
-    Visits with the same seed share their luck packet by packet, so of each seed only the visit in
-    which most packets met it counts: what is left are independent trials. That a visit ends when
-    its page is loaded does not bend the sum, since it cannot foresee its next packet (optional
-    stopping). A visit whose own link drifted is out of it already.
+    Visits with the same seed lose the same packets, so only the visit with the most packets of each
+    seed counts: these are independent trials. Ending a visit when its page is loaded does not bias
+    the sum, because a visit cannot foresee its next packet (optional stopping). Visits whose own
+    link drifted are already left out.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Losses:
         """Most trials, and the losses among them, by seed."""
 
     def add(self, visit: Visit, reasons: Iterable[Reason]) -> None:
-        """`reasons` are all that stand against it by now."""
+        """`reasons` are all reasons against it so far."""
         if visit.link is None or any(r.code == "link-drift" for r in reasons):
             return
         for side in _SIDES:

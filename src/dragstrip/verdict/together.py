@@ -1,7 +1,7 @@
-"""The verdict on visits beside each other: within their blocks, and over a whole study.
+"""The verdict from comparing visits:
 
-One pass, and what it keeps of a visit whose block is complete is a few numbers: a large study's
-evidence would fill the memory.
+within their blocks, and over a whole study. It takes one pass and keeps a few numbers per complete
+block, because a large study's evidence would fill the memory.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,13 +14,13 @@ from dragstrip.verdict.block_checks import against
 from dragstrip.verdict.study_checks import Losses
 
 Key = tuple[str, int, str]
-"""Block, attempt and stack: what makes a visit that visit."""
+"""Block, attempt and stack: the identity of a visit."""
 
 Found = Mapping[Key, tuple[Reason, ...]]
 
 
 def in_blocks(study: Study, visits: Iterable[Visit]) -> Found:
-    """What visits give against others of their block; those without such a reason are left out."""
+    """Reasons from comparing visits within blocks; visits without one are left out."""
     found: dict[Key, tuple[Reason, ...]] = {}
     for made in _blocks(study, visits):
         for stack, reasons in against(study, made).items():
@@ -29,7 +29,7 @@ def in_blocks(study: Study, visits: Iterable[Visit]) -> Found:
 
 
 def in_study(study: Study, visits: Iterable[Visit]) -> Found:
-    """The same with what all visits of a network give against each of them."""
+    """The same, plus reasons from all visits of a network."""
     found: dict[Key, tuple[Reason, ...]] = {}
     losses = Losses()
     network_of: dict[Key, str] = {}
@@ -49,7 +49,7 @@ def in_study(study: Study, visits: Iterable[Visit]) -> Found:
 
 
 def with_reasons(visits: Iterable[Visit], found: Found) -> Iterator[Visit]:
-    """The visits, each with what was found against it, once."""
+    """The visits, each once, with all reasons against it."""
     for visit in visits:
         new = tuple(r for r in found.get(key_of(visit), ()) if r not in visit.reasons)
         yield structs.replace(visit, reasons=(*visit.reasons, *new)) if new else visit
@@ -60,7 +60,7 @@ def key_of(visit: Visit) -> Key:
 
 
 def _blocks(study: Study, visits: Iterable[Visit]) -> Iterator[Sequence[Visit]]:
-    """Attempts at blocks: as soon as they are complete, and at the end those that never were."""
+    """Attempts at blocks as they complete; at the end, the incomplete ones."""
     size = len(study.visited)
     begun: dict[tuple[str, int], list[Visit]] = {}
     for visit in visits:

@@ -45,7 +45,7 @@ class Plan:
     rehearsed: tuple[int, ...] | None = None
     """See `dragstrip.model.visit.Visit`, as of the one before."""
     artefacts: Path | None = None
-    """The capsule, for what the client asks to keep of the wire; None keeps nothing."""
+    """The capsule that keeps the captures; None keeps nothing."""
 
 
 def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
@@ -152,8 +152,8 @@ def prime(bed: Testbed, tab: Tab, plan: Plan) -> tuple[str, ...]:
     """Load the page once, so that the tab's context holds tickets, and end every connection and
     return the hosts that answered.
 
-    At the visit's delay, for what browser and origin remember of a round trip, but without rate or
-    loss: nothing of the load itself must be left to luck.
+    At the visit's delay, because browser and origin remember round trips, but without rate or loss,
+    so that nothing is left to chance.
     """
     bed.link.configure(_delay_only(plan.network), plan.block.seed)
     answered = load_before(bed, tab, plan.page, plan.block.connection)
@@ -172,7 +172,7 @@ def load_before(
     Returns the hosts that answered."""
     tab.load(page.url)
     bed.link.passthrough()  # so that the ends of the connections arrive
-    tab.load("about:blank")  # a page that goes on would connect anew
+    tab.load("about:blank")  # a page that is still loading would connect again
     bed.origin.close()
     log = bed.origin.log()
     answered = {s.host for s in log.requests if s.end_us}

@@ -30,9 +30,8 @@ def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
 
 
 def needed_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
-    """Least time for what this load really sent, with the headers and the repetitions of its own
-    transport: `ideal_ms`, and what else the bottleneck was busy with. None if the page did not
-    load.
+    """Least time for what this load sent, including headers and retransmissions: `ideal_ms`, and
+    what else the bottleneck was busy with. None if the page did not load.
 
     Where the bottleneck was busy with other things as well (background traffic, requests that went
     on after the load) it is `ideal_ms`.
@@ -50,7 +49,7 @@ def earliest_rtts(requests: Iterable[Request], connect: int) -> list[int]:
 
     The first request needs a connection and a round trip. Any other is asked for once its initiator
     (or else the document) has begun to arrive, and takes a round trip; on a host other than the
-    document's it needs a connection too, which nobody can open before the document begins to come.
+    document's it needs a connection too, which cannot open before the document begins to arrive.
     `connect` is `dragstrip.visit.physics.connect_rtts`.
     """
     first = connect + 1

@@ -1,7 +1,7 @@
 """The metrics of a visit: one table, which report, export and documentation draw on.
 
-Pure functions of the visit, its network and its stack. None where a visit cannot say, for
-instance because its load failed or its frames were not looked at.
+Pure functions of the visit, its network and its stack. None without a measurement, for instance
+because the load failed or no frames were recorded.
 """
 
 from collections import Counter

@@ -1,8 +1,8 @@
 """The origin's qlog of a visit: one file, a trace a connection, on the visit's clock.
 
 The format is qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, draft-ietf-quic-qlog-quic-events-01),
-which qvis reads. Of a QUIC connection it has all that the library tells, of a TCP connection what
-the kernel tells of its windows. The origin writes a JSON text sequence (RFC 7464) a connection.
+which qvis reads. For QUIC connections it has all that the library reports, for TCP connections the
+windows that the kernel reports. The origin writes a JSON text sequence (RFC 7464) a connection.
 Three things in it are mended: times count from its connection's start, round trips stand in seconds
 where the draft wants milliseconds, and it does not say at which end it was written.
 """
@@ -73,7 +73,7 @@ def read_windows(source: Path) -> dict[int, list[Window]]:
         window = flying = None
         mine = found.setdefault(int(each["common_fields"]["group_id"]), [])
         for event in each["events"]:
-            if event["name"] == "recovery:metrics_updated":  # tells only what has changed
+            if event["name"] == "recovery:metrics_updated":  # only changes are written
                 window = event["data"].get("congestion_window", window)
                 flying = event["data"].get("bytes_in_flight", flying)
                 mine.append(Window(event["time"], window, flying))

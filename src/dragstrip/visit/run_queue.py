@@ -27,7 +27,7 @@ class RunQueue:
 
     def longest_ms(self) -> dict[Where, float]:
         """The wait of the one thread of each end that waited longest; a sum over threads would
-        count what they wait for each other. An end of which the kernel tells nothing is missing.
+        count what they wait for each other. An end without kernel data is missing.
 
         A thread that has ended meanwhile does not count.
         """

@@ -1,4 +1,4 @@
-"""A server's word where the browser has none of its own, or a false one."""
+"""Replaces what the browser does not know, or gets wrong, by the server's log."""
 
 from collections.abc import Iterable
 from urllib.parse import urldefrag
@@ -11,8 +11,8 @@ from dragstrip.model.visit import Served
 
 
 def without_late_stamps(load: Load, served: Iterable[Served]) -> Load:
-    """The load of a browser that stamps early data late: what the server took as such has no time
-    of sending, for it is not known."""
+    """The load of a browser that timestamps early data late: requests that the server received as
+    early data get no send time, because it is unknown."""
     early = {(s.method, s.url) for s in served if s.early}
 
     def corrected(exchange: Exchange) -> Exchange:

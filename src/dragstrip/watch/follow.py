@@ -27,7 +27,7 @@ class Follower:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.generation = 0
-        """Rises when the study became another and everything is read anew."""
+        """Increases when the study changed and everything is read again."""
         self._decoder = msgspec.json.Decoder(Visit)
         self._manifest_s = 0.0
         self._caught_up: bool = False
@@ -76,7 +76,7 @@ class Follower:
         return "running" if unread else "finished"
 
     def per_hour(self) -> float | None:
-        """Visits an hour: lately, or over all finished starts; None if nobody can tell yet."""
+        """Visits per hour: recently, or over all finished starts; None if not known yet."""
         now = time.monotonic()
         while self._arrivals and self._arrivals[0][0] < now - _PACE_S:
             self._arrivals.popleft()
@@ -127,8 +127,8 @@ class Follower:
 
 
 def _locked(journal: Path) -> bool:
-    """Whether a run holds the journal, by the kernel's word: to try the lock would be in the way of
-    a run that just begins. See proc_locks(5)."""
+    """Whether a run holds the journal, as the kernel reports it. Trying the lock could block a run
+    that is just starting. See proc_locks(5)."""
     try:
         inode = journal.stat().st_ino
         locks = Path("/proc/locks").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""Serves the page on this machine's loopback, from a command of its own or beside a run."""
+"""Serves the page on this machine's loopback, by `dragstrip watch` or during a run."""
 
 import contextlib
 import socket
@@ -32,8 +32,7 @@ def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
 
 @contextlib.contextmanager
 def watching(folder: Path, ready: Callable[[str], None]) -> Iterator[None]:
-    """Serves beside what runs, from the moment that the folder holds a capsule, in a thread that
-    waits for all others."""
+    """Serves during a run, once the folder holds a capsule, in a background thread."""
     with _listening(PORT, or_any=True) as listener:
         ending = threading.Event()
         started: list[uvicorn.Server] = []

@@ -18,7 +18,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     stack: str
     ratio: float | None
-    """None where most loads of it failed, or of the first."""
+    """None if most of its loads, or of the first stack's, failed."""
     low: float | None
     high: float | None
 

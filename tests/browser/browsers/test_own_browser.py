@@ -31,5 +31,5 @@ def test_it_is_held_to_a_protocol_and_says_what_it_is(track, protocol, tmp_path)
 def test_a_stack_that_a_browser_does_not_speak_is_refused_by_name():
     with pytest.raises(InputError, match="stack 'SPDY': browser firefox does not speak spdy"):
         in_browser(find_stack("SPDY"), "firefox")
-    with pytest.raises(InputError, match="unknown browser 'opera'; known are chromium"):
+    with pytest.raises(InputError, match="unknown browser 'opera'; choose from chromium"):
         in_browser(find_stack("h2"), "opera")

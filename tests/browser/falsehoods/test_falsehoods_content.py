@@ -48,7 +48,7 @@ def test_what_is_served_is_not_the_page(track, codes, tmp_path, stack, lie):
     assert codes(visit) == {"content-mismatch"}
     details = [r.detail for r in visit.reasons]
     assert [d for d in details if "origin's word" in d]
-    assert [d for d in details if "browser's word" in d]
+    assert [d for d in details if "according to the browser" in d]
 
 
 def test_one_stack_of_a_block_is_sent_other_bodies(track, tmp_path):
@@ -94,4 +94,4 @@ def test_browser_and_origin_say_of_each_object_what_the_page_says(track, stack):
     assert {f"{r.remote_ip}:{r.remote_port}" for r in visit.requests} == {
         place for host, place in visit.addresses.items() if host in page.hosts
     }
-    assert visit.unchecked == ("that the page asked for all its objects: no rehearsal loaded",)
+    assert visit.unchecked == ("that the page requested all its objects: no rehearsal loaded",)

@@ -128,7 +128,7 @@ def test_early_data_that_is_refused_shows_beside_other_losses(track, codes):
             break
     assert visit.link.up.dropped_loss
     assert codes(visit) == {"stack-drift"}
-    assert "took none" in visit.reasons[0].detail
+    assert "used none" in visit.reasons[0].detail
 
 
 def test_a_repeat_visit_finds_connections_open(track, codes):

@@ -51,7 +51,9 @@ def test_each_protocol_is_valid_by_caddys_own_word(track, protocol, connection):
 @pytest.mark.parametrize(("claimed", "really"), [("h2", "h1"), ("h3", "h2"), ("h1", "h3")])
 def test_another_protocol_is_a_fallback_by_both_words(track, claimed, really):
     made = make(track, find_stack(f"caddy-{claimed}"), over=really)
-    assert [r.split(",")[0] for r in told(made)][:2] == [f"fallback: {claimed} was asked for"] * 2
+    assert [r.split(",")[0] for r in told(made)][:2] == [
+        f"fallback: the stack asks for {claimed}"
+    ] * 2
     assert "the browser saw 7" in told(made)[0]
     assert "the origin saw 7" in told(made)[1]
 

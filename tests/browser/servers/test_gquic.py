@@ -78,11 +78,15 @@ def test_every_request_on_the_asked_protocol(track, name, connection):
 @pytest.mark.parametrize(
     ("claimed", "over", "complaint"),
     [
-        ("gQUIC", "h2-chromium70", "fallback: gquic was asked for, but the browser saw 7 on h2"),
+        (
+            "gQUIC",
+            "h2-chromium70",
+            "fallback: the stack asks for gquic, but the browser saw 7 on h2",
+        ),
         (
             "h1-chromium70",
             "h2-chromium70",
-            "fallback: h1 was asked for, but the browser saw 7 on h2",
+            "fallback: the stack asks for h1, but the browser saw 7 on h2",
         ),
     ],
 )

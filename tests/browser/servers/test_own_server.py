@@ -37,7 +37,7 @@ def test_a_server_nobody_adapted_is_raced(track):
     assert (made.outcome, told(made)) == ("loaded", [])
     assert set(made.congestion) == {"cubic"}
     assert made.served == made.connections == ()
-    assert "the server's word on requests and protocols" in made.unchecked
+    assert "the server's log of requests and protocols" in made.unchecked
     assert {place.rpartition(":")[2] for place in made.addresses.values()} != {"443"}
 
 
@@ -53,7 +53,7 @@ def test_other_bytes_are_no_page(track):
 
 def test_another_protocol_is_a_fallback(track):
     [reason] = told(make(track, stack_on(tiny(), "h2"), over="h1"))
-    assert reason.startswith("fallback: h2 was asked for, but the browser saw 7 on h1")
+    assert reason.startswith("fallback: the stack asks for h2, but the browser saw 7 on h1")
 
 
 def test_a_server_that_does_not_start_says_why(track):

@@ -45,7 +45,7 @@ def test_two_builds_of_one_version_differ(tmp_path):
 
 
 def test_a_program_that_is_no_chromium_is_refused(tmp_path):
-    with pytest.raises(TestbedError, match="does not call it a Chromium: 'GNU bash'"):
+    with pytest.raises(TestbedError, match="does not name a Chromium: 'GNU bash'"):
         browser_version(script(tmp_path, "GNU bash"))
     with pytest.raises(TestbedError, match="no such program"):
         browser_version(str(tmp_path / "nothing"))

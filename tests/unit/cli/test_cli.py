@@ -70,7 +70,7 @@ def test_wrong_input_is_one_clear_line(tmp_path, argv, said):
         (
             "runs = 2",
             "runs = 2\n[network.x]\nup = {}\ndown = { loss = 2 }",
-            "network.x.down: loss is a share between 0 and 1",
+            "network.x.down: loss must be a share between 0 and 1",
         ),
     ],
 )

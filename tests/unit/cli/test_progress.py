@@ -28,4 +28,4 @@ def test_without_a_terminal_it_is_a_line_at_most_so_often(every_s, lines, monkey
     assert len(said) == lines
     if said:
         assert said[-1].startswith("3 of 9 visits, left about ")  # the block is made again
-        assert said[-1].endswith("; 1 of 3 made now are invalid")
+        assert said[-1].endswith("; 1 of 3 new visits are invalid")

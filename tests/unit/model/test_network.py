@@ -54,7 +54,7 @@ def test_a_trace_is_read_beside_the_file_and_kept_whole(tmp_path):
         ({"up": {"aqm": {"kind": "red"}, "rate_mbps": 1}}, "up.aqm.kind: Invalid enum value 'red'"),
         ({"up": {"reorder": 0.1}}, "up: reorder sends packets ahead of the delay"),
         ({"up": {"loss": 0.1, "stages": ["queue"]}}, "up: stages lacks 'loss'"),
-        ({"up": {"stages": ["queue", "queue"]}}, "up: stages names one twice"),
+        ({"up": {"stages": ["queue", "queue"]}}, "up: stages names a stage twice"),
         ({"up": {"gilbert_elliott": {"p": 0, "r": 0}}}, "up.gilbert_elliott: p and r must add up"),
     ],
 )

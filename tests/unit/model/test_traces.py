@@ -117,10 +117,13 @@ def test_any_text_is_a_trace_or_one_clear_error(text):
         ("0 1\n1 nan\n", "made.txt, line 2: '1 nan' is not 'seconds Mbit/s'"),
         ("0 1\n2 3\n1 9\n", "made.txt, line 3: goes back in time"),
         ("5\n4\n", "made.txt, line 2: goes back in time"),
-        ("0\n0\n", "made.txt: a trace begins at 0 or later and ends later than that"),
-        ("0 1\n", "made.txt: a trace begins at 0 or later and ends later than that"),
+        ("0\n0\n", "made.txt: a trace begins at 0 or later, and ends after its beginning"),
+        ("0 1\n", "made.txt: a trace begins at 0 or later, and ends after its beginning"),
         ("1 1\n2 2\n", "made.txt: steps begin at 0 s"),
-        ("0 0\n2 2\n", "made.txt: rates lie between 0 and 1000000 Mbit/s, and one reaches 0.001"),
+        (
+            "0 0\n2 2\n",
+            "made.txt: rates must lie between 0 and 1000000 Mbit/s, and one must reach 0.001",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(text, said):

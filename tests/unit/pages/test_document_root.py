@@ -39,7 +39,7 @@ def test_each_body_lies_at_its_path_below_its_host(tmp_path):
         (Recorded(url="https://a.test/gone", status=404), "files cannot answer GET .* with 404"),
         (Recorded(url="https://a.test/form", method="POST"), "files cannot answer POST"),
         (Recorded(url="https://a.test/?q=1", wire=b"another"), "would have two contents"),
-        (Recorded(url="https://a.test/%2e%2e/up", wire=b"x"), "no place below"),
+        (Recorded(url="https://a.test/%2e%2e/up", wire=b"x"), "no path under"),
     ],
 )
 def test_what_files_cannot_be_is_said(tmp_path, answer, complaint):

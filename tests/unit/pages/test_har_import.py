@@ -236,7 +236,7 @@ def test_a_page_file_is_told_from_another_programs_archive(tmp_path):
         (b"", "site.har is not a HAR: .*export it again"),
         (b"[" * 100_000, "site.har is not a HAR"),
         (b'{"log": {}}', "site.har is not a HAR: .*entries"),
-        (har(), "no entry belongs to it"),
+        (har(), "it has no entries"),
         (har(entry("https://a.test/", 0, mime="image/png")), "no document was answered"),
         (har(entry("ftp://a.test/", 0)), "no document was answered"),
         (

@@ -75,10 +75,10 @@ def test_import_writes_where_it_is_told(tmp_path):
     [
         ("redit.warc.gz", r"no page 'redit.warc.gz': give a file .*, demo, or synth:64x10KB"),
         ("synth:many", "count x size"),
-        ("{tmp}/notes.txt", "not a kind of recording .* give a file"),
-        ("{tmp}/.warc", "not a kind of recording"),
+        ("{tmp}/notes.txt", "not a recording .* give a file"),
+        ("{tmp}/.warc", "not a recording"),
         ("{tmp}/folder.warc", "cannot be read"),
-        ("", "no page|not a kind of recording"),
+        ("", "no page|not a recording"),
     ],
 )
 def test_an_unknown_or_unreadable_page_is_said_with_what_is_known(tmp_path, given, complaint):

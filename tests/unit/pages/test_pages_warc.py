@@ -156,7 +156,7 @@ def test_a_file_that_breaks_off_within_a_record_is_refused(read, compressed):
     last = gzip.compress(last, mtime=0) if compressed else last
     end = 0 if compressed else 4  # the empty lines after a record may be missing
     for cut in range(1, len(last) - end):
-        with pytest.raises(PageError, match="is not a whole WARC file"):
+        with pytest.raises(PageError, match="is not a complete WARC file"):
             read(shorter + last[:cut])
     assert len(read(shorter + last).answers) == 4
 

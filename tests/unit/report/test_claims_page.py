@@ -123,7 +123,7 @@ def test_the_page_says_how_its_visits_were_made_and_whether_their_noise_is_known
     for text in (markdown(found), page(found, [])):
         assert f"made by dragstrip 0.1.0, rules {VERSION}; Linux 6.1, CPU, 2 cores, 8 GiB" in text
         assert "dragstrip race" in text
-        assert "no controls were visited: its noise is not known" in text
+        assert "no controls were visited, so the noise is unknown" in text
 
 
 def rows(text: str) -> dict[str, list[str]]:
@@ -173,7 +173,7 @@ def test_without_a_visit_every_claim_has_a_reason_and_nothing_is_drawn(key):
     found = findings(paper, paper.outlines(), [], Evidence(nothing()))
     assert all(claim.why for claim in found.claims)
     assert found.cells_run == 0
-    assert "No visit has been made" in page(found, [])
+    assert "No visits were made" in page(found, [])
 
 
 def test_servers_that_differ_are_named_beside_claims_and_figures():

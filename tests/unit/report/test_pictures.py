@@ -86,7 +86,7 @@ def test_a_stack_nobody_saw_leaves_the_others_to_be_seen(capsule):
     for kept in (capsule.path / "frames").glob("*h2*"):
         kept.unlink()
     shown = pictures(capsule, list(capsule.visits()))
-    assert shown[0].title == "What the eye saw"
+    assert shown[0].title == "What a viewer saw"
     assert not any(p.files for p in shown)  # nobody races alone
 
 

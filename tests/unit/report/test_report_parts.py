@@ -60,7 +60,7 @@ def test_a_cell_with_frames_shows_its_race_and_keeps_it_to_share(tmp_path):
     folder = build(capsule).parent
     for page in ("index.html", "cells/1-made-over-LTE.html"):
         assert "<h2>The race</h2>" in text(folder / page)
-        assert "<h2>What the eye saw</h2>" in text(folder / page)
+        assert "<h2>What a viewer saw</h2>" in text(folder / page)
     assert (folder / "race-made-LTE.webp").read_bytes().startswith(b"RIFF")
 
 

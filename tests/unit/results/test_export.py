@@ -145,7 +145,7 @@ def test_comparisons_and_columns_as_frames(tmp_path):
     found = opened.comparisons().filter(pl.col("metric") == "plt_ms")
     assert found["ratio"].to_list() == pytest.approx([0.9])
     assert "meaning" in opened.columns().columns
-    with pytest.raises(InputError, match="no table 'loads'; a capsule has visits"):
+    with pytest.raises(InputError, match="no table 'loads'; choose from visits"):
         opened.table("loads")
 
 

@@ -94,12 +94,12 @@ def _other_rules(tmp_path):
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (lambda path: write(path / "b", of(seed=8), []), "another study.*seed"),
+        (lambda path: write(path / "b", of(seed=8), []), "different study.*seed"),
         (
             lambda path: write(
                 path / "b", of(pages=(structs.replace(made.study().pages[0], digest="f" * 64),)), []
             ),
-            "another study.*pages",
+            "different study.*pages",
         ),
         (_other_rules, "made under rules"),
     ],
@@ -122,7 +122,7 @@ def test_a_part_that_is_still_written_is_refused(tmp_path):
 
 def test_nothing_is_written_over(tmp_path):
     a, b = shard(tmp_path, 1), shard(tmp_path, 2)
-    with pytest.raises(CapsuleError, match="is there already"):
+    with pytest.raises(CapsuleError, match="exists already"):
         merge([a, b], b)
     with pytest.raises(CapsuleError, match="given twice"):
         merge([a, a], tmp_path / "merged")

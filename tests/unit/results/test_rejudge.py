@@ -89,7 +89,7 @@ def test_rejudge_by_another_limit(tmp_path):
 
 @pytest.mark.parametrize(
     ("limits", "said"),
-    [({"wait": "3"}, "no such limit; there are miss_share"), ({"wait_ms": "-1"}, "wait_ms=-1")],
+    [({"wait": "3"}, "no such limit; choose from miss_share"), ({"wait_ms": "-1"}, "wait_ms=-1")],
 )
 def test_a_limit_that_cannot_be_is_an_error(tmp_path, limits, said):
     with pytest.raises(InputError, match=said):

@@ -155,7 +155,7 @@ def test_cells_that_take_long_have_fewer_runs():
     assert runs == {"page0": 3, "page1": 10, "page2": 3}
     saved = saving(of, made.table(of, kept))
     assert (saved.slow, saved.made, saved.decided) == (2, 16, ())
-    assert list(judgement((), saved)) == ["2 cells took so long to load that fewer runs were made"]
+    assert list(judgement((), saved)) == ["2 cells took so long to load that they got fewer runs"]
     # A cell without a valid block among its first three has nothing to be judged by.
     lost = [structs.replace(v, reasons=(Reason("overloaded", "made up"),)) for v in visits]
     once = structs.replace(of, reruns=0)

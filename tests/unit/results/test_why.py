@@ -170,5 +170,5 @@ def test_one_name_twice_is_refused():
 
 
 def test_nothing_but_the_protocol_is_refused():
-    with pytest.raises(InputError, match="nothing but the protocol"):
+    with pytest.raises(InputError, match="differ only in the protocol"):
         study("h1", "h2")

@@ -113,8 +113,8 @@ def test_more_than_32_stacks_are_drawn_from():
 @pytest.mark.parametrize(
     ("a", "b", "factors", "said"),
     [
-        ("h2", "h3", ("colour",), "there is no factor 'colour'; known are window, pacing"),
-        ("h2", "h3", ("rest",), "there is no factor 'rest'"),
+        ("h2", "h3", ("colour",), "unknown factor 'colour'; choose from window, pacing"),
+        ("h2", "h3", ("rest",), "unknown factor 'rest'"),
         ("h2", "h3", ("tls",), "h2 and h3 do not differ in tls; they do in: pacing, records"),
     ],
 )

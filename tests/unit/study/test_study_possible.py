@@ -22,11 +22,17 @@ def to_host(host: str) -> Network:
 @pytest.mark.parametrize(
     ("stacks", "live", "frames", "network", "why"),
     [
-        ((H2, find_stack("TCP+")), True, False, made.LTE, "differ in protocol only"),
+        ((H2, find_stack("TCP+")), True, False, made.LTE, "differ only in protocol"),
         ((H2, GQUIC), True, False, made.LTE, "'gQUIC' asks for server gquic-origin: on a live"),
         ((SPDY, H2), True, False, made.LTE, "'SPDY' asks for server node-spdy: on a live page"),
-        ((OLD_H2, H3), True, False, made.LTE, "Chromium 53 of August 2016 knows the hosts of"),
-        ((SPDY, H2), False, True, made.LTE, "'SPDY': Chromium 53 of August 2016 hands over no"),
+        (
+            (OLD_H2, H3),
+            True,
+            False,
+            made.LTE,
+            "Chromium 53 of August 2016 can reach only the hosts",
+        ),
+        ((SPDY, H2), False, True, made.LTE, "'SPDY': Chromium 53 of August 2016 records no frames"),
         ((H2, H3), False, False, to_host("b.test"), "names b.test, which no page here has"),
     ],
 )

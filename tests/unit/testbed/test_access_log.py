@@ -111,7 +111,7 @@ def test_units_are_the_logs_own(tmp_path):
     [line] = read_lines(write(tmp_path / "access.log", said), form)
     assert (line.began_us, line.ended_us, line.resumed) == (9_100_000, 9_125_000, True)
     [seen] = requests([line], [made.served("https://a.test/a", "h1", body_bytes=11)])
-    assert seen.body_bytes == 11, "what the origin gave to it"
+    assert seen.body_bytes == 11, "what the origin gave it is known"
 
 
 def test_a_coarse_clock_gives_way_to_the_origins(tmp_path):

@@ -49,7 +49,7 @@ def test_a_base_lends_its_configuration_to_another_build(tmp_path, program):
     assert (server.config, server.log, server.own) == (nginx.config, nginx.log, nginx.own)
     assert (server.package, server.name) == ("", "old")
     assert set(stacks_of(server)) == {"old-h1", "old-h2", "old-h3"}
-    with pytest.raises(InputError, match=r"unknown base 'nginks'; known are .*nginx"):
+    with pytest.raises(InputError, match=r"unknown base 'nginks'; choose from .*nginx"):
         read_server("old", table | {"base": "nginks"}, tmp_path)
 
 
@@ -94,7 +94,7 @@ def test_what_it_decides_itself_is_said(tmp_path, program):
     ("table", "complaint"),
     [
         ({}, "lacks a command"),
-        ({"command": "./nowhere"}, "no program ./nowhere"),
+        ({"command": "./nowhere"}, "no such program: ./nowhere"),
         ({"command": "./serve", "protocols": ["h4"]}, "unknown protocol 'h4'"),
         ({"command": "./serve", "speed": 1}, "unknown field `speed`"),
         ({"command": "./serve", "log": {"fields": {}}}, "fields lacks"),
@@ -140,7 +140,7 @@ def test_templates_name_what_is_wrong():
         "p=1",
     ]
     assert mentioned("{{ root }} {% for h in hosts %}{{ h.name }}{% endfor %}") == {"root", "hosts"}
-    with pytest.raises(TestbedError, match="config: 'prot' is undefined; there are port"):
+    with pytest.raises(TestbedError, match="config: 'prot' is undefined; choose from port"):
         render("{{ prot }}", "config", port=1)
     with pytest.raises(TestbedError, match="config, line 2: "):
         render("\n{% for %}", "config", port=1)

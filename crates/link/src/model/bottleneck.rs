@@ -9,7 +9,7 @@ use super::{DropCause, Packet, Stage};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Depth {
     Unbounded,
-    /// Nobody waits longer than so many ns for his first byte to go.
+    /// No packet waits longer than this many ns for its first byte to leave.
     Time(u64),
     Bytes(u64),
     Packets(u64),

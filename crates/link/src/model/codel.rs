@@ -92,7 +92,7 @@ impl Codel {
                 (packet, _) = self.next(now_ns);
             }
             self.dropping = true;
-            // Section 5.5: if dropping ended only lately, it goes on where its rate had got to.
+            // Section 5.5: if dropping ended only recently, it resumes at its last rate.
             let delta = self.count - self.last_count;
             let lately =
                 now_ns.saturating_sub(self.drop_next_ns) < 16 * self.parameters.interval_ns;

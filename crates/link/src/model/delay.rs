@@ -12,7 +12,7 @@ const FURTHEST: f64 = 8.572;
 /// How delays differ from packet to packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Spread {
-    /// Evenly, at most so many ns from the delay.
+    /// Evenly, at most this many ns from the delay.
     Uniform(f64),
     /// Normally, with this standard deviation in ns.
     Normal(f64),

@@ -9,8 +9,8 @@ const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Copies draw from a half of the stream that no packet's index reaches.
 const COPY: u64 = 1 << 63;
 
-/// Each effect has a stream of its own: to switch one on leaves the others' luck as it was.
-/// The numbers are part of what a seed means and never change.
+/// Each effect has its own stream: switching one on does not change the others. The numbers are
+/// part of what a seed means and never change.
 #[derive(Clone, Copy)]
 pub enum Effect {
     Loss = 0,
@@ -30,7 +30,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// `direction` tells the streams of up (1) and down (2) apart.
+    /// `direction` separates the streams of up (1) and down (2).
     pub fn new(seed: u64, direction: u64, effect: Effect) -> Self {
         let base = mix(mix(seed) ^ direction.wrapping_mul(GOLDEN_GAMMA));
         let stream = match effect {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::codel::{Codel, Parameters};
 use super::{DropCause, Packet, mix};
 
-/// Section 4.1: at most so many packets are dropped at once when the limit is reached.
+/// Section 4.1: at most this many packets are dropped at once when the limit is reached.
 const MOST_DROPPED: usize = 64;
 
 #[derive(Clone, Copy, PartialEq)]

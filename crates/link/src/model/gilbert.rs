@@ -22,7 +22,7 @@ pub struct GilbertElliott {
     chain: Chain,
     steps: Draws,
     losses: Draws,
-    /// Index and state of the packet asked for last, so that the next is one step away.
+    /// Index and state of the last packet, so that the next one takes a single step.
     known: Option<(u64, bool)>,
     trials: u64,
     fates: Fates,

@@ -13,7 +13,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// `share` of packets is lost, 0..=1; `direction` tells the two streams of one seed apart.
+    /// `share` of packets is lost, 0..=1; `direction` separates the two streams of a seed.
     pub fn new(share: f64, seed: u64, direction: u64) -> Self {
         let draws = Draws::new(seed, direction, Effect::Loss);
         Self {

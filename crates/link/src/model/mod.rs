@@ -1,7 +1,7 @@
 //! The link as a pure model: time goes in as an argument, packets come out. No I/O, no clock.
 //!
 //! A direction of the link is a short chain of [`Stage`]s. Every packet carries its own logical
-//! time from stage to stage, so how late anybody asks changes nothing about when it was due.
+//! time from stage to stage, so asking late does not change when it was due.
 
 mod bottleneck;
 mod codel;
@@ -175,8 +175,8 @@ impl Pipeline {
     }
 
     /// Takes a packet, after all that happens inside until its arrival; so what a stage decides
-    /// does not depend on when anybody asked. Returns a packet that left the link by then, dropped
-    /// or not; `release` gives the others.
+    /// does not depend on when the caller asked. Returns a packet that left the link by then,
+    /// dropped or not; `release` gives the others.
     pub fn take(&mut self, packet: Packet) -> Option<Packet> {
         while let Some(left) = self.step(packet.arrival_ns) {
             self.left.push_back(left);

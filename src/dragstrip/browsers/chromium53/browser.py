@@ -1,9 +1,9 @@
 """Chromium 53 (QtWebEngine 5.8) inside a testbed: h1, h2 and SPDY/3.1, as the server chooses.
 
-Every tab is a process of its own with a HOME of its own: this browser has no contexts, and what it
-remembers of a server (TLS sessions, who speaks SPDY, cache) belongs to the process. It has no rules
-for names either, so it runs in a mount namespace where /etc/hosts is the testbed's and the only
-source. The launcher (legacy/chromium53) switches SPDY/3.1 on.
+Every tab is a separate process with its own HOME: this browser has no contexts, and it remembers
+servers (TLS sessions, SPDY support, cache) per process. It has no rules for names either, so it
+runs in a mount namespace where /etc/hosts is the testbed's and the only source. The launcher
+(legacy/chromium53) switches SPDY/3.1 on.
 """
 
 import contextlib
@@ -83,7 +83,7 @@ class Chromium53:
 
     @contextlib.contextmanager
     def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["Chromium53Tab"]:
-        """A tab in a browser of its own. Raises `TestbedError` and `CdpError`."""
+        """A tab in its own browser. Raises `TestbedError` and `CdpError`."""
         with self._fresh() as cdp:
             load53.make_ready(cdp, client, page.recorded_ms if page else None)
             yield Chromium53Tab(cdp, client)

@@ -77,7 +77,7 @@ def load(cdp: Cdp, tab: str, url: str, client: Client) -> Load:
 
 
 def _navigation(seen: Iterable[Exchange], told: Navigation | None) -> Navigation:
-    """What the page tells, without a first byte if the document's request has none."""
+    """The page's own timings, without a first byte if the document's request has none."""
     document = document_of(seen)
     if document and document.response_start_ms is None:
         return structs.replace(told or Navigation(), responseStart=None)
@@ -141,8 +141,8 @@ def _size(request: Request) -> int:
 
 
 def _body(cdp: Cdp, exchange: Exchange) -> bytes | None:
-    """None if the browser did not keep it, or gives text that it has understood in its own way: in
-    another charset, or without a byte order mark. What crossed in a coding has no size to tell."""
+    """None if the browser did not keep it, or changed it: in another charset, or without a byte
+    order mark. Bodies with a content coding have no known size."""
     try:
         answer = cdp.call("network.getData", dataType="response", request=exchange.id)
     except CdpError:

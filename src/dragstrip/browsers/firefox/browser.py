@@ -1,7 +1,7 @@
 """Firefox inside a testbed, driven by WebDriver BiDi over a pipe.
 
-Preferences hold it to one protocol. A visit gets a user context of its own, which shares no
-sockets, TLS tickets, cache or cookies with any other. It has no rules for names, so it runs in a
+Preferences restrict it to one protocol. Each visit gets its own user context, which shares no
+sockets, TLS tickets, cache or cookies with others. Firefox has no resolver rules, so it runs in a
 mount namespace where /etc/hosts is the testbed's and the only source.
 """
 
@@ -36,9 +36,9 @@ _PROGRAMS = (Path("/usr/lib/firefox-esr/firefox-esr"), Path("/usr/lib/firefox/fi
 _KEY_LOG = "keys.log"
 _PROFILE = "profile"
 _LISTENING = "WebDriverBiDiServer.json"
-"""In its profile: where it listens, once it does."""
+"""The file in its profile that holds its address once it listens."""
 _ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-"""Its crash helper has a session of its own and outlives it, but not a PID namespace."""
+"""Its crash helper has its own session and outlives it, but not a PID namespace."""
 _START_S, _LOOK_S = 60.0, 0.02
 # The process is unprivileged and has no route out (decision 0001).
 _NO_SANDBOX = {
@@ -50,7 +50,7 @@ Preference = bool | int | str
 _PREF = "user_pref("
 _PREFERENCES: Mapping[str, Preference] = {
     "remote.active-protocols": 1,  # WebDriver BiDi
-    # Nothing speaks to anybody but the page.
+    # Only the page uses the network.
     "app.normandy.enabled": False,
     "app.update.disabledForTesting": True,
     "browser.chrome.site_icons": False,

@@ -40,7 +40,7 @@ _GRACE_S = 10.0
 def told(
     stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """What the program is told of a stack with every load, as JSON."""
+    """A stack's settings for each load, as JSON."""
     port = port_of(stack.serving)
     places = addresses_of(stack.serving, addresses)
     by_host = {host: _one(stack.protocols(host, spoken)) for host in places}
@@ -150,7 +150,7 @@ def loader_version() -> str:
 def loader(bed: Testbed, client: Client, lines: tuple[str, ...]) -> Iterator[Loader]:
     """Run it in the client's namespace; `lines` as `told` gives them. Raises `TestbedError`."""
     if bed.origin.ca is None:
-        raise TestbedError("the load generator needs a testbed with an authority of its own")
+        raise TestbedError("the load generator needs a testbed with its own CA")
     argv = ("env", *NO_PROXIES, *bed.spaces.command("client", program(_PROGRAM)))
     errors = bed.workspace / f"loader-{time.monotonic_ns()}.err"
     with json_process(_PROGRAM, argv, errors) as process:

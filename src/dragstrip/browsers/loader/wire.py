@@ -1,4 +1,4 @@
-"""What passes between us and `dragstrip-loader`, and what becomes of it."""
+"""Messages to and from `dragstrip-loader`, and their translation."""
 
 from typing import Any
 from urllib.parse import urlsplit

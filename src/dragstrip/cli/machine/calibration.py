@@ -1,4 +1,4 @@
-"""Calibration as it is shown on the command line."""
+"""Calibration on the command line."""
 
 import time
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from dragstrip.testbed.calibrate.measure import BRIEF, THOROUGH, Effort, calibra
 
 
 def measure(networks: Sequence[Network], effort: Effort, console: Console) -> Calibration:
-    """Calibrate with a progress line, for it takes seconds. Raises `TestbedError`."""
+    """Calibrate with a progress line, because it takes seconds. Raises `TestbedError`."""
     with console.status("calibrating") as status:
 
         def shown(reading: Reading) -> None:
@@ -31,7 +31,7 @@ def full(networks: Sequence[Network], console: Console) -> Calibration:
 
 
 def before_visits(networks: Sequence[Network]) -> Calibration:
-    """Measures what a study needs and says what was found. Raises `TestbedError`."""
+    """Measure the networks of a study and print the result. Raises `TestbedError`."""
     console = Console(stderr=True)
     began = time.monotonic()
     found = measure(networks, BRIEF, console)

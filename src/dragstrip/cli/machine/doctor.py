@@ -39,7 +39,7 @@ _CALIBRATED = ("LTE", "DSL", "100mbit/100mbit/10ms/1%/50ms")
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing looked at. `mend` says what to do where it is not `good`."""
+    """The result of one check. `mend` says what to do if it is not `good`."""
 
     what: str
     good: bool
@@ -50,7 +50,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 def doctor(
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Measure the link against what it is asked.")
+        bool, typer.Option("--calibrate", help="Measure whether the link does what it is asked.")
     ] = False,
     network: Annotated[
         list[str] | None,
@@ -117,12 +117,12 @@ def _examine() -> Iterator[Finding]:
         good=cores >= 2,
         needed=False,
         found=str(cores),
-        mend="with one core, link and browser wait for each other",
+        mend="with one core, link and browser compete for it",
     )
 
 
 def _where() -> Iterator[Finding]:
-    """What kind of Linux this is, where that matters."""
+    """What kind of Linux this is, if that matters."""
     if kind := container():
         yield Finding(what="container", good=True, found=kind)
     if kind := wsl():
@@ -143,7 +143,7 @@ def _attempt(what: str, look: Callable[[], str]) -> Finding:
 
 
 def _legacy() -> Iterator[Finding]:
-    """Each item of the catalogue, with what the machine lacks for those that are installed."""
+    """Each item of the catalogue; if it is installed, also what it still needs."""
     for item in catalogue().values():
         lack = lacking([item]) if item.installed else ""
         yield Finding(
@@ -186,7 +186,7 @@ def _proxies() -> Finding:
         good=not names,
         needed=False,
         found=", ".join(names) or "none in the environment",
-        mend="the browsers of a testbed run without them; a live page behind one is out of reach",
+        mend="browsers in the testbed ignore them, so a live page behind a proxy is unreachable",
     )
 
 
@@ -194,10 +194,8 @@ def _speed() -> Finding:
     seen = CpuSpeed().report()
     limit, throttles = seen["cpu_limit_mhz"], seen["throttled"]
     allowed = "unknown" if limit is None else f"at most {limit:.0f} MHz"
-    counted = "not told" if throttles is None else "counted"
-    return Finding(
-        what="CPU speed", good=True, found=f"{allowed}, throttling for heat is {counted}"
-    )
+    counted = "not counted" if throttles is None else "counted"
+    return Finding(what="CPU speed", good=True, found=f"{allowed}, thermal throttling is {counted}")
 
 
 def _try_testbed() -> Iterator[Finding]:

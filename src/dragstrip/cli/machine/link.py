@@ -50,17 +50,21 @@ def link(
         typer.Option(help="Droptail queue as time, like 200ms, or 'unbounded' (default)."),
     ] = None,
     network: Annotated[
-        str, typer.Option(help="Start from a network known by name; other options change it.")
+        str,
+        typer.Option(
+            help="Start from this network (`dragstrip list networks`); other options override it."
+        ),
     ] = "bare",
-    seed: Annotated[int, typer.Option(min=0, help="Fixes which packets are lost.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random loss.")] = 0,
     uplink: Annotated[
-        Way | None, typer.Option(help="Way out; by default veth as root, else pasta.")
+        Way | None,
+        typer.Option(help="How packets leave the link (default: veth as root, else pasta)."),
     ] = None,
 ) -> None:
     """Run a program behind the emulated link."""
     asked = changed(find_network(network), down, up, delay, loss, queue)
     if not shutil.which(command[0]):
-        raise InputError(f"there is no program {command[0]!r} to run behind the link")
+        raise InputError(f"{command[0]!r}: no such program")
     code, report = _run(asked, seed, uplink, command)
     sys.stderr.write(summary(report))
     sys.exit(code)
@@ -74,7 +78,7 @@ def changed(
     loss: str | None,
     queue: str | None,
 ) -> Network:
-    """The network with what was given in its place. Raises `UnitError`."""
+    """The network with the given options applied. Raises `UnitError`."""
     both: dict[str, float | None] = {}
     if delay is not None:
         both["delay_ms"] = parse_duration_ms(delay)
@@ -111,7 +115,7 @@ def _run(
         spaces = resources.enter_context(namespaces())
         way_out = resources.enter_context(uplink(spaces))
         plug_client(spaces, way_out.subnet)
-        # A nameless file: nothing stays behind even after a kill -9.
+        # An unnamed file leaves nothing behind, even after kill -9.
         errors = resources.enter_context(tempfile.TemporaryFile())
         said = Path(f"/proc/self/fd/{errors.fileno()}")
         emulated = resources.enter_context(emulated_link(spaces, said))

@@ -1,4 +1,4 @@
-"""`dragstrip servers`: fetch the servers that people run, and check any server."""
+"""`dragstrip servers`: install common servers, and check any server."""
 
 import sys
 from pathlib import Path
@@ -32,16 +32,18 @@ def servers() -> None:
 def install_(
     names: Annotated[list[str], typer.Argument(help="Servers by name.", metavar="SERVER...")],
     again: Annotated[
-        bool, typer.Option("--again", help="Fetch what is there anew, in its latest version.")
+        bool, typer.Option("--again", help="Download the latest version again.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what there is as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what is installed as JSON.")
+    ] = False,
 ) -> int:
-    """Fetch servers from Debian into the cache folder; nothing is installed on the machine."""
+    """Download servers from Debian into the cache folder; nothing is installed system-wide."""
     console = Console(stderr=True)
     wanted = [_installable(name) for name in names]
     for server in wanted:
         if unpacked(server) and not again:
-            console.print(f"{server.name} is there: {home_of(server)}", highlight=False)
+            console.print(f"{server.name} is installed: {home_of(server)}", highlight=False)
             continue
         console.print(
             f"[bold]{server.name}[/bold]: {server.what}; licence: {server.licence}",
@@ -52,7 +54,7 @@ def install_(
         size = sum(p.bytes for p in packages) / 1e6
         console.print(
             f"  {packages[0].name} {packages[0].version} of Debian {RELEASE}, with "
-            f"{len(packages) - 1} packages that it needs, {size:.0f} MB; SHA-256 of each in "
+            f"{len(packages) - 1} dependencies, {size:.0f} MB; SHA-256 of each in "
             f"{home_of(server)}/packages.json",
             highlight=False,
         )
@@ -67,7 +69,7 @@ def _installable(name: str) -> Server:
     can = {server.name: server for server in known().values() if server.package}
     if name not in can:
         raise InputError(
-            f"unknown server {name!r}{suggest(name, can)}; can be installed: {', '.join(can)}"
+            f"unknown server {name!r}{suggest(name, can)}; choose from: {', '.join(can)}"
         )
     return can[name]
 
@@ -81,13 +83,13 @@ def check(
             metavar="SERVER",
         ),
     ],
-    page: Annotated[str, typer.Option(help="The page that it must serve.")] = "demo",
+    page: Annotated[str, typer.Option(help="Page that the server must serve.")] = "demo",
     study: Annotated[
-        Path | None, typer.Option(help="The study file that brings the server (default: none).")
+        Path | None, typer.Option(help="Study file that defines the server (default: none).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> int:
-    """Try all that a race asks of a server; say what it does, and what nobody can tell."""
+    """Try everything that a race asks of a server; print what works, and what cannot be checked."""
     found = []
     table = Console(stderr=as_json)
     asked = _server(server, study), resolve(page, page_cache()), ranges_page(page_cache())

@@ -22,8 +22,8 @@ GROUPS: dict[str, tuple[Package, ...]] = {
     ),
 }
 _NO_CHROMIUM = (
-    f"{HEADLESS} is not in this system's archive, which is so on Ubuntu: install Google Chrome or "
-    "another Chromium and race with `--browser /path/to/chrome`"
+    f"{HEADLESS} is not in this system's archive (Ubuntu has no such package): install Google "
+    "Chrome or another Chromium and race with `--browser /path/to/chrome`"
 )
 
 
@@ -31,14 +31,15 @@ def setup(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What to prepare (default: races). `firefox` and `virtual` are extras.",
+            help="What to install packages for (default: races). `firefox` and `virtual` are "
+            "extras.",
             metavar="[races|firefox|virtual]...",
             show_default=False,
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Install without asking.")] = False,
 ) -> int:
-    """Install the packages that races need, by apt. Asks first."""
+    """Install the packages that races need, with apt. Asks first."""
     console = Console(stderr=True, highlight=False)
     wanted = [p for group in groups or ["races"] for p in _group(group)]
     lacking = packages.missing(wanted)
@@ -62,13 +63,15 @@ def setup(
 
 def _group(name: str) -> Sequence[Package]:
     if name not in GROUPS:
-        raise InputError(f"setup {name}: there is no such group; known are {', '.join(GROUPS)}")
+        raise InputError(f"setup {name}: no such group; choose from {', '.join(GROUPS)}")
     return GROUPS[name]
 
 
 def _agreed() -> bool:
     if not sys.stdin.isatty():
-        raise InputError("setup asks before it installs, and nobody can answer here: add --yes")
+        raise InputError(
+            "setup asks before it installs, and there is no terminal to ask on: add --yes"
+        )
     return typer.confirm("Install them?", err=True)
 
 

@@ -37,14 +37,16 @@ def virtual() -> None:
 def install(
     source: Annotated[
         Path | None,
-        typer.Option(help="Sources of Linux, .deb or .tar (default: Debian's are fetched)."),
+        typer.Option(help="Linux sources, .deb or .tar (default: download Debian's)."),
     ] = None,
     prebuilt: Annotated[
         Path | None,
-        typer.Option(help="An archive of `dragstrip virtual pack` (default: build one)."),
+        typer.Option(help="Archive made by `dragstrip virtual pack` (default: build the kernel)."),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Build it again.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what there is as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what is installed as JSON.")
+    ] = False,
 ) -> int:
     """Build the guest's kernel into the cache folder, in about five minutes on two cores."""
     console = Console(stderr=True)
@@ -52,7 +54,7 @@ def install(
     if not there and prebuilt:
         there = take(prebuilt)
     if there:
-        console.print(f"{recipe.name_of(there)} is there: {there}", highlight=False)
+        console.print(f"{recipe.name_of(there)} is installed: {there}", highlight=False)
     else:
         there = _build(console, source)
     if as_json:
@@ -70,7 +72,9 @@ def install(
 def pack_(
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Archive to write (default: NAME.tar.xz, here)."),
+        typer.Option(
+            "--out", "-o", help="Archive to write (default: NAME.tar.xz in the current folder)."
+        ),
     ] = None,
 ) -> int:
     """Write the built kernel to an archive that others can install."""
@@ -79,8 +83,8 @@ def pack_(
     pack(there, archive)
     size = archive.stat().st_size / 1e6
     Console(stderr=True).print(
-        f"{archive}: {size:.1f} MB. {recipe.LICENCE}: offer its sources beside it, the Debian "
-        f"package {recipe.PACKAGE}.",
+        f"{archive}: {size:.1f} MB. {recipe.LICENCE}: if you pass it on, offer its sources too, "
+        f"the Debian package {recipe.PACKAGE}.",
         highlight=False,
     )
     return exits.DONE
@@ -88,7 +92,7 @@ def pack_(
 
 def _build(console: Console, source: Path | None) -> Path:
     origin = f"{source}" if source else f"{recipe.PACKAGE} of Debian {recipe.SUITE}"
-    fetched = "" if source else f"about {recipe.BYTES / 1e6:.0f} MB to fetch, "
+    fetched = "" if source else f"about {recipe.BYTES / 1e6:.0f} MB to download, "
     console.print(
         f"[bold]the guest's kernel[/bold]: Linux as an ordinary program (user-mode Linux)\n"
         f"  from {origin}: {fetched}2.5 GB of disk while it is built, 8 MB afterwards\n"
@@ -99,7 +103,7 @@ def _build(console: Console, source: Path | None) -> Path:
     began = time.monotonic()
     columns = (TextColumn("  {task.description}"), BarColumn(), TextColumn("{task.fields[there]}"))
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("fetching", total=None, there="")
+        task = bar.add_task("downloading", total=None, there="")
 
         def told(what: str, arrived: int) -> None:
             there = f"{arrived / 1e6:.0f} MB" if arrived else "about 5 min on two cores"

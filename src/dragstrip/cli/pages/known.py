@@ -1,4 +1,4 @@
-"""`dragstrip list pages`: the corpus and the recordings at hand."""
+"""`dragstrip list pages`: the corpus and the recordings on this machine."""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ FOLDERS = "DRAGSTRIP_PAGES"
 
 
 def list_pages(table: Table) -> None:
-    """Rows for everything that can stand for PAGE."""
+    """Rows for everything that PAGE can name."""
     for column in ("kind", "objects", "MB", "hosts"):
         table.add_column(column, justify="left" if column == "kind" else "right")
     table.add_row("demo", "bundled", "60", "1.5", "4")

@@ -1,4 +1,4 @@
-"""`dragstrip page`: make pages and look at them."""
+"""`dragstrip page`: make and inspect pages."""
 
 from collections import Counter
 from pathlib import Path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dragstrip.visit.check import Check
 
 _SIBLINGS = 6
-"""What the terminal shows of each resource's children; the drawing shows all."""
+"""Children per resource on the terminal. The drawing shows all."""
 
 app = typer.Typer(help="Record, import, synthesise and inspect pages.", no_args_is_help=True)
 
@@ -39,7 +39,7 @@ _Out = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="Page file to write, a .har.zip (default: the page's name, here).",
+        help="Page file to write, a .har.zip (default: NAME.har.zip in the current folder).",
     ),
 ]
 _Verbose = Annotated[
@@ -57,13 +57,18 @@ def import_(
     out: _Out = None,
     page: Annotated[
         str,
-        typer.Option(help="Page of a HAR with many: number, id or title (default: the only one)."),
+        typer.Option(
+            help="Which page of a HAR with several: number, id or title (default: the only one)."
+        ),
     ] = "",
     busy: Annotated[
-        bool, typer.Option(help="Made-up scripts keep the browser busy as the recorded ones did.")
+        bool,
+        typer.Option(
+            help="Keep the browser as busy as the recorded scripts did, with synthetic scripts."
+        ),
     ] = False,
     keep_http: Annotated[
-        bool, typer.Option(help="Serve http:// as it is (HTTP/1.1, no TLS), not as https://.")
+        bool, typer.Option(help="Serve http:// as recorded (HTTP/1.1, no TLS), not as https://.")
     ] = False,
     verbose: _Verbose = False,
 ) -> None:
@@ -108,11 +113,11 @@ def record_(
     ] = False,
     ca: Annotated[
         Path | None,
-        typer.Option(help="Certificate (PEM) of a further authority to trust (default: none)."),
+        typer.Option(help="CA certificate (PEM) to trust as well (default: none)."),
     ] = None,
     verbose: _Verbose = False,
 ) -> None:
-    """Load a page in Chromium and keep everything that answered."""
+    """Load a page in Chromium and record every response."""
     if out:
         _target(out, "")
     settle_ms = parse_duration_ms(settle)
@@ -127,11 +132,13 @@ def record_(
 def show(
     page: Annotated[str, typer.Argument(help="A recording, 'demo', or 'synth:64x10KB'.")],
     checks: Annotated[
-        bool, typer.Option("--check", help="Replay it and score that against the recording.")
+        bool, typer.Option("--check", help="Replay it and compare the replay with the recording.")
     ] = False,
     virtual: Annotated[
         bool,
-        typer.Option("--virtual", help="Replay it in virtual time: exact, and without privileges."),
+        typer.Option(
+            "--virtual", help="With --check: replay in virtual time, exact and without privileges."
+        ),
     ] = False,
     out: Annotated[
         Path | None,
@@ -145,7 +152,7 @@ def show(
     from dragstrip.conduct.clocks import checked
 
     if virtual and not checks:
-        raise InputError("--virtual is for --check: without it nothing is replayed")
+        raise InputError("--virtual needs --check: without it nothing is replayed")
     resolved = resolve(page, page_cache())
     _print(resolved, verbose=True)
     _print_tree(resolved)
@@ -181,7 +188,7 @@ def graph(
         Path | None, typer.Option(help="Drawing to write (default: NAME-graph.html).")
     ] = None,
 ) -> None:
-    """Print and draw what waits for what, as the load generator follows it."""
+    """Print and draw the dependency graph that the load generator follows."""
     # Capsules and drawing load slowly; wrong input must not wait for them.
     from dragstrip.report.figures.graph import draw_graph
     from dragstrip.results.capsule import Capsule
@@ -202,17 +209,17 @@ def graph(
 
 
 def _target(out: Path | None, name: str) -> Path:
-    """Where a page is written. Raises `InputError` for a name it could not be read back from."""
+    """The file to write. Raises `InputError` for a name that could not be read back."""
     if out and not out.name.lower().endswith(_READABLE):
         raise InputError(
-            f"--out {out}: a page is written as .har.zip and could not be read again "
-            f"from this name; write {out.name.split('.')[0] or 'page'}.har.zip"
+            f"--out {out}: pages are .har.zip files, and a file of this name could not be read "
+            f"again; write {out.name.split('.')[0] or 'page'}.har.zip"
         )
     return out or Path(f"{name}.har.zip")
 
 
 def _print(page: Page, *, verbose: bool) -> None:
-    """Three lines; `verbose` adds the tables."""
+    """Print three lines; `verbose` adds tables."""
     facts = summarise(page)
     console = Console()
     console.print(f"[bold]{facts.name}[/bold]  {facts.url}", highlight=False)

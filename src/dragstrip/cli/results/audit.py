@@ -1,4 +1,4 @@
-"""`dragstrip audit`: may captures made by anybody be believed?"""
+"""`dragstrip audit`: check captures that others made."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -87,8 +87,8 @@ def _claims(
     given = down or rtt or protocol
     if pattern and given:
         raise InputError(
-            "--claims-from-names and --down, --rtt, --protocol exclude each other: "
-            "give the pattern or the values"
+            "--claims-from-names and --down, --rtt, --protocol cannot be combined: give the "
+            "pattern or the values"
         )
     if given:
         fixed = Claims(

@@ -1,4 +1,4 @@
-"""Takes the captures of a capsule apart, with progress: tshark needs about a second each."""
+"""Dissects the captures of a capsule, with a progress bar: tshark takes about a second each."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +13,7 @@ from dragstrip.results.packets import NoTshark
 
 
 def read_captures(capsule: Path, visits: Iterable[Visit]) -> None:
-    """Make what `dissection` keeps of every captured visit. What cannot be read is said once."""
+    """Dissect every captured visit. Prints a line for each one that cannot be read."""
     console = Console(stderr=True)
     kept = [visit for visit in visits if captured(capsule, visit)]
     if not kept:

@@ -24,30 +24,32 @@ _STYLES = {"failed": "bold red", "passed": "green", "not decided": "yellow"}
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(help="Capsule to compare with.", metavar="A")],
+    a: Annotated[Path, typer.Argument(help="Baseline result folder.", metavar="A")],
     b: Annotated[
         Path | None,
-        typer.Argument(help="Capsule that is judged; left out, A with --pair.", metavar="[B]"),
+        typer.Argument(
+            help="Result folder to judge (default: A itself, with --pair).", metavar="[B]"
+        ),
     ] = None,
     pair: Annotated[
         list[str] | None,
         typer.Option(
-            help="A stack of A and one of B, like old-h2:new-h2; may be repeated. By default each "
-            "stack with its like.",
+            help="A stack in A and one in B, like old-h2:new-h2. Repeatable (default: stacks of "
+            "the same name).",
             metavar="STACK:STACK",
         ),
     ] = None,
     fail_if: Annotated[
         list[str] | None,
         typer.Option(
-            help="Such as 'slower > 5%', 'ttfb slower > 10%' or 'p95 slower > 10%'; may be "
-            "repeated (default: none)."
+            help="Exit with code 1 if this holds, such as 'slower > 5%', 'ttfb slower > 10%' or "
+            "'p95 slower > 10%'. Repeatable (default: none)."
         ),
     ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="What to compare, such as fcp or down_bytes; may be repeated (default: plt)."
+            help="Metric to compare, such as fcp or down_bytes. Repeatable (default: plt)."
         ),
     ] = None,
     across_clocks: Annotated[
@@ -98,7 +100,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _told(row: "Compared", asked: Collection[tuple[str, str]]) -> bool:
-    """Spread is shown where there are enough loads for it, or a condition asks for it."""
+    """Show spread if there are enough loads for an interval, or a condition needs it."""
     found = row.difference
     known = found.low is not None or (found.metric, found.statistic) in asked
     return found.statistic == "median" or known
@@ -150,7 +152,7 @@ def _loads(found: "Difference") -> str:
     loads = f"{found.n_a} pairs" if found.pairing == "paired" else f"{found.n_a} and {found.n_b}"
     if not found.censored_a and not found.censored_b:
         return loads
-    return f"{loads}; {found.censored_a} and {found.censored_b} did not end"
+    return f"{loads}; {found.censored_a} and {found.censored_b} did not finish"
 
 
 def _ratio(found: "Difference") -> str:
@@ -168,13 +170,13 @@ def _ratio(found: "Difference") -> str:
 
 
 def _too_few(rows: "Sequence[Compared]", gated: "Sequence[Gated]") -> Iterator[Text]:
-    """Where no load could have failed a condition, say how many could."""
+    """Warn if there are too few loads for any condition to fail."""
     most = max((row.difference.n_a for row in rows), default=0)
     needs = max((g.needs for g in gated), default=0)
     if most < needs:
         yield Text(
-            f"{most} loads of each side cannot fail a condition among {len(gated)}; "
-            f"make at least {needs}",
+            f"{most} loads per side are too few for any of {len(gated)} conditions to fail; make "
+            f"at least {needs}",
             style="yellow",
         )
 

@@ -15,7 +15,7 @@ def merge(
     part: Annotated[
         list[Path], typer.Argument(help="Result folders of one study.", metavar="DIR...")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the whole; must be new.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write; must not exist yet.")],
     as_json: AsJson = False,
 ) -> int:
     """Join the result folders of one study, such as its shards."""
@@ -23,13 +23,13 @@ def merge(
     console = Console(stderr=True)
     said = f"{found.visits} visits of {found.blocks} blocks from {len(part)} folders"
     if found.copies:
-        said += f"; {found.copies} that several had alike count once"
+        said += f"; {found.copies} duplicates count once"
     console.print(said, highlight=False)
     if found.dropped:
         shown = ", ".join(found.dropped[:3]) + (", ..." if len(found.dropped) > 3 else "")
         console.print(
-            f"{len(found.dropped)} blocks were made in several folders: of each one folder's "
-            f"visits count ({shown})",
+            f"{len(found.dropped)} blocks were made in several folders; one folder's visits count "
+            f"for each ({shown})",
             highlight=False,
             markup=False,
         )

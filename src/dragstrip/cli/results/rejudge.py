@@ -1,4 +1,4 @@
-"""`dragstrip rejudge`: what today's rules, or other limits, make of a capsule's evidence."""
+"""`dragstrip rejudge`: judge a capsule's evidence by today's rules, or by other limits."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dragstrip.results.rejudge import Rejudged
 
 _NAMED = 3
-"""Visits of each kind that are shown with their reasons."""
+"""Visits per kind that are shown with their reasons."""
 
 
 def rejudge(
@@ -24,8 +24,7 @@ def rejudge(
     limit: Annotated[
         list[str] | None,
         typer.Option(
-            help="Judge by another limit, such as wait_ms=300; may be repeated. By default the "
-            "study's own.",
+            help="Override a limit, such as wait_ms=300. Repeatable (default: the study's limits).",
             metavar="NAME=VALUE",
         ),
     ] = None,

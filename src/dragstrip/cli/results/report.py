@@ -1,4 +1,4 @@
-"""`dragstrip report`: draw a capsule again."""
+"""`dragstrip report`: redraw a capsule's report."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,7 @@ def report(
     visit: Annotated[
         list[str] | None,
         typer.Option(
-            help="Give this visit a page too, BLOCK|STACK|ATTEMPT; may be repeated.",
+            help="Draw a page for this visit too, BLOCK|STACK|ATTEMPT. Repeatable (default: none).",
             metavar="ID",
         ),
     ] = None,

@@ -38,7 +38,7 @@ def conduct(
     cluster: Cluster | None = None,
     watch: bool = False,
 ) -> int:
-    """Run what `out` still lacks of `study` and present it; returns the exit code.
+    """Make the visits that `out` lacks and present the study; returns the exit code.
 
     Raises as `make_visits` does.
     """
@@ -60,7 +60,7 @@ def shown_visits(
     cluster: Cluster | None = None,
     watch: bool = False,
 ) -> None:
-    """`make_visits`, with its progress; an interrupted command then says how to go on."""
+    """`make_visits` with a progress bar. An interrupted command prints how to resume."""
     resume.into(out)
     with beside_run(out) if watch else nullcontext():
         make_visits(
@@ -126,13 +126,13 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
         console.print(said, highlight=False)
     console.print(f"report: {report}", highlight=False)
     if races := list(report.parent.glob("race-*.webp")):
-        more = f" and {len(races) - 1} more beside it" if len(races) > 1 else ""
+        more = f" and {len(races) - 1} more in that folder" if len(races) > 1 else ""
         console.print(f"race picture: {min(races)}{more}", highlight=False)
     return exit_code(study, table)
 
 
 def redraw(capsule: Capsule, also: Collection[str] = ()) -> Path:
-    """Bring tables and report up to date; returns the report's first page. See `present`."""
+    """Update tables and report; returns the report's first page. See `present`."""
     # Drawing and tables load slowly; wrong input must not wait for them.
     from dragstrip.report.site.site import build
 
@@ -140,7 +140,7 @@ def redraw(capsule: Capsule, also: Collection[str] = ()) -> Path:
 
 
 def exit_code(study: Study, table: "pl.LazyFrame") -> int:
-    """For a study of which everything was visited; `table` is its visits.parquet."""
+    """Of a finished study; `table` is its visits.parquet."""
     from dragstrip.results.observed import observed
 
     blocks = [(cell.begun, cell.counted) for cell in observed(study, table)]

@@ -1,4 +1,4 @@
-"""`dragstrip run STUDY --dry-run`: what a study takes, without a visit."""
+"""`dragstrip run STUDY --dry-run`: what a study costs, without running it."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from dragstrip.schedule.schedule import Schedule
 
 
 def dry_run(study: Study, out: Path | None, jobs: int, shard: Shard = WHOLE) -> int:
-    """Print blocks, networks and the time expected; what `out` holds is taken into account."""
+    """Print blocks, networks and the expected time. Visits that `out` holds are not counted."""
     there = bool(out and (out / MANIFEST).exists())
     visits = list(Capsule.open(out).visits()) if out and there else []
     schedule = Schedule(study, visits, mine=shard.blocks(study))
@@ -33,7 +33,9 @@ def dry_run(study: Study, out: Path | None, jobs: int, shard: Shard = WHOLE) -> 
     console.print(_table(study, schedule, admission))
     if looks := study.looks()[:-1]:
         early = ", ".join(map(str, looks))
-        console.print(f"a cell may end after {early} blocks; all are counted", highlight=False)
+        console.print(
+            f"a cell may stop after {early} blocks; this counts all of them", highlight=False
+        )
     basis = (
         f"{admission.pace.measured} of {len(study.cells())} cells as measured in {out}"
         if admission.pace.measured
@@ -41,7 +43,7 @@ def dry_run(study: Study, out: Path | None, jobs: int, shard: Shard = WHOLE) -> 
     )
     console.print(
         f"left: {schedule.visits_left()} visits, about {span(admission.seconds(schedule.left))} "
-        f"with {jobs} job{'s'[: jobs > 1]}; estimated from {basis}; reruns are not in it",
+        f"with {jobs} job{'s'[: jobs > 1]}; estimated from {basis}; reruns are extra",
         highlight=False,
     )
     return exits.DONE
@@ -58,7 +60,15 @@ def span(seconds: float) -> str:
 def _table(study: Study, schedule: Schedule, admission: Admits) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("network", style="bold")
-    columns = ("round trip", "two-way loss", "cells", "blocks", "visits left", "a visit", "at once")
+    columns = (
+        "round trip",
+        "two-way loss",
+        "cells",
+        "blocks",
+        "visits left",
+        "per visit",
+        "in parallel",
+    )
     for column in (*columns, "time"):
         table.add_column(column, justify="right")
     for network in study.networks:

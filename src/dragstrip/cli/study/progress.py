@@ -1,4 +1,4 @@
-"""How far a study is: a bar on a terminal, and a line a minute where there is none."""
+"""Progress of a study: a bar on a terminal, otherwise one line per minute."""
 
 import sys
 import time
@@ -19,7 +19,7 @@ LINE_EVERY_S = 60.0
 
 @contextmanager
 def progress(schedule: Schedule, estimate: Estimate) -> Iterator[Callable[[Visit], None]]:
-    """Yields what is to be told of each visit."""
+    """Yields a function to call with each visit."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _Lines(schedule, estimate)
@@ -35,16 +35,16 @@ def progress(schedule: Schedule, estimate: Estimate) -> Iterator[Callable[[Visit
 
 
 def said(sentence: str) -> None:
-    """What happens to machines of a cluster, beside the bar."""
+    """Print news of a cluster's machines above the bar."""
     Console(stderr=True).print(sentence, highlight=False, markup=False)
 
 
 TERMINAL = Watcher(calibrating=before_visits, said=said, progress=progress)
-"""Who sits before it."""
+"""Reports to the terminal."""
 
 
 class _Bar:
-    """Counts visits; a block that must be rerun makes the total grow."""
+    """Counts visits. A block that needs a rerun raises the total."""
 
     def __init__(self, bar: Progress, schedule: Schedule, estimate: Estimate) -> None:
         self._bar = bar
@@ -67,7 +67,7 @@ class _Bar:
 
 
 class _Lines:
-    """For whoever reads a log: one line at most every `LINE_EVERY_S`."""
+    """For log files: at most one line every `LINE_EVERY_S`."""
 
     def __init__(self, schedule: Schedule, estimate: Estimate) -> None:
         self._schedule = schedule
@@ -84,7 +84,7 @@ class _Lines:
         made, total, left = _standing(self._schedule, self._estimate)
         sys.stderr.write(
             f"{made} of {total} visits, left about {left}; "
-            f"{self._invalid} of {self._made} made now are invalid\n"
+            f"{self._invalid} of {self._made} new visits are invalid\n"
         )
 
 

@@ -38,7 +38,7 @@ def race(
     page: Annotated[
         list[str],
         typer.Argument(
-            help="A recording, a name of `dragstrip list pages`, 'demo', or 'synth:64x10KB'.",
+            help="A recording, a name from `dragstrip list pages`, 'demo', or 'synth:64x10KB'.",
             metavar="PAGE...",
         ),
     ],
@@ -47,16 +47,16 @@ def race(
     server: Annotated[
         list[str] | None,
         typer.Option(
-            help="Your own server, by the command that starts it, like './myserver {config}', or "
-            "several as NAME=COMMAND. It then serves every stack (default: our origin).",
+            help="Command that starts your own server, like './myserver {config}'. It serves every "
+            "stack (default: our origin). For several servers, repeat it with NAME=COMMAND.",
             metavar="[NAME=]COMMAND",
         ),
     ] = None,
     browser: Annotated[
         str | None,
         typer.Option(
-            help="Load the stacks in another browser: 'firefox', or the path of your own Chromium. "
-            "Default: Chromium's headless shell.",
+            help="Browser to use: 'firefox', or the path of your own Chromium (default: Chromium's "
+            "headless shell).",
             metavar="NAME|PATH",
         ),
     ] = None,
@@ -66,7 +66,7 @@ def race(
         bool,
         typer.Option(
             "--frames",
-            help="Look at the page as it is drawn: visual metrics, a picture of the race.",
+            help="Record frames, for visual metrics and a picture of the race.",
         ),
     ] = False,
     net_log: Annotated[
@@ -76,7 +76,7 @@ def race(
         bool, typer.Option("--qlog", help="Keep the origin's qlog of its connections.")
     ] = False,
     pcap: Annotated[
-        bool, typer.Option("--pcap", help="Keep all packets, with the keys that decrypt them.")
+        bool, typer.Option("--pcap", help="Keep all packets and the keys that decrypt them.")
     ] = False,
     repeat: Annotated[
         bool,
@@ -84,20 +84,18 @@ def race(
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
     live: Annotated[
-        bool, typer.Option("--live", help="PAGE is the URL of a real site, raced as it is today.")
+        bool, typer.Option("--live", help="PAGE is a URL: race the live site, not a recording.")
     ] = False,
     ca: Annotated[
         Path | None,
-        typer.Option(
-            help="Certificate (PEM) of a further authority to trust, with --live (default: none)."
-        ),
+        typer.Option(help="With --live: CA certificate (PEM) to trust as well (default: none)."),
     ] = None,
     calibrate: Calibrate = None,
     controls: Annotated[
         bool,
         typer.Option(
             "--controls",
-            help="Also visit the first stack under another name, and one round trip late.",
+            help="Add controls: the first stack again (A/A), and again one round trip late.",
         ),
     ] = False,
     restarts: Restarts = None,
@@ -140,7 +138,7 @@ def race(
 
 
 def _stacks(names: list[str], servers: list[str], browser: str | None) -> list[Stack]:
-    """The stacks, or each of them on each of the servers that were brought."""
+    """The stacks, or every stack on every given server."""
     asked = [find_stack(name) for name in names]
     if browser:
         asked = [in_browser(s, browser) for s in asked]

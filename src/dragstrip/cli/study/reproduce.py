@@ -1,4 +1,4 @@
-"""`dragstrip reproduce KEY`: run what fits of a paper's studies, then answer its claims."""
+"""`dragstrip reproduce KEY`: run a paper's studies within a time limit, then answer its claims."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    key: Annotated[str, typer.Argument(help="A name of `dragstrip list papers`.", metavar="KEY")],
+    key: Annotated[str, typer.Argument(help="A name from `dragstrip list papers`.", metavar="KEY")],
     scale: Annotated[
         str,
         typer.Option(
-            help="smoke: the cells that fit --minutes; paper: all of it; a share like 0.1: "
-            "every cell with fewer runs.",
+            help="smoke: the cells that fit into --minutes; paper: all cells; a share like 0.1: "
+            "all cells, with fewer runs.",
             metavar="smoke|paper|F",
         ),
     ] = "smoke",
     slow_runs: Annotated[
         int | None,
         typer.Option(
-            help="Runs per slow cell (median load at least 10 s). Default: the same as others.",
+            help="Runs per slow cell (median load at least 10 s). Default: same as others.",
             min=1,
         ),
     ] = None,
@@ -72,8 +72,8 @@ def reproduce(
     page: Annotated[
         list[str] | None,
         typer.Option(
-            help="Visit these instead of the pages of the paper's studies: recordings of the "
-            "sites, where you have them (default: the paper's).",
+            help="Visit these pages instead, such as your own recordings of the sites (default: "
+            "the pages of the paper's studies).",
             metavar="PAGE",
         ),
     ] = None,
@@ -81,15 +81,15 @@ def reproduce(
         bool,
         typer.Option(
             "--native",
-            help="Run what the paper ran, SPDY and Google QUIC, in browsers of its time, as far as "
-            "they are installed (docs/howto/legacy.md).",
+            help="Run the paper's own protocols, SPDY and Google QUIC, in the old browsers that "
+            "are installed (docs/howto/legacy.md).",
         ),
     ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the paper; an existing one resumes. Default: capsules/KEY, and -native "
-            "or -virtual where you ask for that."
+            help="Result folder; an existing one resumes. Default: capsules/KEY, plus -native or "
+            "-virtual with these options."
         ),
     ] = None,
     captures: Annotated[
@@ -154,7 +154,7 @@ def reproduce(
         finished = run(parts, inf)
     if not finished:
         console.print(
-            "the time is up before everything was visited; the same command goes on from here",
+            "time is up before all visits were made; the same command resumes",
             highlight=False,
         )
     capsules = capsules_of(folder, outlines)
@@ -177,8 +177,8 @@ def _run(
     watch: bool,
     frozen: str,
 ) -> bool:
-    """Make the visits that are left; False if time was up before that. No study is restarted more
-    often than it has runs."""
+    """Make the remaining visits; False if time ran out. A study has at most as many restarts as
+    runs."""
     from dragstrip.papers.campaign.plan import study_of
 
     try:
@@ -202,7 +202,7 @@ def _run(
 
 
 def _redraw(capsules: Sequence[Path]) -> int:
-    """Tables and report of every study anew; the gravest exit code of them."""
+    """Redraw tables and report of every study; returns the most severe exit code."""
     from dragstrip.results.tables.build import scan
 
     codes = [exits.DONE]

@@ -1,4 +1,4 @@
-"""What an interrupted command says: the whole command that goes on where it stopped."""
+"""What an interrupted command prints: the whole command that resumes it."""
 
 import shlex
 import sys
@@ -19,4 +19,4 @@ def told() -> str:
     words = sys.argv[1:]
     if not any(word == "--out" or word.startswith("--out=") for word in words):
         words = [*words, "--out", str(_capsule[0])]
-    return f"interrupted; this goes on where it stopped: {shlex.join(['dragstrip', *words])}"
+    return f"interrupted; to resume: {shlex.join(['dragstrip', *words])}"

@@ -1,4 +1,4 @@
-"""`dragstrip watch`: a page that follows a result folder."""
+"""`dragstrip watch`: a live page of a result folder."""
 
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -17,10 +17,10 @@ def watch(
         Path, typer.Argument(help="Result folder of a run, finished or not.", metavar="DIR")
     ],
     port: Annotated[
-        int | None, typer.Option(help="Port on this machine (default: 8723); 0 takes any.")
+        int | None, typer.Option(help="Port on this machine (default: 8723); 0 picks a free one.")
     ] = None,
 ) -> int:
-    """Show a page that follows a result folder while it fills."""
+    """Show a live page of a running study."""
     Capsule.open(folder)
     module = _server()
     module.serve(folder, module.PORT if port is None else port, _tell)
@@ -28,8 +28,8 @@ def watch(
 
 
 def beside(folder: Path) -> AbstractContextManager[None]:
-    """The page for as long as something runs into `folder`. Raises `InputError` without the
-    programs that it needs."""
+    """Show the page while a run writes to `folder`. Raises `InputError` if a needed package is
+    missing."""
     found: AbstractContextManager[None] = _server().watching(folder, _tell)
     return found
 

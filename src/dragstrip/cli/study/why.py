@@ -41,37 +41,43 @@ def why(
     network: Annotated[
         list[str] | None,
         typer.Option(
-            help="With pages, a name or values; see race (default with a study: its networks)."
+            help="With pages: a name or values, as for race (default with a study: its networks)."
         ),
     ] = None,
     stack: Annotated[
         list[str] | None,
-        typer.Option(help="Give two: from the first to the second. By default those of the study."),
+        typer.Option(
+            help="Give two: from the first to the second (default: the study's two stacks)."
+        ),
     ] = None,
     factor: Annotated[
         list[str] | None,
         typer.Option(
-            help="Tell only these apart: window, pacing, congestion, records, tcp, tls, handshake, "
-            "resumption, early-data, datagram, acks, flow-control, priorities, discovery, server, "
-            "browser, loss. By default all that differ."
+            help="Tell apart only these factors: window, pacing, congestion, records, tcp, tls, "
+            "handshake, resumption, early-data, datagram, acks, flow-control, priorities, "
+            "discovery, server, browser, loss (default: all that differ)."
         ),
     ] = None,
-    metric: Annotated[str, typer.Option(help="What to attribute, such as ttfb or fcp.")] = "plt",
+    metric: Annotated[str, typer.Option(help="Metric to explain, such as ttfb or fcp.")] = "plt",
     runs: Annotated[
-        int, typer.Option(help="Blocks per cell at most; a cell ends once it is settled.")
+        int, typer.Option(help="Most blocks per cell; a cell stops early once it is decided.")
     ] = RUNS,
     largest: Annotated[
-        int, typer.Option(help="With a result folder: how many cells to look at.")
+        int,
+        typer.Option(help="With a result folder: how many of its largest differences to explain."),
     ] = 3,
     repeat: Annotated[
-        bool, typer.Option("--repeat", help="With pages: repeat visits too.")
+        bool, typer.Option("--repeat", help="With pages: also race repeat visits.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
     frames: Annotated[
-        bool, typer.Option("--frames", help="With pages: visual metrics, too.")
+        bool, typer.Option("--frames", help="With pages: also record frames, for visual metrics.")
     ] = False,
     controls: Annotated[
-        bool, typer.Option(help="Visit the first stack twice more: A/A, and one RTT late.")
+        bool,
+        typer.Option(
+            help="Add controls: the first stack again (A/A), and again one round trip late."
+        ),
     ] = True,
     out: Out = None,
     calibrate: Calibrate = None,
@@ -80,7 +86,7 @@ def why(
     dry: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Find out which properties explain a difference of two stacks."""
+    """Find out which properties make two stacks differ."""
     from dragstrip.results.compare.gate import (
         metric_name,  # with NumPy and Polars, which load slowly
     )
@@ -154,7 +160,7 @@ def _asked(
 ) -> Iterator[_Asked]:
     """Of a study file, or of a result folder."""
     if len(target) > 1 or networks:
-        raise InputError(f"{target[0]} brings its own pages and networks: give nothing beside it")
+        raise InputError(f"{target[0]} has its own pages and networks: give no others")
     if target[0].endswith(".toml"):
         study = read_study(Path(target[0]), page_cache())
         a, b = _two(study, names)

@@ -125,7 +125,7 @@ def _load(file: Path, path: Path) -> Page:
         raise PageError(f"{path}, {HAR_MEMBER}: {error}; import or record it again") from None
     except _BAD_ZIP as error:
         raise PageError(
-            f"{path} is not a whole page file ({error}); import or record it again"
+            f"{path} is not a complete page file ({error}); import or record it again"
         ) from None
 
 
@@ -236,7 +236,7 @@ def _har(recording: Recording) -> har.Har:
     entries = tuple(_entry(answer) for answer in recording.answers)
     started = min((e.started_date_time for e in entries), default=None)
     if started is None:
-        raise PageError(f"page {recording.name!r} has no answers to write")
+        raise PageError(f"page {recording.name!r} has no answers")
     page = har.HarPage(
         started_date_time=started,
         id="page_1",

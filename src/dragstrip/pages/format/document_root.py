@@ -39,5 +39,5 @@ def _file(url: str) -> str:
     parts = urlsplit(url)
     path = unquote(parts.path).lstrip("/")
     if ".." in Path(path).parts:
-        raise PageError(f"{url} has no place below a document root")
+        raise PageError(f"{url} has no path under a document root")
     return f"{parts.hostname}/{path}" + ("index.html" if not path or path.endswith("/") else "")

@@ -212,7 +212,7 @@ def _visited(log: _Log, wanted: str, bodies: _Bodies) -> Visited:
     page = pages[number]
     mine = [(e, p) for e, p in entries if len(pages) == 1 or e.pageref == page.id]
     if not mine:
-        raise PageError(f"log.pages[{number}]: no entry belongs to it; choose another page")
+        raise PageError(f"log.pages[{number}]: it has no entries; choose another page")
     begun = _date(page.started, "log.pages") if page.started else None
     first = begun or min(_date(e.started, place) for e, place in mine)
     exchanges = sorted(
@@ -345,4 +345,4 @@ def _date(text: str, place: str) -> datetime:
         date = datetime.fromisoformat(text)
         return date if date.tzinfo else date.replace(tzinfo=UTC)
     except ValueError:
-        raise PageError(f"{place}.startedDateTime: {text!r} is no time; export again") from None
+        raise PageError(f"{place}.startedDateTime: {text!r} is not a time; export again") from None

@@ -36,7 +36,7 @@ def prepare(
     start = next((a for a, _ in kept if _may_start(a)), None)
     if start is None:
         raise PageError(
-            f"{source} holds no document that could be served{''.join(f'; {c}' for c in changes)}; "
+            f"{source} holds no document that can be served{''.join(f'; {c}' for c in changes)}; "
             "record the page again"
         )
     answers = [a for a, _ in kept] if keep_http else _secured(kept, changes)

@@ -59,7 +59,7 @@ def read_warc(path: Path, name: str, *, keep_http: bool = False) -> Recording:
         raise PageError(f"{path} cannot be read: {error.strerror or error}") from None
     except _BAD_WARC as error:
         reason = re.sub(r"[^ -~]+", " ", str(error))[:200]
-        raise PageError(f"{path} is not a whole WARC file: {reason}; record it again") from None
+        raise PageError(f"{path} is not a complete WARC file: {reason}; record it again") from None
     try:
         exchanges = _exchanges(records)
         return prepare(name, f"{path.name}, a WARC recording", exchanges, keep_http=keep_http)
@@ -82,7 +82,7 @@ def _exchanges(records: list[_Record]) -> list[Recorded]:
             )
         if record.kind == "revisit":
             if record.digest not in bodies:
-                raise PageError(f"record {record.id} revisits a body that another file holds")
+                raise PageError(f"record {record.id} refers to a body in another file")
             answer = structs.replace(answer, wire=bodies[record.digest])
         exchanges.append(answer)
     return exchanges
@@ -104,7 +104,7 @@ def _records(file: IO[bytes]) -> Iterator[_Record]:
                 raise _Damaged(f"{where} has no Content-Length")
             block = io.BytesIO(record.raw_stream.read())
             if missing := record.raw_stream.limit:
-                raise _Damaged(f"{where} breaks off, {missing} bytes are missing")
+                raise _Damaged(f"{where} is truncated, {missing} bytes are missing")
             if record.rec_type in _KINDS and uri.lower().startswith(("http:", "https:")):
                 yield _record(record, block, uri, where)
         if archive.err_count:
@@ -149,5 +149,5 @@ def _date(text: str, where: str) -> datetime:
     try:
         date = datetime.fromisoformat(text)
     except ValueError:
-        raise _Damaged(f"{where} has WARC-Date {text!r}, which is no time") from None
+        raise _Damaged(f"{where} has WARC-Date {text!r}, which is not a time") from None
     return date if date.tzinfo else date.replace(tzinfo=UTC)

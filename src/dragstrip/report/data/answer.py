@@ -1,4 +1,4 @@
-"""The answer in plain sentences, and whether it may be believed."""
+"""The answer in plain sentences, and whether it can be trusted."""
 
 import math
 from collections import Counter
@@ -22,13 +22,14 @@ class Answer(Struct, frozen=True):
 
     standing: Standing
     sentence: str
-    """It also says what the stacks differ in besides the protocol."""
+    """It also names other differences between the stacks than the protocol."""
     believe: str
-    """What the answer rests on and what speaks against it."""
+    """What the answer rests on, and what limits it."""
 
 
 def answer(cell: Cell, limit_s: float) -> Answer:
-    """What the cell says about page load time. `limit_s` is the client's, for censored loads."""
+    """What the cell shows about page load time. `limit_s` is the client's limit, for censored
+    loads."""
     where = cell.where
     believe = _believe(cell, limit_s)
     if not cell.counted:
@@ -40,13 +41,13 @@ def answer(cell: Cell, limit_s: float) -> Answer:
         return Answer("shown" if shown else "not shown", said, believe)
     shown, said = _verdict(cell)
     if cell.counted < ENOUGH_BLOCKS:
-        few = f"{counted(cell.counted, 'block')}, at least {ENOUGH_BLOCKS} are wanted"
+        few = f"{counted(cell.counted, 'block')} of at least {ENOUGH_BLOCKS}"
         return Answer("too few", f"Too few blocks to say ({few}). So far: {said}", believe)
     return Answer("shown" if shown else "not shown", said, believe)
 
 
 def _verdict(cell: Cell) -> tuple[bool, str]:
-    """Whether any difference to the fastest stack was shown, and the sentence."""
+    """Whether any stack was shown to be slower than the fastest, and the sentence."""
     best = lead(cell).leaders[0]
     # Each as best / rival, so that below 1 the best is faster.
     found = (compare_stacks(cell.seen, r.stack.name, best, "plt_ms") for r in cell.results)
@@ -72,7 +73,7 @@ def _verdict(cell: Cell) -> tuple[bool, str]:
 
 
 def _block_by_block(cell: Cell) -> tuple[bool, str]:
-    """As `_verdict`, where every load is exact and there are too few blocks for intervals."""
+    """Like `_verdict`, for exact loads in too few blocks for intervals."""
     found = lead(cell)
     best = found.leaders[0]
     ratios = {r.stack.name: each(cell, best, r.stack.name) for r in cell.results}
@@ -91,14 +92,14 @@ def _block_by_block(cell: Cell) -> tuple[bool, str]:
 
 
 def _range(ratios: list[float]) -> str:
-    """``6.0 %``, or ``5.8 to 6.1 %`` where blocks differ."""
+    """``6.0 %``, or ``5.8 to 6.1 %`` if blocks differ."""
     least, most = 1 - max(ratios), 1 - min(ratios)
     both = percent(least), percent(most)
     return both[0] if both[0] == both[1] else f"{both[0].removesuffix(' %')} to {both[1]}"
 
 
 def _also(cell: Cell, best: str) -> str:
-    """What the best stack differs in from the others besides its protocol."""
+    """How the best stack differs from the others, besides its protocol."""
     stacks = {r.stack.name: r.stack for r in cell.results}
     said = sentences(stacks[best], list(stacks.values()))
     tuned = any(
@@ -140,7 +141,7 @@ def _offset(ratio: float) -> str:
 
 def _why_none(cell: Cell) -> str:
     if not cell.seen.begun:
-        return "no visit has been made"
+        return "no visits were made"
     invalid = cell.seen.spoiled
     if not invalid:
         return f"none of {counted(cell.seen.begun, 'block')} is complete yet"
@@ -152,11 +153,11 @@ def _why_none(cell: Cell) -> str:
 
 def _believe(cell: Cell, limit_s: float) -> str:
     if not cell.seen.begun:
-        return "There is nothing to believe yet."
+        return "There is no result yet."
     sentences = []
     if cell.counted:
         visits = counted(cell.counted * len(cell.results), "visit")
-        sentences.append(f"It rests on {visits}, each of which passed every check of the testbed.")
+        sentences.append(f"It rests on {visits} that passed every check of the testbed.")
     lost = cell.seen.begun - cell.counted
     if lost and cell.counted:
         sentences.append(

@@ -1,4 +1,5 @@
-"""Whether to believe a study: why visits are invalid, whom that strikes, by which limits."""
+"""Whether to trust a study: why visits are invalid, which stacks that affects, and by which
+limits."""
 
 import polars as pl
 from msgspec import Struct, structs
@@ -30,7 +31,7 @@ class Limit(Struct, frozen=True, kw_only=True):
 
 
 class Struck(Struct, frozen=True, kw_only=True):
-    """A reason and how many visits it struck."""
+    """A reason, and how many visits it invalidated."""
 
     code: ReasonCode
     visits: int
@@ -45,9 +46,9 @@ class Belief(Struct, frozen=True, kw_only=True):
     """Most frequent first."""
     bias: tuple[Bias, ...]
     sentence: str
-    """What `bias` comes to; empty without an invalid visit."""
+    """The conclusion of `bias`; empty without an invalid visit."""
     machines: str
-    """Whether the machines that made it agree; empty if there was one."""
+    """Whether its machines agree; empty if there was only one."""
 
 
 def belief(study: Study, table: pl.LazyFrame) -> Belief:
@@ -70,7 +71,7 @@ def belief(study: Study, table: pl.LazyFrame) -> Belief:
 
 
 def limits(used: Thresholds) -> tuple[Limit, ...]:
-    """Every threshold, in the model's order and words."""
+    """Every threshold, ordered and worded as in the model."""
     meanings = docstrings(model)["Thresholds"]
     return tuple(
         Limit(name=name, value=value, default=getattr(DEFAULTS, name), meaning=meanings[name])

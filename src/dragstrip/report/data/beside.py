@@ -1,6 +1,5 @@
-"""What a reader must know of a figure's stacks: what they differ in beyond the protocol, in which
-browsers they ran, where one is not today's, and what their servers differ by, where there are
-several."""
+"""Notes for a figure's stacks: how they differ beyond the protocol, which old browsers they ran in,
+and how their servers differ."""
 
 from collections.abc import Sequence
 
@@ -12,14 +11,14 @@ from dragstrip.study.loader_error import predicted
 
 
 def beside(stacks: Sequence[Stack]) -> list[str]:
-    """The sentences to stand beside a figure of these stacks; none if there is nothing to know."""
+    """The notes for a figure of these stacks; empty if there are none."""
     first, *others = stacks
     differ = [said for other in others for said in sentences(other, [first])]
     return [*differ, *surroundings(stacks)]
 
 
 def surroundings(stacks: Sequence[Stack]) -> list[str]:
-    """The same without what the stacks themselves differ in."""
+    """The same without the differences between the stacks themselves."""
     if any(stack.loaded_by.follows_graphs for stack in stacks):
         said = [predicted(), servers(stacks)]
     else:
@@ -28,7 +27,7 @@ def surroundings(stacks: Sequence[Stack]) -> list[str]:
 
 
 def browsers(stacks: Sequence[Stack]) -> str:
-    """One sentence for each browser, with what runs there by a switch; empty if all are today's."""
+    """One sentence per browser, with the switches it ran with; empty if all are current."""
     if all(stack.browser == TODAY for stack in stacks):
         return ""
     said = []

@@ -1,4 +1,4 @@
-"""The blocks of a cell as rows: what every attempt's visits came to."""
+"""The blocks of a cell as rows: the result of every attempt."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 from dragstrip.report.data.cells import Cell
 
 MOST_ROWS = 200
-"""A longer table helps nobody; blocks with an invalid visit and the most unusual ones stay."""
+"""A longer table would not help; blocks with an invalid visit and the most unusual ones stay."""
 
 
 class Place(Struct, frozen=True):
@@ -20,7 +20,7 @@ class Place(Struct, frozen=True):
     detail: str
     """Why it is not valid, or why it failed; empty otherwise."""
     file: str | None
-    """Name of its page, if it has one."""
+    """File name of its page, if it has one."""
 
 
 class BlockRow(Struct, frozen=True, kw_only=True):
@@ -28,9 +28,9 @@ class BlockRow(Struct, frozen=True, kw_only=True):
     attempt: int
     counts: bool
     places: tuple[Place | None, ...]
-    """In the order of the stacks; None where no visit was made."""
+    """In the order of the stacks; None if no visit was made."""
     ratios: tuple[float | None, ...]
-    """Page load time to the first stack's; None for that one and where one did not load."""
+    """Page load time / the first stack's; None for that stack, and if either did not load."""
 
 
 class BlockRows(Struct, frozen=True):
@@ -54,7 +54,8 @@ def _attempts(cell: Cell) -> int:
 
 
 def _kept(cell: Cell, stacks: int) -> pl.DataFrame:
-    """All visits, or those of invalid blocks and then of blocks furthest from the median load."""
+    """All visits, or those of invalid blocks first, then of blocks furthest from the median
+    load."""
     visits = cell.seen.visits
     if visits.height <= MOST_ROWS * stacks:
         return visits

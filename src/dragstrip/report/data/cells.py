@@ -1,4 +1,4 @@
-"""What terminal and HTML both show of each (page, network, connection mode): numbers, not looks."""
+"""What terminal and HTML both show of each (page, network, connection mode)."""
 
 import re
 from collections import Counter
@@ -23,16 +23,16 @@ class StackResult(Struct, frozen=True, kw_only=True):
 
     stack: Stack
     medians: dict[str, Median]
-    """By metric, over the blocks that count, censored loads at the limit; only what is known."""
+    """By metric, over the blocks that count, censored loads at the limit; only known ones."""
     against_first: dict[str, Comparison]
-    """Ratio to the study's first stack; none for that stack itself and without blocks."""
+    """Ratio to the study's first stack; none for that stack itself, or without blocks."""
     loads: Observations
     """Page load times of the blocks that count, in their order."""
     visits: int
-    """All of them, rerun attempts included."""
+    """All visits, rerun attempts included."""
     invalid: int
     reasons: Counter[str]
-    """Why visits were invalid, each code once for each visit it struck."""
+    """Why visits were invalid; each code counts once per visit."""
 
     @property
     def censored(self) -> int:
@@ -60,20 +60,20 @@ class Cell(Struct, frozen=True, kw_only=True):
 
     @property
     def exact(self) -> bool:
-        """Loads have no noise: computing takes no time, and nothing is left to chance."""
+        """Loads have no noise: computing takes no time, and nothing is random."""
         steady = all(r.stack.loaded_by.steady for r in self.results)
         return self.clock.kind == "network" and not self.network.chance and steady
 
 
 def where(page: str, network: str, connection: str, clock: Clock = REAL) -> str:
-    """Such as ``demo over LTE``, with the connection mode and the clock where they are special."""
+    """Such as ``demo over LTE``, with connection mode and clock if they are not the usual ones."""
     place = f"{page} over {network}" + ("" if connection == "first" else f", {connection}")
     return f"{place} in {clock.short}" if clock.virtual else place
 
 
 def page_file(number: int, place: str) -> str:
-    """Of a cell's page, from the report's folder: its number among the study's cells, from 1, and
-    where it is."""
+    """Path of a cell's page from the report's folder: its number among the study's cells, from 1,
+    and its name."""
     slug = re.sub(r"[^A-Za-z0-9._]+", "-", place).strip("-")[:80]
     return f"cells/{number}-{slug}.html"
 
@@ -81,7 +81,7 @@ def page_file(number: int, place: str) -> str:
 def cells(
     study: Study, table: pl.LazyFrame, metrics: Sequence[str] = tuple(BY_NAME)
 ) -> Iterator[Cell]:
-    """Every cell of the study, also those without a visit.
+    """Every cell of the study, even without visits.
 
     `table` as for `dragstrip.results.observed.observed`.
     """

@@ -18,7 +18,7 @@ def judgement(controls: Sequence[Control], saving: Saving | None) -> Iterator[st
     for name, said in by_metric(controls):
         yield f"controls, {name}: {said}"
     if saving and saving.slow:
-        yield f"{counted(saving.slow, 'cell')} took so long to load that fewer runs were made"
+        yield f"{counted(saving.slow, 'cell')} took so long to load that they got fewer runs"
     if saving and saving.decided:
         yield (
             f"stopping: {counted(saving.made, 'block')} instead of {saving.fixed}, "
@@ -32,7 +32,7 @@ def judgement(controls: Sequence[Control], saving: Saving | None) -> Iterator[st
 
 
 def by_metric(controls: Sequence[Control]) -> Iterator[tuple[str, str]]:
-    """Name of each metric the controls say something about, and what."""
+    """Each metric that the controls measure, with the result."""
     for control in controls:
         if said := [*_same(control), *_held(control)]:
             yield _NAMES[control.metric], "; ".join(said)

@@ -1,4 +1,4 @@
-"""The evidence of a study: what the testbed cost and what the link delivered, over all visits."""
+"""The evidence of a study: what visits cost and what the link delivered."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -21,7 +21,7 @@ class StackCost(Struct, frozen=True):
 
 
 class LinkFacts(Struct, frozen=True, kw_only=True):
-    """One direction of a network, over all its visits. None where no visit could tell."""
+    """One direction of a network, over all its visits. None if no visit measured it."""
 
     network: Network
     side: Literal["down", "up"]
@@ -31,7 +31,7 @@ class LinkFacts(Struct, frozen=True, kw_only=True):
     packets: int
     lost: int
     dropped: int
-    """By the full queue."""
+    """Dropped by the full queue."""
     lateness_p99_us: float | None
     """Median over visits of each visit's 99th percentile."""
     lateness_max_us: float | None
@@ -42,7 +42,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     total: int
     invalid: int
     costs: tuple[StackCost, ...]
-    """Of stacks of which a visit reported its cost."""
+    """Of stacks with a visit that reported its cost."""
     cost_ms: float | None
     """Median overhead of a visit."""
     links: tuple[LinkFacts, ...]

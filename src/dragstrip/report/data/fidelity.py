@@ -1,4 +1,4 @@
-"""How faithful a replay was: every request the recording did not answer as it stands, by name."""
+"""How faithful a replay was: every request that the recording did not answer exactly, by name."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ _ADDRESS = pl.col("url").str.replace("(?s)[?;].*", "").alias("address")
 
 
 class Gap(Struct, frozen=True, kw_only=True):
-    """An address (see `dragstrip.model.visit.address`) and what became of the requests for it."""
+    """An address (see `dragstrip.model.visit.address`) and what happened to the requests for it."""
 
     address: str
     answer: str
@@ -42,7 +42,7 @@ class Fidelity(Struct, frozen=True, kw_only=True):
 
 
 def fidelity(study: Study, tables: Mapping[str, pl.LazyFrame]) -> tuple[Fidelity, ...]:
-    """One entry for every page of the study that was visited. `tables` are a capsule's."""
+    """One entry per visited page of the study. `tables` are a capsule's."""
     loaded = tables["visits"].filter(pl.col("outcome") == "loaded").select(_VISIT)
     visits = _collect(loaded.group_by("page", "stack").len())
     served = tables["served"].join(loaded, on=_VISIT, how="semi")

@@ -1,4 +1,4 @@
-"""Who leads a cell in a metric, by how much, and who cannot be told from the leader."""
+"""Which stack leads a cell in a metric, by how much, and which ones tie with it."""
 
 from typing import Literal
 
@@ -12,9 +12,9 @@ from dragstrip.results.observed import BY_NAME
 from dragstrip.visit.metrics import Metric
 
 ENOUGH_BLOCKS = 5
-"""With fewer there is no interval; the answer says so first."""
+"""With fewer blocks there is no interval; the answer says so first."""
 ALIKE = 0.05
-"""Stacks whose ratios' 95 % intervals lie within this of 1 are shown to be alike."""
+"""Stacks are alike if the 95 % intervals of their ratios lie within this of 1."""
 
 Kind = Literal["lead", "tie", "alike", "open", "too few", "none"]
 
@@ -27,12 +27,12 @@ class Lead(Struct, frozen=True):
     leaders: tuple[str, ...] = ()
     """The best stack first, then those not shown to be worse."""
     by: Comparison | None = None
-    """The nearest stack that is shown to be worse (`b`) against the best (`a`)."""
+    """The closest stack that is shown to be worse (`b`), against the best (`a`)."""
     blocks: int = 0
 
     @property
     def share(self) -> float:
-        """By how much of the beaten stack's value the best one is ahead."""
+        """The best stack's lead, as a share of the beaten stack's value."""
         return abs(1 - 1 / self.by.ratio) if self.by else 0.0
 
 
@@ -58,7 +58,7 @@ def lead(cell: Cell, metric: str = "plt_ms") -> Lead:
 
 
 def few_but_exact(cell: Cell) -> bool:
-    """Too few blocks for an interval, but in each of them loads have no noise."""
+    """Too few blocks for an interval, but their loads have no noise."""
     return cell.exact and 0 < cell.counted < ENOUGH_BLOCKS
 
 
@@ -70,7 +70,7 @@ def each(cell: Cell, a: str, b: str, metric: str = "plt_ms") -> list[float]:
 
 
 def mark(c: Comparison | None, metric: Metric) -> str:
-    """Style classes of a ratio: which way it is shown to differ, and whether that is better."""
+    """CSS classes of a ratio: which way it is shown to differ, and whether that is better."""
     if c is None or c.least is None or c.most is None or c.least <= 1 <= c.most:
         return ""
     way = "down" if c.most < 1 else "up"

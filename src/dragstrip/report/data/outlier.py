@@ -1,4 +1,4 @@
-"""The visit that looked least like its stack's typical one, to be looked at.
+"""The visit that looked least like its stack's typical one.
 
 Reviewing such visits is how wolsing2019 (section 3.2) found what had gone wrong in its recordings.
 """
@@ -10,7 +10,7 @@ from msgspec import Struct
 from dragstrip.model.visit import Visit, Visual
 
 FEWEST = 3
-"""Of fewer visits none is unlike the others."""
+"""With fewer visits, none counts as an outlier."""
 
 
 class Outlier(Struct, frozen=True):
@@ -21,7 +21,7 @@ class Outlier(Struct, frozen=True):
 
 
 def outlier(typical: Visit, visits: Sequence[Visit]) -> Outlier | None:
-    """Of the visits of one stack; None if there are too few or nobody looked."""
+    """From the visits of one stack; None if there are too few, or no frames were recorded."""
     seen = [(v, v.visual) for v in visits if v.visual and v.id != typical.id]
     if typical.visual is None or len(seen) + 1 < FEWEST:
         return None
@@ -34,7 +34,7 @@ def outlier(typical: Visit, visits: Sequence[Visit]) -> Outlier | None:
 def apart_ms(a: Visual, b: Visual) -> float:
     """The area between two curves of visual progress, in ms.
 
-    It is the difference of the SpeedIndex where one curve is never above the other, else more.
+    It is the difference of the SpeedIndex if one curve is never above the other, otherwise more.
     """
     curves = dict(a.progress), dict(b.progress)
     times = sorted({0.0, *curves[0], *curves[1]})

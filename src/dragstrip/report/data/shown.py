@@ -1,4 +1,4 @@
-"""Which visits of a cell get a page of their own: a report of all of them would help nobody."""
+"""Which visits of a cell get their own page: a page for every visit would be too much to read."""
 
 from collections.abc import Collection, Iterator
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 from dragstrip.report.data.cells import Cell
 
 OUTLIERS_FROM = 3
-"""Blocks a cell needs for its slowest loads to be outliers."""
+"""Blocks a cell needs before its slowest loads count as outliers."""
 
 
 class Shown(Struct, frozen=True):
@@ -19,8 +19,8 @@ class Shown(Struct, frozen=True):
 
 
 def shown(cell: Cell, room: int, also: Collection[str] = ()) -> list[Shown]:
-    """Each at most once: those whose ids are in `also`; then, while their requests stay within
-    `room`, each stack's typical visit, the invalid ones in order, each stack's slowest."""
+    """Each at most once: the ids in `also`; then, while their requests fit into `room`, each
+    stack's typical visit, the invalid ones in order, and each stack's slowest."""
     taken: dict[int, Shown] = {}
     for why, row, requests in _candidates(cell, also):
         if row in taken:
@@ -49,7 +49,7 @@ def _candidates(cell: Cell, also: Collection[str]) -> Iterator[tuple[str, int, i
 
 
 def _by_load(cell: Cell, rows: pl.DataFrame) -> pl.DataFrame:
-    """The lower of two visits in the middle is the typical one; a failed load is the slowest."""
+    """Of two middle visits, the faster one is typical. A failed load is the slowest."""
     loaded = pl.col("outcome") == "loaded"
     load = pl.when(loaded).then("plt_ms").otherwise(pl.lit(cell.seen.limit_ms))
     return rows.sort(load, maintain_order=True)

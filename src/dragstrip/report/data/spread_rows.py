@@ -20,7 +20,7 @@ class SpreadRow(Struct, frozen=True):
 
 
 def spread_rows(cell: Cell) -> Iterator[SpreadRow]:
-    """None without blocks that count."""
+    """None if no block counts."""
     first = cell.results[0].stack.name
     for result in cell.results:
         loads_ms = result.loads.known.tolist()

@@ -1,4 +1,4 @@
-"""The visit that stands for a stack wherever one visit is drawn."""
+"""The visit that represents a stack wherever one visit is drawn."""
 
 from collections.abc import Sequence
 

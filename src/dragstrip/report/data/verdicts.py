@@ -1,4 +1,4 @@
-"""The visits that may not be believed: how many of which stack, why, and which."""
+"""The invalid visits: how many per stack, why, and which."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from msgspec import Struct
 from dragstrip.model.study import Study
 
 SHOWN_VISITS = 600
-"""A longer table helps nobody; the rest is in the capsule's visits.parquet."""
+"""A longer table would not help; the rest is in the capsule's visits.parquet."""
 
 
 class Rate(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Verdicts(Struct, frozen=True, kw_only=True):
     invalid: tuple[InvalidVisit, ...]
     """The first `SHOWN_VISITS`, in the order they were made."""
     unchecked: tuple[str, ...]
-    """What no verdict could look at, in words."""
+    """What no verdict could check, in words."""
 
 
 def verdicts(study: Study, table: pl.LazyFrame, files: Mapping[int, str]) -> Verdicts:
@@ -74,7 +74,7 @@ def verdicts(study: Study, table: pl.LazyFrame, files: Mapping[int, str]) -> Ver
 
 
 def unchecked(table: pl.LazyFrame) -> tuple[str, ...]:
-    """What the verdicts of these visits could not look at, in words."""
+    """What the verdicts of these visits could not check, in words."""
     gaps = _collect(table.select(pl.col("unchecked").explode().unique().drop_nulls()))
     return tuple(sorted(gaps["unchecked"]))
 

@@ -72,7 +72,7 @@ def bounds(rows: Sequence[Row]) -> Markup | None:
 
 
 def shares(rows: Sequence[Row]) -> Markup | None:
-    """What the captures labelled QUIC were carried by, as bars of answers, least QUIC first."""
+    """Which protocols carried the captures labelled QUIC, as bars of answers, least QUIC first."""
     labelled = [r for r in rows if r.claims.protocol == "quic" and r.protocol_answers]
     if not labelled:
         return None
@@ -154,7 +154,7 @@ def _spread(index: int) -> float:
 
 
 def _svg(chart: Any) -> Markup:
-    """Drawn without a script, so that the page is small, prints and needs no network."""
+    """Drawn without a script, so the page is small, printable and needs no network."""
     styled = (
         chart.configure(font=_FONT, background="transparent")
         .configure_view(stroke=None)

@@ -1,4 +1,4 @@
-"""Where the marks of a time axis stand."""
+"""Tick positions of a time axis."""
 
 from collections.abc import Sequence
 

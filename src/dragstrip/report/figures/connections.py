@@ -1,5 +1,5 @@
-"""Pictures of a visit's connections, from its packets: what the origin sent when, and which streams
-shared a connection."""
+"""Pictures of a visit's connections, from its packets: what the origin sent when, and how streams
+shared the connection."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from dragstrip.results.packets import Packet
 from dragstrip.visit.qlog import Window, read_windows
 
 DRAWN_CONNECTIONS = 6
-"""The largest ones of a visit."""
+"""The visit's largest connections."""
 DRAWN_STREAMS = 80
 
 _WIDTH = 860
@@ -39,9 +39,9 @@ class Picture(Struct, frozen=True):
 
 
 def connection_pictures(capsule: Capsule, visit: Visit) -> list[Picture]:
-    """Two pictures of each of the visit's largest connections; none if its packets were not kept.
+    """Two pictures per large connection of the visit; none if its packets were not kept.
 
-    Raises `NoTshark` if they were never taken apart and cannot be here.
+    Raises `NoTshark` if they were never dissected and tshark is missing.
     """
     if not captured(capsule.path, visit):
         return []
@@ -83,7 +83,7 @@ def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Pi
     acks = [r | {"what": "acknowledged"} for r in _acknowledged(mine)]
     upper = (
         _line(acks, x, y, tinted)
-        # What is rare is drawn last.
+        # Rare events are drawn last, on top.
         + alt.Chart(
             alt.InlineData(values=[*seen, *sorted(sent, key=lambda r: r["what"] != "sent")])
         )
@@ -100,7 +100,7 @@ def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Pi
 
 
 def streams(flow: Flow, mine: Sequence[Packet]) -> Picture:
-    """When bytes of which stream could be read by the browser, a row a stream."""
+    """When the browser could read each stream's bytes, one row per stream."""
     paths = {s: path for p in mine for s, path in zip(p.requests, p.paths, strict=False)}
     asked = {s: p.time_ms for p in reversed(mine) for s in p.requests}
     chunks = list(_chunks(mine))
@@ -128,20 +128,18 @@ def streams(flow: Flow, mine: Sequence[Packet]) -> Picture:
     ).properties(width=_WIDTH - 260, height=alt.Step(13 if len(shown) < 40 else 9))
     left_out = len(asked) - len(shown)
     caption = (
-        "A row a stream, in the order of the requests; thin from the request to the last byte, "
-        "thick where its bytes came in."
+        "One row per stream, in the order of the requests: thin from request to last byte, thick "
+        "where bytes arrived."
     )
     if flow.protocol == "h2":
-        caption += (
-            " A TLS record can be read when all of it is there, so h2 comes in larger pieces."
-        )
+        caption += " A TLS record is readable only as a whole, so h2 arrives in larger pieces."
     if left_out:
         caption += f" The first {len(shown)} of {len(asked)} streams."
     return Picture(f"Streams: {_name(flow)}", caption, _svg(chart))
 
 
 def _chunks(mine: Sequence[Packet]) -> Iterator[tuple[int, float, float, int]]:
-    """(stream, from, to, bytes) at the browser; a piece begins where the last one ended."""
+    """(stream, from, to, bytes) at the browser; each piece begins where the last one ended."""
     arriving = [(p.left_ms, p) for p in mine if p.side == "down" and p.left_ms is not None]
     since = None
     for ms, packet in sorted(arriving, key=lambda a: a[0]):
@@ -153,7 +151,7 @@ def _chunks(mine: Sequence[Packet]) -> Iterator[tuple[int, float, float, int]]:
 
 
 def _numbers(down: Sequence[Packet]) -> list[int]:
-    """Where each packet ends in the connection's bytes: TCP says so, QUIC's are counted."""
+    """Where each packet ends in the connection's bytes: given by TCP, counted for QUIC."""
     counts = accumulate(p.payload for p in down)
     return [
         count if p.seq is None else p.seq + p.payload for p, count in zip(down, counts, strict=True)
@@ -185,7 +183,7 @@ def _flight(flow: Flow, rows: Sequence[Row]) -> alt.Chart:
 
 
 def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
-    """Of TCP, as the packets tell: highest byte sent less highest acknowledged, at the origin."""
+    """TCP, from the packets: highest byte sent minus highest byte acknowledged, at the origin."""
     seen = [(p.at_origin_ms, p) for p in mine if p.at_origin_ms is not None]
     sent = acknowledged = 0
     for ms, p in sorted(seen, key=lambda s: s[0]):
@@ -197,7 +195,7 @@ def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
 
 
 def _told(windows: Sequence[Window]) -> Iterator[Row]:
-    """As the origin's qlog tells."""
+    """From the origin's qlog."""
     for w in windows:
         for what, value in (("in flight", w.in_flight_bytes), ("window", w.window_bytes)):
             if value is not None:
@@ -231,15 +229,15 @@ def _sending_caption(flow: Flow) -> str:
             f"{duration(flight.duration_ms)}, {how}"
         )
     source = (
-        "In flight and window are the origin's own word (qlog)."
+        "In flight and window come from the origin's qlog."
         if flow.protocol == "h3"
-        else "In flight is counted from the packets; the kernel's window is at least that."
+        else "In flight is counted from the packets; the kernel's window is at least as large."
     )
     return f"{'; '.join(said)}. {source}"
 
 
 def _connection(visit: Visit, flow: Flow) -> Connection | None:
-    """The origin's record of the flow: by the client's port."""
+    """The origin's record of the flow, found by the client's port."""
     port = int(flow.client.rpartition(":")[2])
     quic = flow.protocol == "h3"
     same = (c for c in visit.connections if c.client_port == port)

@@ -1,7 +1,7 @@
 """The figure of a cell in any metric: its ECDF above a strip of its visits.
 
-One Vega-Lite specification serves every cell of a study; a cell brings data only, of every metric,
-so that the reader can choose.
+One Vega-Lite specification serves every cell of a study; a cell adds only data, of every metric, so
+that readers can choose one.
 """
 
 import json
@@ -19,7 +19,7 @@ from dragstrip.stats.ecdf import ecdf
 Spec = dict[str, Any]
 
 MOST_POINTS = 200
-"""A longer curve is drawn through so many of its steps: more would not show."""
+"""A longer curve is drawn through this many of its steps: more would not be visible."""
 
 _WIDTH = 860
 _INK, _GRID = "#1d2129", "#e6e8ec"
@@ -124,7 +124,7 @@ def _strip(names: list[str], tint: alt.Scale, across: alt.Scale) -> alt.LayerCha
         .mark_tick(thickness=2.5, size=34, color=_INK)
         .encode(x=x, y=y, tooltip=told)
     )
-    # The curves' legend speaks for both; a shared scale would draw it twice.
+    # The curves' legend serves both; a shared scale would draw it twice.
     both = (dots + ticks).resolve_scale(color="independent")
     chart: alt.LayerChart = both.properties(width=_WIDTH, height=alt.Step(44))
     return chart

@@ -12,7 +12,7 @@ _LEAST = math.log(1.1)
 
 
 def reach(comparisons: Sequence[Comparison]) -> float:
-    """Half the axis, as a logarithm, that all of them fit on, at most a factor of 8."""
+    """Half the axis, as a logarithm: wide enough for all intervals, at most a factor of 8."""
     ends = [abs(math.log(x)) for c in comparisons for x in (c.least, c.most, c.ratio) if x]
     return min(max([_LEAST, *ends]), math.log(8))
 

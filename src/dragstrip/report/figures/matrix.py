@@ -1,4 +1,4 @@
-"""The whole study at a glance: who leads where, a row a page, a column a network, by metric."""
+"""The whole study at a glance: who leads where, per page (row), network (column) and metric."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,25 +16,25 @@ from dragstrip.results.observed import BY_NAME
 from dragstrip.visit.metrics import Metric
 
 RANKED = [m for m in BY_NAME.values() if m.better != "neither"]
-"""Metrics in which a stack can lead, page load time first."""
+"""Metrics that a stack can lead in, page load time first."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """What the rest of the report says of a cell once its page is written."""
+    """What other pages of the report need from a cell."""
 
     page: str
     network: str
     connection: ConnectionMode
     where: str
     file: str
-    """Of its page, from the report's folder."""
+    """Path of its page, from the report's folder."""
     answer: Answer
     leads: dict[str, Lead]
     """By metric."""
 
 
 class Share(Struct, frozen=True):
-    """How many cells end alike."""
+    """How many cells have the same result."""
 
     label: str
     cells: int
@@ -49,7 +49,7 @@ def leads(cell: Cell) -> dict[str, Lead]:
 def rows(
     study: Study, entries: Sequence[Entry]
 ) -> dict[tuple[str, ConnectionMode], list[Entry | None]]:
-    """By page and connection mode, in the order of networks; None where no cell was asked for."""
+    """By page and connection mode, in the order of networks; None for cells outside the study."""
     found = {(e.page, e.network, e.connection): e for e in entries}
     return {
         (p.name, connection): [found.get((p.name, n.name, connection)) for n in study.networks]
@@ -59,7 +59,7 @@ def rows(
 
 
 def known(entries: Sequence[Entry]) -> list[Metric]:
-    """The metrics that any cell can say something about, and page load time."""
+    """The metrics with an answer in any cell, and page load time."""
     return [
         m
         for m in RANKED
@@ -68,7 +68,8 @@ def known(entries: Sequence[Entry]) -> list[Metric]:
 
 
 def shares(study: Study, entries: Sequence[Entry], metric: str) -> list[Share]:
-    """Of cells, by who leads alone; then the ties, and where nobody leads. Empty ones left out."""
+    """Counts of cells by sole leader, then ties, then cells without a leader. Zero counts are left
+    out."""
     found = [e.leads[metric] for e in entries]
     alone = Counter(x.leaders[0] for x in found if x.kind == "lead")
     ties = Counter(listed(sorted(x.leaders)) for x in found if x.kind == "tie")
@@ -85,7 +86,7 @@ def shares(study: Study, entries: Sequence[Entry], metric: str) -> list[Share]:
 
 
 def tint(stack: Stack, found: Lead) -> str:
-    """The leader's colour over white, the fuller the greater its lead; always light enough for
-    dark text."""
+    """The leader's colour over white, stronger for larger leads; always light enough for dark
+    text."""
     depth = 14 + 34 * min(found.share / 0.4, 1)
     return f"color-mix(in srgb, {colour(stack.protocol)} {depth:.0f}%, white)"

@@ -1,4 +1,4 @@
-"""A page drawn: one HTML file with waterfall as recorded, initiator tree and replays."""
+"""Draws a page: one HTML file with recorded waterfall, initiator tree and replays."""
 
 import base64
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _COLOURS |= {"image": "#1a9c86", "other": "#8b8f98"}
 
 
 def draw(page: Page, checks: Sequence[Check]) -> str:
-    """The file's text. Everything a page brings along is escaped."""
+    """The file's text. Everything that comes from the page is escaped."""
     made = environment()
     roots = initiator_tree(page)
     made.globals.update(size=size, percent=percent, duration=duration, counted=counted)
@@ -39,7 +39,7 @@ def draw(page: Page, checks: Sequence[Check]) -> str:
 
 
 def timed(page: Page) -> bool:
-    """Whether the recording knows when its requests were made."""
+    """Whether the recording has request times."""
     return any(r.time_ms for r in page.resources)
 
 
@@ -102,7 +102,7 @@ def _bar(resource: Resource, top: int, scale: float) -> str:
 
 
 def short_url(url: str, room: int) -> str:
-    """Host and the end of the path, which tells requests apart best."""
+    """Host and the end of the path, the most distinctive parts."""
     parts = urlsplit(url)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     left = max(12, room - len(parts.netloc))

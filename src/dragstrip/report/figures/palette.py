@@ -1,9 +1,8 @@
-"""The colours of the report: one per protocol, everywhere the same.
+"""The colours of the report: one per protocol, the same everywhere.
 
 The three keep a CIE76 distance of at least 32 from each other under simulated protanopia,
 deuteranopia and tritanopia (Machado, Oliveira and Fernandes 2009, severity 1), and differ in
-lightness, so that they survive a grey printer. Stacks of one protocol share its colour and differ
-by dash.
+lightness, so they also print in grey. Stacks of one protocol share its colour and differ by dash.
 """
 
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from dragstrip.model.stack import Protocol, Stack
 
 PROTOCOL: dict[Protocol, str] = {"h1": "#c05a00", "h2": "#33479e", "h3": "#1a9c86"}
 FAINT: dict[Protocol, str] = {"h1": "#f0cfae", "h2": "#c3cae6", "h3": "#b5e0d8"}
-"""The same, for the time a request waits for its answer."""
+"""The same, for the time that a request waits for its answer."""
 IN_THE_DARK: dict[Protocol, str] = {
     "h1": "#e8924a",
     "h2": "#8f9df2",
@@ -23,7 +22,7 @@ IN_THE_DARK: dict[Protocol, str] = {
 """The same hues on a dark ground."""
 _LEGACY: dict[Protocol, str] = {"gquic": "#0b564b", "spdy": "#7c8fd8"}
 _LEGACY_FAINT: dict[Protocol, str] = {"gquic": "#94b8b1", "spdy": "#dbe0f4"}
-"""Of what a protocol came from: its hue in another lightness."""
+"""For a protocol's predecessor: the same hue, lighter or darker."""
 UNKNOWN = "#8b8f98"
 QUEUE, CONNECT, TLS = "#c9ccd3", "#9aa0ab", "#5c626e"
 ALARM = "#b3261e"

@@ -1,6 +1,6 @@
 """How page load times spread as random loss grows: biswal2016's figure 1, for any page and link.
 
-Networks that differ in nothing but loss are one picture; every visit is a dot beside its box.
+Networks that differ only in loss share a picture; every visit is a dot beside its box.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ class Spread(Struct, frozen=True, kw_only=True):
     connection: ConnectionMode
     stacks: tuple[Stack, ...]
     levels: tuple[Level, ...]
-    """Two at least, by rising loss."""
+    """At least two, by rising loss."""
 
 
 Loads = Sequence[Observations]
@@ -50,7 +50,7 @@ Loads = Sequence[Observations]
 
 
 def spreads(study: Study, loads: Mapping[CellKey, Loads]) -> Iterator[Spread]:
-    """Every page whose networks differ in loss alone."""
+    """Every page whose networks differ only in loss."""
     for page in study.pages:
         for connection in study.connections:
             for family in _families(study.networks):
@@ -73,7 +73,7 @@ def _level(network: Network, loads: Loads) -> Level:
 
 
 def _families(networks: Sequence[Network]) -> Iterator[list[Network]]:
-    """Networks that are the same but for name, source and random loss, by rising loss."""
+    """Networks that differ only in name, source and random loss, by rising loss."""
     families: dict[Network, list[Network]] = {}
     for network in networks:
         families.setdefault(_lossless(network), []).append(network)
@@ -92,7 +92,7 @@ def _lossless(network: Network) -> Network:
 
 
 def drawing(spread: Spread) -> str:
-    """The SVG: a group of boxes for each loss, a box a stack."""
+    """The SVG: a group of boxes per loss, a box per stack."""
     highest_ms = max(ms for level in spread.levels for own in level.loads for ms in own)
     scale = (HEIGHT - TOP - FOOT) / (highest_ms * 1.04)
 
@@ -129,7 +129,7 @@ def _axis(highest_ms: float, y: Callable[[float], float]) -> Iterator[str]:
 def _box(
     loads: Sequence[float], tint: str, centre: float, wide: float, y: Callable[[float], float]
 ) -> Iterator[str]:
-    """Tukey's box left of the centre, and right of it every visit in the order it was made."""
+    """Tukey's box left of the centre; right of it every visit, in order."""
     seen, middle = box(loads), centre - wide / 2 - 2
     yield (
         f'<path d="M{middle:.1f} {y(seen.low):.1f}V{y(seen.q1):.1f}M{middle:.1f} {y(seen.q3):.1f}'
@@ -150,7 +150,7 @@ def _box(
 
 
 def _loss(level: Level) -> str:
-    """Per direction and, as every output must, two-way."""
+    """Per direction and two-way."""
     network = level.network
     text = (
         f"{plain(network.down.mean_loss * 100)} % down, {plain(network.up.mean_loss * 100)} % up "

@@ -1,4 +1,5 @@
-"""The waterfall of one visit as inline SVG: a row a request, grouped by host, phases told apart."""
+"""The waterfall of one visit as inline SVG: one row per request, grouped by host, with its
+phases."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -12,10 +13,11 @@ from dragstrip.report.figures.axis import step
 from dragstrip.report.words.numbers import counted, duration, size
 
 WIDTH, LABEL, RIGHT = 1000, 250, 24
-"""Drawing units: the whole, its column of names, and the margin for the last axis label."""
+"""Drawing units: the whole, the column of names, and the margin for the last axis label."""
 AXIS, FOOT = 26, 8
 _ROWS = ((80, 13), (160, 10), (10_000, 8))
-"""Row height by the number of requests, so that a page of 244 still fits three sheets of paper."""
+"""Row height by the number of requests, so that a page of 244 requests still fits on three sheets
+of paper."""
 
 
 class Phase(Struct, frozen=True):
@@ -27,8 +29,8 @@ class Phase(Struct, frozen=True):
 def phases(request: Request, until_ms: float) -> list[Phase]:
     """Queue, connect, TLS, wait and receive, in order and without overlap, empty ones left out.
 
-    A mark the browser did not give ends no phase. QUIC has one handshake for both, which browsers
-    report as TLS. A request without an end is drawn to `until_ms`, the visit's end.
+    A timestamp that the browser did not give ends no phase. QUIC has one handshake for both, which
+    browsers report as TLS. A request without an end is drawn to `until_ms`, the visit's end.
     """
     end = request.end_ms if request.end_ms is not None else until_ms
     connect = request.connect_start_ms
@@ -49,8 +51,8 @@ def phases(request: Request, until_ms: float) -> list[Phase]:
 
 
 def waterfall(visit: Visit, until_ms: float) -> str:
-    """The SVG of a visit. `until_ms` is the end of the time axis, shared by the pictures that are
-    to be compared. Text from the page is escaped."""
+    """The SVG of a visit. `until_ms` is the end of the time axis, shared by pictures to compare.
+    Text from the page is escaped."""
     hosts: dict[str, list[Request]] = {}
     for request in sorted(visit.requests, key=lambda r: r.start_ms):
         hosts.setdefault(request.host, []).append(request)
@@ -135,7 +137,7 @@ def _title(request: Request, found: Sequence[Phase]) -> str:
 
 
 def _path(url: str, row: int) -> str:
-    """The end of the path, which tells requests apart better than its beginning."""
+    """The end of the path, which is more distinctive than its start."""
     parts = urlsplit(url)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     room = 40 if row > 10 else 52

@@ -1,4 +1,4 @@
-"""The way from A to B as a waterfall: a bar for what each factor changes, one after the other."""
+"""From A to B as a waterfall: one bar per factor, each starting where the last one ended."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ _FASTER, _SLOWER, _OPEN, _END = "#1a9c86", "#b3261e", "#b9bec8", "#1d2129"
 
 
 def drawing(answer: Why, found: WhyCell | Pooled) -> str:
-    """SVG. The axis is logarithmic, so that bars of one ratio have one length; A stands at 1."""
+    """SVG. The axis is logarithmic, so equal ratios have equal bars. A is at 1."""
     steps: list[tuple[str, Span, bool]] = [(p.words, p, p.shown) for p in by_size(found)]
     left = found.unexplained
     shown = left.low is not None and left.high is not None and not left.low <= 1 <= left.high
@@ -57,7 +57,7 @@ def drawing(answer: Why, found: WhyCell | Pooled) -> str:
 
 
 def _reach(ratios: list[float]) -> tuple[float, float]:
-    """At least 5 % to either side of what is drawn, and at most a factor of 8 in all."""
+    """At least 5 % beyond what is drawn on either side, and at most a factor of 8 in all."""
     low, high = min(ratios) / 1.02, max(ratios) * 1.02
     return max(low, 1 / 8), min(high, 8.0)
 
@@ -90,7 +90,7 @@ def _end(name: str, row: int, at: float, value: str) -> Iterator[str]:
 def _bar(
     row: int, texts: tuple[str, str], at: float, one: Span, sure: bool, x: _Scale
 ) -> Iterator[str]:
-    """`texts` stand at its left and right."""
+    """`texts` go to its left and right."""
     top, middle = TOP + ROW * row + 6, TOP + ROW * row + ROW / 2
     begin, end = x(at), x(at * one.ratio)
     fill = _OPEN if not sure else _FASTER if one.ratio < 1 else _SLOWER

@@ -1,1 +1,1 @@
-"""Figures of the papers, redrawn from our loads: one kind a file, each a pure function."""
+"""Figures of the papers, redrawn from our loads. Each file holds one kind, as pure functions."""

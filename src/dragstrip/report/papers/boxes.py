@@ -16,7 +16,7 @@ KEYS = ["page", "connection", "network", "stack"]
 def boxes(
     loads: pl.DataFrame, stacks: Sequence[Stack], name: str, title: str, source: str
 ) -> Figure | None:
-    """A panel a page and connection mode, a box a network and stack."""
+    """One panel per page and connection mode, one box per network and stack."""
     rows: list[Row] = []
     outliers: list[Row] = []
     names = [s.name for s in stacks]
@@ -41,7 +41,7 @@ def boxes(
     shown = [s for s in stacks if s.name in seen]
     chart = _panels(rows, outliers, shown)
     ended = sum(r["censored"] for r in rows)
-    note = f" {ended} loads never ended and stand at the client's limit." if ended else ""
+    note = f" {ended} loads never finished; they are drawn at the client's limit." if ended else ""
     return figure(
         name,
         title,

@@ -29,7 +29,7 @@ SINGLE_HOST = ("wolsing2019-gnu.org", "wolsing2019-wikipedia.org")
 
 
 class Sources(Struct, frozen=True):
-    """What the figures of a paper are drawn from."""
+    """The data for a paper's figures."""
 
     paper: Published
     evidence: Evidence
@@ -49,7 +49,7 @@ class Sources(Struct, frozen=True):
 
 
 def drawn(sources: Sources) -> list[Figure]:
-    """The figures for which there are loads, with what must be known of their stacks."""
+    """The figures that have loads, with notes about their stacks."""
     said = beside(list(sources.stacks.values()))
     return [
         structs.replace(found, caption=" ".join((found.caption, *said)))

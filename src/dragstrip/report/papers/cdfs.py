@@ -14,7 +14,7 @@ from dragstrip.stats.wolsing_gain import gain
 
 
 def load_times(loads: pl.DataFrame, stacks: Sequence[Stack], source: str) -> Figure | None:
-    """One panel a page and network; loads that never ended hold a curve below 1."""
+    """One panel per page and network; loads that never finished keep a curve below 1."""
     rows: list[Row] = []
     kept = loads.filter(pl.col("plt_ms").is_not_null())
     keys = ["page", "network", "connection"]
@@ -36,7 +36,7 @@ def load_times(loads: pl.DataFrame, stacks: Sequence[Stack], source: str) -> Fig
     return figure(
         "load-times",
         "Distribution of page load times",
-        "Share of loads that had ended by then; every panel has its own axis of time. Loads that "
+        "Share of loads that had finished by then; each panel has its own time axis. Loads that "
         f"failed or timed out keep their curve below 100 %. {source}",
         _curves(rows, stacks, "panel", "seconds", "page load time in seconds", "share of loads"),
         rows,
@@ -48,7 +48,7 @@ def gains(
 ) -> Figure | None:
     """Over pages: gain of the mean against `ref`, negative where the stack is faster.
 
-    One panel a network and metric; `metrics` maps a column to its short name.
+    One panel per network and metric; `metrics` maps a column to its short name.
     """
     rows: list[Row] = []
     networks = list(dict.fromkeys(loads["network"]))

@@ -96,13 +96,13 @@ def place(claim: Finding) -> str:
 
 
 def beside(claim: Finding) -> list[str]:
-    """What stands beside its answer."""
+    """The notes beside its answer."""
     again = [f"restates {claim.restates}, and is not counted again"] if claim.restates else []
     return [*again, *filter(None, [claim.why]), *claim.caveats]
 
 
 def markdown(found: Findings) -> str:
-    """The same for people who read files: a table of all claims."""
+    """The same as Markdown: a table of all claims."""
     lines = [
         f"# {found.title}",
         "",
@@ -136,7 +136,7 @@ def markdown(found: Findings) -> str:
         lines += [f"  - `{said}`" for said in made.commands]
         lines += [f"  - made by {said}" for said in made.how]
         lines += [f"  - {said}" for said in judgement(made.controls, None)]
-        lines += [] if made.controls else ["  - no controls were visited: its noise is not known"]
+        lines += [] if made.controls else ["  - no controls were visited, so the noise is unknown"]
     lines += [] if found.made else ["- nothing"]
     if found.sources:
         lines += ["", "Sources:", ""]
@@ -171,7 +171,7 @@ def _export(folder: Path, figures: Sequence[Figure]) -> None:
 
 
 def csv(drawn: Figure) -> str:
-    """The rows a figure is drawn from."""
+    """The rows behind a figure."""
     text = io.StringIO()
     pl.DataFrame(drawn.rows, infer_schema_length=None).write_csv(text)
     return text.getvalue()

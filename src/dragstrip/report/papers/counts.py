@@ -82,9 +82,9 @@ def anova(
     return figure(
         "anova",
         "Pages with a significant difference",
-        "One-way ANOVA of each page's loads at p < 0.01, as the paper counts: nothing corrects for "
-        "the number of pages (the tooltip and the CSV have Holm's count too). The paper has 38 "
-        f"pages, here are {loads['page'].n_unique()}.",
+        "One-way ANOVA of each page's loads at p < 0.01, as the paper counts: nothing corrects "
+        "for the number of pages (the tooltip and the CSV have Holm's count too). The paper has "
+        f"38 pages, here there are {loads['page'].n_unique()}.",
         chart,
         rows,
     )
@@ -93,7 +93,7 @@ def anova(
 def one_rtt(loads: pl.DataFrame, pages: Sequence[str], metrics: dict[str, str]) -> Figure | None:
     """Difference of the means of QUIC and TCP+ less one round trip, in round trips (table 3).
 
-    On MSS the pair with BBR stands beside it, as in the paper.
+    For MSS it also shows the pair with BBR, as in the paper.
     """
     rows: list[Row] = []
     for metric, name in metrics.items():
@@ -147,7 +147,7 @@ def one_rtt(loads: pl.DataFrame, pages: Sequence[str], metrics: dict[str, str]) 
         "one-rtt",
         "What is left of QUIC's lead without one round trip",
         "Means of QUIC minus means of TCP+ plus one round trip, in round trips: QUIC's shorter "
-        "handshake explains one; what is below zero, it does not explain. As table 3 of the paper.",
+        "handshake explains one; values below zero remain unexplained. As table 3 of the paper.",
         chart,
         rows,
     )

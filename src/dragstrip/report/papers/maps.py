@@ -17,7 +17,8 @@ _BARE: dict[str, Any] = {"domain": False, "ticks": False, "grid": False}
 
 
 def welch(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
-    """Percent by which `b` is faster than `a`; blank where Welch's test at 0.01 sees nothing."""
+    """Percent by which `b` is faster than `a`; blank if Welch's test at 0.01 finds no
+    difference."""
     rows: list[Row] = []
     for cell in sorted(cells(loads, (a.name, b.name), metric, 2), key=conditions):
         found = percent_faster(list(cell.times[a.name]), list(cell.times[b.name]))
@@ -54,8 +55,8 @@ def welch(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None
         "welch-map",
         "Percent difference, blank without significance",
         f"Percent of {a.name}'s mean by which {b.name} is faster, {metric}; a cell is blank where "
-        "Welch's test at p < 0.01 sees no difference, as Kakhki et al. (IMC 2017) draw it. Nothing "
-        "corrects for the number of cells.",
+        "Welch's test at p < 0.01 finds no difference, as Kakhki et al. (IMC 2017) draw it. "
+        "Nothing corrects for the number of cells.",
         (tiles + text).properties(width=alt.Step(44), height=alt.Step(22)),
         rows,
     )
@@ -118,8 +119,8 @@ def factor_map(loads: pl.DataFrame, stacks: Sequence[Stack], metric: str) -> Fig
         "Where the winner flips",
         f"The stack with the lowest median {metric} over rate, loss, round trip and page (lightest "
         "above): coloured only where the 95 % interval of its ratio to the runner-up excludes 1, "
-        "stronger with its lead, printed in percent. Grey with a dot: no difference shown. "
-        "Each cell stands for itself; nothing corrects for their number.",
+        "stronger with its lead, printed in percent. Grey with a dot: no difference shown. Each "
+        "cell is tested alone; nothing corrects for their number.",
         chart,
         rows,
     )

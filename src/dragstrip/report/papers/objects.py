@@ -15,7 +15,7 @@ WITHOUT = "from the request sent (queueing not included)"
 
 
 def object_loads(visits: Iterable[Visit], stacks: Sequence[Stack]) -> Figure | None:
-    """Of the valid visits of one cell: the median over blocks of the n-th object by time."""
+    """From the valid visits of one cell: the median over blocks of the n-th object by time."""
     ordered: dict[tuple[str, str], list[list[float]]] = {}
     where = ""
     for visit in visits:
@@ -60,8 +60,8 @@ def object_loads(visits: Iterable[Visit], stacks: Sequence[Stack]) -> Figure | N
     return figure(
         "objects",
         "Load time of single objects, with and without queueing",
-        f"{where}. Objects in order of their time, medians over "
-        f"{max(len(f) for f in ordered.values())} visits a stack. As figure 5 of the paper.",
+        f"{where}. Objects sorted by time; medians over {max(len(f) for f in ordered.values())} "
+        "visits per stack. As figure 5 of the paper.",
         panels(rows, "counted", draw, columns=2),
         rows,
     )

@@ -28,7 +28,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     def standing(self) -> Standing:
         """Which is faster; ``same`` is shown to lie within 5 %, ``open`` is neither.
 
-        Too ``few`` loads have no interval, and only a stack that is ahead.
+        Too ``few`` loads have no interval, only a leader.
         """
         if self.low is None or self.high is None:
             return "few b" if self.ratio < 1 else "few a"
@@ -72,18 +72,18 @@ def winner(cell: Cell, stacks: Sequence[Stack]) -> tuple[str, float, bool]:
 
 
 def place(cell: Cell) -> str:
-    """A cell's network in words of its factors, where they tell it: ``100 Mbit/s, 10 ms, 0 %``."""
+    """A cell's network in words, if its factors describe it: ``100 Mbit/s, 10 ms, 0 %``."""
     factors = cell.factors
     rate = f"{factors['rate_mbps']:g} Mbit/s" if "rate_mbps" in factors else "unlimited"
     return f"{rate}, {factors['rtt_ms']:g} ms, {factors['loss'] * 100:.3g} %"
 
 
 def conditions(cell: Cell) -> tuple[float, float, float, float]:
-    """What networks and pages are put in order by: rate, loss, round trip, bytes."""
+    """Sort key of networks and pages: rate, loss, round trip, bytes."""
     f = cell.factors
     return f.get("rate_mbps", inf), f["loss"], f["rtt_ms"], f.get("page_bytes", 0.0)
 
 
 def short(page: str) -> str:
-    """A page without the name of its set."""
+    """The page's name without that of its set."""
     return page.split("-", 1)[-1]

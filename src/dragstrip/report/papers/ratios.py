@@ -1,6 +1,6 @@
 """biswal2016: the ratio of two stacks over the page's objects and the network.
 
-Figures 3 and 4 of the paper are bars; the map holds the whole space at once.
+Figures 3 and 4 of the paper are bars; the map shows the whole space at once.
 """
 
 import altair as alt
@@ -34,7 +34,7 @@ SAID = {
 
 
 def bars(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
-    """One panel a network, one bar a page, grouped by the number of its objects."""
+    """One panel per network, one bar per page, grouped by the number of objects."""
     rows = _rows(loads, a, b, metric)
     if not rows:
         return None
@@ -86,9 +86,9 @@ def bars(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
         "ratio-bars",
         "Ratio of load times by objects, size and network",
         f"{b.name} / {a.name}, medians of the first {LOADS} loads, {metric}, on a logarithmic "
-        f"scale: a bar below 1 means that {b.name} is faster. Within a number of objects the bars "
-        f"stand in order of the objects' size ({', '.join(size(s) for s in sizes)}). Thin lines: "
-        "95 % interval. As figures 3 and 4 of the paper.",
+        f"scale: a bar below 1 means that {b.name} is faster. Bars with the same number of objects "
+        f"are sorted by object size ({', '.join(size(s) for s in sizes)}). Thin lines: 95 % "
+        "interval. As figures 3 and 4 of the paper.",
         panels(rows, "place", panel),
         rows,
     )
@@ -97,7 +97,7 @@ def bars(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
 def ratio_map(
     loads: pl.DataFrame, a: Stack, b: Stack, metric: str, name: str, title: str
 ) -> Figure | None:
-    """Pages by networks; a cell that shows no difference is grey, not a colour."""
+    """Pages by networks; a cell that shows no difference is grey."""
     rows = _rows(loads, a, b, metric)
     if not rows:
         return None
@@ -149,7 +149,7 @@ def ratio_map(
 
 
 def _standings(rows: list[Row], a: Stack, b: Stack) -> alt.Scale:
-    """Colours of what the rows say; the pale ones of too few loads only where there are some."""
+    """Colours of the rows' results; pale ones (too few loads) only if needed."""
     slow, fast = two(a, b)
     always = {"a": slow, "b": fast, "same": "#c3c7ce", "open": NONE}
     pales = {"few a": pale(slow), "few b": pale(fast)}

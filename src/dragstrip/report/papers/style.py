@@ -1,4 +1,4 @@
-"""What all figures of papers have in common: fonts, colours, and the rows they are drawn from."""
+"""What all paper figures share: fonts, colours, and the rows they are drawn from."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,9 +12,9 @@ from dragstrip.report.figures.palette import colour, dashes
 
 Row = dict[str, Any]
 INK, SOFT, GRID, NONE = "#1d2129", "#5c626e", "#e6e8ec", "#eceef1"
-"""`NONE` fills what shows no difference."""
+"""`NONE` marks cells that show no difference."""
 OTHER = "#c05a00"
-"""The second colour where both stacks speak the same protocol."""
+"""The second colour if both stacks speak the same protocol."""
 _FONT = "Inter, 'Helvetica Neue', Arial, sans-serif"
 
 
@@ -23,7 +23,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     """File name without suffix."""
     title: str
     caption: str
-    """What it shows, how it is to be read, and which figure of the paper it redraws."""
+    """What it shows, how to read it, and which figure of the paper it redraws."""
     spec: dict[str, Any]
     """Vega-Lite."""
     rows: list[Row]
@@ -33,7 +33,7 @@ class Figure(Struct, frozen=True, kw_only=True):
         return f"Figure({self.name!r}, {len(self.rows)} rows)"
 
     def _repr_svg_(self) -> str:
-        """How a notebook shows it."""
+        """How a notebook displays it."""
         svg: str = vl_convert.vegalite_to_svg(self.spec)
         return svg
 
@@ -73,9 +73,9 @@ def panels(
     *,
     columns: int = 3,
 ) -> alt.ConcatChart:
-    """A chart for each value of `key`, in the rows' order and titled by it.
+    """One chart per value of `key`, titled by it, in the rows' order.
 
-    Charts of their own, because Vega-Lite's facets lose the order of a list.
+    Not Vega-Lite facets: they lose the order of a list.
     """
     groups: dict[str, list[Row]] = {}
     for row in rows:
@@ -86,7 +86,7 @@ def panels(
 
 
 class _Rows(alt.InlineData):
-    """Rows that Altair need not copy whenever it combines charts, which takes it seconds."""
+    """Rows that Altair does not copy each time it combines charts, which would take seconds."""
 
     def __deepcopy__(self, _: object) -> "_Rows":
         return self
@@ -106,7 +106,7 @@ def dash(stacks: Sequence[Stack]) -> alt.Scale:
 
 
 def two(a: Stack, b: Stack) -> tuple[str, str]:
-    """Colours that tell two stacks apart."""
+    """Two colours that can be told apart."""
     first, second = colour(a.protocol), colour(b.protocol)
     return (first, second) if first != second else (first, OTHER)
 

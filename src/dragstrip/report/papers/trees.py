@@ -35,7 +35,7 @@ _FACTORS = {
 class Node(Struct, frozen=True):
     text: str
     edge: str = ""
-    """How one comes here from the node before."""
+    """The branch that leads here."""
     below: tuple["Node", ...] = ()
     winner: str = ""
     """Of a leaf."""
@@ -45,7 +45,7 @@ class Node(Struct, frozen=True):
 
 
 def published(claimed: Tree, evidence: Evidence) -> Figure:
-    """The paper's tree, and beside every leaf what became of our scenarios in it."""
+    """The paper's tree; each leaf also shows how our scenarios in it came out."""
     labels = claimed.labels(evidence)
     read = [{n: level.of(cell) for n, level in claimed.levels.items()} for cell, _ in labels]
     compared = decision_tree.agreement(claimed.leaves, read, [won[0] for _, won in labels])
@@ -60,15 +60,15 @@ def published(claimed: Tree, evidence: Evidence) -> Figure:
         "The published decision tree, leaf by leaf",
         "Each leaf names the published winner by the 70 % / 10 % rule, and then how many of our "
         f"scenarios in this leaf had which winner. {seen} of {len(compared)} leaves have one that "
-        f"was run, {whole} of these agree wholly. A scenario at a rate the paper calls neither low "
-        "nor high stands in two leaves. As figure 8 of the paper.",
+        f"was run, {whole} of these agree wholly. A scenario at a rate that the paper calls "
+        "neither low nor high is in two leaves. As figure 8 of the paper.",
         _drawn(root),
         rows,
     )
 
 
 def own(claimed: Tree, evidence: Evidence) -> Figure | None:
-    """The tree that our scenarios grow."""
+    """The tree grown from our scenarios."""
     labels = claimed.labels(evidence)
     if len(labels) < 4:
         return None
@@ -133,7 +133,7 @@ def _tally(found: Mapping[str, int]) -> str:
 
 
 def _drawn(root: Node) -> alt.LayerChart:
-    """Depth from left to right, leaves one below the other."""
+    """Depth runs from left to right; leaves stand below each other."""
     depth = _depth(root)
     step = _WIDTH * 0.62 / max(depth, 1)
     nodes: list[Row] = []

@@ -14,7 +14,7 @@ from dragstrip.visit.frames import read_frames
 
 
 class Film(Struct, frozen=True, kw_only=True):
-    """Of any browser: frames may have any size and any picture format."""
+    """From any browser: frames may have any size and picture format."""
 
     visit: Visit
     visual: Visual
@@ -27,7 +27,7 @@ class Film(Struct, frozen=True, kw_only=True):
 
     @property
     def marks(self) -> tuple[tuple[str, float], ...]:
-        """The moments that have a name, in ms, as far as they came."""
+        """The named moments that the visit reached, in ms."""
         moments = (
             ("FVC", self.visual.fvc_ms),
             ("VC85", self.visual.vc85_ms),
@@ -38,15 +38,15 @@ class Film(Struct, frozen=True, kw_only=True):
 
     @property
     def end_ms(self) -> float:
-        """The last moment that has a name; frames of the quiet time after it show nothing new."""
+        """The last named moment. Frames of the quiet time after it show nothing new."""
         return max((ms for _, ms in self.marks), default=self.frames[-1].time_ms)
 
     def at(self, ms: float) -> Frame:
-        """The frame on the screen at that time."""
+        """The frame on screen at that time."""
         return self.frames[max(0, bisect_right(self.frames, ms, key=lambda f: f.time_ms) - 1)]
 
     def changed(self, after_ms: float, until_ms: float) -> bool:
-        """Whether anything a person sees changed in between."""
+        """Whether anything visible changed in between."""
         return any(after_ms < ms <= until_ms for ms, _ in self.visual.progress)
 
     def complete(self, ms: float) -> float:
@@ -56,7 +56,7 @@ class Film(Struct, frozen=True, kw_only=True):
 
 
 def film(capsule: Path, visit: Visit) -> Film | None:
-    """The film of a visit; None if nobody looked, or the frames are gone."""
+    """The film of a visit; None if no frames were recorded, or they are gone."""
     kept = frames_file(capsule, visit)
     if visit.visual is None or not kept.exists():
         return None

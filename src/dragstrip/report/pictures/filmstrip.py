@@ -1,7 +1,7 @@
-"""Filmstrips as inline SVG: a row a visit on one time axis, the curves of visual progress below.
+"""Filmstrips as inline SVG: one row per visit on one time axis, curves of progress below.
 
-Each picture shows the screen at the end of its span of time, so a change stands in the first
-picture that has it; such a picture is framed in its stack's colour.
+Each picture shows the screen at the end of its time span, so a change appears in the first picture
+that has it. That picture is framed in its stack's colour.
 """
 
 import base64
@@ -18,7 +18,7 @@ from dragstrip.report.pictures.film import Film, picture
 from dragstrip.report.words.numbers import duration
 
 WIDTH, LABEL, RIGHT = 1000, 104, 14
-"""Drawing units: the whole, its column of names, and the margin for the last axis label."""
+"""Drawing units: the whole, the column of names, and the margin for the last axis label."""
 _COLUMNS = 12
 _GAP = 3
 _HEAD, _NAMES, _CURVES = 22, 13, 150
@@ -36,11 +36,11 @@ _STYLE = (
     "svg.film .same{fill:none;stroke:#dfe2e7}svg.film .new{fill:none;stroke-width:2}"
     "svg.film .level{stroke:#e6e8ec}svg.film .curve{fill:none;stroke-width:2}"
 )
-"""Goes with the picture, so that it can stand on any page or alone."""
+"""Part of the picture, so that it also works alone or on other pages."""
 
 
 def filmstrip(films: Sequence[Film], stacks: Sequence[Stack], names: Sequence[str]) -> str:
-    """The SVG of films that are to be compared. `stacks` and `names` belong to them, in order."""
+    """The SVG of films to compare, with their `stacks` and `names` in the same order."""
     apart = step(max(film.end_ms for film in films), _COLUMNS, (1, 2, 2.5, 5))
     columns = int(max(film.end_ms for film in films) // apart) + 1
     axis = _Axis(apart, columns)
@@ -77,7 +77,7 @@ def _ticks(axis: _Axis, bottom: float) -> Iterator[str]:
 
 
 def _row(film: Film, stack: Stack, name: str, axis: _Axis, top: float) -> tuple[list[str], float]:
-    """A strip with its marks, and where the next begins."""
+    """A strip with its marks, and the y of the next one."""
     width = axis.pitch - _GAP
     size = picture(film.frames[0]).size
     tall = width * size[1] / size[0]
@@ -112,7 +112,7 @@ def _row(film: Film, stack: Stack, name: str, axis: _Axis, top: float) -> tuple[
 
 
 def _marks(film: Film, axis: _Axis, top: float, tint: str) -> tuple[list[str], int]:
-    """The named moments below a strip, on as many lines as they need; and how many those are."""
+    """The named moments below a strip, and how many lines they take."""
     lines: list[str] = []
     words: list[str] = []
     ends: list[float] = []

@@ -1,7 +1,7 @@
 """The pictures of a capsule: pure functions of its visits and frames.
 
-A picture is whole in itself: its HTML carries its style and its images, so it can stand on any
-page. `files` are the same for sharing, to be written beside that page.
+A picture is self-contained: its HTML carries style and images, so any page can hold it. `files` are
+the same pictures for sharing, written beside that page.
 """
 
 import base64
@@ -40,8 +40,8 @@ class Picture(Struct, frozen=True, kw_only=True):
 def pictures(capsule: Capsule, visits_of_cell: Sequence[Visit]) -> list[Picture]:
     """Race, filmstrip and outlier of one cell: a page, a network and a connection mode.
 
-    `visits_of_cell` are all of its visits, attempts included. Empty where no block counts or the
-    frames were not kept; what cannot be drawn of some stacks is drawn of the others.
+    `visits_of_cell` are all of its visits, attempts included. Empty if no block counts or no frames
+    were kept. Stacks that cannot be drawn are left out.
     """
     study = capsule.manifest.study
     names = [s.name for s in study.stacks]
@@ -60,8 +60,8 @@ def pictures(capsule: Capsule, visits_of_cell: Sequence[Visit]) -> list[Picture]
 
 
 def study_pictures(study: Study, loads: Mapping[CellKey, Loads]) -> list[Picture]:
-    """What spans cells: the spread under loss of each page whose networks differ in loss alone, of
-    so many pages that one can still look at them."""
+    """Pictures that span cells: the spread under loss of pages whose networks differ only in loss.
+    Limited to a readable number of pages."""
     return [_spread(found) for found in islice(spreads(study, loads), SPREADS)]
 
 
@@ -85,7 +85,7 @@ def _race(study: Study, films: Sequence[Film]) -> Iterator[Picture]:
         title="The race",
         caption=(
             "The visit of median page load time of each stack, in real time; a frame in the "
-            f"stack's colour means that it is done. To share: {name} in the folder report."
+            f"stack's colour means that it has finished. To share: {name} in the folder report."
         ),
         html=Markup(f'<img src="{source}" alt="{said}" style="max-width:100%;height:auto">'),
         files={name: data},
@@ -94,11 +94,11 @@ def _race(study: Study, films: Sequence[Film]) -> Iterator[Picture]:
 
 def _filmstrip(study: Study, films: Sequence[Film]) -> Picture:
     return Picture(
-        title="What the eye saw",
+        title="What a viewer saw",
         caption=(
-            "The same visits. Each picture is the screen at the end of its span of time; a "
-            "coloured frame means that it changed there. First and last visual change (FVC, LVC), "
-            "85 % complete (VC85), load event (PLT)."
+            "The same visits. Each picture shows the screen at the end of its time span; a "
+            "coloured frame marks a change. First and last visual change (FVC, LVC), 85 % "
+            "complete (VC85), load event (PLT)."
         ),
         html=Markup(
             filmstrip(films, [study.stack(f.name) for f in films], [f.name for f in films])
@@ -107,7 +107,7 @@ def _filmstrip(study: Study, films: Sequence[Film]) -> Picture:
 
 
 def _outlier(capsule: Capsule, found: Sequence[Outlier]) -> Iterator[Picture]:
-    """The furthest of all stacks, beside the typical visit of its own."""
+    """The outlier of all stacks, beside its stack's typical visit."""
     if not found:
         return
     odd = max(found, key=lambda o: o.apart_ms)
@@ -121,7 +121,7 @@ def _outlier(capsule: Capsule, found: Sequence[Outlier]) -> Iterator[Picture]:
         title="The visit that looked least like its stack's typical one",
         caption=(
             f"{stack.name}, block {block}: {duration(odd.apart_ms)} lie between the two curves. "
-            "Look whether it is the same page."
+            "Check whether it is the same page."
         ),
         html=Markup(filmstrip(films, [stack, stack], ["typical", f"block {block}"])),
     )
@@ -134,8 +134,8 @@ def _spread(spread: Spread) -> Picture:
         title=f"Spread under loss: {spread.page}{mode}",
         caption=(
             f"Page load times of {counted(visits, 'visit')} by random loss; boxes are quartiles, "
-            "whiskers reach 1.5 times the box, every dot is a visit. Loads that never ended are "
-            "named, not drawn. As figure 1 of biswal2016."
+            "whiskers reach 1.5 times the box, every dot is a visit. Loads that never finished "
+            "are named, not drawn. As figure 1 of biswal2016."
         ),
         html=Markup(drawing(spread)),
     )

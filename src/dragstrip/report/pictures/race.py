@@ -1,7 +1,7 @@
 """The race: one moving picture of every stack loading the page, side by side, in real time.
 
-Animated WebP, because every browser plays it, it needs no player, and it holds true colours in a
-tenth of a GIF's bytes.
+Animated WebP: every browser plays it, it needs no player, and it has true colours in a tenth of a
+GIF's bytes.
 """
 
 import io
@@ -19,21 +19,21 @@ from dragstrip.report.pictures.film import Film, picture
 GRID_MS = 20
 """Every change is shown at the next multiple of this: viewers slow down shorter pictures."""
 PAUSE_MS = 3000
-"""How long the end stays before the race begins again."""
+"""How long the last picture stays before the loop restarts."""
 LIMIT_BYTES = 3_000_000
 _TICKS = 150
-"""The clock moves that often, at least every 100 ms in short races."""
+"""Clock ticks per race; at least one every 100 ms in short races."""
 _SCALES = (1.0, 0.75, 0.5, 0.35)
 _TILE, _ACROSS, _GAP = 400, 3, 16
 _TITLE, _HEAD, _FOOT = 52, 34, 46
-"""Heights: above everything, above and below each screen."""
+"""Heights: the header, and above and below each screen."""
 _INK, _SOFT, _LINE, _PAPER = "#1d2129", "#5c626e", "#dfe2e7", "#ffffff"
 
 
 def race_picture(films: Sequence[Film], stacks: Sequence[Stack], title: str, note: str) -> bytes:
-    """A WebP that loops. `stacks` belong to `films`, in order.
+    """A looping WebP. `stacks` and `films` have the same order.
 
-    As large as stays within `LIMIT_BYTES`, or else the smallest there is.
+    The largest size within `LIMIT_BYTES`, or the smallest size.
     """
     made = b""
     for scale in _SCALES:

@@ -1,4 +1,4 @@
-"""The audit as one HTML page that needs neither network nor script."""
+"""The audit as one HTML page, without network or script."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from dragstrip.report.words.audit import sentences
 
 
 def page(title: str, summary: Summary, rows: Sequence[Row]) -> str:
-    """The page's HTML. Everything in it that comes from captures is escaped."""
+    """The page's HTML. Everything that comes from captures is escaped."""
     made = environment()
     return made.get_template("audit.html.j2").render(
         title=title,

@@ -1,14 +1,12 @@
-"""The report: a small site in the capsule's folder ``report``, redrawn from the tables at any time.
+"""The report: a small site in the capsule's folder ``report``. It can be redrawn from the tables.
 
-index.html          the answer, or who leads where
-by-METRIC.html      the same in another metric
-cells/*.html        a page a cell: every metric, figure, pictures, waterfalls, blocks
-race-*.webp         the race of each cell, to share
-visits/*.html       the visits worth looking at: typical, invalid, slowest
-verdicts.html, replay.html, testbed.html, parameters.html
-assets/             style, script, figures
+index.html          the answer, or who leads where by-METRIC.html      the same in another metric
+cells/*.html        one page per cell: every metric, figure, pictures, waterfalls, blocks
+race-*.webp         the race of each cell, to share visits/*.html       the visits worth looking at:
+typical, invalid, slowest verdicts.html, replay.html, testbed.html, parameters.html assets/
+style, script, figures
 
-It opens from a disk without a network. Cells are read, drawn and forgotten one by one.
+It opens from disk, without a network. Cells are read and drawn one by one, to save memory.
 """
 
 import contextlib
@@ -63,12 +61,13 @@ from dragstrip.testbed.cache import cache_folder, unfinished
 
 FOLDER = "report"
 DRAWN_REQUESTS = 20_000
-"""Visits get pages until these hold so many requests, every cell its share; it takes seconds."""
+"""Visits get pages until these hold this many requests, shared evenly by the cells: drawing takes
+seconds."""
 SPELLED_OUT = 12
-"""Cells of which the first page says the answer in words."""
+"""The first page words the answer of this many cells."""
 SHOWN_BLOCKS = 600
 PICTURED_CELLS = 60
-"""Pictures of a cell take seconds to draw and weigh up to 4 MB."""
+"""Pictures of a cell take seconds to draw and up to 4 MB."""
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -76,7 +75,7 @@ _TEMPLATES = Path(__file__).with_name("templates")
 def build(capsule: Capsule, also: Collection[str] = ()) -> Path:
     """Writes the report into the capsule's folder and returns its first page.
 
-    Brings the tables up to date first. Visits whose ids are in `also` get a page in any case.
+    Brings the tables up to date first. Visits whose ids are in `also` always get a page.
     """
     refresh(capsule)
     target = capsule.path / FOLDER
@@ -96,7 +95,7 @@ class _Site:
         self._tables = {name: scan(capsule, name) for name in TABLES}
         self._lookup = Lookup(capsule.path / JOURNAL)
         self._visit_files: dict[int, str] = {}
-        """By row of visits.parquet, where the page is, from the report's folder."""
+        """By row of visits.parquet: the path of the visit's page, from the report's folder."""
         self._loads: dict[CellKey, Loads] = {}
 
     def write(self, also: Collection[str]) -> None:
@@ -268,7 +267,7 @@ class _Site:
 @cache
 def _vega() -> str:
     """Vega, Vega-Lite and vega-embed as one script, from the wheel, without a network. It takes a
-    second to make, so it is kept."""
+    second to build, so it is cached."""
     kept = cache_folder("report") / f"vega-{version('vl-convert-python')}.js"
     with contextlib.suppress(OSError):
         return kept.read_text(encoding="utf-8")

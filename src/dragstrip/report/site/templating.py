@@ -1,4 +1,4 @@
-"""How pages are made from the templates beside this file."""
+"""Renders pages from the templates in this folder."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
 def environment(**helpers: Any) -> Environment:
-    """Escapes everything that is not markup; a name that a template misspells is an error."""
+    """Escapes everything that is not markup. A misspelt name in a template is an error."""
     made = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,

@@ -28,7 +28,7 @@ CHARTED = ("typical", "asked for")
 
 
 class Drawn(Struct, frozen=True, kw_only=True):
-    """A visit that has a page of its own."""
+    """A visit with its own page."""
 
     visit: Visit
     why: str
@@ -36,19 +36,19 @@ class Drawn(Struct, frozen=True, kw_only=True):
     file: str
     """Name of its page."""
     waterfall: Markup | None
-    """None if the browser asked for nothing."""
+    """None if the browser made no request."""
     readings: tuple[tuple[Reason, Meaning], ...]
     charts: tuple[Picture, ...]
     """Of its connections, from its packets."""
     uncharted: str
-    """Why there are no charts of the packets that were kept; empty otherwise."""
+    """Why the kept packets have no charts; empty otherwise."""
     artefacts: tuple[Artefact, ...]
     metrics: tuple[tuple[str, str, str, str], ...]
     """Name, meaning, value, and the median of its cell and stack."""
 
     @property
     def index(self) -> str:
-        """Of its block within the cell."""
+        """The block's index within the cell."""
         return self.visit.block.rpartition("|")[2]
 
 
@@ -89,7 +89,10 @@ def _charts(capsule: Capsule, visit: Visit, why: str) -> tuple[tuple[Picture, ..
     if not captured(capsule.path, visit):
         return (), ""
     if why not in CHARTED:
-        return (), f"Charts take seconds to draw: `dragstrip report DIR --visit '{visit.id}'`."
+        return (
+            (),
+            f"Charts take seconds to draw; for them: `dragstrip report DIR --visit '{visit.id}'`.",
+        )
     try:
         return tuple(connection_pictures(capsule, visit)), ""
     except (NoTshark, InputError) as error:
@@ -101,7 +104,7 @@ def _plain(text: str) -> str:
 
 
 def judged(visit: Visit, reasons: list[str]) -> Visit:
-    """With the reasons of the table, which knows the rest of the block."""
+    """With the reasons from the table, which also judges the rest of the block."""
     pairs = (text.partition(": ") for text in reasons)
     told = tuple(Reason(_code(code), detail) for code, _, detail in pairs)
     return structs.replace(visit, reasons=told)

@@ -17,9 +17,9 @@ from dragstrip.stats.median import Median
 
 _STYLE = {"shown": "bold", "not shown": "bold", "too few": "yellow", "none": "red"}
 METRICS = ("plt_ms", "ttfb_ms")
-"""The cells need no more than these."""
+"""The cells show only these."""
 SPELLED_OUT = 12
-"""A study of more cells is listed, a line a cell."""
+"""A study with more cells is a list, one line per cell."""
 
 
 def render(study: Study, cells: Sequence[Cell], found: Belief) -> RenderableType:

@@ -1,4 +1,4 @@
-"""Where a difference comes from, in the terminal: a sentence and a table for each cell."""
+"""Where a difference comes from, in the terminal: one sentence and one table per cell."""
 
 from collections.abc import Iterator
 

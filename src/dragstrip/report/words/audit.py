@@ -5,9 +5,9 @@ from dragstrip.report.words.numbers import counted, listed, percent
 
 
 def sentences(summary: Summary) -> list[str]:
-    """What was found, one sentence a rule; rules that had nothing to judge are left out."""
+    """One sentence per rule. Rules with nothing to judge are left out."""
     n = summary.captures
-    found = [f"{summary.unbelievable} of {counted(n, 'capture')} cannot be believed as labelled."]
+    found = [f"{summary.unbelievable} of {counted(n, 'capture')} cannot be what their labels say."]
     if summary.judged_for_rate:
         found.append(
             f"{summary.impossible} of {summary.judged_for_rate} loaded faster than their bytes "

@@ -1,11 +1,11 @@
-"""What several machines made, in words."""
+"""Whether several machines agree, in words."""
 
 from dragstrip.report.words.numbers import counted, listed
 from dragstrip.results.compare.machines import Disagreement, Machines
 
 _ALPHA = 0.05
 _NAMED = 8
-"""Machines of more than so many are not named one by one."""
+"""More machines than this are not named one by one."""
 
 
 def sentence(found: Machines | None) -> str:
@@ -15,14 +15,17 @@ def sentence(found: Machines | None) -> str:
     made = listed([f"{name} ({counted(n, 'visit')})" for name, n in found.visits.items()])
     if len(found.visits) > _NAMED:
         made = f"{counted(min(found.visits.values()), 'visit')} or more on each"
-    said = f"Made on {len(found.visits)} machines: {made}. Blocks are whole, so each pair met one."
+    said = f"Made on {len(found.visits)} machines: {made}. No block spans two machines."
     said += _odd(found)
     if not found.tested:
-        return f"{said} Whether they agree cannot be said: none of two made two blocks of a cell."
+        return (
+            f"{said} Whether they agree is unknown: no two of them made two blocks of the same "
+            "cell."
+        )
     apart = [one for one in found.tested if one.p < _ALPHA]
     if not apart:
         least = min(one.p for one in found.tested)
-        return f"{said} No disagreement shown (adjusted p {least:.2g} at least)."
+        return f"{said} No disagreement shown (adjusted p at least {least:.2g})."
     shown = "; ".join(
         f"{one.b} / {one.a} on {one.cell} is " + _ratios(one) + f" (adjusted p {one.p:.2g})"
         for one in sorted(apart, key=lambda one: one.p)[:3]

@@ -1,4 +1,4 @@
-"""How numbers read, in the terminal and in the report."""
+"""How terminal and report word numbers."""
 
 import math
 import re
@@ -15,14 +15,14 @@ DASH = "\N{EN DASH}"
 
 
 def duration(ms: float | None) -> str:
-    """``1.234 s`` from one second on, else ``234 ms``; a dash for None."""
+    """``1.234 s`` from one second up, else ``234 ms``; a dash for None."""
     if ms is None:
         return DASH
     return f"{ms / 1000:.3f} s" if ms >= 1000 else f"{ms:.0f} ms"
 
 
 def ms(value: float | None) -> str:
-    """``12.3``, for columns whose head names the unit."""
+    """``12.3``, for columns whose heading names the unit."""
     return DASH if value is None else f"{value:.1f}"
 
 
@@ -38,7 +38,7 @@ def size(count: int) -> str:
 
 
 def ratio(comparison: "Comparison | None") -> str:
-    """``0.889 (0.881 to 0.897)``, and what else is known of it."""
+    """``0.889 (0.881 to 0.897)``, with wider intervals if there are any."""
     if comparison is None:
         return DASH
     said = interval(comparison.ratio, comparison.low, comparison.high)
@@ -56,7 +56,7 @@ def bounded(bound: "Bound") -> str:
 
 
 def interval(value: float, low: float | None, high: float | None) -> str:
-    """``0.889 (0.881 to 0.897)``; ``∞`` where most loads failed."""
+    """``0.889 (0.881 to 0.897)``; ``∞`` if most loads failed."""
     if low is None or high is None:
         return f"{_factor(value)} (no interval)"
     return f"{_factor(value)} ({_factor(low)} to {_factor(high)})"
@@ -104,5 +104,5 @@ def amount(value: float | None, unit: str) -> str:
 
 
 def coded(text: str) -> Markup:
-    """HTML in which what stood between backticks is code."""
+    """HTML, with text between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

@@ -13,7 +13,7 @@ UNEXPLAINED = "protocol and implementation, unexplained"
 
 
 def change(answer: Why, found: Span) -> str:
-    """``4.1 % faster (3.9 to 4.3 %)``; of a metric that is no time, lower."""
+    """``4.1 % faster (3.9 to 4.3 %)``; for metrics that are not times, "lower"."""
     low, high = found.low, found.high
     down, up = ("faster", "slower") if BY_NAME[answer.metric].unit == "ms" else ("lower", "higher")
     size = f"{percent(abs(1 - found.ratio))} {down if found.ratio < 1 else up}"
@@ -33,7 +33,7 @@ def span(found: Span) -> str:
 
 
 def place(answer: Why, found: WhyCell | Pooled) -> str:
-    """``demo over LTE``, or how many cells of which network."""
+    """``demo over LTE``, or the number of cells and their network."""
     clock = Clock(kind=answer.clock)
     if isinstance(found, WhyCell):
         return where(found.page, found.network, found.connection, clock)
@@ -44,7 +44,7 @@ def place(answer: Why, found: WhyCell | Pooled) -> str:
 
 
 def basis(found: WhyCell | Pooled) -> str:
-    """What the intervals rest on."""
+    """What the intervals are based on."""
     if isinstance(found, Pooled):
         return f"intervals over {found.over}"
     said = counted(found.n, "block")
@@ -59,7 +59,7 @@ def by_size(found: WhyCell | Pooled) -> list[Part]:
 
 
 def sentence(answer: Why, found: WhyCell | Pooled) -> str:
-    """Who is faster, by how much, what explains it and what does not."""
+    """Which is faster, by how much, and what explains it."""
     what = _metric(answer)
     said = f"{answer.b} against {answer.a} on {place(answer, found)}, {what}: "
     said += f"{change(answer, found)}, {basis(found)}."
@@ -76,12 +76,12 @@ def sentence(answer: Why, found: WhyCell | Pooled) -> str:
 
 
 def notes(answer: Why) -> list[str]:
-    """How it was found, and what must be known of it."""
+    """How it was found, and its limits."""
     said = []
     if answer.orders < answer.orders_possible:
         said.append(
             f"{answer.orders} of {answer.orders_possible} orders of changing the factors were "
-            f"drawn, over {answer.stacks} stacks; intervals allow for those that were not."
+            f"sampled, over {answer.stacks} stacks; intervals allow for the others."
         )
     elif answer.orders > 1:
         said.append(

@@ -24,17 +24,16 @@ def sentence(found: Sequence[Bias]) -> str:
     if not shown:
         first = found[0]
         others = len(found) - (first.cell == EVERYWHERE)
-        cells = f"; of {others} cells each by itself, adjusted p {_least(found):.2g} at least"
+        cells = f"; of {others} cells each by itself, adjusted p at least {_least(found):.2g}"
         return (
-            "That invalid visits strike some stacks more than others could not be shown "
+            "No difference between the stacks' invalid rates could be shown "
             f"({where(first)}: {rates(first)}, p {first.p:.2g}"
             f"{cells if first.cell == EVERYWHERE else ''})."
         )
     said = "; ".join(f"{where(one)}: {rates(one)}, p {one.p:.2g}" for one in shown)
     return (
-        f"Invalid visits strike some stacks more than others ({said}). Since their blocks are made "
-        "again, they choose which visits count: ratios there are bounded by what the invalid "
-        "visits could have been."
+        f"Some stacks have more invalid visits than others ({said}). Their blocks are repeated, so "
+        "this selects which visits count: ratios there come with bounds for the invalid visits."
     )
 
 

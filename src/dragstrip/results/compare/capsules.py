@@ -61,8 +61,8 @@ class Difference(Struct, frozen=True, kw_only=True):
     censored_a: int
     censored_b: int
     bound: Bound | None = None
-    """Where invalid visits strike stacks unequally, or many of this one: what the ratio could be if
-    they were known. Then it decides, not the interval."""
+    """If invalid visits affect stacks unequally, or many of this one: bounds of the ratio for the
+    missing visits. Then they decide, not the interval."""
 
 
 class Compared(Struct, frozen=True):
@@ -117,7 +117,7 @@ def compare_capsules(
         ours, other = (a, b) if predicted[0] else (b, a)
         raise InputError(
             f"{ours.path} was made by the load generator and {other.path} by a browser; "
-            "--across-clients compares them all the same"
+            "--across-clients compares them anyway"
         )
     visits_a, visits_b = list(a.visits()), list(b.visits())
     of_a, of_b = _cells(a, visits_a), _cells(b, visits_b)
@@ -138,10 +138,10 @@ def compare_capsules(
     ]
     if not rows:
         raise InputError(
-            f"{a.path} and {b.path} share no stack on the same page and network; "
-            "give two capsules whose names of pages, networks and stacks agree"
+            f"{a.path} and {b.path} share no stack on the same page and network; give two capsules "
+            "with the same names of pages, networks and stacks"
         )
-    # A metric that no visit reports, as on a page that paints nothing, is no row of its own.
+    # A metric that no visit reports, as on a page that paints nothing, gets no row.
     rows = [r for r in rows if r.estimate or r.difference.metric == "plt_ms"]
     return Comparison(notes(a, b, visits_a, visits_b), rows)
 
@@ -251,7 +251,7 @@ def _filled(found: BlockRatio, in_a: Observed, in_b: Observed, stack: Pair) -> F
 
 
 def _by_seed(cell: Observed, stack: str, metric: str) -> Mapping[int, _Load]:
-    """Loads by the seed their block gave the link: equal seeds, equal luck."""
+    """Loads by their block's link seed: equal seeds mean equal losses."""
     found = cell.of(stack, metric)
     seen = zip(cell.seeds(), found.values.tolist(), found.censored.tolist(), strict=True)
     return {seed: _Load(v, censored) for seed, v, censored in seen if not np.isnan(v)}

@@ -56,7 +56,7 @@ class Gated(Struct, frozen=True, kw_only=True):
     """That the threshold is not exceeded, adjusted for all conditions, cells and stacks; None where
     more than half of the pairs decided."""
     needs: int
-    """Loads of each side without which it cannot fail among so many comparisons."""
+    """Loads per side below which it cannot fail among this many comparisons."""
 
 
 class Output(Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ def metric_name(text: str) -> str:
     names = {m.name.removesuffix("_ms"): m.name for m in METRICS}
     found = names.get(text.removesuffix("_ms"))
     if found is None:
-        raise InputError(f"no metric {text!r}; there are {', '.join(names)}")
+        raise InputError(f"no metric {text!r}; choose from {', '.join(names)}")
     return found
 
 

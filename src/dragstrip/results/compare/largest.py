@@ -1,4 +1,4 @@
-"""The largest differences that a capsule shows, for `dragstrip why` to look into."""
+"""The largest differences that a capsule shows, for `dragstrip why` to explain."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -40,7 +40,7 @@ def largest_differences(
                 key: CellKey = (cell.page, cell.network, cell.connection)
                 found.append((abs(log(c.ratio)), a, b, key))
     if not found:
-        raise InputError(f"{capsule.path} shows no difference in {metric} to look into")
+        raise InputError(f"{capsule.path} shows no difference in {metric} to explain")
     found.sort(key=lambda one: -one[0])
     by_pair: dict[tuple[str, str], Asked] = {}
     for _, a, b, key in found[:most]:

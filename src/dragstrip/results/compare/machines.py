@@ -19,7 +19,7 @@ from dragstrip.stats.holm import holm
 _LEAST = 2
 """Blocks that each of two machines needs on a cell."""
 _FEW = 3
-"""Of fewer machines nobody can say which is the odd one."""
+"""With fewer machines the odd one is unknown."""
 _ALPHA = 0.05
 
 
@@ -58,7 +58,8 @@ class Machines(Struct, frozen=True, kw_only=True):
 
 
 def machines(study: Study, table: pl.LazyFrame) -> Machines | None:
-    """None if a single machine made the study, or nobody knows. `table` is visits.parquet."""
+    """None if one machine made the study, or the machines are unknown. `table` is
+    visits.parquet."""
     if "machine" not in table.collect_schema().names():
         return None
     named = table.filter(pl.col("machine") != "").group_by("machine").len().sort("machine")

@@ -22,7 +22,7 @@ from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
 def compare(
     study: Study, visits: Iterable[Visit], metrics: Sequence[str] = tuple(BY_NAME)
 ) -> list[Comparison]:
-    """As `compare_all`, of visits that are at hand."""
+    """Like `compare_all`, for visits in memory."""
     table = frames(visits, study)["visits"].with_row_index("row").lazy()
     return compare_all(study, table, metrics)
 

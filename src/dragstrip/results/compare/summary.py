@@ -42,8 +42,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """In what `b` differs from `a` besides the protocol, such as ``initial window 32 against 10``;
     `dragstrip why` says how much of the ratio each explains."""
     bound: Bound | None = None
-    """Where invalid visits strike stacks unequally, or many of a stack: what the ratio could be if
-    they were known. Then it decides, not the interval."""
+    """If invalid visits affect stacks unequally, or many of a stack: bounds of the ratio for the
+    missing visits. Then they decide, not the interval."""
 
     between: tuple[Between, ...] | UnsetType = UNSET
     """The same over machines, boots and restarts, as far as there were three of them; left out

@@ -197,8 +197,8 @@ def _visit_schema() -> Schema:
 
 @cache
 def _schema(kind: type[Struct], prefix: str = "") -> Schema:
-    """Columns for the scalar fields of a record; fields that hold records have tables or
-    prefixed columns of their own."""
+    """Columns for the scalar fields of a record; fields that hold records have their own tables or
+    prefixed columns."""
     hints = get_type_hints(kind).items()
     found = {name: _column(hint) for name, hint in hints if name not in _LONG}
     return {prefix + name: column for name, column in found.items() if column is not None}

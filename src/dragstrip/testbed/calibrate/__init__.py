@@ -1,1 +1,1 @@
-"""Measures what a link does before anybody relies on it."""
+"""Measures what a link does before visits rely on it."""

@@ -1,4 +1,4 @@
-"""Measures links from outside, by sockets at their ends, before anybody relies on them."""
+"""Measures links from outside, by sockets at their ends, before visits rely on them."""
 
 import contextlib
 import sys

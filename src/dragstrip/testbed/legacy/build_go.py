@@ -44,5 +44,5 @@ def build_go(item: Item, scratch: Path, target: Path, progress: Progress) -> Non
 def _vendored(vendor: Path, name: str) -> Path:
     found = [path for path in vendor.glob("*/*/*") if path.name == name]
     if len(found) != 1:
-        raise TestbedError(f"{len(found)} vendored modules are called {name}, one was expected")
+        raise TestbedError(f"{len(found)} vendored modules are called {name}, expected one")
     return found[0]

@@ -37,7 +37,7 @@ def fetch(item: Item, scratch: Path, progress: Progress) -> Path:
         digest = "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
     if digest != item.hash:
         raise TestbedError(
-            f"{item.package} {item.version} is not what the catalogue knows: {digest} instead of "
+            f"{item.package} {item.version} is not the catalogue's: {digest} instead of "
             f"{item.hash}; nothing was installed"
         )
     return found[0]

@@ -37,7 +37,7 @@ def install(item: Item, progress: Progress = lambda _: None) -> None:
         else:
             build_npm(item, work, made, progress)
         if not (made / item.run).is_file():
-            raise TestbedError(f"{item.name} was made without {item.run}")
+            raise TestbedError(f"{item.name} was built without {item.run}")
         made.chmod(0o755)
         shutil.rmtree(item.folder, ignore_errors=True)
         made.rename(item.folder)

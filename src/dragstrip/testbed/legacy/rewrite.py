@@ -42,14 +42,14 @@ def rewrite(rules: Path, tree: Path) -> None:
             before = (tree / rule.file).read_bytes()
             if (found := hashlib.sha256(before).hexdigest()) != rule.sha256:
                 raise TestbedError(
-                    f"{rule.file} is not the file {rules.name} was written for: "
-                    f"its SHA-256 is {found}"
+                    f"{rule.file} is not the file that {rules.name} was written for: its SHA-256 "
+                    f"is {found}"
                 )
             texts[rule.file] = before.decode()
         times = texts[rule.file].count(rule.old)
         if times != 1:
             raise TestbedError(
-                f"{rules.name}: what is to be replaced in {rule.file} stands there {times} times"
+                f"{rules.name}: the text to replace in {rule.file} occurs {times} times"
             )
         texts[rule.file] = texts[rule.file].replace(rule.old, rule.new)
     for name, text in texts.items():

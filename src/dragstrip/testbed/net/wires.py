@@ -23,7 +23,7 @@ _SYSCTLS = (NO_TCP_MEMORY, "net.ipv6.conf.all.disable_ipv6=1")
 
 
 def host_addresses(hosts: Sequence[str]) -> dict[str, str]:
-    """One address of its own for every host, in the order given."""
+    """One address per host, in the given order."""
     return {host: str(_FIRST_HOST + i) for i, host in enumerate(hosts)}
 
 

@@ -108,7 +108,7 @@ class Servers:
 
 @contextlib.contextmanager
 def servers(spaces: Namespaces, folder: Path, addresses: Mapping[str, str]) -> Iterator[Servers]:
-    """Run the origin, and whatever else the stacks will ask for, for these hosts."""
+    """Run the origin, and the other servers that the stacks need, for these hosts."""
     with origin(spaces, folder, folder / _PLAIN, addresses) as behind:
         made = Servers(behind, spaces, folder, addresses)
         try:

@@ -14,7 +14,7 @@ from dragstrip.model.visit import Connection, Served
 from dragstrip.testbed.errors import TestbedError
 
 _TOO_COARSE_MS = 1.0
-"""A log that tells time less finely says nothing of when a request began."""
+"""A log with coarser times does not show when a request began."""
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ def _line(text: bytes, form: AccessLog, where: str) -> Line:
         said = msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
         raise TestbedError(
-            f"the server's access log says what was not expected: {where}: {error}"
+            f"unexpected line in the server's access log: {where}: {error}"
         ) from None
 
     def told(name: str) -> Any:
@@ -85,8 +85,7 @@ def _line(text: bytes, form: AccessLog, where: str) -> Line:
             if value not in (None, "", "-"):
                 return value
         raise TestbedError(
-            f"the server's access log says what was not expected: {where}: no {name} "
-            f"({form.fields[name]})"
+            f"unexpected line in the server's access log: {where}: no {name} ({form.fields[name]})"
         )
 
     protocol = {**PROTOCOLS, **form.protocols}.get(told("protocol"), "")
@@ -113,7 +112,7 @@ def _line(text: bytes, form: AccessLog, where: str) -> Line:
         )
     except (TypeError, ValueError) as error:
         raise TestbedError(
-            f"the server's access log says what was not expected: {where}: {error}"
+            f"unexpected line in the server's access log: {where}: {error}"
         ) from None
 
 

@@ -24,7 +24,7 @@ class OriginLog(Struct, frozen=True, kw_only=True):
     cpu_s: float | None
     """CPU time of the origin since it started; None if another server stands before it."""
     congestion: tuple[str, ...] = ()
-    """Of TCP connections whose server tells no transport, by the kernel's word."""
+    """For TCP connections whose server reports no transport state, as the kernel reports it."""
 
 
 class _Serving(Struct, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class Server(Protocol):
 
     @property
     def authority(self) -> str:
-        """Issuer of its certificates, known once it serves a page; empty if nobody here knows."""
+        """Issuer of its certificates, known once it serves a page; empty if unknown."""
 
     def serve(self, page: Page, *, think: bool = False) -> None: ...
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None: ...

@@ -82,7 +82,7 @@ def install(server: Server, say: Callable[[str], None]) -> tuple[Package, ...]:
     """
     for program in ("apt-get", "dpkg-deb"):
         if not shutil.which(program):
-            raise TestbedError(f"{program} is missing: servers of Debian come by it")
+            raise TestbedError(f"{program} is missing: dragstrip downloads servers with it")
     names = server.package.removeprefix("debian:").split()
     name = names[0]
     root = cache_folder("servers")
@@ -107,7 +107,7 @@ def install(server: Server, say: Callable[[str], None]) -> tuple[Package, ...]:
 
 
 class _Apt:
-    """APT with state of its own, in which nothing is installed yet."""
+    """APT with its own state, in which nothing is installed yet."""
 
     def __init__(self, folder: Path) -> None:
         self.archives = folder / "archives"
@@ -159,5 +159,5 @@ def _run(*argv: str) -> str:
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if done.returncode:
         words = " ".join(done.stderr.strip().splitlines()[-3:])
-        raise TestbedError(f"{argv[0]} failed: {words or 'it said nothing'}")
+        raise TestbedError(f"{argv[0]} failed: {words or 'no output'}")
     return done.stdout

@@ -114,7 +114,7 @@ class Program:
         self.tune(self._stack, 0.0)
 
     def look(self) -> None:
-        """The congestion control of every TCP connection that is open, by the kernel's word."""
+        """The congestion control of every open TCP connection, as the kernel reports it."""
         if self._stack.transport == "quic":
             return
         shown = self._site.spaces.run(
@@ -244,7 +244,7 @@ class Program:
             self._must_live("did not start")
             if time.monotonic() > deadline:
                 self.stop()
-                raise TestbedError(self._accused(f"does not serve after {_PATIENCE_S:g} s"))
+                raise TestbedError(self._accused(f"was not ready after {_PATIENCE_S:g} s"))
             time.sleep(_LOOK_S)
         self._heard |= kinds
 

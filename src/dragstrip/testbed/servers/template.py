@@ -20,7 +20,7 @@ def render(text: str, what: str, **values: Any) -> str:
         line = getattr(error, "lineno", None)
         where = f"{what}, line {line}" if line else what
         named = ", ".join(sorted(values))
-        raise TestbedError(f"{where}: {error.message}; there are {named}") from None
+        raise TestbedError(f"{where}: {error.message}; choose from {named}") from None
 
 
 def arguments(command: Iterable[str], **values: Any) -> list[str]:

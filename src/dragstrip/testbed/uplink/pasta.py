@@ -56,7 +56,7 @@ def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
         raise TestbedError(f"the way out needs {TUN}: {why}")
     subnet = next(caller_range().parts(), None)
     if subnet is None:
-        raise TestbedError("links can be nested three deep, and this is the fourth")
+        raise TestbedError("links can be nested three deep; this is the fourth")
     relay = spaces.command("origin", sys.executable, "-I", uplink_relay.__file__)
     relay += [f"{subnet.gateway}={_INNER.gateway}", f"{subnet.gateway6}={_INNER.gateway6}"]
     with tempfile.TemporaryFile("w+") as said, ends_with_us(_pasta(spaces), said):
@@ -65,11 +65,11 @@ def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
         with ends_with_us(relay, said):
             listening = ("sh", "-c", f"ss -Hltn sport = {PORT} | grep -q .")
             _await(spaces, said, "the relay does not listen", *listening)
-            yield Uplink(subnet, "wherever this machine does, under its address (pasta)")
+            yield Uplink(subnet, "to wherever this machine can connect, from its address (pasta)")
 
 
 def tun_refused() -> str:
-    """Why pasta could not make its interface, and the mend; empty if it can."""
+    """Why pasta could not make its interface, and what to do; empty if it can."""
     if not os.path.exists(TUN):
         return "the kernel has none: modprobe tun"
     if not os.access(TUN, os.R_OK | os.W_OK):

@@ -46,7 +46,7 @@ def veth_uplink(spaces: Namespaces) -> Iterator[Uplink]:
 
 
 def _claim(spaces: Namespaces) -> tuple[str, Subnet]:
-    """The first name and range nobody has: the kernel gives a name away only once."""
+    """The first free name and range: the kernel assigns a name only once."""
     for number, subnet in enumerate(caller_range().parts()):
         name = f"drag{number}"
         veth = f"link add {name} address {GATEWAY_MAC} type veth peer name origin netns"
@@ -78,14 +78,14 @@ def _beyond(name: str, subnet: Subnet) -> Iterator[str]:
         yield "as far as the outer link"
     elif _FORWARDING.read_text().strip() != "1":
         yield (
-            "this machine's own addresses only, for it does not forward packets "
-            "(`sysctl net.ipv4.ip_forward=1` would change that, `--uplink pasta` goes without)"
+            "only to this machine's own addresses, because it does not forward packets (`sysctl "
+            "net.ipv4.ip_forward=1` would change that, `--uplink pasta` goes without)"
         )
     elif not shutil.which("nft"):
-        yield "wherever answers find their way back, for nft (nftables) is not installed"
+        yield "to wherever answers find their way back, because nft (nftables) is not installed"
     else:
         with _masquerade(name, subnet):
-            yield "wherever this machine does, under its address"
+            yield "to wherever this machine can connect, from its address"
 
 
 @contextlib.contextmanager

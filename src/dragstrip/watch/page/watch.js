@@ -126,7 +126,7 @@ let waits = 0;
 function drawChange(said) {
   const { standing } = said, total = standing.visits + standing.left;
   const share = total ? standing.visits / total * 100 : 0;
-  const doing = { running: "running", stopped: "stopped before its end; the same command goes on", finished: "finished" }[said.state];
+  const doing = { running: "running", stopped: "stopped early; the same command resumes", finished: "finished" }[said.state];
   $("state").className = `state ${said.state}`;
   $("state").replaceChildren(el("b", { textContent: doing }), said.state === "finished" && said.took_s ? ` after ${span(said.took_s)}` : "");
   $("track").firstElementChild.style.width = `${share}%`; $("track").setAttribute("aria-valuenow", share.toFixed(0));
