@@ -32,6 +32,7 @@ fn traffic() -> impl Strategy<Value = Vec<Packet>> {
                 destination: peer,
                 flow: flow as u64,
                 ect,
+                syn_data: false,
             };
             Packet {
                 header,
