@@ -195,24 +195,21 @@ mod tests {
 
     #[test]
     fn a_syn_with_data_is_told_from_one_without_and_from_later_data() {
-        let tcp =
-            |ip: fn(u8) -> Vec<u8>, protocol_at: usize, start: usize, flags: u8, data: &[u8]| {
-                let mut packet = ip(0);
+        for (udp, protocol_at, start) in [(v4(0), 9, 20), (v6(0), 6, 40)] {
+            let with_data = |flags: u8, data: &[u8]| {
+                let mut packet = udp[..start].to_vec();
                 packet[protocol_at] = TCP;
-                packet.truncate(start);
                 packet.extend([0; TCP_OFFSET]);
                 packet.extend([6 << 4, flags, 0, 0, 0, 0, 0, 0]);
                 packet.extend([1; 4]); // options
                 packet.extend(data);
                 Header::of(&packet).syn_data
             };
-        let both: [(fn(u8) -> Vec<u8>, usize, usize); 2] = [(v4, 9, 20), (v6, 6, 40)];
-        for (ip, protocol_at, start) in both {
-            assert!(tcp(ip, protocol_at, start, 0x02, b"hello"));
-            assert!(!tcp(ip, protocol_at, start, 0x02, b""));
-            assert!(!tcp(ip, protocol_at, start, 0x18, b"hello"));
-            assert!(!tcp(ip, protocol_at, start, 0x10, b""));
-            assert!(!Header::of(&ip(0)).syn_data); // UDP
+            assert!(with_data(0x02, b"hello"));
+            assert!(!with_data(0x02, b""));
+            assert!(!with_data(0x18, b"hello"));
+            assert!(!with_data(0x10, b""));
+            assert!(!Header::of(&udp).syn_data);
         }
     }
 
