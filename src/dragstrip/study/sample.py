@@ -123,4 +123,5 @@ def check_sample(sample: Sample | None, pages: int, networks: int) -> None:
     if sample and (pages or networks):
         raise InputError("sample: it draws pages and networks; give no others beside it")
     if not sample and not (pages and networks):
-        raise InputError("a study needs pages and networks, or a [sample] to draw them from")
+        lacks = "networks" if pages else "pages"
+        raise InputError(f"{lacks}: name at least one, or give a [sample] instead")

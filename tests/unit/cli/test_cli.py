@@ -64,7 +64,7 @@ def test_wrong_input_is_one_clear_line(tmp_path, argv, said):
         ("runs = 2", 'runs = "2"', "runs: needs `int`, not `str`"),
         ("runs = 2", "runs = 0", "runs: needs `int` >= 1"),
         ('["LTE"]', '["LTE", "nope"]', "unknown network 'nope'"),
-        ('["LTE"]', "[]", "networks: needs `array` of length >= 1"),
+        ('["LTE"]', "[]", "networks: name at least one, or give a [sample] instead"),
         ("runs = 2", "runs = ", "is not TOML"),
         ("runs = 2", "runs = 2\n[client]\ntimeout = 3", "client"),
         (

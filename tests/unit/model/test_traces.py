@@ -110,7 +110,7 @@ def test_any_text_is_a_trace_or_one_clear_error(text):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "made.txt holds no line of a trace"),
+        ("", "made.txt has no lines"),
         ("1\n2\nx\n", "made.txt, line 3: 'x' is not a whole number of ms"),
         ("# ms\n1\n\n2 3\n", "made.txt, line 4: '2 3' is not a whole number of ms"),
         ("0 1\n1 -2\n", "made.txt, line 2: '1 -2' is not 'seconds Mbit/s'"),

@@ -120,5 +120,5 @@ def test_a_sample_stands_in_place_of_pages_and_networks(tmp_path, more):
     with pytest.raises(InputError, match="sample"):
         read_outline(file)
     file.write_text(more + STUDY.partition("[sample]")[0])
-    with pytest.raises(InputError, match="pages and networks"):
+    with pytest.raises(InputError, match="name at least one, or give a"):
         read_outline(file)
