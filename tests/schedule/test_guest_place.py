@@ -14,6 +14,7 @@ from dragstrip.browsers.cdp import CdpError
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block
+from dragstrip.model.visit import file_name
 from dragstrip.schedule.worker import Order, Visitor
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.workspace import scratch_root
@@ -39,9 +40,11 @@ def visit(number):
     told = made.visit(made.STACKS[stack].protocol, block=block.id,
                       position=block.order.index(stack), attempt=job.attempt,
                       started_us=seed % 2**40 + number)
-    write(folder, result_file(number), (told, LOAD))
     if job.artefacts:
-        (folder / "capsule" / stack).write_text(block.id)
+        packets = folder / "capsule" / "pcap" / (told.file_name + ".pcapng")
+        packets.parent.mkdir(exist_ok=True)
+        packets.write_text("anew")
+    write(folder, result_file(number), (told, LOAD))
 {play}
 """
 WORKS = """
@@ -90,6 +93,16 @@ def made_by(seed: int, *places: int) -> list[int]:
     return [seed % 2**40 + place for place in places]
 
 
+def packets(block: Block, stack: str) -> str:
+    return f"pcap/{file_name(block.id, stack, 0)}.pcapng"
+
+
+def kept(capsule: Path) -> dict[str, str]:
+    """Contents of all files, by their paths."""
+    files = [path for path in capsule.rglob("*") if path.is_file()]
+    return {str(path.relative_to(capsule)): path.read_text() for path in files}
+
+
 FIRST = seed_of(STUDY, BLOCK.id, 0)
 
 
@@ -101,7 +114,9 @@ def test_one_guest_makes_a_batch(played, nothing_left, tmp_path):
         assert ordered(visit, BLOCK, 0, *BLOCK.order, last=NEXT) == made_by(FIRST, 0, 1, 2)
         (tmp_path / "linux").unlink()  # no other guest can be started
         assert ordered(visit, NEXT, 0, *NEXT.order, last=NEXT) == made_by(FIRST, 3, 4, 5)
-    assert {path.name for path in out.iterdir()} == set(BLOCK.order)
+    assert kept(out) == {
+        packets(block, stack): "anew" for block in (BLOCK, NEXT) for stack in block.order
+    }
 
 
 def test_a_block_that_is_attempted_again_has_a_guest_of_its_own(played, nothing_left):
@@ -125,7 +140,23 @@ def test_a_guest_makes_nothing_beyond_what_is_ordered(played, nothing_left, tmp_
     out.mkdir()
     with in_guest(STUDY, out) as visit:
         ordered(visit, BLOCK, 0, *BLOCK.order)
-    assert {path.read_text() for path in out.iterdir()} == {BLOCK.id}
+    assert kept(out) == {packets(BLOCK, stack): "anew" for stack in BLOCK.order}
+
+
+def test_artefacts_of_visits_that_were_there_stay(played, nothing_left, tmp_path):
+    played(WORKS)
+    out = tmp_path / "capsule"
+    before, first, _ = BLOCK.order
+    there = out / packets(BLOCK, before)
+    there.parent.mkdir(parents=True)
+    there.write_text("of an earlier start")
+    (out / packets(BLOCK, first)).write_text("cut off")
+    with in_guest(STUDY, out) as visit:
+        ordered(visit, BLOCK, 0, first)
+    assert kept(out) == {
+        packets(BLOCK, before): "of an earlier start",
+        packets(BLOCK, first): "anew",
+    }
 
 
 def test_a_guest_that_dies_costs_its_blocks(played, nothing_left):

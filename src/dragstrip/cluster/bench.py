@@ -11,6 +11,7 @@ from multiprocessing.connection import wait
 
 from dragstrip.cluster.setup import Abandoned, Result, Setup
 from dragstrip.model.study import Study
+from dragstrip.model.visit import OF_BROWSERS
 from dragstrip.results.artefacts import artefacts
 from dragstrip.schedule.schedule import Attempt
 from dragstrip.schedule.seat import Seat
@@ -22,8 +23,6 @@ _IDLE_S = 60.0
 _DEAD_S = 600.0
 """After which a client that asks for nothing is taken for dead, and its folder is removed."""
 _LOOK_S = 1.0
-_OF_BROWSERS = "netlog"
-"""Holds what belongs to a whole browser, which is complete when the browser ends."""
 
 
 class Bench:
@@ -97,7 +96,7 @@ class Bench:
         _end(idle)
         left = {
             str(file.relative_to(self.folder)): file.read_bytes()
-            for file in (self.folder / _OF_BROWSERS).glob("*")
+            for file in (self.folder / OF_BROWSERS).glob("*")
         }
         self._resources.close()
         return left
@@ -130,7 +129,7 @@ class Bench:
                 stale = [seat for since, seat in self._idle if since < limit]
                 self._idle = [(since, seat) for since, seat in self._idle if since >= limit]
             _end(stale)
-            kept = any((self.folder / _OF_BROWSERS).glob("*"))  # which a live client fetches
+            kept = any((self.folder / OF_BROWSERS).glob("*"))  # which a live client fetches
             if time.monotonic() > self._used + _DEAD_S and not kept:
                 self._give_up()
 

@@ -10,14 +10,11 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from dragstrip.model.visit import Visit
+from dragstrip.model.visit import OF_BROWSERS, Visit
 from dragstrip.results.artefacts import artefacts
 from dragstrip.results.capsule import JOURNAL, MANIFEST, Capsule, CapsuleError
 from dragstrip.results.journal import Key, entries, key, unchanging
 from dragstrip.results.manifest import Manifest
-
-_OF_BROWSERS = "netlog"
-"""Files of whole browsers, under their own names."""
 
 _Made = dict[Key, bytes]
 """A part's visits of a block, each with the digest of its line."""
@@ -137,7 +134,7 @@ def _take_artefacts(part: Path, visit: Visit, out: Path) -> None:
 
 
 def _take_browsers(part: Path, out: Path) -> None:
-    for file in _files(part / _OF_BROWSERS):
+    for file in _files(part / OF_BROWSERS):
         _take(file, out / file.relative_to(part))
 
 

@@ -509,6 +509,10 @@ class Visit(Struct, frozen=True, kw_only=True):
         return sum(r.wire_bytes for r in self.requests)
 
 
+OF_BROWSERS = "netlog"
+"""A capsule's folder of what belongs to a whole browser, complete when the browser ends."""
+
+
 def file_name(block: str, stack: str, attempt: int) -> str:
     """See `Visit.file_name`."""
     return _id(block, stack, attempt).replace("/", "_").replace("|", "-")

@@ -16,7 +16,7 @@ from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Protocol, Stack
 from dragstrip.model.study import Client, Study
-from dragstrip.model.visit import Visit
+from dragstrip.model.visit import OF_BROWSERS, Visit
 from dragstrip.testbed.live import live_testbed
 from dragstrip.testbed.net.namespaces import Namespaces
 from dragstrip.testbed.testbed import Testbed, testbed
@@ -190,7 +190,7 @@ class Lab:
         """One file per started browser."""
         if not (self._artefacts and self._client.net_log):
             return None
-        return self._artefacts / "netlog" / f"{protocol}-{time.time_ns() // 1_000_000}.json"
+        return self._artefacts / OF_BROWSERS / f"{protocol}-{time.time_ns() // 1_000_000}.json"
 
 
 @contextlib.contextmanager

@@ -1,17 +1,19 @@
 """Where a worker makes visits in virtual time: a guest for each batch of blocks."""
 
 import contextlib
+import glob
 import hashlib
+import shutil
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
 from msgspec import structs
 
 from dragstrip.model.study import Block, Study
-from dragstrip.model.visit import file_name
+from dragstrip.model.visit import OF_BROWSERS
 from dragstrip.schedule.batch import batches
 from dragstrip.schedule.worker import Made, Order, Visitor
+from dragstrip.testbed.workspace import workspace
 from dragstrip.virtual.errand import STILL_S, Errand, errand
 from dragstrip.virtual.job import BlockJob
 
@@ -67,11 +69,10 @@ class _Blocks:
             attempt=order.attempt,
             artefacts=self._artefacts is not None,
         )
-        if self._artefacts:
-            _make_room(self._artefacts, job)
         seed = seed_of(self._study, blocks[0].id, order.attempt)
-        sent = errand(job, self._study.clock, seed, self._artefacts, self._still_s)
-        return _Guest(self._open.enter_context(sent), job)
+        own = self._open.enter_context(workspace()) if self._artefacts else None
+        sent = errand(job, self._study.clock, seed, own, self._still_s)
+        return _Guest(self._open.enter_context(sent), job, own, self._artefacts)
 
     def _blocks(self, order: Order) -> tuple[Block, ...]:
         """What a guest has to make for this order and those that follow it."""
@@ -83,11 +84,16 @@ class _Blocks:
 
 
 class _Guest:
-    """At work on an attempt at blocks."""
+    """At work on an attempt at blocks.
 
-    def __init__(self, sent: Errand, job: BlockJob) -> None:
-        self.finish = sent.finish
+    It writes artefacts into a folder of its own, which is empty at first: its clock would notice by
+    microseconds what a capsule holds. Of a visit that is asked for they go to the capsule; those of
+    visits that were there before stay as they are.
+    """
+
+    def __init__(self, sent: Errand, job: BlockJob, own: Path | None, capsule: Path | None) -> None:
         self._sent = sent
+        self._own, self._capsule = own, capsule
         self._attempt = job.attempt
         visits = [(block.id, stack) for block in job.blocks for stack in block.order]
         self._number = {visit: number for number, visit in enumerate(visits)}
@@ -106,19 +112,20 @@ class _Guest:
         number = self._number[order.block.id, order.stack]
         found: Made = self._sent.result(number)
         self._given.add(number)
+        self._keep(f"*/{glob.escape(found[0].file_name)}.*")
         return found
 
+    def finish(self) -> None:
+        self._sent.finish()
+        self._keep(f"{OF_BROWSERS}/*")
 
-def _make_room(capsule: Path, job: BlockJob) -> None:
-    """Every guest finds the same folders and none of its files, whatever was made before: its clock
-    notices by microseconds whether it has to make a folder."""
-    client = job.study.client
-    wanted = {"pcap": client.pcap, "qlog": client.qlog, "netlog": client.net_log}
-    names = [file_name(b.id, stack, job.attempt) for b in job.blocks for stack in b.order]
-    for folder in (capsule / name for name, is_wanted in wanted.items() if is_wanted):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, suffix in product(names, ("pcapng", "keys", "qlog")):
-            (folder / f"{name}.{suffix}").unlink(missing_ok=True)
+    def _keep(self, files: str) -> None:
+        if self._own is None or self._capsule is None:
+            return
+        for file in self._own.glob(files):
+            target = self._capsule / file.relative_to(self._own)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(file, target)
 
 
 def seed_of(study: Study, block: str, attempt: int) -> int:

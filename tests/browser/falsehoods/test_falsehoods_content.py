@@ -47,7 +47,7 @@ def test_what_is_served_is_not_the_page(track, codes, tmp_path, stack, lie):
     assert visit.outcome == "loaded"
     assert codes(visit) == {"content-mismatch"}
     details = [r.detail for r in visit.reasons]
-    assert [d for d in details if "origin's word" in d]
+    assert [d for d in details if "according to the origin" in d]
     assert [d for d in details if "according to the browser" in d]
 
 
