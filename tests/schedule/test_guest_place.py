@@ -159,6 +159,19 @@ def test_artefacts_of_visits_that_were_there_stay(played, nothing_left, tmp_path
     }
 
 
+def test_a_capsule_that_cannot_be_written_is_named(played, nothing_left, tmp_path):
+    played(WORKS)
+    (tmp_path / "capsule").mkdir()
+    (tmp_path / "capsule" / "pcap").write_text("no folder")
+    with (
+        in_guest(STUDY, tmp_path / "capsule") as visit,
+        pytest.raises(
+            TestbedError, match=r"capsule/pcap/.*\.pcapng cannot be written: File exists"
+        ),
+    ):
+        ordered(visit, BLOCK, 0, BLOCK.order[0])
+
+
 def test_a_guest_that_dies_costs_its_blocks(played, nothing_left):
     played("visit(0)\nprint('Kernel panic')")
     with in_guest(STUDY) as visit:

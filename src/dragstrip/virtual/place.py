@@ -13,6 +13,7 @@ from dragstrip.model.study import Block, Study
 from dragstrip.model.visit import OF_BROWSERS
 from dragstrip.schedule.batch import batches
 from dragstrip.schedule.worker import Made, Order, Visitor
+from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.workspace import workspace
 from dragstrip.virtual.errand import STILL_S, Errand, errand
 from dragstrip.virtual.job import BlockJob
@@ -124,8 +125,11 @@ class _Guest:
             return
         for file in self._own.glob(files):
             target = self._capsule / file.relative_to(self._own)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(file, target)
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(file, target)
+            except OSError as error:
+                raise TestbedError(f"{target} cannot be written: {error.strerror}") from error
 
 
 def seed_of(study: Study, block: str, attempt: int) -> int:
