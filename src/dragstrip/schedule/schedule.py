@@ -122,16 +122,15 @@ class Schedule:
         again is on its own: by then the others may be valid."""
         together = [block]
         if not attempt and len(self._batch[block.id]) > 1:
-            still = set(self._open)
             turns = {
-                b.id: self._turn(0, self._numbers[b.id])
+                self._turn(0, self._numbers[b.id]): b
                 for b in self._batch[block.id]
                 if b.id in self._numbers
             }
-            found = {name for name, turn in turns.items() if turn in still}
-            self._open = [one for one in self._open if one not in {turns[name] for name in found}]
+            taken = turns.keys() & self._open
+            self._open = [turn for turn in self._open if turn not in taken]
             heapify(self._open)
-            together = [b for b in self._batch[block.id] if b.id in found or b == block]
+            together = [b for turn, b in turns.items() if turn in taken or b == block]
         first, *more = (self._attempt_at(one, attempt) for one in together)
         return structs.replace(first, more=tuple(more))
 
