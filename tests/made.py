@@ -215,3 +215,34 @@ def visit(protocol: Protocol = "h2", **changes: object) -> Visit:
         ),
     )
     return structs.replace(good, **changes)
+
+
+CHANGED = {
+    "congestion": "reno",
+    "initial_window_packets": 11,
+    "pacing": True,
+    "slow_start_after_idle": False,
+    "buffer_bytes": 1,
+    "receive_window_packets": 1,
+    "fast_open": True,
+    "tls_record": 4096,
+    "udp_payload_bytes": 1300,
+    "flow_window_bytes": 1,
+    "ack_every_packets": 4,
+    "tls": "1.2",
+    "resumption": False,
+    "early_data": True,
+    "post_quantum": False,
+    "priorities": False,
+    "discovery": "alt-svc",
+    "hold_rtts": 1,
+    "browser": "chromium70",
+}
+"""A value unlike the default for each field of a stack that may differ between any two."""
+
+
+def plain_stack(field: str) -> Stack:
+    """With a protocol and a client for which the field means something."""
+    quic = field in ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
+    client = {"browser": "loader"} if field in ("fast_open", "post_quantum") else {}
+    return Stack(name="plain", protocol="h3" if quic else "h2", **client)

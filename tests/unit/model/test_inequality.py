@@ -3,6 +3,7 @@
 import pytest
 from msgspec import structs
 
+import made
 from dragstrip.model.inequality import inequalities, sentences
 from dragstrip.model.stack import Stack
 from dragstrip.study.presets import find_stack
@@ -64,31 +65,8 @@ def test_stacks_that_differ_in_the_same_share_a_sentence():
 @pytest.mark.parametrize("field", [f.name for f in structs.fields(Stack)])
 def test_no_field_is_forgotten(field):
     """Two stacks over one transport that differ in a field differ in a word, too."""
-    changed = {
-        "congestion": "reno",
-        "initial_window_packets": 11,
-        "pacing": True,
-        "slow_start_after_idle": False,
-        "buffer_bytes": 1,
-        "receive_window_packets": 1,
-        "fast_open": True,
-        "tls_record": 4096,
-        "udp_payload_bytes": 1300,
-        "flow_window_bytes": 1,
-        "ack_every_packets": 4,
-        "tls": "1.2",
-        "resumption": False,
-        "early_data": True,
-        "post_quantum": False,
-        "priorities": False,
-        "discovery": "alt-svc",
-        "hold_rtts": 1,
-        "browser": "chromium70",
-    }
     if field in ("name", "source", "protocol", "server", "brought"):
         return
-    quic = field in ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
-    client = {"browser": "loader"} if field in ("fast_open", "post_quantum") else {}
-    plain = Stack(name="plain", protocol="h3" if quic else "h2", **client)
-    other = structs.replace(plain, name="other", **{field: changed[field]})
+    plain = made.plain_stack(field)
+    other = structs.replace(plain, name="other", **{field: made.CHANGED[field]})
     assert len(inequalities(plain, other)) == 1
