@@ -101,10 +101,10 @@ def _held(graph: Graph, made: dict[Key, Request], visit: Visit, wait: Wait) -> f
 
 
 def load_off(graph: Graph, visit: Visit) -> float:
-    made = by_key(visit)
+    made, load = by_key(visit), visit.plt_ms or 0.0
     holders = [of(made, n) for n in graph.nodes if n.holds_load]
-    ends = [r.end_ms for r in holders if r and r.end_ms is not None]
-    return max(ends, default=0.0) + graph.load_delay_ms - (visit.plt_ms or 0.0)
+    ends = [r.end_ms for r in holders if r and r.end_ms is not None and r.start_ms <= load]
+    return max(ends, default=0.0) + graph.load_delay_ms - load
 
 
 if __name__ == "__main__":

@@ -39,8 +39,10 @@ enum Timer {
 pub struct Graph {
     nodes: Vec<Node>,
     timers: BTreeSet<(Duration, Timer)>,
-    /// How many resources the load event still waits for.
-    blocking: usize,
+    /// How many resources hold the load event at the moment.
+    holding: usize,
+    /// Nothing held it any more, so it was planned. Whatever starts later comes too late.
+    loaded: bool,
     load_event_delay: Duration,
     after_load_event: Vec<ResourceId>,
 }
@@ -49,10 +51,15 @@ pub struct Graph {
 struct Node {
     delay: Duration,
     process: Duration,
+    /// The load event waits for it once it is under way.
     blocks_load_event: bool,
+    /// Its delay is a timer's.
+    timer: bool,
     cached: bool,
     /// Conditions that are not met yet.
     waits: usize,
+    /// The load event waits for it now.
+    holds: bool,
     ended: bool,
     done: bool,
     /// Who waits for its headers or bytes, until they are told.
@@ -68,6 +75,7 @@ impl Graph {
             delay: duration(resource.delay_ms),
             process: duration(resource.process_ms),
             blocks_load_event: resource.load_event,
+            timer: resource.timer,
             cached: resource.cached,
             waits: resource.also.len() + usize::from(resource.after.is_some()),
             ..Node::default()
@@ -90,15 +98,15 @@ impl Graph {
             }
         }
         let mut graph = Self {
-            blocking: nodes.iter().filter(|node| node.blocks_load_event).count(),
+            holding: 0,
+            loaded: false,
             load_event_delay: duration(page.load_event.delay_ms),
             timers: BTreeSet::from([(nodes[0].delay, Timer::Discover(0))]),
             after_load_event,
             nodes,
         };
-        if graph.blocking == 0 {
-            graph.plan(Duration::ZERO, graph.load_event_delay, Timer::LoadEvent);
-        }
+        graph.nodes[0].blocks_load_event = true; // Nothing has loaded before the document.
+        graph.hold(0);
         graph
     }
 
@@ -137,8 +145,13 @@ impl Graph {
             self.timers.pop_first();
             match timer {
                 Timer::Done(id) => self.finish(id, due),
-                Timer::Discover(id) if self.nodes[id].cached => self.learn(id, News::End, due),
-                Timer::Discover(id) => return Some(Act::Request(id)),
+                Timer::Discover(id) => {
+                    self.hold(id);
+                    if !self.nodes[id].cached {
+                        return Some(Act::Request(id));
+                    }
+                    self.learn(id, News::End, due);
+                }
                 Timer::LoadEvent => {
                     for id in std::mem::take(&mut self.after_load_event) {
                         self.met(id, due);
@@ -164,26 +177,41 @@ impl Graph {
         self.timers.insert((now + delay, timer));
     }
 
-    /// One condition less.
+    /// One condition less. What computes before it asks holds the load event from here on.
     fn met(&mut self, id: ResourceId, now: Duration) {
         let node = &mut self.nodes[id];
         node.waits -= 1;
-        if node.waits == 0 {
-            let delay = node.delay;
-            self.plan(now, delay, Timer::Discover(id));
+        if node.waits > 0 {
+            return;
+        }
+        let (delay, computes) = (node.delay, !node.timer);
+        if computes {
+            self.hold(id);
+        }
+        self.plan(now, delay, Timer::Discover(id));
+    }
+
+    fn hold(&mut self, id: ResourceId) {
+        let node = &mut self.nodes[id];
+        if node.blocks_load_event && !node.holds && !self.loaded {
+            node.holds = true;
+            self.holding += 1;
         }
     }
 
     fn finish(&mut self, id: ResourceId, now: Duration) {
         let node = &mut self.nodes[id];
         node.done = true;
-        let blocked = usize::from(node.blocks_load_event);
+        let held = std::mem::take(&mut node.holds);
         for other in std::mem::take(&mut node.when_done) {
             self.met(other, now);
         }
-        self.blocking -= blocked;
-        if blocked > 0 && self.blocking == 0 {
-            self.plan(now, self.load_event_delay, Timer::LoadEvent);
+        if held {
+            self.holding -= 1;
+            if self.holding == 0 {
+                self.loaded = true;
+                self.plan(now, self.load_event_delay, Timer::LoadEvent);
+            }
         }
     }
 }

@@ -74,12 +74,16 @@ pub struct Resource {
     /// Resources that must be done as well.
     #[serde(default)]
     pub also: Vec<ResourceId>,
-    /// Computing between all of that and the request.
+    /// Computing between all of that and the request, or a timer.
     #[serde(default)]
     pub delay_ms: f64,
+    /// `delay_ms` is a timer's: the page may load while it runs.
+    #[serde(default)]
+    pub timer: bool,
     /// Computing between the last byte and being done.
     #[serde(default)]
     pub process_ms: f64,
+    /// The load event waits for it if it is under way by then.
     #[serde(default = "yes")]
     pub load_event: bool,
     #[serde(default)]

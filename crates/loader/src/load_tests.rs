@@ -265,6 +265,52 @@ async fn the_load_event_waits_for_nothing_it_is_not_told_to_wait_for() {
     assert!(told.requests[2].error.is_none());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_timer_holds_the_load_event_if_it_fires_before_everything_else_is_done() {
+    let timer = with(
+        after("https://a.test/late.js", 0, json!("complete")),
+        json!({ "delay_ms": 50, "timer": true }),
+    );
+    let image = after("https://a.test/a.png", 0, json!("headers"));
+    let slow_image = |network: &mut Sentences| {
+        network.sizes.extend([(1, 10_000), (2, 10_000)]);
+    };
+
+    let told = tell(json!([document(), timer, image]), json!({}), slow_image).await;
+    assert_eq!(told.said[2], "300 asks for 2 on 1"); // until 500
+    assert_eq!(told.said[3], "360 asks for 1 on 1"); // until 560
+    assert_eq!(told.load_event_ms, Some(560));
+
+    let quiet = json!({ "limits": { "time_ms": 60_000, "quiet_ms": 1000 } });
+    let told = tell(json!([document(), timer]), quiet, |_| {}).await;
+    assert_eq!(told.load_event_ms, Some(310));
+    assert_eq!(told.said[2], "360 asks for 1 on 1");
+    assert_eq!(told.ended, Ended::Complete);
+}
+
+#[tokio::test(start_paused = true)]
+async fn computing_before_a_request_holds_the_load_event() {
+    let script = with(
+        after("https://a.test/a.js", 0, json!("complete")),
+        json!({ "delay_ms": 50 }),
+    );
+    let told = tell(json!([document(), script]), json!({}), |_| {}).await;
+    assert_eq!(told.load_event_ms, Some(470));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_follows_a_fetch_holds_the_load_event_only_once_it_is_asked_for() {
+    let fetch = with(
+        after("https://a.test/data", 0, json!("complete")),
+        json!({ "load_event": false }),
+    );
+    let image = after("https://a.test/a.png", 1, json!("complete"));
+    let quiet = json!({ "limits": { "time_ms": 60_000, "quiet_ms": 1000 } });
+    let told = tell(json!([document(), fetch, image]), quiet, |_| {}).await;
+    assert_eq!(told.said[3], "420 asks for 2 on 1");
+    assert_eq!(told.load_event_ms, Some(310));
+}
+
 /// A document with this many images.
 fn gallery(images: usize) -> Value {
     let image = |n| after(&format!("https://a.test/{n}.png"), 0, json!("complete"));
@@ -488,16 +534,22 @@ fn pages() -> impl Strategy<Value = Value> {
         priority,
         0..3_u8,
         0..40_u32,
+        (any::<bool>(), any::<bool>()),
     );
     prop::collection::vec(one, 0..40).prop_map(|resources| {
         let mut page = vec![document()];
-        for (n, (parent, at, other, priority, host, ms)) in resources.into_iter().enumerate() {
+        for (n, (parent, at, other, priority, host, ms, (timer, holds))) in
+            resources.into_iter().enumerate()
+        {
             let url = format!("https://{host}.test/{n}");
             let mut also = vec![other.index(page.len())];
             also.retain(|other| *other > 0 && n % 3 == 0);
             page.push(with(
                 after(&url, parent.index(page.len()), at),
-                json!({ "priority": priority, "also": also, "delay_ms": ms, "process_ms": ms / 2 }),
+                json!({
+                    "priority": priority, "also": also, "delay_ms": ms, "process_ms": ms / 2,
+                    "timer": timer, "load_event": holds,
+                }),
             ));
         }
         json!(page)
@@ -519,7 +571,8 @@ proptest! {
     ) {
         let count = page.as_array().unwrap().len();
         let tight = tight.then(|| json!({ "until": [0], "limit": 2 }));
-        let fields = json!({ "protocol": protocol, "tight": tight });
+        let limits = json!({ "time_ms": 60_000, "quiet_ms": 60_000 });
+        let fields = json!({ "protocol": protocol, "tight": tight, "limits": limits });
         let told = now(tell(page.clone(), fields.clone(), |_| {}));
         prop_assert_eq!(told.ended, Ended::Complete);
         prop_assert_eq!(told.requests.len(), count);
@@ -528,5 +581,21 @@ proptest! {
         prop_assert_eq!(asked.count(), count);
         let again = now(tell(page, fields, |_| {}));
         prop_assert_eq!(told.said, again.said);
+    }
+
+    #[test]
+    fn the_load_event_comes_when_nothing_that_holds_it_is_under_way(page in pages()) {
+        let limits = json!({ "time_ms": 60_000, "quiet_ms": 60_000 });
+        let told = now(tell(page.clone(), json!({ "limits": limits }), |_| {}));
+        let loaded = told.load_event_ms.unwrap() as u64 * 1000;
+        let held = told.requests.iter().filter_map(|request| {
+            let resource = &page[request.resource];
+            let us = |field: &str| resource[field].as_u64().unwrap_or(0) * 1000;
+            let computing = if resource["timer"] == true { 0 } else { us("delay_ms") };
+            let from = request.discovered_us - computing;
+            let holds = resource["load_event"] != false && from < loaded;
+            holds.then_some(request.end_us.unwrap() + us("process_ms"))
+        });
+        prop_assert_eq!(held.max(), Some(loaded));
     }
 }

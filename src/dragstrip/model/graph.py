@@ -44,8 +44,10 @@ class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All of them hold before it starts. Each names a node before it, or `LOAD`."""
     delay_ms: float = 0.0
     """From the last of them to the request: computing and timers."""
+    timer: bool = False
+    """`delay_ms` is a script's timer: the page may load while it runs."""
     holds_load: bool = True
-    """The load event waits for its end."""
+    """The load event waits for its end if it is under way before that event."""
     upload_bytes: int = 0
     """Of the request's body."""
     credentials: bool = True

@@ -55,6 +55,7 @@ GRAPH = Graph(
             initiator=2,
             waits=(Wait(1, 900), Wait(2)),
             delay_ms=4.0,
+            timer=True,
             holds_load=False,
         ),
     ),
@@ -76,6 +77,7 @@ def test_the_program_is_told_the_whole_graph():
     assert (beacon["after"], beacon["load_event"]) == ("load_event", False)
     assert font["after"] == {"resource": 1, "at": {"wire": 900}}
     assert (font["also"], font["delay_ms"], font["load_event"]) == ([2], 4.0, False)
+    assert (script["timer"], font["timer"]) == (False, True)
     assert page["load_event"] == {"delay_ms": 1.5}
     assert page["tight"] == {"until": [2], "limit": 2}
 

@@ -110,6 +110,7 @@ def _told(graph: Graph, index: int) -> dict[str, Any]:
         "priority": _PRIORITIES.get(node.priority, "lowest"),
         "body_bytes": node.upload_bytes,
         "delay_ms": node.delay_ms,
+        "timer": node.timer,
         "load_event": node.holds_load,
         "credentials": node.credentials,
     }

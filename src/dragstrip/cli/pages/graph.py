@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dragstrip.model.graph import LOAD, Graph, Wait
+from dragstrip.model.graph import LOAD, Graph, Node, Wait
 
 _MOST_WAITS = 6
 """The drawing shows all."""
@@ -31,11 +31,17 @@ def print_graph(graph: Graph) -> None:
             Text(f"{method}{node.url}", overflow="ellipsis", no_wrap=True),
             node.found,
             _said(node.waits),
-            f"{node.delay_ms:.0f} ms" if node.delay_ms else "",
+            _then(node),
         )
     console.print(table)
     if graph.load_delay_ms:
         console.print(f"the load event ends {graph.load_delay_ms:.1f} ms after the last of them")
+
+
+def _then(node: Node) -> str:
+    if not node.delay_ms:
+        return ""
+    return f"{'timer, ' if node.timer else ''}{node.delay_ms:.0f} ms"
 
 
 def _said(waits: tuple[Wait, ...]) -> str:

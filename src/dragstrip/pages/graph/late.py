@@ -52,16 +52,18 @@ class Times:
             return [(r.response_start_ms or r.end_ms) if r else None for r in made]
         return [r.end_ms if r else None for r in made]
 
-    def may_hold_load(self, index: int) -> bool:
-        """It had ended before the load event in every visit."""
+    def may_hold_load(self, index: int, *, optional: bool) -> bool:
+        """It had ended before the load event in every visit; if it is `optional`, in every one in
+        which it started before."""
         both = zip(self._rows[index].made, self._load, strict=True)
-        known = [(r.end_ms, at) for r, at in both if r]
+        known = [(r.end_ms, at) for r, at in both if r and not (optional and r.start_ms > at)]
         return all(end is not None and end <= at + _EARLY_MS for end, at in known)
 
     def load_delay_ms(self, holders: Sequence[int]) -> float:
         found = []
         for visit, load in enumerate(self._load):
-            ends = [r.end_ms or 0.0 for i in holders if (r := self._rows[i].made[visit])]
+            made = [r for i in holders if (r := self._rows[i].made[visit]) and r.start_ms <= load]
+            ends = [r.end_ms or 0.0 for r in made]
             found.append(max(load - max(ends, default=0.0), 0.0))
         return round(median(found), 3)
 

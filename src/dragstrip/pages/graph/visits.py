@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
+from dragstrip.model.clock import NETWORK
 from dragstrip.model.graph import LOAD, Graph, Node, Wait
 from dragstrip.model.page import Page, address
 from dragstrip.model.visit import Visit
@@ -34,10 +35,12 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
     ways = Ways(scene, asked)
     times = Times(rows, good)
     root = max((i for i in range(len(rows)) if _leads(follows, i)), default=0)
+    computed = any(v.clock != NETWORK.kind for v in good)  # then a delay may be computing
     finished = finished_when(times, ways.finished(root))
     painted = ways.painted(root)
     credentials = by_visits(by_rule(scene, asked), rows)
     nodes: list[Node] = []
+    optional: set[int] = set()  # the page may load without: timers' requests, and what follows them
     for index, row in enumerate(rows):
         way = ways.way(index)
         waits, found = way.waits, way.found
@@ -47,6 +50,9 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
             waits = (Wait(root),)
         waits = tuple(w for w in waits if w.node < index)
         late = held_back(times, index, waits, (finished, painted), found)
+        timer = found == "script" and late.delay_ms > 0 and not computed
+        if timer or any(w.node in optional for w in late.waits):
+            optional.add(index)
         nodes.append(
             Node(
                 url=row.one.url,
@@ -57,7 +63,9 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
                 initiator=follows.get(index, asked[index].initiator),
                 waits=late.waits,
                 delay_ms=late.delay_ms,
-                holds_load=times.may_hold_load(index) and row.one.resource_type not in _NEVER_HOLD,
+                timer=timer,
+                holds_load=row.one.resource_type not in _NEVER_HOLD
+                and times.may_hold_load(index, optional=index in optional),
                 upload_bytes=_upload(scene, row.one.url),
                 credentials=credentials[index],
             )
@@ -135,7 +143,12 @@ def _after_preflights(nodes: Sequence[Node]) -> list[Node]:
         if asks and asks[0] < index:
             first = asks[0]
             made[first], made[index] = (
-                structs.replace(node, waits=nodes[first].waits, delay_ms=nodes[first].delay_ms),
-                structs.replace(nodes[first], waits=(Wait(first),), delay_ms=0.0),
+                structs.replace(
+                    node,
+                    waits=nodes[first].waits,
+                    delay_ms=nodes[first].delay_ms,
+                    timer=nodes[first].timer,
+                ),
+                structs.replace(nodes[first], waits=(Wait(first),), delay_ms=0.0, timer=False),
             )
     return made

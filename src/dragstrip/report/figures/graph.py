@@ -133,7 +133,8 @@ def _bar(node: Node, index: int, x: float, scale: float) -> str:
         f"{index}: {node.method} {node.url}\n{node.kind}, {node.priority}, found by {node.found}"
     )
     title += f"\nwaits for {waits}" if waits else ""
-    title += f"\nand {duration(node.delay_ms)} more" if node.delay_ms else ""
+    more = " more, by a timer" if node.timer else " more"
+    title += f"\nand {duration(node.delay_ms)}{more}" if node.delay_ms else ""
     colour = _COLOURS.get(node.kind, _COLOURS["other"])
     faint = "" if node.holds_load else ' fill-opacity="0.45"'
     return (
