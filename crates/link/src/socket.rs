@@ -6,7 +6,7 @@ use std::mem::size_of_val;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use anyhow::{Context, Result, bail, ensure};
-use libc::{c_int, c_void};
+use libc::c_int;
 
 /// `struct virtio_net_hdr`: in front of every frame on our sockets it carries what the kernel
 /// still owes the frame (checksum, segmentation), so that any frame can be forwarded as it came.
@@ -51,14 +51,14 @@ pub fn packet_socket() -> Result<OwnedFd> {
 }
 
 /// Sets a socket option, `what` it does for the error.
-pub fn set_option<T>(fd: &OwnedFd, level: c_int, name: c_int, value: &T, what: &str) -> Result<()> {
-    let at = (value as *const T).cast::<c_void>();
-    let length = size_of_val(value) as libc::socklen_t;
-    // SAFETY: `at` points to `length` readable bytes for the whole call.
-    match unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, at, length) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()).with_context(|| format!("cannot {what}")),
-    }
+pub fn set_option<T: Copy>(
+    fd: &OwnedFd,
+    level: c_int,
+    name: c_int,
+    value: &T,
+    what: &str,
+) -> Result<()> {
+    dragstrip_socket::set(fd, level, name, value).with_context(|| format!("cannot {what}"))
 }
 
 /// Binds to an interface; `protocol` 0 receives nothing.

@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::mem::size_of;
-use std::os::fd::AsRawFd;
 
 use anyhow::{Context, Result, ensure};
 use socket2::Socket;
@@ -34,19 +32,5 @@ pub(crate) fn check() -> Result<()> {
 /// Holds for SYNs that arrive from now on.
 pub(crate) fn set(listener: &Socket, on: bool) -> io::Result<()> {
     let queue = if on { QUEUE } else { 0 };
-    // SAFETY: the option reads one int, which is what `queue` is.
-    let done = unsafe {
-        libc::setsockopt(
-            listener.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_FASTOPEN,
-            (&raw const queue).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
-        )
-    };
-    if done == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    dragstrip_socket::set(listener, libc::IPPROTO_TCP, libc::TCP_FASTOPEN, &queue)
 }

@@ -1,19 +1,15 @@
 //! What a connection's transport really did: TCP_INFO from the kernel, statistics from quinn.
 
 use std::io;
-use std::mem::{MaybeUninit, size_of};
-use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex};
 
+use dragstrip_socket::TcpInfo;
 use serde::Serialize;
 use socket2::Socket;
 
 use crate::congestion::Flow;
 use crate::log::unpoisoned;
 use crate::records::Sent;
-
-/// linux/tcp.h: data in a SYN was acknowledged with it.
-const TCPI_OPT_SYN_DATA: u8 = 32;
 
 /// Evidence about a connection's sending side, as it stood when it ended or was asked about.
 /// None where the transport does not tell.
@@ -96,7 +92,7 @@ impl Drop for Ending {
 /// Reads `socket`, whose congestion window was `initial_window` when it was accepted, and which sent
 /// these TLS records.
 pub(crate) fn of_tcp(socket: &Socket, initial_window: u64, records: Sent) -> Option<Transport> {
-    let info = tcp_info(socket).ok()?;
+    let info = TcpInfo::of(socket).ok()?;
     let name = socket.tcp_congestion().ok()?;
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
     let name = String::from_utf8_lossy(name).into_owned();
@@ -121,7 +117,7 @@ pub(crate) fn of_tcp(socket: &Socket, initial_window: u64, records: Sent) -> Opt
         congestion_events: None,
         packet_bytes: info.tcpi_snd_mss.into(),
         ack_frequency_frames: None,
-        syn_data: Some(info.tcpi_options & TCPI_OPT_SYN_DATA != 0),
+        syn_data: Some(info.syn_data()),
         tls_records: (records.count > 0).then_some(records),
     })
 }
@@ -159,7 +155,7 @@ pub(crate) struct TcpWindow {
 }
 
 pub(crate) fn tcp_window(socket: &Socket) -> io::Result<TcpWindow> {
-    let info = tcp_info(socket)?;
+    let info = TcpInfo::of(socket)?;
     let packet = u64::from(info.tcpi_snd_mss);
     // As the kernel counts its packets in flight (tcp_packets_in_flight).
     let gone = info.tcpi_sacked + info.tcpi_lost;
@@ -173,48 +169,13 @@ pub(crate) fn tcp_window(socket: &Socket) -> io::Result<TcpWindow> {
 
 /// Of an accepted socket that has sent nothing: the route's `initcwnd`, or the kernel's 10.
 pub(crate) fn window_packets(socket: &Socket) -> io::Result<u64> {
-    Ok(tcp_info(socket)?.tcpi_snd_cwnd.into())
-}
-
-fn tcp_info(socket: &Socket) -> io::Result<libc::tcp_info> {
-    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
-    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes of plain integers into memory of that size;
-    // what an older kernel leaves out stays zero.
-    let done = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            info.as_mut_ptr().cast(),
-            &mut length,
-        )
-    };
-    if done != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: all zeros is a valid value, and so is whatever the kernel wrote.
-    Ok(unsafe { info.assume_init() })
+    Ok(TcpInfo::of(socket)?.tcpi_snd_cwnd.into())
 }
 
 /// Turns on the kernel's own pacing. Any limit but the highest does; this one limits nothing.
 pub(crate) fn pace(socket: &Socket) -> io::Result<()> {
     let rate = u64::MAX - 1;
-    // SAFETY: the option reads eight bytes, which is what `rate` has.
-    let done = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_MAX_PACING_RATE,
-            (&raw const rate).cast(),
-            size_of::<u64>() as libc::socklen_t,
-        )
-    };
-    if done == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    dragstrip_socket::set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &rate)
 }
 
 /// CPU time of this process, seconds.
