@@ -1,29 +1,111 @@
 //! What the three protocols have in common.
 
 use std::pin::Pin;
+use std::rc::Rc;
 
 use bytes::Bytes;
-use http::{Method, StatusCode, response};
+use http::{Method, Request, StatusCode, Version, header, request, response};
+use tokio::sync::Notify;
 
-use crate::event::{Failure, Head};
+use crate::body::Receiver;
+use crate::event::{Events, Failure, FailureKind, Finish, Head, Outgoing, What};
+use crate::input::ResourceId;
+use crate::net::Shared;
 
 /// Runs a connection from its first request on, like Chromium, which sends no preface on a connection
 /// that nobody uses. Ends when it is over, with the reason if it did not end in order.
 pub(super) type Driver = Pin<Box<dyn Future<Output = Option<Failure>>>>;
 
-pub(super) fn head(parts: response::Parts) -> Head {
-    Head {
-        status: parts.status.as_u16(),
-        headers: parts.headers,
-    }
+/// The driver of a TCP connection, and what its first request notifies.
+pub(super) fn driver<E: 'static>(
+    connection: impl Future<Output = Result<(), E>> + 'static,
+    failure: fn(&E) -> Failure,
+) -> (Rc<Notify>, Driver) {
+    let used = Rc::<Notify>::default();
+    let first = used.clone();
+    let driver = Box::pin(async move {
+        first.notified().await;
+        connection.await.err().map(|error| failure(&error))
+    });
+    (used, driver)
 }
 
-/// Whether an answer has no body whatever its headers say (RFC 9110 section 6.4.1).
-pub(super) fn bodiless(method: &Method, status: StatusCode) -> bool {
-    let without = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED];
-    *method == Method::HEAD || without.contains(&status) || status.is_informational()
+/// A request of HTTP/2 or HTTP/3; its body follows.
+pub(super) fn multiplexed(request: &Outgoing, version: Version) -> Result<Request<()>, Failure> {
+    let mut out = Request::builder().uri(&request.uri).version(version);
+    if request.body_bytes > 0 {
+        out = out.header(header::CONTENT_LENGTH, request.body_bytes);
+    }
+    let mut out = complete(out, request, ())?;
+    if let Some(priority) = &request.priority {
+        out.headers_mut().append("priority", priority.clone());
+    }
+    Ok(out)
+}
+
+/// Adds to what the protocol wrote what the page says.
+pub(super) fn complete<B>(
+    mut out: request::Builder,
+    request: &Outgoing,
+    body: B,
+) -> Result<Request<B>, Failure> {
+    for (name, value) in &request.headers {
+        out = out.header(name, value);
+    }
+    out.method(&request.method)
+        .body(body)
+        .map_err(|error| Failure::new(FailureKind::Protocol, error))
 }
 
 pub(super) fn upload(length: u32) -> Bytes {
     Bytes::from(vec![0; length as usize])
+}
+
+/// An answer on its way in. Each step is an event.
+pub(super) struct Answer<'a> {
+    id: ResourceId,
+    events: &'a Events,
+    receiver: Receiver,
+}
+
+impl<'a> Answer<'a> {
+    /// Its head is here.
+    pub fn begin(
+        id: ResourceId,
+        request: &Outgoing,
+        head: response::Parts,
+        shared: &'a Shared,
+    ) -> Self {
+        let bodiless = bodiless(&request.method, head.status);
+        let receiver = Receiver::new(&head.headers, bodiless, &shared.budget);
+        let head = Head {
+            status: head.status.as_u16(),
+            headers: head.headers,
+        };
+        let events = &shared.events;
+        events.tell(What::Headers(id, head));
+        Self {
+            id,
+            events,
+            receiver,
+        }
+    }
+
+    /// The next piece of its body is here.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let received = self.receiver.push(bytes)?;
+        self.events.tell(What::Bytes(self.id, received));
+        Ok(())
+    }
+
+    /// The end, as the transport saw it.
+    pub fn finish(self) -> Result<Finish, Failure> {
+        self.receiver.finish().map(|(_, finish)| finish)
+    }
+}
+
+/// Whether an answer has no body whatever its headers say (RFC 9110 section 6.4.1).
+fn bodiless(method: &Method, status: StatusCode) -> bool {
+    let without = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED];
+    *method == Method::HEAD || without.contains(&status) || status.is_informational()
 }

@@ -11,11 +11,10 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 
-use crate::body::Receiver;
 use crate::event::{Failure, FailureKind, Finish, Outgoing, What};
 use crate::input::ResourceId;
 use crate::net::Shared;
-use crate::net::common::{Driver, bodiless, head, upload};
+use crate::net::common::{Answer, Driver, complete, driver, upload};
 use crate::pool::ConnectionId;
 
 /// Longest head of an answer. Chromium takes 256 kB.
@@ -37,12 +36,7 @@ pub(super) async fn begin(
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|error| failure(&error))?;
-    let used = Rc::<Notify>::default();
-    let first = used.clone();
-    let driver = Box::pin(async move {
-        first.notified().await;
-        connection.await.err().map(|error| failure(&error))
-    });
+    let (used, driver) = driver(connection, failure);
     let sender = RefCell::new(Some(sender));
     Ok((Handle { sender, used }, driver))
 }
@@ -70,17 +64,14 @@ impl Handle {
             ..failure(&error)
         })?;
         let (parts, mut body) = answer.into_parts();
-        let bodiless = bodiless(&request.method, parts.status);
-        let mut receiver = Receiver::new(&parts.headers, bodiless, &shared.budget);
-        shared.events.tell(What::Headers(id, head(parts)));
+        let mut answer = Answer::begin(id, request, parts, shared);
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| failure(&error))?;
             if let Some(data) = frame.data_ref() {
-                let received = receiver.push(data)?;
-                shared.events.tell(What::Bytes(id, received));
+                answer.push(data)?;
             }
         }
-        receiver.finish().map(|(_, finish)| finish)
+        answer.finish()
     }
 
     /// Tells when the connection takes another request; if it never does, its driver tells.
@@ -102,18 +93,12 @@ fn outgoing(request: &Outgoing) -> Result<Request<Full<Bytes>>, Failure> {
         .authority()
         .map(|authority| authority.as_str())
         .unwrap_or_default();
-    let mut out = Request::builder()
-        .method(&request.method)
+    let out = Request::builder()
         .uri(target)
         .version(Version::HTTP_11)
         .header(header::HOST, authority)
         .header(header::CONNECTION, HeaderValue::from_static("keep-alive"));
-    for (name, value) in &request.headers {
-        out = out.header(name, value);
-    }
-    let body = Full::new(upload(request.body_bytes));
-    out.body(body)
-        .map_err(|error| Failure::new(FailureKind::Protocol, error))
+    complete(out, request, Full::new(upload(request.body_bytes)))
 }
 
 fn failure(error: &hyper::Error) -> Failure {

@@ -4,15 +4,14 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use h2::client::{self, SendRequest};
-use http::{Request, Version, header};
+use http::Version;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 
-use crate::body::Receiver;
-use crate::event::{Failure, FailureKind, Finish, Outgoing, What};
+use crate::event::{Failure, FailureKind, Finish, Outgoing};
 use crate::input::ResourceId;
 use crate::net::Shared;
-use crate::net::common::{Driver, bodiless, head, upload};
+use crate::net::common::{Answer, Driver, driver, multiplexed, upload};
 use crate::net::weights::{Streams, Weighted};
 
 /// What Chromium announces (net/spdy/spdy_session.h, net/http/http_network_session.cc).
@@ -41,12 +40,7 @@ pub(super) async fn begin(
         .handshake(stream)
         .await
         .map_err(|error| failure(&error))?;
-    let used = Rc::<Notify>::default();
-    let first = used.clone();
-    let driver = Box::pin(async move {
-        first.notified().await;
-        connection.await.err().map(|error| failure(&error))
-    });
+    let (used, driver) = driver(connection, failure);
     let handle = Handle {
         sender,
         streams,
@@ -69,7 +63,7 @@ impl Handle {
             .await
             .map_err(|error| unsent(&error))?;
         let last = request.body_bytes == 0;
-        let sent = sender.send_request(outgoing(request)?, last);
+        let sent = sender.send_request(multiplexed(request, Version::HTTP_2)?, last);
         let (answer, mut body) = sent.map_err(|error| unsent(&error))?;
         let stream: u32 = answer.stream_id().into();
         self.streams.opened(stream, request.weight);
@@ -81,17 +75,14 @@ impl Handle {
         }
         let answer = answer.await.map_err(|error| unsent(&error))?;
         let (parts, mut body) = answer.into_parts();
-        let bodiless = bodiless(&request.method, parts.status);
-        let mut receiver = Receiver::new(&parts.headers, bodiless, &shared.budget);
-        shared.events.tell(What::Headers(id, head(parts)));
+        let mut answer = Answer::begin(id, request, parts, shared);
         while let Some(data) = body.data().await {
             let data = data.map_err(|error| failure(&error))?;
             let given_back = body.flow_control().release_capacity(data.len());
             given_back.map_err(|error| failure(&error))?;
-            let received = receiver.push(&data)?;
-            shared.events.tell(What::Bytes(id, received));
+            answer.push(&data)?;
         }
-        receiver.finish().map(|(_, finish)| finish)
+        answer.finish()
     }
 }
 
@@ -102,24 +93,6 @@ impl Drop for Closed<'_> {
     fn drop(&mut self) {
         self.0.closed(self.1);
     }
-}
-
-fn outgoing(request: &Outgoing) -> Result<Request<()>, Failure> {
-    let mut out = Request::builder()
-        .method(&request.method)
-        .uri(&request.uri)
-        .version(Version::HTTP_2);
-    if request.body_bytes > 0 {
-        out = out.header(header::CONTENT_LENGTH, request.body_bytes);
-    }
-    for (name, value) in &request.headers {
-        out = out.header(name, value);
-    }
-    if let Some(priority) = &request.priority {
-        out = out.header("priority", priority);
-    }
-    out.body(())
-        .map_err(|error| Failure::new(FailureKind::Protocol, error))
 }
 
 fn failure(error: &h2::Error) -> Failure {

@@ -7,14 +7,13 @@ use bytes::{Buf, Bytes};
 use h3::client::SendRequest;
 use h3::error::{ConnectionError, StreamError};
 use h3_quinn::OpenStreams;
-use http::{Request, header};
+use http::Version;
 use tokio::sync::watch;
 
-use crate::body::Receiver;
-use crate::event::{Failure, FailureKind, Finish, Outgoing, What};
+use crate::event::{Failure, FailureKind, Finish, Outgoing};
 use crate::input::ResourceId;
 use crate::net::Shared;
-use crate::net::common::{Driver, bodiless, head, upload};
+use crate::net::common::{Answer, Driver, multiplexed, upload};
 
 /// As Chromium announces it.
 const FIELD_SECTION: u64 = 256 * 1024;
@@ -78,8 +77,8 @@ impl Handle {
         shared: &Shared,
     ) -> Result<Finish, Failure> {
         let mut sender = self.sender.clone();
-        let sent = sender.send_request(outgoing(request)?).await;
-        let mut stream = sent.map_err(|error| failure(&error))?;
+        let sent = sender.send_request(multiplexed(request, Version::HTTP_3)?);
+        let mut stream = sent.await.map_err(|error| failure(&error))?;
         if request.body_bytes > 0 {
             let sent = stream.send_data(upload(request.body_bytes)).await;
             sent.map_err(|error| failure(&error))?;
@@ -95,30 +94,12 @@ impl Handle {
             }
         };
         let (parts, ()) = answer.into_parts();
-        let bodiless = bodiless(&request.method, parts.status);
-        let mut receiver = Receiver::new(&parts.headers, bodiless, &shared.budget);
-        shared.events.tell(What::Headers(id, head(parts)));
+        let mut answer = Answer::begin(id, request, parts, shared);
         while let Some(mut data) = stream.recv_data().await.map_err(|error| failure(&error))? {
-            let received = receiver.push(&data.copy_to_bytes(data.remaining()))?;
-            shared.events.tell(What::Bytes(id, received));
+            answer.push(&data.copy_to_bytes(data.remaining()))?;
         }
-        receiver.finish().map(|(_, finish)| finish)
+        answer.finish()
     }
-}
-
-fn outgoing(request: &Outgoing) -> Result<Request<()>, Failure> {
-    let mut out = Request::builder().method(&request.method).uri(&request.uri);
-    if request.body_bytes > 0 {
-        out = out.header(header::CONTENT_LENGTH, request.body_bytes);
-    }
-    for (name, value) in &request.headers {
-        out = out.header(name, value);
-    }
-    if let Some(priority) = &request.priority {
-        out = out.header("priority", priority);
-    }
-    out.body(())
-        .map_err(|error| Failure::new(FailureKind::Protocol, error))
 }
 
 fn lost(error: &ConnectionError) -> Failure {
