@@ -286,7 +286,8 @@ def test_the_page_may_load_before_a_timer_fires_and_what_follows_it(clock):
     assert (timer.holds_load, child.holds_load) == (known, known)
 
 
-def test_what_comes_after_the_load_event_waits_for_it():
+@pytest.mark.parametrize("asked_ms", [1.0, -0.3])
+def test_what_the_load_event_asks_for_waits_for_it(asked_ms):
     nodes = (
         Node(url=URL, kind="Document", found="start"),
         Node(url=f"{URL}1.js", kind="Script", found="script", initiator=0, waits=(Wait(0),)),
@@ -302,7 +303,7 @@ def test_what_comes_after_the_load_event_waits_for_it():
             initiator=f"{URL}1.js",
             initiator_type="script",
             resource_type="Ping",
-            start_ms=made.plt_ms + 1,
+            start_ms=made.plt_ms + asked_ms,
             end_ms=made.plt_ms + 30,
         )
         visits.append(structs.replace(made, requests=(*made.requests, beacon)))

@@ -77,13 +77,13 @@ def held_back(
 ) -> Late:
     """The waits of a request as the visits bear them out. `moments` are what else a script may wait
     for besides a request or the load event: DOMContentLoaded, the first layout. What no visit
-    asked for before its load event waits for that."""
+    asked for before its load event, whose handlers ask before it ends, waits for that."""
     if not index:
         return Late((), 0.0)
     candidates = [[Wait(LOAD)], *(list(m) for m in moments if all(w.node < index for w in m))]
     candidates += [[Wait(other)] for other in range(index)]
     starts = times.starts(index)
-    if all(lag > 0 for lag in _lags(starts, [times.of(Wait(LOAD))])):
+    if all(lag > -_EARLY_MS for lag in _lags(starts, [times.of(Wait(LOAD))])):
         after = (*waits, Wait(LOAD))  # which of them it was makes no difference to the load
         return Late(_merged(after), _rest(median(_lags(starts, [times.of(w) for w in after]))))
     return _explained(times, starts, waits, [] if found == "redirect" else candidates)
