@@ -6,15 +6,16 @@
 `make` runs in virtual time, where computing takes none: Chromium on two networks, from which each
 page's graph is learned; Chromium on all four; the load generator on all four by the learned graph,
 and once more by the recording's structure alone. Links have the same luck in all of them. A folder
-that was begun is continued.
+that was begun is continued. Networks that need more blocks have a folder of their own; of a cell
+that is in several folders `write` takes the one with the most blocks.
 """
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import sqrt
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Literal
 
 import altair as alt
@@ -62,6 +63,9 @@ class Cell(Struct, frozen=True, kw_only=True):
     structure: float | None
     """By the load generator, without having seen a visit."""
     runs: int
+    luck: float | None
+    """How far a block of the browser's is from the median of its others, on average; None if there
+    is one block."""
     overflow: Overflow
     """Which queue of the link was full in a load of the browser."""
 
@@ -82,6 +86,8 @@ class Found(Struct, frozen=True, kw_only=True):
     by_stack: dict[str, Errors]
     by_page: dict[str, Errors]
     by_overflow: dict[str, Errors]
+    luck_by_overflow: dict[str, float]
+    """Mean of the cells' `luck`."""
     unlost: dict[str, Ratios]
     """As `pairs`, of cells in which neither queue was full."""
     pairs: dict[str, Ratios]
@@ -166,8 +172,16 @@ def cells(folder: Path) -> Iterator[Cell]:
                 loader=median(loader[key]),
                 structure=median(structure[key]) if key in structure else None,
                 runs=min(len(times), len(loader[key])),
+                luck=_luck(times),
                 overflow=overflow[key],
             )
+
+
+def _luck(times: Sequence[float]) -> float | None:
+    if len(times) < 2:
+        return None
+    others = [median([*times[:n], *times[n + 1 :]]) for n in range(len(times))]
+    return mean(abs(time / other - 1) for time, other in zip(times, others, strict=True))
 
 
 def _times(folder: Path) -> dict[Key, list[float]]:
@@ -198,11 +212,11 @@ def write(folders: Sequence[Path]) -> None:
         if {n.name for n in seen.manifest.study.networks} == set(TAUGHT_ON):
             graphs |= dict.fromkeys(rows(learned, seen))
     browser = first.manifest.starts[-1].browser_version
-    made = [cell for folder in folders if (folder / "loader").exists() for cell in cells(folder)]
+    made = _largest(cell for f in folders if (f / "loader").exists() for cell in cells(f))
     if not made:
         (DOCS / "loader.md").write_text(graphs_text(browser, list(graphs)))
         return
-    asked = sum(len(_asked(folder)) for folder in folders)
+    asked = len(set().union(*(_asked(folder) for folder in folders)))
     full = [c for c in made if c.overflow == "no queue"]
     found = Found(
         browser=browser,
@@ -215,6 +229,7 @@ def write(folders: Sequence[Path]) -> None:
         by_stack=_by(made, "stack"),
         by_page=_by(made, "page"),
         by_overflow=_by(sorted(made, key=lambda c: c.overflow), "overflow"),
+        luck_by_overflow=_luck_by_overflow(made),
         unlost={f"{b} / {a}": _ratios(full, a, b) for a, b in PAIRS},
         pairs={f"{b} / {a}": _ratios(made, a, b) for a, b in PAIRS},
         invalid=asked - len(made),
@@ -226,6 +241,16 @@ def write(folders: Sequence[Path]) -> None:
     PACKAGED.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
     (DOCS / "loader.md").write_text(page_text(found, list(graphs)))
     draw(made)
+
+
+def _largest(found: Iterable[Cell]) -> list[Cell]:
+    """Of a cell that is in several folders, the one with the most blocks."""
+    made: dict[Key, Cell] = {}
+    for cell in found:
+        key = (cell.page, cell.network, cell.stack)
+        if key not in made or made[key].runs < cell.runs:
+            made[key] = cell
+    return list(made.values())
 
 
 def _asked(folder: Path) -> set[Key]:
@@ -246,6 +271,14 @@ def _by(made: Sequence[Cell], field: str) -> dict[str, Errors]:
     names = dict.fromkeys(getattr(c, field) for c in made)
     grouped = {n: _errors([c for c in made if getattr(c, field) == n]) for n in names}
     return {name: found for name, found in grouped.items() if found}
+
+
+def _luck_by_overflow(made: Sequence[Cell]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for cell in made:
+        if cell.luck is not None:
+            found.setdefault(cell.overflow, []).append(cell.luck)
+    return {name: mean(luck) for name, luck in sorted(found.items())}
 
 
 def _ratios(made: Sequence[Cell], a: str, b: str) -> Ratios:

@@ -33,21 +33,23 @@ def _page(found: Any, graphs: list[str]) -> Iterator[str]:
     yield f"| bias | {_signed(whole.bias)} | | |"
     yield f"| cells | {whole.cells} | | 300 URLs |"
     yield ""
-    yield _SO_FAR.format(
-        networks=", ".join(found.by_network), runs=max(c.runs for c in found.cells)
-    )
+    yield _SO_FAR.format(blocks=_blocks(found))
     yield _CELLS
     yield from _table("where", {"learned on": found.taught, "others": found.held_out})
     yield _OVERFLOW
     yield from _table("what was full", found.by_overflow)
+    if found.luck_by_overflow:
+        yield _LUCK
+        for name, luck in found.luck_by_overflow.items():
+            yield f"| {name} | {_pct(luck)} |"
+        yield ""
     if found.structure:
         yield _STRUCTURE
         yield from _table("graph", {"learned": whole, "from structure": found.structure})
     yield GRAPHS
     yield from graphs
     yield ""
-    if "googleuk" in found.by_page:
-        yield _TIMERS
+    yield _TIMERS
     yield _RATIOS.format(same=f"{SAME:.0%}", near=f"{NEAR:.0%}")
     for name, pair in found.pairs.items():
         if pair.cells:
@@ -91,9 +93,9 @@ which computing takes none. Browser: {browser}.
 _GRAPH_COMMANDS = """Graphs were learned from loads over h1, h2 and h3. The command:
 
     uv run python bench/page_graph.py LESSONS VISITS"""
-_SO_FAR = """Measured so far: networks {networks}, blocks per cell at most {runs}. Read the
-figures as those of these pages. DA2GC and MSS were given only the smallest page, for they take
-long in a browser."""
+_SO_FAR = """Blocks per cell: {blocks}.
+A cell's time is the median of its blocks. Read the figures as those of these pages. Only the
+smallest page was loaded over DA2GC and MSS, where a browser takes long."""
 _CELLS = """
 A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its figures
 are from its own documentation. They are not like for like: Lantern predicts loads of live pages on
@@ -109,13 +111,23 @@ once, the next are dropped, and which ones depends on single bytes. A load gener
 same requests at the same times loses others, and each costs a timeout of up to a second. So here
 are the cells by what was full in Chromium's loads:
 """
-_TIMERS = """## What a graph does not know
+_TIMERS = """## Where a timer decides
 
-A script of google.co.uk asks for another 200 ms after the document. In Chromium that holds the
-load event if the event has not come by then; the graph lets the event wait for it always. So the
-three stacks with which DSL brings the page within 300 ms are predicted twice as long. These are
-the largest errors of all.
+A script of google.co.uk asks for another 200 ms after the document. The load event waits for that
+one only if the timer fires before all else is there, in Chromium and here. Over DSL the fast stacks
+bring all else just before. When a lost packet holds it up by a few milliseconds, the load takes
+twice as long, in Chromium too. Such a cell can be off by a factor of two.
+
+## What a graph does not know
+
+Which of two causes a request had, where both came at the same time in every load it was learned
+from. And what a page asks for only on networks unlike those: a graph has the same requests always.
 """
+_LUCK = """Part of that error is luck, which no load generator can predict. This is how far a block
+of Chromium's is from the median of its cell's other blocks, on average:
+
+| what was full | Chromium beside itself |
+|---|---|"""
 _UNLOST = """The same, of cells in which neither queue was full for either stack:
 
 | ratio | cells | near | decided | same side |
@@ -129,7 +141,8 @@ GRAPHS = """## The graph alone
 Part of the error is the graph's, part is that of the protocols. Here the graph is held against
 Chromium's own loads with another seed, stacks it was not learned from among them: when does a
 request start, and when does the load event end, given when the answers it waits for were there?
-Requests that wait for a part of an answer are left out: no browser says when that part came.
+Requests that wait for a part of an answer are left out: no browser says when that part came. So are
+those that differ from others only in a query that is drawn anew in each load.
 """
 _RATIOS = """## Does it decide as Chromium does?
 
@@ -141,8 +154,18 @@ the same side of 1 in 95 % of those that are decided.
 |---|---|---|---|---|"""
 _COMMANDS = """All cells: [loader.json](loader.json). The commands:
 
-    uv run python bench/loader.py make FOLDER PAGE...
-    uv run python bench/loader.py write FOLDER"""
+    uv run python bench/loader.py make FOLDER PAGE... --networks LTE DSL --runs 1
+    uv run python bench/loader.py make DSL PAGE... --networks DSL --runs 3
+    uv run python bench/loader.py make SLOW WIKIPEDIA --networks DA2GC MSS --runs 1
+    uv run python bench/loader.py write FOLDER DSL SLOW"""
+
+
+def _blocks(found: Any) -> str:
+    """Of each network the fewest that a cell has."""
+    fewest: dict[str, int] = {}
+    for cell in found.cells:
+        fewest[cell.network] = min(cell.runs, fewest.get(cell.network, cell.runs))
+    return ", ".join(f"{runs} over {network}" for network, runs in fewest.items())
 
 
 def _table(title: str, groups: dict[str, Errors | None]) -> Iterator[str]:

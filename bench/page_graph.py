@@ -10,6 +10,7 @@ no browser says.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
@@ -83,10 +84,13 @@ def of(made: dict[Key, Request], node: Node) -> Request | None:
 
 def starts_off(graph: Graph, visit: Visit) -> Iterator[float]:
     made = by_key(visit)
+    alike = Counter(r.address for r in visit.requests)
     for node in graph.nodes[1:]:
         request = of(made, node)
         if request is None or any(w.bytes is not None for w in node.waits):
             continue
+        if request.url != node.url and alike[request.address] > 1:
+            continue  # which of them it is, is not known
         held = [at for w in node.waits if (at := _held(graph, made, visit, w)) is not None]
         if held:
             yield request.start_ms - max(held) - node.delay_ms
