@@ -14,6 +14,7 @@ from rich.table import Table
 from dragstrip.cli import exits
 from dragstrip.cli.options import (
     AdmitOthers,
+    ByClient,
     Calibrate,
     Cluster,
     DryRun,
@@ -29,7 +30,9 @@ from dragstrip.conduct.cluster import Cluster as On
 from dragstrip.conduct.cluster import cluster_of
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.visits import TimeUp
+from dragstrip.model.browsers import LOADER
 from dragstrip.model.clock import NETWORK, REAL
+from dragstrip.model.errors import InputError
 from dragstrip.model.study import Slow
 from dragstrip.results.capsule import Capsule
 
@@ -88,8 +91,8 @@ def reproduce(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Result folder; an existing one resumes. Default: capsules/KEY, plus -native or "
-            "-virtual with these options."
+            help="Result folder; an existing one resumes. Default: capsules/KEY, plus -native, "
+            "-virtual or -loader with these options."
         ),
     ] = None,
     captures: Annotated[
@@ -97,6 +100,7 @@ def reproduce(
     ] = None,
     calibrate: Calibrate = None,
     virtual: Virtual = False,
+    client: ByClient = None,
     jobs: Jobs = None,
     restarts: Restarts = None,
     cluster: Cluster = None,
@@ -105,6 +109,7 @@ def reproduce(
     dry_run: DryRun = False,
 ) -> int:
     """Run a paper's studies within a time limit; answer its claims."""
+    from dragstrip.papers.campaign.clients import by_client, check_client, makeable
     from dragstrip.papers.campaign.fill import fill
     from dragstrip.papers.campaign.plan import (  # loads slowly
         campaign,
@@ -116,15 +121,21 @@ def reproduce(
     from dragstrip.papers.claims import published
     from dragstrip.papers.frozen import rules_digest
 
+    by = client or "browser"
+    if native and by == LOADER:
+        raise InputError(
+            "--native with --client loader: the load generator predicts today's Chromium only; "
+            "leave out one of the two"
+        )
     clock = NETWORK if virtual else REAL
     at_most = jobs_of(clock, jobs)
     slow = Slow(runs=slow_runs) if slow_runs else None
     paper = published(key).native() if native else published(key)
-    outlines = of_ones_own(paper.outlines(), page or ())
-    kind = f"{'-native' if native else ''}{'-virtual' if virtual else ''}"
-    folder = out or Path("capsules") / f"{key}{kind}"
-    wanted = chosen(outlines, study or ())
-    if virtual:
+    outlines = by_client(of_ones_own(paper.outlines(), page or ()), by)
+    folder = out or _folder(key, native=native, virtual=virtual, client=by)
+    check_client(capsules_of(folder, outlines), by)
+    wanted = makeable(chosen(outlines, study or ()), by)
+    if virtual or by == LOADER:
         wanted = paper.in_virtual_time(wanted)
 
     def plan(budget_s: float, there: "Cells") -> list["Part"]:
@@ -162,6 +173,12 @@ def reproduce(
     found, claims_page = _answer(paper, outlines, folder, capsules, captures)
     _tell(console, found, claims_page)
     return code if finished else exits.DONE
+
+
+def _folder(key: str, *, native: bool, virtual: bool, client: str) -> Path:
+    """The default result folder: runs that differ in these are never mixed."""
+    kinds = {"native": native, "virtual": virtual, LOADER: client == LOADER}
+    return Path("capsules") / "-".join([key, *(kind for kind, is_so in kinds.items() if is_so)])
 
 
 def _run(
@@ -221,12 +238,16 @@ def _answer(
     captures: Path | None,
 ) -> tuple["Findings", Path]:
     from dragstrip.papers.answers.findings import findings
+    from dragstrip.papers.answers.predicted import without_paint
+    from dragstrip.papers.campaign.clients import client_of
     from dragstrip.papers.captures import audited
     from dragstrip.papers.evidence import from_capsules
     from dragstrip.report.papers.catalogue import Sources, drawn
     from dragstrip.report.papers.claims import write
 
     evidence = from_capsules(capsules, paper.parts)
+    if client_of(capsules) == LOADER:
+        evidence = without_paint(evidence)
     if captures:
         evidence = structs.replace(evidence, audit=audited(captures))
     found = findings(paper, outlines, capsules, evidence)
@@ -271,6 +292,8 @@ def _tell(console: Console, found: "Findings", page: Path) -> None:
         names = [c.id.rsplit("-", 1)[-1] for c in found.claims if c.verdict == verdict]
         told = f" ({', '.join(names)})" if 0 < len(names) <= 20 else ""
         console.print(f"{count:4} {verdict}{told}", highlight=False)
+    if found.predicted:
+        console.print(found.predicted, highlight=False)
     if said := found.frozen.words():
         console.print(said, highlight=False)
     console.print(f"claims: {page}", highlight=False)

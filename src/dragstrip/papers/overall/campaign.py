@@ -1,5 +1,6 @@
 """Campaigns that could answer claims: what is run, by which commands, and at what cost."""
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from importlib import resources
 
@@ -11,6 +12,12 @@ from dragstrip.papers.campaign.space import CELL, space
 from dragstrip.papers.claims import published
 from dragstrip.papers.overall.given import Way
 
+_OPTIONS: Mapping[Way, tuple[str, ...]] = {
+    "native": ("--native",),
+    "browser": (),
+    "virtual": ("--virtual",),
+    "loader": ("--virtual", "--client loader"),
+}
 Cell = tuple[str, ...]
 """Study, page, network and connection."""
 
@@ -46,15 +53,7 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def commands(self) -> list[str]:
         """What to give, one after the other."""
         folder = f"capsules/{self.name}"
-        if self.way == "loader":
-            made = [
-                f"dragstrip run src/dragstrip/papers/{self.paper}/{_file(self.paper, study)} "
-                f"--client loader --virtual --out {folder}/{study}"
-                for study in self.studies
-            ]
-            return [*made, f"dragstrip reproduce {self.paper} --minutes 0 --out {folder}"]
-        said = [f"dragstrip reproduce {self.paper}"]
-        said += {"native": ["--native"], "virtual": ["--virtual"]}.get(self.way, [])
+        said = [f"dragstrip reproduce {self.paper}", *_OPTIONS[self.way]]
         said += [f"--study {name}" for name in self.studies]
         said += [f"--page '{page}'" if "*" in page else f"--page {page}" for page in self.pages]
         runs = published(self.paper).outlines()[0].runs
@@ -89,10 +88,6 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         )
         share = pace.loader_share if self.way == "loader" else 1.0
         return visit * pl.col("visited") * share / pace.cores
-
-
-def _file(paper: str, study: str) -> str:
-    return f"study{study.removeprefix(paper)}.toml"
 
 
 class _File(Struct, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ WAYS: Mapping[Way, str] = {
     "native": "its own protocols",
     "browser": "browser, real time",
     "virtual": "browser, virtual time",
-    "loader": "load generator",
+    "loader": "load generator, virtual time",
 }
 INTRO = """\
 Made by `uv run python bench/papers.py` from the claims, the answers so far, and [how often each
