@@ -14,6 +14,7 @@ from dragstrip.model.errors import InputError
 from dragstrip.papers.answers.findings import Findings, findings
 from dragstrip.papers.answers.predicted import PAINTED, without_paint
 from dragstrip.papers.campaign.clients import by_client, check_client, client_of, makeable
+from dragstrip.papers.campaign.plan import campaign
 from dragstrip.papers.campaign.space import reach, space
 from dragstrip.papers.claims import KNOWN, published
 from dragstrip.papers.evidence import METRICS, nothing
@@ -167,8 +168,20 @@ def test_a_browsers_answer_wins_over_a_prediction_and_a_prediction_is_marked():
     assert all(predicted() in text for text in told.values())
 
 
+def test_more_cells_fit_into_a_time_where_only_computing_takes_any():
+    paper = published("biswal2016")
+
+    def cells(client, minutes, *, virtual):
+        outlines = by_client(paper.outlines(), client)
+        parts = campaign(paper, outlines, "smoke", 60 * minutes, virtual=virtual)
+        return sum(len(part.cells) for part in parts)
+
+    assert cells("browser", 1, virtual=False) == 0 < cells("loader", 1, virtual=True)
+    assert cells("browser", 10, virtual=False) < cells("browser", 10, virtual=True)
+
+
 def test_a_predicted_campaign_is_one_command():
-    (told,) = {c.name: c.commands() for c in campaigns()[1] if c.way == "loader"}.values()
+    (told,) = {c.name: c.commands() for c in campaigns() if c.way == "loader"}.values()
     assert told == [
         "dragstrip reproduce biswal2016 --virtual --client loader --study biswal2016 "
         "--scale paper --out capsules/biswal2016-loader"

@@ -139,7 +139,7 @@ def reproduce(
         wanted = paper.in_virtual_time(wanted)
 
     def plan(budget_s: float, there: "Cells") -> list["Part"]:
-        return campaign(paper, wanted, scale, budget_s, slow, there)
+        return campaign(paper, wanted, scale, budget_s, slow, there, virtual=virtual)
 
     there = partial(present, folder, wanted)
     parts = plan(minutes * 60, there())

@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.papers.campaign.pace import Pace
 from dragstrip.papers.campaign.space import CELL, space
 from dragstrip.papers.claims import published
 from dragstrip.papers.overall.given import Way
@@ -20,20 +21,6 @@ _OPTIONS: Mapping[Way, tuple[str, ...]] = {
 }
 Cell = tuple[str, ...]
 """Study, page, network and connection."""
-
-
-class Pace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What visits cost a machine."""
-
-    cores: int
-    visit_cpu_s: float
-    object_cpu_s: float
-    mb_cpu_s: float
-    """Of a visit of a browser in virtual time; a repeat visit moves its page twice."""
-    real_at_once: float
-    """Blocks in real time that run beside each other."""
-    loader_share: float
-    """The load generator's cost, as a share of a browser's in virtual time."""
 
 
 class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,23 +67,15 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def _block_s(self, pace: Pace) -> pl.Expr:
         if self.way in ("browser", "native"):
             return pl.col("block_s") / pace.real_at_once
-        moved = pl.when(pl.col("connection") == "first").then(1).otherwise(2)
-        visit = (
-            pace.visit_cpu_s
-            + moved * pace.object_cpu_s * pl.col("objects").fill_null(1)
-            + moved * pace.mb_cpu_s * pl.col("page_bytes") / 1e6
-        )
-        share = pace.loader_share if self.way == "loader" else 1.0
-        return visit * pl.col("visited") * share / pace.cores
+        visit = pace.visit_s(loader=self.way == "loader")
+        return visit * pl.col("visited") / pace.cores
 
 
 class _File(Struct, forbid_unknown_fields=True):
-    pace: Pace
     campaign: list[Campaign]
 
 
-def campaigns() -> tuple[Pace, list[Campaign]]:
+def campaigns() -> list[Campaign]:
     """From `campaigns.toml`."""
     text = resources.files("dragstrip.papers.overall").joinpath("campaigns.toml").read_bytes()
-    read = msgspec.toml.decode(text, type=_File)
-    return read.pace, read.campaign
+    return msgspec.toml.decode(text, type=_File).campaign

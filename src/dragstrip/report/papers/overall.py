@@ -86,7 +86,7 @@ def _sources(rows: Sequence[Row]) -> Iterator[str]:
         yield f"{len(restated)} claims restate another in other units: {', '.join(restated)}."
         yield ""
     if any("loader" in row.sources for row in rows):
-        yield predicted()
+        yield f"For answers of the load generator: {predicted()}"
         yield ""
     apart = [row.id for row in rows if _apart(row)]
     told = f"{len(apart)} claims: {', '.join(apart)}" if apart else "no claim"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dragstrip.papers.overall.campaign import Pace
+from dragstrip.papers.campaign.pace import Pace
 from dragstrip.papers.overall.given import Way
 from dragstrip.papers.overall.plan import Step
 from dragstrip.papers.overall.rows import Row
