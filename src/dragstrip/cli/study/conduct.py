@@ -87,7 +87,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
     from dragstrip.report.data.cells import cells
     from dragstrip.report.data.controls import judgement
     from dragstrip.report.data.verdicts import unchecked
-    from dragstrip.report.terminal.answer import METRICS, SPELLED_OUT, render
+    from dragstrip.report.terminal.answer import CELL_METRICS, SPELLED_OUT, render
     from dragstrip.results.compare.controls import controls
     from dragstrip.results.compare.stacks import compare_all, spreads
     from dragstrip.results.compare.stopping import saving
@@ -114,7 +114,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
             client="loader" if study.predicted else "browser",
         )
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
-    found = list(cells(study, table, METRICS))
+    found = list(cells(study, table, CELL_METRICS))
     console = Console(stderr=True)
     console.print(render(study, found, belief(study, table)))
     for sentence in judgement(control, saved):

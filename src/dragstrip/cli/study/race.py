@@ -10,15 +10,15 @@ from dragstrip.cli.options import (
     AsJson,
     ByClient,
     Calibrate,
-    Cluster,
+    ClusterOption,
     Jobs,
     Networks,
     Out,
     Restarts,
-    Shard,
-    Stacks,
+    ShardOption,
+    StacksOption,
     Virtual,
-    Watch,
+    WatchOption,
 )
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.cli.study.conduct import conduct
@@ -43,7 +43,7 @@ def race(
         ),
     ],
     network: Networks,
-    stack: Stacks,
+    stack: StacksOption,
     server: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,10 +102,10 @@ def race(
     virtual: Virtual = False,
     client: ByClient = None,
     jobs: Jobs = None,
-    shard: Shard = None,
-    cluster: Cluster = None,
+    shard: ShardOption = None,
+    cluster: ClusterOption = None,
     admit_other_machines: AdmitOthers = False,
-    watch: Watch = False,
+    watch: WatchOption = False,
     as_json: AsJson = False,
 ) -> int:
     """Race stacks on pages over networks; say which is faster."""

@@ -16,12 +16,12 @@ from dragstrip.cli.options import (
     AdmitOthers,
     ByClient,
     Calibrate,
-    Cluster,
+    ClusterOption,
     DryRun,
     Jobs,
     Restarts,
     Virtual,
-    Watch,
+    WatchOption,
 )
 from dragstrip.cli.places import page_cache
 from dragstrip.cli.study.conduct import exit_code, redraw, shown_visits
@@ -103,9 +103,9 @@ def reproduce(
     client: ByClient = None,
     jobs: Jobs = None,
     restarts: Restarts = None,
-    cluster: Cluster = None,
+    cluster: ClusterOption = None,
     admit_other_machines: AdmitOthers = False,
-    watch: Watch = False,
+    watch: WatchOption = False,
     dry_run: DryRun = False,
 ) -> int:
     """Run a paper's studies within a time limit; answer its claims."""

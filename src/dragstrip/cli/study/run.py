@@ -10,14 +10,14 @@ from dragstrip.cli.options import (
     AsJson,
     ByClient,
     Calibrate,
-    Cluster,
+    ClusterOption,
     DryRun,
     Jobs,
     Out,
     Restarts,
-    Shard,
+    ShardOption,
     Virtual,
-    Watch,
+    WatchOption,
 )
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.cli.study.conduct import conduct
@@ -39,10 +39,10 @@ def run(
     client: ByClient = None,
     jobs: Jobs = None,
     restarts: Restarts = None,
-    shard: Shard = None,
-    cluster: Cluster = None,
+    shard: ShardOption = None,
+    cluster: ClusterOption = None,
     admit_other_machines: AdmitOthers = False,
-    watch: Watch = False,
+    watch: WatchOption = False,
     scale: Annotated[
         str,
         typer.Option(help="smoke (cheapest cells, 10 minutes), paper (all), or a share of runs."),

@@ -25,7 +25,7 @@ from dragstrip.study.file import make_study, read_study
 from dragstrip.study.presets import find_network, find_stack
 
 if TYPE_CHECKING:
-    from dragstrip.results.compare.largest import Asked
+    from dragstrip.results.compare.largest import PairCells
     from dragstrip.results.compare.why import Why
 
 
@@ -181,7 +181,9 @@ def _two(study: Study, names: Sequence[str]) -> tuple[Stack, Stack]:
     return known[chosen[0]], known[chosen[1]]
 
 
-def _of_capsule(folder: Path, names: Sequence[str], most: int, metric: str) -> "Sequence[Asked]":
+def _of_capsule(
+    folder: Path, names: Sequence[str], most: int, metric: str
+) -> "Sequence[PairCells]":
     from dragstrip.results.compare.largest import largest_differences
 
     capsule = Capsule.open(folder)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dragstrip.pages.format.recording import EPOCH, Headers
 
-Kind = Literal["document", "style", "script", "image", "font", "fetch"]
+ResourceKind = Literal["document", "style", "script", "image", "font", "fetch"]
 """How the browser is made to ask for it. What has no element of its own is fetched by script."""
 
 
@@ -20,7 +20,7 @@ class Object(Struct, frozen=True, kw_only=True):
 
     url: str
     """As the origin serves it, see `dragstrip.pages.format.urls.servable`."""
-    kind: Kind
+    kind: ResourceKind
     size: int
     """Bytes of the answer's body on the wire."""
     method: str = "GET"

@@ -3,9 +3,9 @@
 import random
 
 from dragstrip.pages.format.recording import PageError
-from dragstrip.pages.format.structure import Kind, Object, Structure
+from dragstrip.pages.format.structure import Object, ResourceKind, Structure
 
-_SHARES: tuple[tuple[Kind, str, float, float], ...] = (
+_SHARES: tuple[tuple[ResourceKind, str, float, float], ...] = (
     ("style", "text/css", 0.06, 1.0),
     ("script", "text/javascript", 0.24, 1.6),
     ("font", "font/woff2", 0.03, 1.5),
@@ -60,10 +60,10 @@ def standin(name: str, *, objects: int, size: int, hosts: int, source: str) -> S
     return Structure(name=name, title=name, source=source, objects=tuple(made))
 
 
-def _rows(count: int, draw: random.Random) -> list[tuple[Kind, str, float]]:
+def _rows(count: int, draw: random.Random) -> list[tuple[ResourceKind, str, float]]:
     """Kind, type and weight of each object: what blocks comes first, as pages have it."""
     wanted = [(kind, mime, weight, share * count) for kind, mime, share, weight in _SHARES]
-    rows: list[tuple[Kind, str, float]] = []
+    rows: list[tuple[ResourceKind, str, float]] = []
     for kind, mime, weight, number in wanted:
         rows += [(kind, mime, weight)] * int(number)
     rows += [("image", "image/jpeg", 1.2)] * (count - len(rows))
@@ -94,12 +94,12 @@ def _sizes(weights: list[float], floors: list[int], total: int) -> list[int]:
     return sizes
 
 
-def _host(names: list[str], kind: Kind, draw: random.Random) -> str:
+def _host(names: list[str], kind: ResourceKind, draw: random.Random) -> str:
     own = draw.random() < (0.8 if kind == "style" else 0.35)
     return names[0] if own else draw.choice(names)
 
 
-def _parent(made: list[Object], kind: Kind, draw: random.Random) -> int:
+def _parent(made: list[Object], kind: ResourceKind, draw: random.Random) -> int:
     """The document, or for a part of what scripts and style sheets ask for, one of them."""
     asking = "style" if kind == "font" else "script"
     able = [i for i, o in enumerate(made) if o.kind == asking]

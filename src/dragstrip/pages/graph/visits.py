@@ -8,11 +8,11 @@ from dragstrip.model.graph import LOAD, Graph, Node, Wait
 from dragstrip.model.page import Page, address
 from dragstrip.model.visit import Visit
 from dragstrip.pages.format.recording import PageError
-from dragstrip.pages.graph.align import Row, align
+from dragstrip.pages.graph.align import AlignedRequest, align
 from dragstrip.pages.graph.credentials import by_rule, by_visits
-from dragstrip.pages.graph.late import Times, finished_when, held_back
+from dragstrip.pages.graph.late import EventTimes, finished_when, held_back
 from dragstrip.pages.graph.scene import Scene
-from dragstrip.pages.graph.way import Asked, Ways
+from dragstrip.pages.graph.way import Discoveries, PlacedRequest
 
 _STYLES = ("Stylesheet",)
 _NEVER_HOLD = ("XHR", "Fetch", "Ping", "Preflight", "EventSource", "WebSocket", "Prefetch")
@@ -31,8 +31,8 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
     scene = Scene(page)
     follows = _redirects(rows)
     asked = _asked(rows, follows)
-    ways = Ways(scene, asked)
-    times = Times(rows, good)
+    ways = Discoveries(scene, asked)
+    times = EventTimes(rows, good)
     root = max((i for i in range(len(rows)) if _leads(follows, i)), default=0)
     finished = finished_when(times, ways.finished(root))
     painted = ways.painted(root)
@@ -78,7 +78,7 @@ def _upload(scene: Scene, url: str) -> int:
     return body.upload_bytes if body else 0
 
 
-def _redirects(rows: Sequence[Row]) -> dict[int, int]:
+def _redirects(rows: Sequence[AlignedRequest]) -> dict[int, int]:
     """Of what a redirect leads to, the redirect: it starts at the moment that one ends."""
     found: dict[int, int] = {}
     for index, row in enumerate(rows):
@@ -99,10 +99,10 @@ def _leads(follows: Mapping[int, int], index: int) -> bool:
     return index == 0
 
 
-def _asked(rows: Sequence[Row], follows: Mapping[int, int]) -> list[Asked]:
+def _asked(rows: Sequence[AlignedRequest], follows: Mapping[int, int]) -> list[PlacedRequest]:
     exact: dict[str, int] = {}
     near: dict[str, int] = {}
-    made: list[Asked] = []
+    made: list[PlacedRequest] = []
     for index, row in enumerate(rows):
         one, initiator = row.one, None
         if index and index not in follows:
@@ -113,7 +113,7 @@ def _asked(rows: Sequence[Row], follows: Mapping[int, int]) -> list[Asked]:
                     initiator = next(k for k, v in follows.items() if v == initiator)
         seen = [r.initiator_bytes for r in row.made if r and r.initiator_bytes is not None]
         made.append(
-            Asked(
+            PlacedRequest(
                 url=one.url,
                 kind=one.resource_type,
                 initiator=initiator,

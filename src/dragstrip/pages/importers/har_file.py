@@ -27,7 +27,7 @@ _BAD_MEMBER = (
 )
 
 
-class Exchange(Struct, frozen=True, kw_only=True):
+class HarExchange(Struct, frozen=True, kw_only=True):
     """One entry of a HAR. Sizes are None where the recorder did not know them (HAR's -1)."""
 
     place: str
@@ -71,7 +71,7 @@ class Visited(Struct, frozen=True, kw_only=True):
     """How many pages the HAR holds."""
     load_ms: float | None
     """Load event, from the page's start; None if it was not recorded."""
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[HarExchange, ...]
     """By start."""
     creator: str
 
@@ -250,7 +250,7 @@ def _choose(pages: list[_Page], wanted: str) -> int:
     raise PageError(f"log.pages: there is no page {wanted!r}; it holds {known}")
 
 
-def _exchange(entry: _Entry, place: str, begun: datetime, bodies: _Bodies) -> Exchange:
+def _exchange(entry: _Entry, place: str, begun: datetime, bodies: _Bodies) -> HarExchange:
     request, response = entry.request, entry.response
     content = response.content
     headers = _pairs(response.headers)
@@ -259,7 +259,7 @@ def _exchange(entry: _Entry, place: str, begun: datetime, bodies: _Bodies) -> Ex
     status = int(response.status or 0)
     sent = request.post_data if isinstance(request.post_data, dict) else {}
     mime = header(headers, "content-type") or content.mime_type or ""
-    return Exchange(
+    return HarExchange(
         place=place,
         url=request.url,
         method=request.method.upper(),

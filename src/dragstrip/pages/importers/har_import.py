@@ -6,7 +6,7 @@ from msgspec import structs
 
 from dragstrip.pages.format.coding import encode_near
 from dragstrip.pages.format.recording import Headers, PageError, Recorded, Recording, header
-from dragstrip.pages.importers.har_file import Exchange, Visited, read_visit
+from dragstrip.pages.importers.har_file import HarExchange, Visited, read_visit
 from dragstrip.pages.importers.prepare import prepare
 from dragstrip.pages.importers.skeleton import kind_of, skeleton
 from dragstrip.pages.importers.wiresize import wire_size
@@ -53,7 +53,7 @@ def _with_bodies(visited: Visited, name: str, source: str, *, keep_http: bool) -
     return structs.replace(recording, changes=tuple(changes))
 
 
-def _answer(exchange: Exchange, made_up: list[str]) -> Recorded:
+def _answer(exchange: HarExchange, made_up: list[str]) -> Recorded:
     size = wire_size(exchange).size
     headers = exchange.headers
     if exchange.content is not None:

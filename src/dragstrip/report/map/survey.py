@@ -9,20 +9,20 @@ import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dragstrip.results.sampled import FACTORS, ratios
+from dragstrip.results.sampled import SAMPLED_FACTORS, ratios
 from dragstrip.stats import nearest
 from dragstrip.study.sample import Sample
 
-Pair = tuple[str, str]
+ComparedStacks = tuple[str, str]
 Floats = NDArray[np.float64]
-STOCK: Pair = ("h2", "h3")
-TUNED: Pair = ("h2+", "h3+")
+STOCK: ComparedStacks = ("h2", "h3")
+TUNED: ComparedStacks = ("h2+", "h3+")
 PAIRS = {"stock": STOCK, "tuned": TUNED}
 SAID = {"b": "h3", "neither": "neither", "a": "h2"}
 """`dragstrip.stats.nearest.ANSWERS` for these pairs."""
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class NearestStanding(Struct, frozen=True, kw_only=True):
     """How well left-out cells are told by their neighbours, of one pair."""
 
     answers: dict[str, int]
@@ -34,15 +34,15 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 class Map(Struct, frozen=True, kw_only=True):
     weights: tuple[float, ...]
-    """By factor, in the order of `FACTORS`."""
-    standing: dict[str, Standing]
+    """By factor, in the order of `SAMPLED_FACTORS`."""
+    standing: dict[str, NearestStanding]
 
 
 def places(cells: pl.DataFrame, sample: Sample) -> Floats:
     """A row a cell, a column a factor: 0 and 1 are the ends of its range. Loss stands as in the
     sample: cells without any at 0, the smallest at the share of those."""
     columns = []
-    for name in FACTORS:
+    for name in SAMPLED_FACTORS:
         low, high = getattr(sample, name)
         values = cells[name].cast(pl.Float64).to_numpy()
         with np.errstate(divide="ignore"):
@@ -63,7 +63,7 @@ def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
     standing = {}
     for name, found in answers.items():
         voted = nearest.votes(where * np.asarray(weights), found)[odd]
-        standing[name] = Standing(
+        standing[name] = NearestStanding(
             answers={SAID[a]: int((found == i).sum()) for i, a in enumerate(nearest.ANSWERS)},
             right=float((voted.argmax(axis=1) == found[odd]).mean()),
             trust=nearest.trust(voted, found[odd]),
@@ -76,8 +76,8 @@ def page_data(cells: pl.DataFrame, sample: Sample, found: Map) -> bytes:
     stacks = [stack for pair in PAIRS.values() for stack in pair]
     told: dict[str, Any] = {
         "planned": sample.cells,
-        "factors": FACTORS,
-        "ranges": [getattr(sample, name) for name in FACTORS],
+        "factors": SAMPLED_FACTORS,
+        "ranges": [getattr(sample, name) for name in SAMPLED_FACTORS],
         "lossless": sample.lossless,
         "weights": found.weights,
         "neighbours": nearest.NEIGHBOURS,
@@ -93,7 +93,7 @@ def page_data(cells: pl.DataFrame, sample: Sample, found: Map) -> bytes:
 def _row(cell: dict[str, Any], stacks: Sequence[str]) -> list[float | None]:
     times = (cell[f"plt_ms_{s}"] for s in stacks)
     return [
-        *(_plain(cell[name]) for name in FACTORS),
+        *(_plain(cell[name]) for name in SAMPLED_FACTORS),
         *(None if t is None else _plain(round(t, 1 if t < 1000 else 0)) for t in times),
     ]
 

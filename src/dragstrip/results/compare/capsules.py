@@ -23,7 +23,7 @@ from dragstrip.stats.majority import Majority
 from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
 
 
-class Estimate(Protocol):
+class RatioEstimate(Protocol):
     """What an estimator of b / a can say; see `dragstrip.stats.block_ratio`."""
 
     @property
@@ -33,7 +33,7 @@ class Estimate(Protocol):
     def p_below(self, ratio: float) -> float: ...
 
 
-class Difference(Struct, frozen=True, kw_only=True):
+class CapsuleDifference(Struct, frozen=True, kw_only=True):
     """One stack in one metric on one cell. Without blocks that count, `ratio` is None."""
 
     cell: str
@@ -68,11 +68,11 @@ class Difference(Struct, frozen=True, kw_only=True):
 class Compared(Struct, frozen=True):
     """A difference with the estimate it was read from, for gates to ask further."""
 
-    difference: Difference
-    estimate: Estimate | Majority | Filled | None
+    difference: CapsuleDifference
+    estimate: RatioEstimate | Majority | Filled | None
 
 
-class Comparison(Struct, frozen=True):
+class CapsuleComparison(Struct, frozen=True):
     notes: list[str]
     rows: list[Compared]
 
@@ -82,7 +82,7 @@ class _Load(Struct, frozen=True):
     censored: bool
 
 
-Pair = tuple[str, str]
+StackPair = tuple[str, str]
 """A stack of A and the stack of B that is held against it, by name."""
 
 
@@ -93,8 +93,8 @@ def compare_capsules(
     *,
     across_clocks: bool = False,
     across_clients: bool = False,
-    pairs: Sequence[Pair] = (),
-) -> Comparison:
+    pairs: Sequence[StackPair] = (),
+) -> CapsuleComparison:
     """Every metric, and the spread of those in `spread_of`, of each pair of stacks; without pairs,
     of every stack that both have.
 
@@ -143,7 +143,7 @@ def compare_capsules(
         )
     # A metric that no visit reports, as on a page that paints nothing, gets no row.
     rows = [r for r in rows if r.estimate or r.difference.metric == "plt_ms"]
-    return Comparison(notes(a, b, visits_a, visits_b), rows)
+    return CapsuleComparison(notes(a, b, visits_a, visits_b), rows)
 
 
 def _stacks(capsule: Capsule) -> list[str]:
@@ -158,7 +158,7 @@ def _cells(capsule: Capsule, visits: Sequence[Visit]) -> dict[str, Observed]:
 
 
 def _loads(
-    in_a: Observed, in_b: Observed, stack: Pair, metric: str
+    in_a: Observed, in_b: Observed, stack: StackPair, metric: str
 ) -> tuple[list[_Load], list[_Load], bool]:
     """Of A and of B, and whether they are pairs."""
     seen_a, seen_b = _by_seed(in_a, stack[0], metric), _by_seed(in_b, stack[1], metric)
@@ -169,7 +169,7 @@ def _loads(
 
 
 def _spread(
-    in_a: Observed, in_b: Observed, stack: Pair, metric: str, statistic: Statistic
+    in_a: Observed, in_b: Observed, stack: StackPair, metric: str, statistic: Statistic
 ) -> Compared:
     """Loads that failed or timed out enter at the time limit."""
     a, b, pairs = _loads(in_a, in_b, stack, metric)
@@ -177,7 +177,7 @@ def _spread(
     estimate = quantile_ratio(times_a, times_b, statistic, paired=pairs)
     low, high = (estimate.interval() if estimate else None) or (None, None)
     return Compared(
-        Difference(
+        CapsuleDifference(
             cell=in_a.name,
             stack=_label(stack),
             metric=metric,
@@ -206,7 +206,7 @@ def _exact(capsule: Capsule) -> set[str]:
 
 
 def _compare(
-    in_a: Observed, in_b: Observed, stack: Pair, metric: str, exact: Collection[str]
+    in_a: Observed, in_b: Observed, stack: StackPair, metric: str, exact: Collection[str]
 ) -> Compared:
     a, b, pairs = _loads(in_a, in_b, stack, metric)
     both = min(len(a), len(b))
@@ -217,7 +217,7 @@ def _compare(
     ended = not any(load.censored for load in (*a, *b))
     votes = Majority(found) if found and not full and ended and in_a.network in exact else None
     return Compared(
-        Difference(
+        CapsuleDifference(
             cell=in_a.name,
             stack=_label(stack),
             metric=metric,
@@ -237,12 +237,12 @@ def _compare(
     )
 
 
-def _label(pair: Pair) -> str:
+def _label(pair: StackPair) -> str:
     a, b = pair
     return b if a == b else f"{b} against {a}"
 
 
-def _filled(found: BlockRatio, in_a: Observed, in_b: Observed, stack: Pair) -> Filled | None:
+def _filled(found: BlockRatio, in_a: Observed, in_b: Observed, stack: StackPair) -> Filled | None:
     """With the invalid visits of both sides; None where they do not cast doubt."""
     of_a, of_b = stack
     if not in_doubt(in_a, of_a) and not in_doubt(in_b, of_b):
