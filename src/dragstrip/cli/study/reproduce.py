@@ -24,12 +24,12 @@ from dragstrip.cli.options import (
     WatchOption,
 )
 from dragstrip.cli.places import page_cache
-from dragstrip.cli.study.conduct import exit_code, redraw, shown_visits
+from dragstrip.cli.study.conduct import exit_code, redraw, shown
 from dragstrip.conduct.clocks import jobs_of, timed
 from dragstrip.conduct.cluster import Cluster as On
 from dragstrip.conduct.cluster import cluster_of
 from dragstrip.conduct.restarts import spread
-from dragstrip.conduct.visits import TimeUp
+from dragstrip.conduct.visits import TimeUp, make_visits
 from dragstrip.model.browsers import LOADER
 from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.errors import InputError
@@ -203,16 +203,17 @@ def _run(
             if len(part.cells):
                 study = timed(study_of(part, folder, page_cache()), virtual=virtual)
                 study = spread(study, restarts and min(restarts, study.runs))
-                shown_visits(
-                    study,
-                    folder / study.name,
-                    calibrate=calibrate,
-                    jobs=jobs,
-                    cluster=cluster,
-                    watch=watch,
-                    until=until,
-                    frozen=frozen,
-                )
+                with shown(folder / study.name, watch=watch) as watcher:
+                    make_visits(
+                        study,
+                        folder / study.name,
+                        calibrate=calibrate,
+                        jobs=jobs,
+                        cluster=cluster,
+                        until=until,
+                        frozen=frozen,
+                        watcher=watcher,
+                    )
     except TimeUp:
         return False
     return True

@@ -6,10 +6,10 @@ names agree and what they stand for does not, and what weakens the comparison.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.visit import Visit
@@ -157,42 +157,62 @@ def _cells(capsule: Capsule, visits: Sequence[Visit]) -> dict[str, Observed]:
     return {cell.name: cell for cell in observed(study, table) if cell.begun}
 
 
-def _loads(
-    in_a: Observed, in_b: Observed, stack: StackPair, metric: str
-) -> tuple[list[_Load], list[_Load], bool]:
-    """Of A and of B, and whether they are pairs."""
+class _Sides(Struct, frozen=True):
+    """One metric of a stack on a cell, in A and in B."""
+
+    cell: Observed
+    stack: StackPair
+    metric: str
+    a: list[_Load]
+    b: list[_Load]
+    paired: bool
+
+    @property
+    def ended(self) -> bool:
+        return not any(load.censored for load in (*self.a, *self.b))
+
+    def equally_many(self) -> "_Sides":
+        both = min(len(self.a), len(self.b))
+        return structs.replace(self, a=self.a[:both], b=self.b[:both])
+
+    def difference(self, found: RatioEstimate | None, **more: Any) -> CapsuleDifference:
+        """As the estimate has it; `more` are fields beyond its value and interval."""
+        low, high = (found.interval() if found else None) or (None, None)
+        return CapsuleDifference(
+            cell=self.cell.name,
+            stack=_label(self.stack),
+            metric=self.metric,
+            ratio=found.value if found else None,
+            low=low,
+            high=high,
+            pairing="paired" if self.paired else "unpaired",
+            n_a=len(self.a),
+            n_b=len(self.b),
+            censored_a=sum(load.censored for load in self.a),
+            censored_b=sum(load.censored for load in self.b),
+            **more,
+        )
+
+
+def _sides(in_a: Observed, in_b: Observed, stack: StackPair, metric: str) -> _Sides:
     seen_a, seen_b = _by_seed(in_a, stack[0], metric), _by_seed(in_b, stack[1], metric)
     shared = [seed for seed in seen_a if seed in seen_b]
     if len(shared) > 1:
-        return [seen_a[s] for s in shared], [seen_b[s] for s in shared], True
-    return list(seen_a.values()), list(seen_b.values()), False
+        a, b = [seen_a[seed] for seed in shared], [seen_b[seed] for seed in shared]
+        return _Sides(in_a, stack, metric, a, b, paired=True)
+    return _Sides(in_a, stack, metric, [*seen_a.values()], [*seen_b.values()], paired=False)
 
 
 def _spread(
     in_a: Observed, in_b: Observed, stack: StackPair, metric: str, statistic: Statistic
 ) -> Compared:
     """Loads that failed or timed out enter at the time limit."""
-    a, b, pairs = _loads(in_a, in_b, stack, metric)
-    times_a, times_b = [o.value for o in a], [o.value for o in b]
-    estimate = quantile_ratio(times_a, times_b, statistic, paired=pairs)
-    low, high = (estimate.interval() if estimate else None) or (None, None)
+    sides = _sides(in_a, in_b, stack, metric)
+    times_a, times_b = ([load.value for load in side] for side in (sides.a, sides.b))
+    found = quantile_ratio(times_a, times_b, statistic, paired=sides.paired)
     return Compared(
-        CapsuleDifference(
-            cell=in_a.name,
-            stack=_label(stack),
-            metric=metric,
-            ratio=estimate.value if estimate else None,
-            low=low,
-            high=high,
-            pairing="paired" if pairs else "unpaired",
-            estimator="quantiles",
-            statistic=statistic,
-            n_a=len(a),
-            n_b=len(b),
-            censored_a=sum(o.censored for o in a),
-            censored_b=sum(o.censored for o in b),
-        ),
-        estimate,
+        sides.difference(found, estimator="quantiles", statistic=statistic),
+        found,
     )
 
 
@@ -208,33 +228,18 @@ def _exact(capsule: Capsule) -> set[str]:
 def _compare(
     in_a: Observed, in_b: Observed, stack: StackPair, metric: str, exact: Collection[str]
 ) -> Compared:
-    a, b, pairs = _loads(in_a, in_b, stack, metric)
-    both = min(len(a), len(b))
-    a, b = a[:both], b[:both]
-    found = _estimate(a, b) if a else None
-    low, high = (found.interval() if found else None) or (None, None)
+    sides = _sides(in_a, in_b, stack, metric).equally_many()
+    found = _estimate(sides.a, sides.b) if sides.a else None
     full = _filled(found, in_a, in_b, stack) if found else None
-    ended = not any(load.censored for load in (*a, *b))
-    votes = Majority(found) if found and not full and ended and in_a.network in exact else None
-    return Compared(
-        CapsuleDifference(
-            cell=in_a.name,
-            stack=_label(stack),
-            metric=metric,
-            ratio=found.value if found else None,
-            low=low,
-            high=high,
-            pairing="paired" if pairs else "unpaired",
-            n_a=len(a),
-            n_b=len(b),
-            censored_a=sum(o.censored for o in a),
-            censored_b=sum(o.censored for o in b),
-            bound=full.bound() if full else None,
-            estimator="majority" if votes else "ranks",
-            ends=votes.ends if votes else None,
-        ),
-        full or votes or found,
+    exactly = found and not full and sides.ended and in_a.network in exact
+    votes = Majority(found) if found and exactly else None
+    difference = sides.difference(
+        found,
+        bound=full.bound() if full else None,
+        estimator="majority" if votes else "ranks",
+        ends=votes.ends if votes else None,
     )
+    return Compared(difference, full or votes or found)
 
 
 def _label(pair: StackPair) -> str:
