@@ -76,7 +76,7 @@ ACCEPTED = (
 def expand(page: str) -> list[str]:
     """The corpus pages of a set (``wolsing2019``) or a pattern (``cook2017/complex-*``).
 
-    Anything else stands for itself.
+    Anything else is returned unchanged.
     """
     if Path(page).exists():
         return [page]
@@ -176,7 +176,7 @@ def _code() -> bytes:
 
 
 def _content(path: Path) -> bytes:
-    """Stands for all that an importer reads: the file, or its folder and all below it."""
+    """A digest of all that an importer reads: the file, or its folder with all its contents."""
     digest = hashlib.sha256()
     try:
         for file in _files(path):

@@ -13,7 +13,7 @@ class TreeResource(Struct, kw_only=True):
     resource: Resource
     children: list["TreeResource"] = []
     depth: int = 0
-    """Steps from a resource nobody caused; the document has 0."""
+    """Steps from a resource without a cause; the document has 0."""
 
 
 def initiator_tree(page: Page) -> list[TreeResource]:

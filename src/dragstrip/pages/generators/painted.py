@@ -15,7 +15,7 @@ URL = "https://painted.test/"
 
 class PaintedBox(Struct, frozen=True):
     at_ms: int
-    """Painted when that much has passed since the navigation's start."""
+    """When it is painted, since the start of navigation."""
     width_percent: int
     colour: str
 

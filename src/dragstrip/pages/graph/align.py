@@ -41,7 +41,7 @@ def align(visits: Sequence[Visit]) -> list[AlignedRequest]:
 def _taken(
     left: list[list[Request]], key: Callable[[Request], Hashable], least: int
 ) -> list[dict[int, Request]]:
-    """Takes those out of `left` that at least so many visits have, by visit."""
+    """Removes from `left` what at least this many visits have, by visit."""
     found: dict[Hashable, dict[int, Request]] = defaultdict(dict)
     for number, requests in enumerate(left):
         seen: Counter[Hashable] = Counter()

@@ -159,8 +159,8 @@ def _after_all(times: EventTimes, waits: Sequence[Wait], starts: Sequence[float 
 
 
 def _cost(lags: Sequence[float]) -> float:
-    """Unsteadiness first, as the mean deviation from the median, which a single busy moment hardly
-    moves; among equals the nearest."""
+    """First unsteadiness: the mean deviation from the median, which one busy moment barely affects;
+    ties go to the nearest."""
     middle = median(lags)
     return sum(abs(lag - middle) + 0.02 * abs(lag) for lag in lags) / len(lags)
 

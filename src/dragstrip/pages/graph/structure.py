@@ -20,12 +20,12 @@ _PRIORITIES = {
     "Fetch": "High",
     "Media": "Low",
 }
-"""Of Chromium (https://web.dev/articles/fetch-priority). Scripts that do not hold up the parser
-have Low."""
+"""Chromium's (https://web.dev/articles/fetch-priority). Scripts that do not hold up the parser have
+Low."""
 
 
 def from_structure(page: Page) -> Graph:
-    """The graph that the recording gives away by itself. Every request that was recorded for the
+    """The graph that follows from the recording alone. Every request that was recorded for the
     visit is in it; one that redirects leads to the next."""
     scene = Scene(page)
     start = next(i for i, b in enumerate(scene.bodies) if b.resource.url == page.url)

@@ -20,10 +20,9 @@ _NEVER_HOLD = ("XHR", "Fetch", "Ping", "Preflight", "EventSource", "WebSocket", 
 
 def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
     """What these visits of the page, which all loaded, have in common. What the recording's markup
-    and sheets say a request waits for is held against each of them: a wait that any visit belies is
-    dropped, and a request that came later than all of its waits waits for something else besides,
-    or takes time. Raises `PageError` if there is nothing to learn from.
-    """
+    and sheets say a request waits for is checked against each of them: a wait that any visit
+    contradicts is dropped, and a request that starts after all of its waits gets one more wait, or
+    a delay. Raises `PageError` if there is nothing to learn from."""
     good = [v for v in visits if v.outcome == "loaded" and v.plt_ms is not None]
     rows = align(good)
     if not rows:
@@ -79,7 +78,7 @@ def _upload(scene: Scene, url: str) -> int:
 
 
 def _redirects(rows: Sequence[AlignedRequest]) -> dict[int, int]:
-    """Of what a redirect leads to, the redirect: it starts at the moment that one ends."""
+    """For the target of a redirect, the redirect: the target starts when it ends."""
     found: dict[int, int] = {}
     for index, row in enumerate(rows):
         if not 300 <= row.one.status < 400 or row.one.status == 304:

@@ -1,4 +1,4 @@
-"""What a request waits for by the way a browser comes to make it.
+"""What a request waits for, by how the browser discovers it.
 
 HTML's parser and Blink's preload scanner find what markup names when its bytes arrive. A script
 runs when it is here, the parser has reached it, and the scripts and style sheets before it are here
@@ -36,7 +36,7 @@ class Discovery(Struct, frozen=True):
 
 
 class Discoveries:
-    """Places requests, given in the order of their making, in the scene."""
+    """Places requests in the scene, in the order in which they were made."""
 
     def __init__(self, scene: Scene, asked: Sequence[PlacedRequest]) -> None:
         self._scene = scene
@@ -106,7 +106,7 @@ class Discoveries:
         return (Wait(script),)
 
     def reached(self, owner: int, at: int) -> tuple[Wait, ...]:
-        """When the parser gets to byte `at` of a document and can pass it."""
+        """When the parser passes byte `at` of a document."""
         document = self._document(owner)
         if document is None:
             return (Wait(owner),)

@@ -148,7 +148,7 @@ class _Har(Struct):
 
 
 class _Bodies:
-    """Members of a Playwright archive; an empty one for a plain HAR."""
+    """Members of a Playwright archive; empty for a plain HAR."""
 
     def __init__(self, archive: zipfile.ZipFile | None = None) -> None:
         self._archive = archive
@@ -166,7 +166,7 @@ class _Bodies:
 def is_page_file(path: Path) -> bool:
     """Whether a ``.har.zip`` is a page file of ours and not another program's HAR.
 
-    A file that cannot be read passes for ours, whose loader says best what is wrong with it.
+    An unreadable file counts as ours, because our loader reports best what is wrong with it.
     """
     try:
         text, _ = _open(path)
@@ -313,7 +313,7 @@ def _content(content: _Content, bodies: _Bodies, place: str) -> bytes | None:
 
 
 def _cached(entry: _Entry) -> bool:
-    """Whether the recorder's browser had the body in a cache and hardly fetched anything."""
+    """Whether the recorder's browser had the body in a cache and fetched almost nothing."""
     response = entry.response
     if response.status == 304:
         return True

@@ -13,7 +13,7 @@ from dragstrip.pages.importers.wiresize import wire_size
 from dragstrip.pages.made.page import filler, make
 
 _ENOUGH = 0.5
-"""A HAR is taken to have bodies if it has those of this share of its answers that are not empty."""
+"""A HAR has bodies if it holds them for at least this share of its non-empty answers."""
 
 
 def read_har(

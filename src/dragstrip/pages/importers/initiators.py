@@ -10,7 +10,7 @@ from dragstrip.pages.format.structure import ResourceKind
 
 
 class Clues(Struct, frozen=True, kw_only=True):
-    """What there is to go by about one request, URLs as served."""
+    """What the recording says about one request, with URLs as served."""
 
     url: str
     kind: ResourceKind
@@ -23,15 +23,15 @@ class Clues(Struct, frozen=True, kw_only=True):
 
 class Cause(Struct, frozen=True, kw_only=True):
     initiator: int | None
-    """None for requests that a person caused: where the visit starts and what came before it."""
+    """None for requests that the user caused: the start of the visit and what came before."""
     inferred: bool = False
     parent: int | None = None
-    """What must have arrived before: the initiator, or what it caused and then waited for."""
+    """What must arrive first: the initiator, or what it caused and then waited for."""
 
 
 _PROMPT_MS = 100.0
-"""So long after its end, or the first request it caused, an initiator is still being parsed or run;
-our choice."""
+"""How long an initiator is still being parsed or run after its end, or after the first request it
+caused; our choice."""
 
 
 def causes(seen: Sequence[Clues], root: int) -> list[Cause]:

@@ -145,7 +145,7 @@ def _target(exchange: HarExchange, *, keep_http: bool) -> str:
 
 
 def _before_load(kept: list[_Kept], visited: Visited, changes: list[str]) -> list[_Kept]:
-    """What began before the load event; what came out of a cache is fetched like the rest."""
+    """What began before the load event, including what came from a cache."""
     end = visited.load_ms
     late = [k.url for k in kept if end is not None and k.exchange.start_ms > end]
     kept = [k for k in kept if end is None or k.exchange.start_ms <= end]
@@ -173,7 +173,7 @@ def _listed(urls: list[str]) -> str:
 def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
     """Without the redirects from http to its own https URL and without preflights.
 
-    A preflight is the browser's own doing: the request that it went before makes it send one.
+    The browser makes preflights by itself, for the requests that need one.
     """
     wanted = {k.url for k in kept if k.exchange.method == "OPTIONS"}
     result = []
@@ -190,12 +190,13 @@ def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
 
 
 def _kind(kept: _Kept) -> ResourceKind:
-    """How the browser asked for it: by its own word, by what it said it accepts, by the answer."""
+    """How the browser asked for it: as it reports, else from its Accept header, else from the
+    answer."""
     return "fetch" if kept.preflighted else kind_of(kept.exchange)
 
 
 def kind_of(exchange: HarExchange) -> ResourceKind:
-    """The same of a request that no preflight went before."""
+    """The same for a request without a preflight."""
     if exchange.method != "GET":
         return "fetch"
     said = exchange.resource_type or header(exchange.request_headers, "sec-fetch-dest").lower()
@@ -257,7 +258,7 @@ def _served(url: str, *, keep_http: bool) -> str:
 
 
 def _explained(kept: list[_Kept], sizes: list[WireSize], why: list[Cause]) -> list[str]:
-    """What was done to sizes, causes and requests, counted."""
+    """Counts of the changes to sizes, causes and requests."""
     fields = Counter(s.field for s in sizes if s.field != "nothing")
     said = ", ".join(f"{field} {n}" for field, n in fields.most_common())
     changes = [f"sizes on the wire are taken from: {said or 'nothing, all bodies are empty'}"]

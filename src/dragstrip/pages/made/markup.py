@@ -25,7 +25,7 @@ _STYLE = (
 _SYLLABLES = "ba ce di fo gu la me ni po ru sa te vi wo ka le mi no pu ra se ti vo da".split()
 _CAPTION_WORDS, _LEAD_WORDS = 9, 55
 _SECTION = 8
-"""So many pieces of markup lie between two stretches of padding."""
+"""Number of pieces of markup between two stretches of padding."""
 
 
 def document(

@@ -34,8 +34,8 @@ def make(structure: Structure) -> Recording:
 
 
 class _Maker:
-    """Works from the last object to the first: what an object asks for itself, and what has to be
-    asked for on its behalf, must be known before whatever asks for it is made."""
+    """Works from the last object to the first: an object is made once it is known what it requests,
+    and what others must request for it."""
 
     def __init__(self, structure: Structure) -> None:
         self._title = structure.title
@@ -72,7 +72,7 @@ class _Maker:
         return tuple(self._answer(item, *bodies[i]) for i, item in enumerate(self._objects))
 
     def _above(self, item: Object) -> int:
-        """The parent; the document for what nobody asks for and what is asked for on the way."""
+        """The parent; the document for objects without one, or whose parent precedes it."""
         return self._root if item.parent is None else max(item.parent, self._root)
 
     def _answer(self, item: Object, wire: bytes, coding: str) -> Recorded:

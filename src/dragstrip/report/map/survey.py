@@ -23,12 +23,12 @@ SAID = {"b": "h3", "neither": "neither", "a": "h2"}
 
 
 class NearestStanding(Struct, frozen=True, kw_only=True):
-    """How well left-out cells are told by their neighbours, of one pair."""
+    """How well neighbours predict left-out cells, for one pair of stacks."""
 
     answers: dict[str, int]
     """Cells by answer."""
     right: float
-    """Share of cells told rightly."""
+    """Share of cells predicted correctly."""
     trust: list[nearest.Trust]
 
 
@@ -39,8 +39,8 @@ class Map(Struct, frozen=True, kw_only=True):
 
 
 def places(cells: pl.DataFrame, sample: Sample) -> Floats:
-    """A row a cell, a column a factor: 0 and 1 are the ends of its range. Loss stands as in the
-    sample: cells without any at 0, the smallest at the share of those."""
+    """One row per cell, one column per factor; 0 and 1 are the ends of its range. Loss is placed as
+    in the sample: cells without loss at 0, the smallest loss at the share of those cells."""
     columns = []
     for name in SAMPLED_FACTORS:
         low, high = getattr(sample, name)
@@ -54,8 +54,8 @@ def places(cells: pl.DataFrame, sample: Sample) -> Floats:
 
 
 def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
-    """Weights are found on every second cell; what is said of trust is of the others, whose
-    neighbours are all cells. Raises `ValueError` for fewer cells than neighbours need."""
+    """Weights are chosen on every second cell; trust is measured on the others, with all cells as
+    neighbours. Raises `ValueError` for fewer cells than neighbours need."""
     where = places(cells, sample)
     answers = {name: nearest.outcomes(ratios(cells, *pair)) for name, pair in PAIRS.items()}
     even, odd = np.arange(len(where)) % 2 == 0, np.arange(len(where)) % 2 == 1
