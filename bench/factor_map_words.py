@@ -101,7 +101,7 @@ their own vote. The other half says how often the vote is right:
 
 {_trust(found.standing)}
 
-Part of what is missing is luck: with loss, one block is one lot.
+Part of the error is chance: with loss, one block is a single random draw.
 
 ## Made with
 

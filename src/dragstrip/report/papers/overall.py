@@ -37,13 +37,13 @@ same as data: [papers.json](papers.json). What is to be run next: [plan](plan.md
 | reproduced | ours lies within what the claim allows |
 | equivalent | the claim sees a difference; ours is smaller than the margin |
 | contradicted | ours lies outside |
-| not testable | no number of loads would tell; the reason stands beside it |
-| setup | it holds because we built our pages so |
-| open | it needs more cells or blocks; which stands beside it |
+| not testable | no number of loads would decide it; the reason is given |
+| setup | it holds because our pages are built that way |
+| open | it needs more cells or blocks; the claim says which |
 
 Where several runs answer a claim, the way nearest to the paper counts: its own protocols, then
 today's browser in real time, then the browser in virtual time, then the load generator in virtual
-time, whose answers are marked *predicted*. All stand in the table. **How near**: `native` means the
+time, whose answers are marked *predicted*. The table shows all. **How near**: `native` means the
 paper's own protocols, `surrogate` today's in their place; pages are recorded, made as the paper
 describes them, or stand-ins of our sizes. *n* is the least number of loads in a cell."""
 
@@ -76,9 +76,9 @@ def _sources(rows: Sequence[Row]) -> Iterator[str]:
         printed = sum(any(s.printed for s in row.sources.values()) for row in rows)
         yield (
             f"Answers marked *older rules* are read from pages published between {first} and "
-            f"{last}. Their capsules are not kept, and nobody froze their rules before the data. "
-            "Where today's rules would answer otherwise, or the printed numbers cannot tell, "
-            "[changed answers](changed-answers.md) counts, and the claim says what was printed: "
+            f"{last}. Their capsules are not kept, and their rules were not frozen in advance. "
+            "Where today's rules answer differently, or the printed numbers do not decide, "
+            "[changed answers](changed-answers.md) applies, and the claim says what was printed: "
             f"{printed} claims."
         )
         yield ""
