@@ -7,7 +7,7 @@ import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dragstrip.report.map.survey import PAIRS, Map, Standing
+from dragstrip.report.map.survey import PAIRS, Map, NearestStanding
 from dragstrip.results.sampled import ratios
 from dragstrip.stats.prediction import Errors
 from dragstrip.study.sample import Sample
@@ -101,7 +101,7 @@ their own vote. The other half says how often the vote is right:
 
 {_trust(found.standing)}
 
-Part of what is missing is luck: with loss, one block is one lot.
+Part of the error is chance: with loss, one block is a single random draw.
 
 ## Made with
 
@@ -211,7 +211,7 @@ def _weights(found: Map) -> str:
     return ", ".join(f"{n} {w:g}" for n, w in zip(names, found.weights, strict=True))
 
 
-def _trust(standing: dict[str, Standing]) -> str:
+def _trust(standing: dict[str, NearestStanding]) -> str:
     lines = ["| | leading answer's share | cells | right |", "|---|---|---|---|"]
     for name, one in standing.items():
         lows: Sequence[float] = [t.low for t in one.trust] + [1.0]

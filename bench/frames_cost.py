@@ -32,7 +32,7 @@ from dragstrip.stats.block_ratio import block_ratio
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.verdict.judge import with_verdict
-from dragstrip.visit.drive import Plan, visit
+from dragstrip.visit.drive import VisitPlan, visit
 
 STACKS = ("h1", "h2", "h3")
 NETWORK = "LTE"
@@ -45,7 +45,7 @@ def one(
     bed: Testbed, browser: Chromium, page: Page, stack: Stack, index: int, *, frames: bool
 ) -> Visit:
     block = Block(page=page.name, network=NETWORK, index=index, seed=index, order=(stack.name,))
-    plan = Plan(
+    plan = VisitPlan(
         block=block,
         attempt=0,
         page=page,

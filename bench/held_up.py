@@ -36,7 +36,7 @@ from dragstrip.model.study import Block, Client, Study
 from dragstrip.model.thresholds import DEFAULTS
 from dragstrip.model.visit import Visit
 from dragstrip.schedule import place
-from dragstrip.schedule.worker import Order
+from dragstrip.schedule.worker import VisitOrder
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.verdict import host_checks
@@ -157,7 +157,7 @@ def measure(
                     )
                     with running(known.get(load, [])):
                         for stack in stacks:
-                            seen, _ = visit(Order(block=block, attempt=0, stack=stack))
+                            seen, _ = visit(VisitOrder(block=block, attempt=0, stack=stack))
                             assert seen.host
                             row = Row(cell, load, bool(seen.host.precedence), slim(seen))
                             out.write(msgspec.json.encode(row) + b"\n")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from dragstrip.papers.campaign.pace import pace
 from dragstrip.papers.claims import KEYS, published
 from dragstrip.papers.frozen import rules_digest
 from dragstrip.papers.overall.campaign import campaigns
@@ -47,12 +48,11 @@ def pages() -> dict[str, str]:
     """The text of each file, by name. Raises `InputError` for a headline that no longer holds."""
     known = powers(DOCS / "reference" / "claims-power.json")
     found = rows(map(published, KEYS), read(RESULTS / "answers"), known)
-    pace, left = campaigns()
-    steps = plan(found, known, pace, left)
+    steps = plan(found, known, pace(), campaigns())
     return {
         "papers.md": overall.page(found, headlines(RESULTS / "headlines.toml")),
         "papers.json": as_json(found),
-        "plan.md": overall_plan.page(found, steps, pace, {k: rules_digest(k) for k in KEYS}),
+        "plan.md": overall_plan.page(found, steps, pace(), {k: rules_digest(k) for k in KEYS}),
     }
 
 

@@ -3,7 +3,7 @@
 OPENING = """# TCP with every round trip it can save
 
 wolsing2019 (section 5) asks what TCP would do with TLS 1.3 early data. TCP Fast Open (RFC 7413) is
-what is left to save besides. No browser has it any more, so the
+the other round trip it could save. No browser supports it any more, so the
 [load generator](../howto/load-generator.md) answers, in virtual time: these are predictions
 ([how far off](../reference/loader.md)). The paper's four networks, two pages, first and repeat
 visits.

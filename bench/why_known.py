@@ -20,7 +20,7 @@ from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.report.words.why import span
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.compare.why import Part, WhyCell, why
+from dragstrip.results.compare.why import FactorEffect, WhyCell, why
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip.study.bridge import bridge_study
 from dragstrip.study.file import make_study
@@ -100,7 +100,7 @@ def row(case: Case, cell: WhyCell) -> str:
     return f"| {case.name} | {case.page} | {span(cell)} | {said} | {rest} | {cell.n} | {verdict} |"
 
 
-def holds(part: Part, ratio: float) -> bool:
+def holds(part: FactorEffect, ratio: float) -> bool:
     return part.low is not None and part.high is not None and part.low <= ratio <= part.high
 
 

@@ -36,10 +36,10 @@ TABLE_3 = {
 }
 """Its figure for the page load time of wikipedia.org, as a claim."""
 CAVEATS = (
-    "Computing takes no time here: this is what network and timers make of a load. The pages are",
-    "eleven recordings of 2018, and count alike. The intervals are over pages, so they say how far",
-    "another page may be from these, not how exact a row is. Rows of single pages rest on few",
-    "blocks: over DSL, whose queue holds 12 ms, and where packets are lost, they hold luck too.",
+    "Computing takes no time here, so only network and timers shape a load. The pages are",
+    "eleven recordings of 2018, equally weighted. The intervals are over pages: they say how much",
+    "another page may differ, not how exact a row is. Rows of single pages rest on few blocks:",
+    "over DSL, whose queue holds 12 ms, and where packets are lost, chance affects them too.",
     "",
 )
 

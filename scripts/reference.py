@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from dragstrip.cli.machine.doctor import Finding
+from dragstrip.cli.machine.doctor import CheckResult
 from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
 from dragstrip.papers.campaign.space import reach, space
@@ -30,7 +30,7 @@ OUTPUTS: Mapping[str, tuple[Any, str]] = {
     "race": (Summary, "`race`, `run`, `merge` and `report`"),
     "compare": (Output, "`compare`"),
     "why": (Why, "`why`"),
-    "doctor": (list[Finding], "`doctor`"),
+    "doctor": (list[CheckResult], "`doctor`"),
 }
 
 

@@ -21,7 +21,7 @@ from dragstrip.results.manifest import Manifest, Start, now
 from dragstrip.schedule.admission import Admission, Admits, Company
 from dragstrip.schedule.run import run
 from dragstrip.schedule.schedule import Schedule
-from dragstrip.schedule.worker import Place
+from dragstrip.schedule.worker import VisitPlace
 from dragstrip.virtual.admission import Guests
 from made_place import made_place
 
@@ -48,7 +48,7 @@ def one(study: Study) -> int:
     return 1
 
 
-def place(pause_s: float, study: Study, folder: Path, pages: Collection[str]) -> Place:
+def place(pause_s: float, study: Study, folder: Path, pages: Collection[str]) -> VisitPlace:
     return partial(made_place, pause_s=pause_s, bad_share=0.05)
 
 

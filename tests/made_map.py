@@ -4,7 +4,7 @@ from math import log
 
 import polars as pl
 
-from dragstrip.results.sampled import FACTORS
+from dragstrip.results.sampled import SAMPLED_FACTORS
 from dragstrip.study.sample import Sample, draw
 
 SAMPLE = Sample(
@@ -30,7 +30,7 @@ def made_map(sample: Sample = SAMPLE) -> pl.DataFrame:
         times = {"h2": 1000.0, "h3": 1000 * 2.718**-gain, "h2+": 900.0, "h3+": 901.0}
         rows.append(
             {"number": number, "page": cell.page, "network": cell.network.name}
-            | dict(zip(FACTORS, place, strict=True))
+            | dict(zip(SAMPLED_FACTORS, place, strict=True))
             | {f"plt_ms_{stack}": time for stack, time in times.items()}
         )
     return pl.DataFrame(rows)

@@ -13,7 +13,7 @@ import made
 from dragstrip.browsers.load import Load
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Reason
-from dragstrip.schedule.worker import Made, Order, Visitor
+from dragstrip.schedule.worker import MadeVisit, Visitor, VisitOrder
 
 LOAD = Load(outcome="loaded", sent_s=0.0, time_origin_s=0.0)
 
@@ -23,7 +23,7 @@ def made_place(pause_s: float = 0.0, bad_share: float = 0.0) -> Iterator[Visitor
     """Which visits are invalid depends on nothing but what they are."""
     start = f"boot.{time.time_ns()}"
 
-    def visit(order: Order) -> Made:
+    def visit(order: VisitOrder) -> MadeVisit:
         time.sleep(pause_s)
         luck = random.Random(f"{order.block.id} {order.attempt} {order.stack}").random()
         told = made.visit(

@@ -9,7 +9,7 @@ from typing import Any
 
 from dragstrip.browsers.cdp import Cdp, CdpError
 from dragstrip.browsers.chromium import chromium_at
-from dragstrip.browsers.place import Place
+from dragstrip.browsers.place import BrowserPlace
 from dragstrip.model.study import Client
 
 _PATIENCE_S = 60.0
@@ -96,7 +96,7 @@ class Reader:
 @contextmanager
 def reader(workspace: Path, width: int = 1366) -> Iterator[Reader]:
     """A browser that reaches nothing but this machine."""
-    place = Place(
+    place = BrowserPlace(
         command=lambda *argv: list(argv),
         workspace=workspace,
         drop_root=False,

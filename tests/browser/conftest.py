@@ -23,7 +23,7 @@ from dragstrip.pages.generators.synth import synth
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.testbed import Testbed, testbed
 from dragstrip.verdict.judge import with_verdict
-from dragstrip.visit.drive import Plan, visit
+from dragstrip.visit.drive import VisitPlan, visit
 from dragstrip.visit.host import Patience
 from strict import STRICT
 
@@ -49,7 +49,7 @@ def plan_of(
     artefacts: Path | None = None,
     rehearsed: tuple[int, ...] | None = None,
     seed: int = 7,
-) -> Plan:
+) -> VisitPlan:
     """A visit in a block of its own."""
     block = Block(
         page=page.name,
@@ -59,7 +59,7 @@ def plan_of(
         order=(stack.name,),
         connection=connection,
     )
-    return Plan(
+    return VisitPlan(
         block=block,
         attempt=0,
         page=page,
@@ -74,7 +74,7 @@ def plan_of(
 def judged(
     bed: Testbed,
     browser: Driven,
-    plan: Plan,
+    plan: VisitPlan,
     limits: Thresholds = STOLEN_FROM,
     reference: bytes = b"",
 ) -> tuple[Visit, Load]:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from dragstrip.report.map.survey import PAIRS, page_data, places, surveyed
-from dragstrip.results.sampled import FACTORS, ratios
+from dragstrip.results.sampled import SAMPLED_FACTORS, ratios
 from dragstrip.stats.nearest import NEIGHBOURS, outcomes
 from made_map import SAMPLE, made_map
 from reader import Reader, reader
@@ -44,7 +44,9 @@ def page(tmp_path: Path, browser: Reader) -> Iterator[Reader]:
 def shares(values: tuple[float, ...]) -> list[float]:
     """By the model in Python: h3, neither, h2."""
     cells = made_map()
-    here = pl.DataFrame({name: [value] for name, value in zip(FACTORS, values, strict=True)})
+    here = pl.DataFrame(
+        {name: [value] for name, value in zip(SAMPLED_FACTORS, values, strict=True)}
+    )
     weights = np.asarray(surveyed(cells, SAMPLE).weights)
     far = ((places(cells, SAMPLE) - places(here, SAMPLE)) * weights) ** 2
     near = np.argsort(far.sum(axis=1), kind="stable")[:NEIGHBOURS]

@@ -7,8 +7,8 @@ from msgspec import structs
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
-from dragstrip.report.data.answer import Answer, answer
-from dragstrip.report.data.cells import Cell, cells
+from dragstrip.report.data.answer import CellAnswer, answer
+from dragstrip.report.data.cells import ReportCell, cells
 from dragstrip.report.data.shown import shown
 from dragstrip.report.figures.ecdf import curves
 from dragstrip.results.tables.build import frames
@@ -33,13 +33,13 @@ def race(*plts: tuple[float | None, ...]) -> tuple[Study, list[Visit]]:
     return study, visits
 
 
-def cell_of(*plts: tuple[float | None, ...]) -> Cell:
+def cell_of(*plts: tuple[float | None, ...]) -> ReportCell:
     study, visits = race(*plts)
     (cell,) = cells(study, frames(visits, study)["visits"].with_row_index("row").lazy())
     return cell
 
 
-def answered(*plts: tuple[float | None, ...]) -> Answer:
+def answered(*plts: tuple[float | None, ...]) -> CellAnswer:
     return answer(cell_of(*plts), 180)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.testbed.net.namespaces import Namespaces, Where, namespaces
+from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces, namespaces
 from dragstrip.testbed.net.wires import CLIENT_IP, wire_up
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
@@ -49,7 +49,9 @@ class Bed:
         assert report["packets_in"] == sum(report[name] for name in gone)
         return report
 
-    def inside(self, where: Where, family: int, kind: int, protocol: int = 0) -> socket.socket:
+    def inside(
+        self, where: NamespaceName, family: int, kind: int, protocol: int = 0
+    ) -> socket.socket:
         """A socket of a namespace; it stays there although only its maker thread ever was."""
         made: list[socket.socket] = []
 

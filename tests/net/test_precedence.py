@@ -10,7 +10,7 @@ from msgspec import structs
 import made
 from dragstrip.schedule import place
 from dragstrip.schedule.place import wants_precedence
-from dragstrip.schedule.worker import Order
+from dragstrip.schedule.worker import VisitOrder
 from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.precedence import Precedence, has_precedence, precedence
 from dragstrip.testbed.testbed import testbed as make_testbed
@@ -86,7 +86,7 @@ def test_a_machine_that_would_starve_the_others_gives_none(tmp_path, monkeypatch
 def test_it_is_wanted_on_a_busy_machine_alone(attempt, others, now, wanted, monkeypatch):
     monkeypatch.setattr(place, "busy_share", lambda _: now)
     block = next(iter(made.study().blocks()))
-    order = Order(block=block, attempt=attempt, stack=block.order[0])
+    order = VisitOrder(block=block, attempt=attempt, stack=block.order[0])
     host = made.visit().host
     last = (
         None

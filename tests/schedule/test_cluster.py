@@ -12,8 +12,8 @@ from msgspec import structs
 
 import made
 from dask_processes import dask_processes
-from dragstrip.cluster.crew import Worker
-from dragstrip.cluster.pages import Pages
+from dragstrip.cluster.crew import CrewWorker
+from dragstrip.cluster.pages import PageSender
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.pages.format.archive import write_page
@@ -170,13 +170,13 @@ def test_a_machine_unlike_the_others_is_refused_or_let_in_as_another(admitted, s
 
 def test_a_page_that_a_machine_lacks_is_sent_once_by_digest(study, tmp_path, monkeypatch):
     sends: list[str] = []
-    send = Pages._send
+    send = PageSender._send
 
-    def counted(pages: Pages, worker: Worker) -> None:
+    def counted(pages: PageSender, worker: CrewWorker) -> None:
         sends.extend(worker.lacks)
         send(pages, worker)
 
-    monkeypatch.setattr(Pages, "_send", counted)
+    monkeypatch.setattr(PageSender, "_send", counted)
     monkeypatch.chdir(tmp_path)
     [page] = study.pages
     here = structs.replace(study, pages=(structs.replace(page, path=Path("page.har.zip")),), runs=2)

@@ -15,7 +15,7 @@ from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block
 from dragstrip.model.visit import file_name
-from dragstrip.schedule.worker import Order, Visitor
+from dragstrip.schedule.worker import Visitor, VisitOrder
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.workspace import scratch_root
 from dragstrip.virtual import errand as errands
@@ -82,7 +82,8 @@ def ordered(
     """The seed of the guest and the place of each visit among those it made, as one number."""
     until = last.id if last else ""
     made_now = [
-        visit(Order(block=block, attempt=attempt, stack=stack, last=until))[0] for stack in stacks
+        visit(VisitOrder(block=block, attempt=attempt, stack=stack, last=until))[0]
+        for stack in stacks
     ]
     assert [v.stack for v in made_now] == list(stacks)
     assert {v.block for v in made_now} == {block.id}

@@ -6,7 +6,7 @@ from msgspec import structs
 import made
 from dragstrip.model.errors import InputError
 from dragstrip.results.manifest import Manifest
-from dragstrip.schedule.estimate import Pace, visit_s
+from dragstrip.schedule.estimate import StudyPace, visit_s
 from dragstrip.schedule.scale import SMOKE_S, scaled
 
 
@@ -21,7 +21,7 @@ def study():
 
 def test_smoke_is_one_block_of_the_cheapest_cells_that_fit():
     whole, part = study(), scaled(study(), "smoke")
-    pace = Pace(whole)
+    pace = StudyPace(whole)
     took = sum(pace.visit_s(cell) * 3 for cell in part.cells())
     left_out = min(pace.visit_s(c) * 3 for c in whole.cells() if c not in part.cells())
     assert part.runs == 1

@@ -9,11 +9,11 @@ import pytest
 
 import made
 from dragstrip.browsers.cdp import CdpError
-from dragstrip.schedule.worker import Made, Order, Place, Visitor, Worker
+from dragstrip.schedule.worker import MadeVisit, Visitor, VisitOrder, VisitPlace, Worker
 from dragstrip.testbed.errors import TestbedError
 from made_place import made_place
 
-ORDER = Order(block=next(iter(made.study(runs=1).blocks())), attempt=0, stack="h2")
+ORDER = VisitOrder(block=next(iter(made.study(runs=1).blocks())), attempt=0, stack="h2")
 
 
 @contextlib.contextmanager
@@ -28,17 +28,17 @@ def fragile(tries: Path, breaks: int) -> Iterator[Visitor]:
 
 @contextlib.contextmanager
 def fragile_inside() -> Iterator[Visitor]:
-    def visit(order: Order) -> Made:
+    def visit(order: VisitOrder) -> MadeVisit:
         raise CdpError("made up")
 
     yield visit
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[Callable[[Place], Worker]]:
+def started(tmp_path: Path) -> Iterator[Callable[[VisitPlace], Worker]]:
     workers = []
 
-    def start(place: Place) -> Worker:
+    def start(place: VisitPlace) -> Worker:
         workers.append(Worker(place))
         return workers[-1]
 

@@ -23,7 +23,7 @@ from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.recording import Recorded, Recording
 from dragstrip.pages.resolve import resolve
 from dragstrip.results.capsule import JOURNAL, Capsule
-from dragstrip.schedule.worker import Order
+from dragstrip.schedule.worker import VisitOrder
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.testbed.errors import TestbedError
@@ -223,13 +223,13 @@ def test_a_guest_that_is_killed_costs_its_block_alone(tmp_path):
     of = study(tmp_path)
     block = next(of.blocks())
     with in_guest(of) as visit:
-        first, _ = visit(Order(block=block, attempt=0, stack=block.order[0]))
+        first, _ = visit(VisitOrder(block=block, attempt=0, stack=block.order[0]))
         for pid in guests():
             os.kill(pid, signal.SIGKILL)
         with pytest.raises(Exception, match="the guest ended"):
-            visit(Order(block=block, attempt=0, stack=block.order[1]))
+            visit(VisitOrder(block=block, attempt=0, stack=block.order[1]))
     with in_guest(of) as visit:
-        again, _ = visit(Order(block=block, attempt=0, stack=block.order[0]))
+        again, _ = visit(VisitOrder(block=block, attempt=0, stack=block.order[0]))
     assert again == first
 
 
@@ -257,4 +257,4 @@ def test_a_page_that_computes_for_ever_ends_in_an_error(tmp_path):
     )
     block = next(of.blocks())
     with in_guest(of, still_s=8) as visit, pytest.raises(TestbedError, match="stood still"):
-        visit(Order(block=block, attempt=0, stack=block.order[0]))
+        visit(VisitOrder(block=block, attempt=0, stack=block.order[0]))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
-from dragstrip.schedule.worker import Order
+from dragstrip.schedule.worker import VisitOrder
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.virtual.place import in_guest
@@ -32,7 +32,7 @@ def made(of: Study, capsule: Path) -> dict[str, bytes]:
     assert block.order == ("h2", "h3")
     with in_guest(of, capsule) as visit:
         for stack in block.order:
-            visit(Order(block=block, attempt=0, stack=stack))
+            visit(VisitOrder(block=block, attempt=0, stack=stack))
     return {
         str(file.relative_to(capsule)): file.read_bytes()
         for kind in ("pcap", "qlog")

@@ -22,7 +22,7 @@ Family = Literal["h1", "spdy", "h2", "quic", ""]
 if the capture does not say."""
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class CapturedRequest(Struct, frozen=True, kw_only=True):
     """One entry of a capture. Times are ms since the capture began."""
 
     url: str
@@ -42,7 +42,7 @@ class Capture(Struct, frozen=True, kw_only=True):
     tool: str
     load_ms: float | None
     """onLoad; None if the capture has none."""
-    answers: tuple[Answer, ...]
+    answers: tuple[CapturedRequest, ...]
 
     def loaded_bytes(self) -> int | None:
         """Wire bytes of what had ended before the load event; None if any size is unknown."""
@@ -165,11 +165,11 @@ def family(http_version: str) -> Family:
     return "h1" if text.removeprefix("http/").startswith("1.") else ""
 
 
-def _answer(entry: _Entry, begun: datetime) -> Answer:
+def _answer(entry: _Entry, begun: datetime) -> CapturedRequest:
     response, connect = entry.response, entry.timings.connect
     size = _wire_bytes(entry)
     served_by_cache = size == 0 and response.status == 200 and response.content.size > 0
-    return Answer(
+    return CapturedRequest(
         url=entry.request.url,
         protocol=family(response.http_version),
         wire_bytes=size,

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from dragstrip.audit.capture import Answer, Capture, Family
+from dragstrip.audit.capture import Capture, CapturedRequest, Family
 from dragstrip.audit.claims import Claims
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class AuditRow(Struct, frozen=True, kw_only=True):
     """One capture. Fields are None where the capture or its claims do not say."""
 
     name: str
@@ -70,7 +70,7 @@ class Connects(Struct, frozen=True):
     connect_ms: float
 
 
-class Summary(Struct, frozen=True, kw_only=True):
+class AuditSummary(Struct, frozen=True, kw_only=True):
     """The audit of many captures."""
 
     captures: int
@@ -103,14 +103,14 @@ class Summary(Struct, frozen=True, kw_only=True):
     """Captures with at least one finding."""
 
 
-def judge(capture: Capture, claims: Claims) -> Row:
+def judge(capture: Capture, claims: Claims) -> AuditRow:
     loaded = capture.load_ms is not None
     size = capture.loaded_bytes() if loaded else None
     least = None if size is None or not claims.down_mbps else size * 8 / (claims.down_mbps * 1000)
     connects = [a.connect_ms for a in capture.answers if a.connect_ms is not None]
     middle = median(connects) if connects else None
     carried = [a for a in capture.answers if a.protocol and not (a.cached or a.failed)]
-    row = Row(
+    row = AuditRow(
         name=capture.name,
         title=capture.title,
         tool=capture.tool,
@@ -131,7 +131,7 @@ def judge(capture: Capture, claims: Claims) -> Row:
     return structs.replace(row, findings=tuple(_findings(row)))
 
 
-def _findings(row: Row) -> Iterator[str]:
+def _findings(row: AuditRow) -> Iterator[str]:
     if row.impossible and row.load_ms and row.least_load_ms:
         yield f"{row.least_load_ms / row.load_ms:.1f} times too fast"
     if (share := row.claimed_share) is not None and share < 1:
@@ -146,10 +146,10 @@ def _findings(row: Row) -> Iterator[str]:
         yield "no load event"
 
 
-def summarise(rows: Sequence[Row]) -> Summary:
+def summarise(rows: Sequence[AuditRow]) -> AuditSummary:
     quic = [r for r in rows if r.claims.protocol == "quic" and r.protocol_answers]
     shares = [share for r in quic if (share := r.claimed_byte_share) is not None]
-    return Summary(
+    return AuditSummary(
         captures=len(rows),
         impossible=sum(r.impossible for r in rows),
         judged_for_rate=sum(r.least_load_ms is not None for r in rows),
@@ -170,7 +170,7 @@ def summarise(rows: Sequence[Row]) -> Summary:
     )
 
 
-def as_json(summary: Summary, rows: Sequence[Row]) -> dict[str, Any]:
+def as_json(summary: AuditSummary, rows: Sequence[AuditRow]) -> dict[str, Any]:
     """The summary's fields on top, the captures below as ``rows``."""
     return {**msgspec.to_builtins(summary), "rows": msgspec.to_builtins(rows)}
 
@@ -180,7 +180,7 @@ def _pooled(counts: Sequence[dict[Family, int]]) -> float | None:
     return sum(c.get("quic", 0) for c in counts) / whole if whole else None
 
 
-def _connects(rows: Sequence[Row]) -> Iterator[Connects]:
+def _connects(rows: Sequence[AuditRow]) -> Iterator[Connects]:
     by_rtt: dict[float, list[float]] = {}
     for row in rows:
         if row.claims.rtt_ms is not None and row.connect_min_ms is not None:
@@ -189,7 +189,7 @@ def _connects(rows: Sequence[Row]) -> Iterator[Connects]:
         yield Connects(rtt_ms, len(fastest), median(fastest))
 
 
-def _bytes(answers: Sequence[Answer]) -> dict[Family, int]:
+def _bytes(answers: Sequence[CapturedRequest]) -> dict[Family, int]:
     carried: Counter[Family] = Counter()
     for answer in answers:
         carried[answer.protocol] += answer.wire_bytes or 0

@@ -22,7 +22,7 @@ from dragstrip.browsers.environment import NO_PROXIES, session_proxies
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.generations import GENERATIONS, Generation, generation_of
 from dragstrip.browsers.load import Load, fresh_session, load
-from dragstrip.browsers.place import AS_NOBODY, Place, fresh_home, living_in
+from dragstrip.browsers.place import AS_NOBODY, BrowserPlace, fresh_home, living_in
 from dragstrip.model.browsers import TODAY, is_path
 from dragstrip.model.page import Page
 from dragstrip.model.servers import OURS, known
@@ -165,9 +165,9 @@ def chromium_version(browser: str = TODAY) -> str:
         return f"{said}, build {hashlib.file_digest(data, 'sha256').hexdigest()[:12]}"
 
 
-def here(workspace: Path, ca: Path | None = None) -> Place:
+def here(workspace: Path, ca: Path | None = None) -> BrowserPlace:
     """The caller's own network. What comes from there may be hostile, so the sandbox stays on."""
-    return Place(
+    return BrowserPlace(
         command=lambda *argv: list(argv), workspace=workspace, drop_root=os.geteuid() == 0, ca=ca
     )
 
@@ -195,7 +195,7 @@ def chromium(
         yield started
 
 
-def inside(bed: Testbed) -> Place:
+def inside(bed: Testbed) -> BrowserPlace:
     """The client's end of a testbed. The caller's proxies are not for it: headless-shell obeys them
     even with --no-proxy-server."""
     if bed.names:
@@ -206,7 +206,7 @@ def inside(bed: Testbed) -> Place:
         # The process is unprivileged and has no route out (decision 0001).
         arrange = []
         flags = ("--no-sandbox", _resolver_rules(bed.addresses))
-    return Place(
+    return BrowserPlace(
         command=lambda *argv: [
             "env",
             *NO_PROXIES,
@@ -221,7 +221,7 @@ def inside(bed: Testbed) -> Place:
 
 @contextlib.contextmanager
 def chromium_at(
-    place: Place,
+    place: BrowserPlace,
     protocol: Protocol,
     client: Client,
     extra_flags: tuple[str, ...] = (),

@@ -13,12 +13,11 @@ from msgspec import Struct, structs
 from dragstrip.browsers.cdp import Event
 from dragstrip.model.stack import Protocol
 from dragstrip.model.visit import Request
-
-Headers = tuple[tuple[str, str], ...]
+from dragstrip.pages.format.recording import Headers
 
 ABORTED = "net::ERR_ABORTED"
 
-PROTOCOLS: dict[str, Protocol] = {
+BROWSER_PROTOCOLS: dict[str, Protocol] = {
     "http/1.0": "h1",
     "http/1.1": "h1",
     "h2": "h2",
@@ -131,7 +130,7 @@ def _answered(current: _Open, response: dict[str, Any], origin_s: float) -> None
     )
     _change(
         current,
-        protocol=PROTOCOLS.get(response.get("protocol", "")),
+        protocol=BROWSER_PROTOCOLS.get(response.get("protocol", "")),
         status=response["status"],
         mime=response.get("mimeType", ""),
         connection=int(response.get("connectionId", 0)),

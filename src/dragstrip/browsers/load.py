@@ -22,7 +22,7 @@ from dragstrip.browsers.screencast import (
     frame,
     start,
 )
-from dragstrip.browsers.watch import Watch
+from dragstrip.browsers.watch import TabWatch
 from dragstrip.model.study import Client
 from dragstrip.model.visit import FastOpen, Outcome
 
@@ -55,7 +55,7 @@ class Navigation(Struct, frozen=True, kw_only=True):
     loadEventEnd: float = 0.0
 
 
-class Timings(Struct, frozen=True, kw_only=True):
+class NavigationTimings(Struct, frozen=True, kw_only=True):
     timeOrigin: float
     url: str
     navigation: Navigation | None = None
@@ -205,13 +205,13 @@ def _await_frames(cdp: Cdp, watch: "_Watch") -> None:
             watch.take()
 
 
-def _end_ms(timings: Timings | None, client: Client) -> float:
+def _end_ms(timings: NavigationTimings | None, client: Client) -> float:
     """End of the visit, from the navigation's start; without end for a page that did not load."""
     loaded_ms = timings.navigation.loadEventEnd if timings and timings.navigation else math.inf
     return loaded_ms + client.quiet_ms
 
 
-class _Watch(Watch):
+class _Watch(TabWatch):
     """Watches the tab of one session, from the command that navigates it."""
 
     def __init__(self, cdp: Cdp, session: str, command: int) -> None:
@@ -263,16 +263,16 @@ class _Watch(Watch):
             self.cdp.send("Page.handleJavaScriptDialog", self._session, accept=True)
 
 
-def _timings(cdp: Cdp, session: str) -> Timings:
+def _timings(cdp: Cdp, session: str) -> NavigationTimings:
     answer: dict[str, Any] = cdp.call(
         "Runtime.evaluate", session, expression=READ_TIMINGS, returnByValue=True
     )
     return timings_of(answer["result"])
 
 
-def timings_of(result: dict[str, Any]) -> Timings:
+def timings_of(result: dict[str, Any]) -> NavigationTimings:
     """What READ_TIMINGS gave, as the browser handed it over. Raises `CdpError`."""
     try:
-        return msgspec.json.decode(result["value"], type=Timings)
+        return msgspec.json.decode(result["value"], type=NavigationTimings)
     except (KeyError, msgspec.DecodeError) as error:
         raise CdpError(f"the page's timings cannot be read: {error}") from None

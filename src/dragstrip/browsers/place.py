@@ -29,7 +29,7 @@ exec "$@"
 
 
 @dataclass(frozen=True)
-class Place:
+class BrowserPlace:
     """Where a browser runs, as whom, and which authority it trusts."""
 
     command: Callable[..., list[str]]
@@ -49,7 +49,7 @@ def living_in(home: Path) -> tuple[str, ...]:
     return ("env", f"HOME={home}", f"TMPDIR={home}")
 
 
-def fresh_home(place: Place, label: str, store_in: str = ".pki/nssdb") -> Path:
+def fresh_home(place: BrowserPlace, label: str, store_in: str = ".pki/nssdb") -> Path:
     """A fresh HOME whose certificate store trusts the place's CA. Raises `TestbedError`."""
     home = Path(tempfile.mkdtemp(prefix=f"home-{label}-", dir=place.workspace))
     store = home / store_in
@@ -83,7 +83,7 @@ def with_names(home: Path, lines: Iterable[str]) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def child(place: Place, errors: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
+def child(place: BrowserPlace, errors: Path, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
     """A process and its descendants, which end with the context. Its stdin and stdout are pipes."""
     with (
         errors.open("wb") as said,

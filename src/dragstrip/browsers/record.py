@@ -20,7 +20,7 @@ from dragstrip.browsers.cdp import CdpError
 from dragstrip.browsers.chromium import Chromium, chromium_at
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.netlog import Logged, NetLogError, read_netlog
-from dragstrip.browsers.place import Place
+from dragstrip.browsers.place import BrowserPlace
 from dragstrip.model.page import Failure
 from dragstrip.model.study import Client
 from dragstrip.pages.format.coding import CodingError, decode
@@ -70,7 +70,7 @@ class _Seen(Struct, frozen=True, kw_only=True):
 
 
 def record(
-    place: Place, url: str, client: Client, *, settle_ms: float, keep_secrets: bool
+    place: BrowserPlace, url: str, client: Client, *, settle_ms: float, keep_secrets: bool
 ) -> Recording:
     """The page at `url` as Chromium loads it in `place`, ready for `archive.write_page`.
 

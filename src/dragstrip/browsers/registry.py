@@ -16,57 +16,59 @@ from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.testbed import Testbed
 
-Told = tuple[str, ...]
+BrowserSettings = tuple[str, ...]
 """A stack's settings for starting the browser, in the browser's terms."""
 
 
 @dataclass(frozen=True)
-class Kind:
-    start: Callable[[Testbed, Client, Protocol, Told, Path | None], AbstractContextManager[Driven]]
+class BrowserKind:
+    start: Callable[
+        [Testbed, Client, Protocol, BrowserSettings, Path | None], AbstractContextManager[Driven]
+    ]
     """Starts it so that it speaks this protocol and no other; the path is for its own log."""
-    told: Callable[[Stack, Mapping[str, str], Mapping[str, str]], Told]
+    told: Callable[[Stack, Mapping[str, str], Mapping[str, str]], BrowserSettings]
     """Of a stack, the addresses of the testbed's hosts, and a page's recorded protocols by host;
     two stacks that tell a browser the same share one."""
     version: Callable[[], str]
     """What it calls itself, with its number. Raises `TestbedError` if it is not there."""
 
 
-def _chromium(name: str) -> Kind:
+def _chromium(name: str) -> BrowserKind:
     def start(
-        bed: Testbed, client: Client, protocol: Protocol, told: Told, log: Path | None
+        bed: Testbed, client: Client, protocol: Protocol, told: BrowserSettings, log: Path | None
     ) -> AbstractContextManager[Driven]:
         return chromium(bed, protocol, client, told, log, browser=name)
 
-    return Kind(start, stack_flags, lambda: chromium_version(name))
+    return BrowserKind(start, stack_flags, lambda: chromium_version(name))
 
 
 def _chromium53(
-    bed: Testbed, client: Client, protocol: Protocol, told: Told, log: Path | None
+    bed: Testbed, client: Client, protocol: Protocol, told: BrowserSettings, log: Path | None
 ) -> AbstractContextManager[Driven]:
     return chromium53(bed, client, told)
 
 
 def _firefox(
-    bed: Testbed, client: Client, protocol: Protocol, told: Told, log: Path | None
+    bed: Testbed, client: Client, protocol: Protocol, told: BrowserSettings, log: Path | None
 ) -> AbstractContextManager[Driven]:
     return firefox(bed, protocol, client, told)
 
 
 def _loader(
-    bed: Testbed, client: Client, protocol: Protocol, told: Told, log: Path | None
+    bed: Testbed, client: Client, protocol: Protocol, told: BrowserSettings, log: Path | None
 ) -> AbstractContextManager[Driven]:
     return loader(bed, client, told)
 
 
-_KINDS: Mapping[str, Kind] = {
+_KINDS: Mapping[str, BrowserKind] = {
     **{name: _chromium(name) for name in BROWSERS},
-    "chromium53": Kind(_chromium53, host_lines, lambda: chromium_version("chromium53")),
-    FIREFOX: Kind(_firefox, told, firefox_version),
-    LOADER: Kind(_loader, told_loader, loader_version),
+    "chromium53": BrowserKind(_chromium53, host_lines, lambda: chromium_version("chromium53")),
+    FIREFOX: BrowserKind(_firefox, told, firefox_version),
+    LOADER: BrowserKind(_loader, told_loader, loader_version),
 }
 
 
-def kind_of(browser: str) -> Kind:
+def kind_of(browser: str) -> BrowserKind:
     """By name, or by the path of a Chromium of the user's own."""
     return _chromium(browser) if is_path(browser) else _KINDS[browser]
 

@@ -10,7 +10,7 @@ from dragstrip.model.study import Client
 from dragstrip.model.visit import Outcome, Request
 
 
-class Watch(ABC):
+class TabWatch(ABC):
     """Sorts one tab's events: network events are kept, the rest steer the load."""
 
     def __init__(self, cdp: Cdp) -> None:

@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 
-class Known(NamedTuple):
+class CommandEntry(NamedTuple):
     summary: str
     """The first line of its help. `dragstrip --help` prints it without importing the command."""
     module: str
@@ -21,39 +21,55 @@ class Known(NamedTuple):
 
 
 COMMANDS = {
-    "race": Known("Race stacks on pages over networks; say which is faster.", "study.race"),
-    "run": Known("Run a study, or resume one.", "study.run"),
-    "reproduce": Known(
+    "race": CommandEntry("Race stacks on pages over networks; say which is faster.", "study.race"),
+    "run": CommandEntry("Run a study, or resume one.", "study.run"),
+    "reproduce": CommandEntry(
         "Run a paper's studies within a time limit; answer its claims.", "study.reproduce"
     ),
-    "why": Known("Find out which properties make two stacks differ.", "study.why"),
-    "report": Known(
+    "why": CommandEntry("Find out which properties make two stacks differ.", "study.why"),
+    "report": CommandEntry(
         "Redraw a result folder's tables and report; print its answer.", "results.report"
     ),
-    "rejudge": Known("Judge a result folder's visits again; show what changes.", "results.rejudge"),
-    "merge": Known("Join the result folders of one study, such as its shards.", "results.merge"),
-    "watch": Known("Show a live page of a running study.", "study.watch"),
-    "audit": Known("Check captures of page loads against what they claim.", "results.audit"),
-    "link": Known("Run a program behind the emulated link.", "machine.link", passes_on=True),
-    "compare": Known("Compare two result folders; fail a build with --fail-if.", "results.compare"),
-    "export": Known("Write a result folder's tables, or one HAR per visit.", "results.export"),
-    "page": Known("Record, import, synthesise and inspect pages.", "pages.page"),
-    "stacks": Known("Compare stacks.", "stacks"),
-    "servers": Known("Install and check servers such as nginx.", "machine.servers"),
-    "server": Known("Install and check servers such as nginx.", "machine.servers", hidden=True),
-    "legacy": Known(
+    "rejudge": CommandEntry(
+        "Judge a result folder's visits again; show what changes.", "results.rejudge"
+    ),
+    "merge": CommandEntry(
+        "Join the result folders of one study, such as its shards.", "results.merge"
+    ),
+    "watch": CommandEntry("Show a live page of a running study.", "study.watch"),
+    "audit": CommandEntry("Check captures of page loads against what they claim.", "results.audit"),
+    "link": CommandEntry("Run a program behind the emulated link.", "machine.link", passes_on=True),
+    "compare": CommandEntry(
+        "Compare two result folders; fail a build with --fail-if.", "results.compare"
+    ),
+    "export": CommandEntry(
+        "Write a result folder's tables, or one HAR per visit.", "results.export"
+    ),
+    "page": CommandEntry("Record, import, synthesise and inspect pages.", "pages.page"),
+    "stacks": CommandEntry("Compare stacks.", "stacks"),
+    "servers": CommandEntry("Install and check servers such as nginx.", "machine.servers"),
+    "server": CommandEntry(
+        "Install and check servers such as nginx.", "machine.servers", hidden=True
+    ),
+    "legacy": CommandEntry(
         "Install old browsers and servers, for SPDY and Google QUIC.", "machine.legacy"
     ),
-    "virtual": Known("Install the kernel for races in virtual time.", "machine.virtual"),
-    "list": Known(
+    "virtual": CommandEntry("Install the kernel for races in virtual time.", "machine.virtual"),
+    "list": CommandEntry(
         "List networks, stacks, servers, browsers, pages or papers.",
         "known",
     ),
-    "schema": Known("Print the JSON schema of study files, for editors.", "schema"),
-    "completion": Known("Print or install shell completion (bash, zsh, fish).", "completion"),
-    "manual": Known("Print the manual page, for man.", "manual"),
-    "setup": Known("Install the packages that races need, with apt. Asks first.", "machine.setup"),
-    "doctor": Known("Check whether this machine can race; say what to do.", "machine.doctor"),
+    "schema": CommandEntry("Print the JSON schema of study files, for editors.", "schema"),
+    "completion": CommandEntry(
+        "Print or install shell completion (bash, zsh, fish).", "completion"
+    ),
+    "manual": CommandEntry("Print the manual page, for man.", "manual"),
+    "setup": CommandEntry(
+        "Install the packages that races need, with apt. Asks first.", "machine.setup"
+    ),
+    "doctor": CommandEntry(
+        "Check whether this machine can race; say what to do.", "machine.doctor"
+    ),
 }
 
 

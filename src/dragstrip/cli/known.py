@@ -21,7 +21,7 @@ from dragstrip.testbed.servers.packages import unpacked
 from dragstrip.virtual.kernel import recipe
 
 
-class Kind(StrEnum):
+class ListKind(StrEnum):
     networks = "networks"
     stacks = "stacks"
     servers = "servers"
@@ -30,32 +30,32 @@ class Kind(StrEnum):
     papers = "papers"
 
 
-def known(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
+def known(kind: Annotated[ListKind, typer.Argument(help="What to list.")]) -> None:
     """List networks, stacks, servers, browsers, pages or papers."""
     table = Table(box=None, pad_edge=False)
     table.add_column("name", style="bold", no_wrap=True)
-    if kind is Kind.networks:
+    if kind is ListKind.networks:
         table.add_column("is")
         table.add_column("source")
         for network in networks().values():
             table.add_row(network.name, network.describe(), network.source)
-    elif kind is Kind.stacks:
+    elif kind is ListKind.stacks:
         # Two lines each, so that 80 columns suffice.
         table.columns[0].header = "name, fingerprint"
         table.add_column("is, source")
         for stack in stacks().values():
             said = Text(stack.describe()).append(f"\n{stack.source}", style="dim")
             table.add_row(Text(stack.name).append(f"\n{stack.fingerprint}", style="not bold"), said)
-    elif kind is Kind.servers:
+    elif kind is ListKind.servers:
         table.add_column("speaks")
         table.add_column("is")
         table.add_column("there")
         for server in servers.known().values():
             spoken = ", ".join(server.protocols)
             table.add_row(server.name, spoken, server.what, _there(server))
-    elif kind is Kind.pages:
+    elif kind is ListKind.pages:
         list_pages(table)
-    elif kind is Kind.papers:
+    elif kind is ListKind.papers:
         from dragstrip.cli.study.reproduce import list_papers  # reading the claims takes a moment
 
         list_papers(table)

@@ -29,7 +29,7 @@ Networks = Annotated[
         show_default=False,
     ),
 ]
-Stacks = Annotated[
+StacksOption = Annotated[
     list[str],
     typer.Option(
         "--stack",
@@ -56,7 +56,7 @@ Jobs = Annotated[
         "core; with --cluster auto, on each machine)."
     ),
 ]
-Shard = Annotated[
+ShardOption = Annotated[
     str | None,
     typer.Option(
         help="Run only this shard of the blocks, like 3/16 (default: all). `dragstrip merge` joins "
@@ -71,7 +71,7 @@ Restarts = Annotated[
         min=1,
     ),
 ]
-Cluster = Annotated[
+ClusterOption = Annotated[
     str | None,
     typer.Option(
         help="Make the visits on a Dask cluster: local:N (workers here), the scheduler's address "
@@ -88,7 +88,7 @@ AdmitOthers = Annotated[
         "majority's.",
     ),
 ]
-Watch = Annotated[
+WatchOption = Annotated[
     bool,
     typer.Option("--watch", help="Show a live page of the visits, on this machine."),
 ]

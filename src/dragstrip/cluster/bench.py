@@ -15,7 +15,7 @@ from dragstrip.model.visit import OF_BROWSERS
 from dragstrip.results.artefacts import artefacts
 from dragstrip.schedule.schedule import Attempt
 from dragstrip.schedule.seat import Seat
-from dragstrip.schedule.worker import Made
+from dragstrip.schedule.worker import MadeVisit
 from dragstrip.testbed.workspace import workspace
 
 _IDLE_S = 60.0
@@ -69,7 +69,7 @@ class Bench:
         """Raises `TestbedError`, `InputError` and `Abandoned`."""
         self._used = time.monotonic()
         seat = self._take()
-        made: list[Made] = []
+        made: list[MadeVisit] = []
         try:
             seat.begin(attempt)
             while len(made) < attempt.visits:
@@ -114,7 +114,7 @@ class Bench:
         with self._lock:
             self._idle.append((time.monotonic(), seat))
 
-    def _files(self, made: Sequence[Made]) -> dict[str, bytes]:
+    def _files(self, made: Sequence[MadeVisit]) -> dict[str, bytes]:
         found = {}
         for visit, _ in made:
             for artefact in artefacts(self.folder, visit):

@@ -16,7 +16,7 @@ from distributed.utils import sync
 
 from dragstrip.cluster import stored
 from dragstrip.cluster.bench import Bench
-from dragstrip.cluster.setup import Batch, NotOpen, Opened, Result, Setup
+from dragstrip.cluster.setup import Batch, NotOpen, OpenedWorker, Result, Setup
 from dragstrip.cluster.words import RESOURCE
 from dragstrip.model.calibration import Calibration
 from dragstrip.model.errors import InputError
@@ -26,7 +26,7 @@ from dragstrip.testbed.workspace import scratch_root
 _benches: dict[str, Bench] = {}
 
 
-def open_bench(setup: Setup) -> Opened:
+def open_bench(setup: Setup) -> OpenedWorker:
     """Gets ready for attempts, if all pages are here. Raises `TestbedError` if this machine lacks
     a program, and `InputError` for a file of the study's that is not here."""
     if setup.study.ca and not Path(setup.study.ca).exists():
@@ -34,10 +34,10 @@ def open_bench(setup: Setup) -> Opened:
     fingerprint = setup.fingerprint(setup.study)
     study = stored.relocated(setup.study)
     if isinstance(study, tuple):
-        return Opened(fingerprint=fingerprint, lacks=study)
+        return OpenedWorker(fingerprint=fingerprint, lacks=study)
     if setup.token not in _benches:
         _benches[setup.token] = Bench(setup, study, partial(close, setup.token))
-    return Opened(fingerprint=fingerprint, slots=_slots(setup.most(study)))
+    return OpenedWorker(fingerprint=fingerprint, slots=_slots(setup.most(study)))
 
 
 def store_page(data: bytes, digest: str) -> bool:

@@ -9,7 +9,7 @@ from dragstrip.schedule.schedule import Attempt
 
 
 @dataclass(eq=False)
-class Worker:
+class CrewWorker:
     """A process of Dask's that runs tasks."""
 
     address: str
@@ -37,14 +37,14 @@ class Worker:
 
 
 @dataclass(eq=False)
-class Machine:
+class CrewMachine:
     """Several workers may run on one; its rule holds for all of them together."""
 
     fingerprint: Fingerprint
-    workers: list[Worker] = field(default_factory=list)
+    workers: list[CrewWorker] = field(default_factory=list)
     host: Host | None = None
     """None until it is known to be fit."""
-    measuring: Worker | None = None
+    measuring: CrewWorker | None = None
     """Who measures its link."""
 
 
@@ -55,9 +55,9 @@ _MOST_TOGETHER = 64
 
 class Crew:
     def __init__(self) -> None:
-        self.workers: dict[str, Worker] = {}
+        self.workers: dict[str, CrewWorker] = {}
         """By address."""
-        self.machines: dict[str, Machine] = {}
+        self.machines: dict[str, CrewMachine] = {}
         """By id."""
         self.ready = 0
         """How often a worker became ready or left: changes with `hosts`."""
@@ -66,26 +66,26 @@ class Crew:
     def hosts(self) -> Sequence[Host]:
         return [m.host for m in self.machines.values() if m.host and m.host.slots]
 
-    def join(self, address: str) -> Worker:
-        self.workers[address] = Worker(address)
+    def join(self, address: str) -> CrewWorker:
+        self.workers[address] = CrewWorker(address)
         return self.workers[address]
 
-    def machine_of(self, worker: Worker) -> Machine:
+    def machine_of(self, worker: CrewWorker) -> CrewMachine:
         assert worker.fingerprint
-        made = Machine(worker.fingerprint)
+        made = CrewMachine(worker.fingerprint)
         return self.machines.setdefault(worker.fingerprint.machine.id, made)
 
-    def ready_now(self, worker: Worker, host: Host) -> None:
+    def ready_now(self, worker: CrewWorker, host: Host) -> None:
         worker.host = host
         host.slots = (host.slots or 0) + worker.room
         self.ready += 1
 
-    def free(self, host: Host) -> Worker:
+    def free(self, host: Host) -> CrewWorker:
         """The one with most room for an attempt."""
         own = (w for w in self.workers.values() if w.host is host and not w.refused)
         return max(own, key=lambda worker: worker.room - len(worker.running))
 
-    def pace(self, worker: Worker, attempt_s: float) -> None:
+    def pace(self, worker: CrewWorker, attempt_s: float) -> None:
         """How many attempts its tasks hold from now on, if one takes so long."""
         if not worker.host or not worker.slots:
             return
@@ -96,18 +96,18 @@ class Crew:
         host.slots = (host.slots or 0) + worker.room - before
         host.admission.jobs = max(host.admission.jobs, host.slots)
 
-    def dismiss(self, worker: Worker) -> None:
+    def dismiss(self, worker: CrewWorker) -> None:
         """It is there and takes no further attempts."""
         self._no_room(worker)
         for machine in self.machines.values():
             if worker in machine.workers:
                 machine.workers.remove(worker)
 
-    def leave(self, worker: Worker) -> None:
+    def leave(self, worker: CrewWorker) -> None:
         self.dismiss(worker)
         self.workers.pop(worker.address, None)
 
-    def _no_room(self, worker: Worker) -> None:
+    def _no_room(self, worker: CrewWorker) -> None:
         if worker.host:
             assert worker.host.slots is not None
             worker.host.slots -= worker.room

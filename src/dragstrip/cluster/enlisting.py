@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from dragstrip.cluster import chores
-from dragstrip.cluster.crew import Crew, Machine, Worker
+from dragstrip.cluster.crew import Crew, CrewMachine, CrewWorker
 from dragstrip.cluster.fitness import Fitness
 from dragstrip.cluster.gate import Gate
 from dragstrip.cluster.owner import Owner
-from dragstrip.cluster.pages import Pages
-from dragstrip.cluster.setup import Opened, Setup
+from dragstrip.cluster.pages import PageSender
+from dragstrip.cluster.setup import OpenedWorker, Setup
 from dragstrip.cluster.tasks import Get, Tasks
 from dragstrip.model.calibration import Calibration
-from dragstrip.schedule.executor import Answer
+from dragstrip.schedule.executor import AttemptState
 from dragstrip.schedule.host import Host
 
 
@@ -27,19 +27,19 @@ class Enlisting:
         self._fitness = fitness
         self._gate = gate
         self._owner = owner
-        self._pages = Pages(setup.study, crew, tasks, fitness, self.open)
+        self._pages = PageSender(setup.study, crew, tasks, fitness, self.open)
 
-    def open(self, worker: Worker) -> None:
+    def open(self, worker: CrewWorker) -> None:
         self._tasks.send(worker, self._opened, chores.open_bench, self._setup)
 
-    def lost(self, worker: Worker) -> None:
+    def lost(self, worker: CrewWorker) -> None:
         """It has left the crew; what it was doing for others is somebody else's now."""
         self._pages.lost(worker)
         self._judge()
         self._measure_new()
 
-    def _opened(self, worker: Worker, get: Get) -> Iterable[Answer]:
-        opened: Opened | None = self._fitness.result(worker, get)
+    def _opened(self, worker: CrewWorker, get: Get) -> Iterable[AttemptState]:
+        opened: OpenedWorker | None = self._fitness.result(worker, get)
         if opened is not None:
             worker.fingerprint, worker.lacks = opened.fingerprint, opened.lacks
             worker.slots, worker.ahead = opened.slots, int(self._setup.independent)
@@ -64,7 +64,7 @@ class Enlisting:
                 worker.accepted = True
                 self._seat(worker)
 
-    def _seat(self, worker: Worker) -> None:
+    def _seat(self, worker: CrewWorker) -> None:
         """It may make visits; as soon as it has all pages, and its machine's link is measured."""
         if worker.lacks:
             self._pages.wanted_by(worker)
@@ -82,13 +82,13 @@ class Enlisting:
             if not machine.host and machine.workers and machine.measuring not in machine.workers:
                 self._measure(machine.workers[0], machine)
 
-    def _measure(self, worker: Worker, machine: Machine) -> None:
+    def _measure(self, worker: CrewWorker, machine: CrewMachine) -> None:
         machine.measuring = worker
         if self._setup.calibrate is None:
             self._take_on(machine)
             return
 
-        def then(worker: Worker, get: Get) -> Iterable[Answer]:
+        def then(worker: CrewWorker, get: Get) -> Iterable[AttemptState]:
             found: Calibration | None = self._fitness.result(worker, get)
             if found is not None:
                 machine.fingerprint = structs.replace(machine.fingerprint, calibration=found)
@@ -98,7 +98,7 @@ class Enlisting:
 
         self._tasks.submit(worker, then, chores.calibrate, self._setup.token)
 
-    def _measured(self, machine: Machine, found: Calibration) -> None:
+    def _measured(self, machine: CrewMachine, found: Calibration) -> None:
         if found.good:
             self._take_on(machine)
             return
@@ -106,13 +106,13 @@ class Enlisting:
         for one in list(machine.workers):
             self._fitness.refuse(one, f"its link is out of tolerance: {bad.describe()}")
 
-    def _take_on(self, machine: Machine) -> None:
+    def _take_on(self, machine: CrewMachine) -> None:
         self._owner.admitted(machine.fingerprint)
         host = self._make_room(machine)
         for worker in machine.workers:
             self._prepare(worker, host)
 
-    def _make_room(self, machine: Machine) -> Host:
+    def _make_room(self, machine: CrewMachine) -> Host:
         """The machine's own rule, for as many attempts as its workers have room for."""
         room = sum(worker.room for worker in machine.workers)
         admission = self._owner.admission(machine.fingerprint, room)
@@ -122,14 +122,14 @@ class Enlisting:
             machine.host = Host(admission, machine.fingerprint.machine.id, slots=0)
         return machine.host
 
-    def _prepare(self, worker: Worker, host: Host) -> None:
+    def _prepare(self, worker: CrewWorker, host: Host) -> None:
         company = self._owner.company(host.admission)
         seats = min(company.workers, worker.slots)
         if not seats:
             self._crew.ready_now(worker, host)
             return
 
-        def then(worker: Worker, get: Get) -> Iterable[Answer]:
+        def then(worker: CrewWorker, get: Get) -> Iterable[AttemptState]:
             self._fitness.result(worker, get)
             if not worker.refused:
                 self._crew.ready_now(worker, host)

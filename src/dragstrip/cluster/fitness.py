@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from dragstrip.cluster.crew import Crew, Worker
+from dragstrip.cluster.crew import Crew, CrewWorker
 from dragstrip.cluster.setup import Abandoned, NotOpen
 from dragstrip.cluster.tasks import Get, Lost
 from dragstrip.model.errors import InputError
@@ -21,7 +21,7 @@ class Fitness:
         self._broke: dict[Attempt, int] = {}
         self._waiting_told = False
 
-    def result(self, worker: Worker, get: Get, attempt: Attempt | None = None) -> Any:
+    def result(self, worker: CrewWorker, get: Get, attempt: Attempt | None = None) -> Any:
         """What a task returned; None if it is lost. A worker that cannot do it is refused.
 
         Raises `InputError`, and `TestbedError` for an attempt that breaks wherever it is made.
@@ -44,7 +44,7 @@ class Fitness:
             self.refuse(worker, reason)
         return None
 
-    def refuse(self, worker: Worker, reason: str) -> None:
+    def refuse(self, worker: CrewWorker, reason: str) -> None:
         worker.refused = reason
         self._crew.dismiss(worker)
         name = worker.fingerprint.machine.id if worker.fingerprint else "?"

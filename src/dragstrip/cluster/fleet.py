@@ -8,7 +8,7 @@ from pathlib import Path
 from distributed import Client
 
 from dragstrip.cluster import chores
-from dragstrip.cluster.crew import Crew, Worker
+from dragstrip.cluster.crew import Crew, CrewWorker
 from dragstrip.cluster.enlisting import Enlisting
 from dragstrip.cluster.fitness import Fitness
 from dragstrip.cluster.gate import Gate
@@ -17,7 +17,7 @@ from dragstrip.cluster.scheduler import Scheduler
 from dragstrip.cluster.setup import Batch, Setup
 from dragstrip.cluster.tasks import Get, Tasks
 from dragstrip.cluster.words import RESOURCE
-from dragstrip.schedule.executor import Answer
+from dragstrip.schedule.executor import AttemptState
 from dragstrip.schedule.host import Host
 from dragstrip.schedule.schedule import Attempt
 
@@ -42,7 +42,7 @@ class Fleet:
         self._tasks = Tasks(client, self._scheduler, setup.token)
         self._fitness = Fitness(self._crew, owner.said)
         self._enlisting = Enlisting(setup, self._crew, self._tasks, self._fitness, gate, owner)
-        self._begun: dict[Worker, list[Attempt]] = {}
+        self._begun: dict[CrewWorker, list[Attempt]] = {}
         """Not yet submitted."""
         self._looked = 0.0
 
@@ -58,7 +58,7 @@ class Fleet:
         worker.running.add(attempt)
         self._begun.setdefault(worker, []).append(attempt)
 
-    def answers(self, seconds: float | None) -> Iterator[Answer]:
+    def answers(self, seconds: float | None) -> Iterator[AttemptState]:
         self._submit()
         deadline = time.monotonic() + (inf if seconds is None else seconds)
         changed = False
@@ -87,16 +87,18 @@ class Fleet:
             for first in range(0, len(attempts), worker.together):
                 self._make(worker, restart, attempts[first : first + worker.together])
 
-    def _make(self, worker: Worker, restart: int | None, attempts: Sequence[Attempt]) -> None:
+    def _make(self, worker: CrewWorker, restart: int | None, attempts: Sequence[Attempt]) -> None:
         key = self._tasks.key("attempt")
 
-        def then(worker: Worker, get: Get) -> Iterable[Answer]:
+        def then(worker: CrewWorker, get: Get) -> Iterable[AttemptState]:
             return self._made(worker, attempts, get)
 
         args = (self._setup.token, key, restart, attempts)
         self._tasks.submit(worker, then, chores.make, *args, key=key, resources={RESOURCE: 1})
 
-    def _made(self, worker: Worker, attempts: Sequence[Attempt], get: Get) -> Iterator[Answer]:
+    def _made(
+        self, worker: CrewWorker, attempts: Sequence[Attempt], get: Get
+    ) -> Iterator[AttemptState]:
         host = worker.host
         assert host
         worker.running.difference_update(attempts)
@@ -106,11 +108,11 @@ class Fleet:
             self._crew.pace(worker, batch.took_s / len(results))
         for attempt, result in zip(attempts, results, strict=False):
             self._store(result.files)
-            yield Answer(host=host, attempt=attempt, made=result.made, over=True)
+            yield AttemptState(host=host, attempt=attempt, made=result.made, over=True)
         for attempt in attempts[len(results) :]:
-            yield Answer(host=host, attempt=attempt, over=True)
+            yield AttemptState(host=host, attempt=attempt, over=True)
 
-    def _look(self) -> Iterator[Answer]:
+    def _look(self) -> Iterator[AttemptState]:
         """Who is there, and who is not any more."""
         self._looked = time.monotonic()
         known = self._scheduler.workers()
@@ -124,14 +126,14 @@ class Fleet:
                 self._enlisting.open(self._crew.join(address))
         self._fitness.check_hope()
 
-    def _lose(self, worker: Worker) -> Iterator[Answer]:
+    def _lose(self, worker: CrewWorker) -> Iterator[AttemptState]:
         """It died, or fell silent, or was started anew."""
         self._tasks.forget(worker)
         lost, host = list(worker.running), worker.host
         self._crew.leave(worker)
         for attempt in lost:
             assert host
-            yield Answer(host=host, attempt=attempt, over=True)
+            yield AttemptState(host=host, attempt=attempt, over=True)
         self._enlisting.lost(worker)
 
     def _store(self, files: dict[str, bytes]) -> None:

@@ -4,14 +4,14 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from dragstrip.cluster import chores
-from dragstrip.cluster.crew import Crew, Worker
+from dragstrip.cluster.crew import Crew, CrewWorker
 from dragstrip.cluster.fitness import Fitness
 from dragstrip.cluster.tasks import Get, Tasks
 from dragstrip.model.study import Study
-from dragstrip.schedule.executor import Answer
+from dragstrip.schedule.executor import AttemptState
 
 
-class Pages:
+class PageSender:
     """`again` opens a worker anew, which then says what it still lacks."""
 
     def __init__(
@@ -20,31 +20,31 @@ class Pages:
         crew: Crew,
         tasks: Tasks,
         fitness: Fitness,
-        again: Callable[[Worker], None],
+        again: Callable[[CrewWorker], None],
     ) -> None:
         self._study = study
         self._crew = crew
         self._tasks = tasks
         self._fitness = fitness
         self._again = again
-        self._lacking: deque[Worker] = deque()
+        self._lacking: deque[CrewWorker] = deque()
 
-    def wanted_by(self, worker: Worker) -> None:
+    def wanted_by(self, worker: CrewWorker) -> None:
         self._lacking.append(worker)
         if len(self._lacking) == 1:
             self._send(worker)
 
-    def lost(self, worker: Worker) -> None:
+    def lost(self, worker: CrewWorker) -> None:
         if worker in self._lacking:
             self._over()
 
-    def _send(self, worker: Worker) -> None:
+    def _send(self, worker: CrewWorker) -> None:
         digest, *rest = worker.lacks
         worker.lacks = tuple(rest)
         page = next(p for p in self._study.pages if p.digest == digest)
         self._tasks.send(worker, self._sent, chores.store_page, page.path.read_bytes(), digest)
 
-    def _sent(self, worker: Worker, get: Get) -> Iterable[Answer]:
+    def _sent(self, worker: CrewWorker, get: Get) -> Iterable[AttemptState]:
         stored = self._fitness.result(worker, get)
         if stored and worker.lacks:
             self._send(worker)

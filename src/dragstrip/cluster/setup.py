@@ -8,7 +8,7 @@ from msgspec import Struct
 from dragstrip.model.calibration import Calibration
 from dragstrip.model.study import Study
 from dragstrip.results.fingerprint import Fingerprint
-from dragstrip.schedule.worker import Made, Place
+from dragstrip.schedule.worker import MadeVisit, VisitPlace
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -17,7 +17,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     token: str
     """Of one start of the client: its testbeds are nobody else's."""
     study: Study
-    place: Callable[[Study, Path, Collection[str]], Place]
+    place: Callable[[Study, Path, Collection[str]], VisitPlace]
     """Where visits are made, by the study, the folder of artefacts and the pages to rehearse."""
     fingerprint: Callable[[Study], Fingerprint]
     calibrate: Callable[[Study], Calibration] | None
@@ -28,7 +28,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     """Attempts do not mind others beside them, so more may wait on a worker, and go together."""
 
 
-class Opened(Struct, frozen=True, kw_only=True):
+class OpenedWorker(Struct, frozen=True, kw_only=True):
     fingerprint: Fingerprint
     lacks: tuple[str, ...] = ()
     """Digests of pages that must be sent before it is open."""
@@ -36,7 +36,7 @@ class Opened(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    made: list[Made]
+    made: list[MadeVisit]
     files: dict[str, bytes]
     """By their paths in the capsule."""
 

@@ -10,14 +10,14 @@ from typing import Any
 from distributed import Client, Future
 from distributed.client import ClosedClientError
 
-from dragstrip.cluster.crew import Worker
+from dragstrip.cluster.crew import CrewWorker
 from dragstrip.cluster.scheduler import FETCH_S, GONE, Scheduler
-from dragstrip.schedule.executor import Answer
+from dragstrip.schedule.executor import AttemptState
 from dragstrip.testbed.errors import TestbedError
 
 Get = Callable[[], Any]
 """What a task returned. Raises what it raised, and `Lost`."""
-Then = Callable[[Worker, Get], Iterable[Answer]]
+Then = Callable[[CrewWorker, Get], Iterable[AttemptState]]
 """What to do when a task of a worker is done."""
 
 
@@ -32,9 +32,9 @@ class Tasks:
         self._client = client
         self._scheduler = scheduler
         self._token = token
-        self._open: dict[str, tuple[Future, Worker, Then]] = {}
+        self._open: dict[str, tuple[Future, CrewWorker, Then]] = {}
         self._done: queue.SimpleQueue[Future] = queue.SimpleQueue()
-        self._failed: list[tuple[Worker, Then, Get]] = []
+        self._failed: list[tuple[CrewWorker, Then, Get]] = []
         """Before they became tasks."""
         self._number = 0
 
@@ -43,7 +43,7 @@ class Tasks:
         return f"{what}-{self._token}-{self._number}"
 
     def submit(
-        self, worker: Worker, then: Then, task: Callable[..., Any], *args: Any, **options: Any
+        self, worker: CrewWorker, then: Then, task: Callable[..., Any], *args: Any, **options: Any
     ) -> None:
         """`options` are those of Dask. Raises `TestbedError` if the scheduler is gone."""
         options.setdefault("key", self.key(task.__name__))
@@ -55,7 +55,7 @@ class Tasks:
         future.add_done_callback(self._done.put)
 
     def send(
-        self, worker: Worker, then: Then, task: Callable[..., Any], large: Any, *rest: Any
+        self, worker: CrewWorker, then: Then, task: Callable[..., Any], large: Any, *rest: Any
     ) -> None:
         """A task whose first argument is too large for the scheduler to keep."""
         try:
@@ -68,7 +68,7 @@ class Tasks:
             return
         self.submit(worker, then, task, there, *rest)
 
-    def done(self, seconds: float) -> Iterator[tuple[Worker, Then, Get]]:
+    def done(self, seconds: float) -> Iterator[tuple[CrewWorker, Then, Get]]:
         """Waits at most so long for the first."""
         failed, self._failed = self._failed, []
         yield from failed
@@ -82,14 +82,14 @@ class Tasks:
                     get = partial(fetched.pop, future.key)
                 yield worker, then, get
 
-    def forget(self, worker: Worker) -> None:
+    def forget(self, worker: CrewWorker) -> None:
         """It will not answer any longer."""
         for key, (_, owner, _) in list(self._open.items()):
             if owner is worker:
                 self._drop(key)
 
     def end(
-        self, workers: Iterable[Worker], task: Callable[..., Any], within_s: float
+        self, workers: Iterable[CrewWorker], task: Callable[..., Any], within_s: float
     ) -> Iterator[Any]:
         """Drops all tasks and gives each worker a last one. Whoever cannot be reached is left."""
         if self._client.status != "running":
@@ -107,7 +107,9 @@ class Tasks:
                 continue
             yield result
 
-    def _on(self, worker: Worker, task: Callable[..., Any], *args: Any, **options: Any) -> Future:
+    def _on(
+        self, worker: CrewWorker, task: Callable[..., Any], *args: Any, **options: Any
+    ) -> Future:
         pinned = {"workers": [worker.address], "allow_other_workers": False, "pure": False}
         return self._client.submit(task, *args, **pinned, **options)
 
@@ -135,7 +137,7 @@ class Tasks:
             return {}
         return {future.key: value for future, value in zip(good, found, strict=True)}
 
-    def _result(self, worker: Worker, future: Future) -> Any:
+    def _result(self, worker: CrewWorker, future: Future) -> Any:
         """Does not wait for a worker that died between its answer and this."""
         while future.status in ("finished", "error"):
             try:

@@ -15,7 +15,7 @@ from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.admission import MOST_JOBS, Admission, Admits, parse_jobs
 from dragstrip.schedule.place import in_testbed
-from dragstrip.schedule.worker import Place
+from dragstrip.schedule.worker import VisitPlace
 from dragstrip.virtual.admission import Guests
 from dragstrip.virtual.errand import errand
 from dragstrip.virtual.job import CheckJob
@@ -53,7 +53,7 @@ def admission_of(
     return Admission(study, jobs, visits, cores=cores)
 
 
-def place_of(study: Study, artefacts: Path, rehearsed: Collection[str] = ()) -> Place:
+def place_of(study: Study, artefacts: Path, rehearsed: Collection[str] = ()) -> VisitPlace:
     """Where its visits are made: a testbed with these pages rehearsed, or guests."""
     if study.clock.virtual:
         return partial(in_guest, study, artefacts)

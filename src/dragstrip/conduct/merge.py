@@ -10,13 +10,13 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from dragstrip.model.visit import OF_BROWSERS, Visit
+from dragstrip.model.visit import OF_BROWSERS, Visit, VisitKey
 from dragstrip.results.artefacts import artefacts
 from dragstrip.results.capsule import JOURNAL, MANIFEST, Capsule, CapsuleError
-from dragstrip.results.journal import Key, entries, key, unchanging
+from dragstrip.results.journal import entries, unchanging
 from dragstrip.results.manifest import Manifest
 
-_Made = dict[Key, bytes]
+_Made = dict[VisitKey, bytes]
 """A part's visits of a block, each with the digest of its line."""
 
 
@@ -111,7 +111,7 @@ def _write(capsules: Sequence[Capsule], manifest: Manifest, out: Path) -> Merged
 def _made(capsule: Capsule) -> dict[str, _Made]:
     found: dict[str, _Made] = defaultdict(dict)
     for visit, line in entries(capsule.path / JOURNAL):
-        found[visit.block][key(visit)] = hashlib.sha256(line).digest()
+        found[visit.block][visit.key] = hashlib.sha256(line).digest()
     return dict(found)
 
 

@@ -25,7 +25,7 @@ from dragstrip.schedule.schedule import Schedule
 from dragstrip.testbed.servers.packages import version_of
 
 
-class Site(Struct, frozen=True):
+class VisitSite(Struct, frozen=True):
     executor: Executor
     browser: Callable[[Visit], str]
     """What loaded the page, as its browser reports it."""
@@ -75,7 +75,7 @@ def servers_of(study: Study) -> dict[str, str]:
 @contextmanager
 def on_this_machine(
     capsule: Capsule, schedule: Schedule, jobs: int, calibrate: bool | None, watcher: Watcher
-) -> Iterator[Site]:
+) -> Iterator[VisitSite]:
     """Raises `TestbedError` if its link is out of tolerance; see `before_visits`."""
     study = schedule.study
     before_visits(study, capsule, calibrate, watcher)
@@ -84,7 +84,7 @@ def on_this_machine(
     machine = capsule.manifest.starts[-1].machine.id
     browsers = browsers_of(study)
     with here(schedule, capsule.path, admission=admission, place=place, machine=machine) as local:
-        yield Site(local, lambda visit: browsers[visit.stack])
+        yield VisitSite(local, lambda visit: browsers[visit.stack])
 
 
 @contextmanager
@@ -94,7 +94,7 @@ def on_cluster(
     schedule: Schedule,
     calibrate: bool | None,
     watcher: Watcher,
-) -> Iterator[Site]:
+) -> Iterator[VisitSite]:
     """Raises `InputError` if Dask is not installed or nothing answers at the address."""
     try:
         from dragstrip.conduct.dask_site import dask_site
@@ -103,4 +103,4 @@ def on_cluster(
             f"--cluster needs {error.name}: pip install 'dragstrip[cluster]'"
         ) from None
     with dask_site(cluster, capsule, schedule, calibrate, watcher) as (executor, browser):
-        yield Site(executor, browser)
+        yield VisitSite(executor, browser)

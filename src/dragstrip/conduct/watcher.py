@@ -13,7 +13,7 @@ from dragstrip.schedule.schedule import Schedule
 from dragstrip.testbed.calibrate.measure import BRIEF, calibrate
 
 Tell = Callable[[Visit], None]
-Estimate = Callable[[Mapping[CellKey, int]], float]
+TimeEstimate = Callable[[Mapping[CellKey, int]], float]
 """Seconds for this many visits on each cell."""
 
 
@@ -23,7 +23,7 @@ def quietly(networks: Sequence[Network]) -> Calibration:
 
 
 @contextmanager
-def unheard(schedule: Schedule, estimate: Estimate) -> Iterator[Tell]:
+def unheard(schedule: Schedule, estimate: TimeEstimate) -> Iterator[Tell]:
     """No progress."""
     yield lambda visit: None
 
@@ -35,5 +35,5 @@ class Watcher(Struct, frozen=True, kw_only=True):
     """Calibrates networks before the first visit, with progress."""
     said: Callable[[str], None] = lambda sentence: None
     """Called with news about a cluster's machines."""
-    progress: Callable[[Schedule, Estimate], AbstractContextManager[Tell]] = unheard
+    progress: Callable[[Schedule, TimeEstimate], AbstractContextManager[Tell]] = unheard
     """Entered for the visits of a study; yields a callback for each visit."""

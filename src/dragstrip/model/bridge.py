@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
-from dragstrip.model.orders import Node, find_orders
+from dragstrip.model.orders import FactorSet, find_orders
 from dragstrip.model.servers import OURS, known
 from dragstrip.model.stack import QUIC_ONLY, TCP_ONLY, Stack
 
@@ -104,7 +104,7 @@ class Lattice:
 
     def __init__(self, bridge: Bridge) -> None:
         self.a, self.b, self._repeat = bridge.a, bridge.b, bridge.repeat
-        self.stacks: Mapping[Node, Stack] = {}
+        self.stacks: Mapping[FactorSet, Stack] = {}
         self.players: tuple[Factor, ...] = ()
         self._source = f"between {self.a.name} and {self.b.name}"
         self._with_server = _with_server(self.a, self.b)
@@ -132,13 +132,13 @@ class Lattice:
         whole = self._build(frozenset(f.name for f in players))
         if not players or whole is None or whole.fingerprint != self.b.fingerprint:
             self.players = (*players, REST)
-        self.whole: Node = frozenset(f.name for f in self.players)
+        self.whole: FactorSet = frozenset(f.name for f in self.players)
         built = {node: self._build(node) for node in _nodes(self.whole)}
         self.stacks = {
             node: structs.replace(s, name=self.name(node)) for node, s in built.items() if s
         }
 
-    def name(self, node: Node) -> str:
+    def name(self, node: FactorSet) -> str:
         """``h2``, ``h2 +window +pacing``, ``h3 -handshake``, ``h3``."""
         if not node or node == self.whole:
             return (self.b if node else self.a).name
@@ -163,7 +163,7 @@ class Lattice:
             return _STOCK[field] if own.transport == "tcp" else _LIKE_QUIC[field]
         return own.record if field == "tls_record" else getattr(own, field)
 
-    def _build(self, node: Node) -> Stack | None:
+    def _build(self, node: FactorSet) -> Stack | None:
         """The stack with these factors from B; None if it cannot exist."""
         with_rest = REST.name in node
         side = self.b if with_rest else self.a
@@ -190,7 +190,7 @@ class Lattice:
                 continue
         return None
 
-    def _free(self, node: Node) -> Iterator[dict[str, Any]]:
+    def _free(self, node: FactorSet) -> Iterator[dict[str, Any]]:
         """Factors without effect come from A or B, whichever the server allows."""
         if self._repeat:
             yield {}
@@ -198,7 +198,7 @@ class Lattice:
         for stack in (self.b, self.a) if node else (self.a,):
             yield {"early_data": stack.early_data, "resumption": stack.resumption}
 
-    def _as_b(self, factor: Factor, node: Node) -> bool:
+    def _as_b(self, factor: Factor, node: FactorSet) -> bool:
         return (factor if factor in self.players else REST).name in node
 
 
@@ -228,7 +228,7 @@ def _rounds(stack: Stack) -> int:
     return stack.connect_rtts(repeat=False) + stack.hold_rtts
 
 
-def _nodes(names: Iterable[str]) -> Iterator[Node]:
+def _nodes(names: Iterable[str]) -> Iterator[FactorSet]:
     """Every subset, small ones first."""
     ordered = sorted(names)
     for size in range(len(ordered) + 1):

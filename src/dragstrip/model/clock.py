@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-Kind = Literal["real", "network", "computing"]
+ClockKind = Literal["real", "network", "computing"]
 
 
 class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -15,7 +15,7 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ``computing`` CPU time counts, at the speed of user-mode Linux.
     """
 
-    kind: Kind = "real"
+    kind: ClockKind = "real"
 
     @property
     def virtual(self) -> bool:
@@ -31,12 +31,12 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return _WORDS[self.kind]
 
 
-_SHORT: dict[Kind, str] = {
+_SHORT: dict[ClockKind, str] = {
     "real": "real time",
     "network": "virtual time",
     "computing": "virtual time with computing",
 }
-_WORDS: dict[Kind, str] = {
+_WORDS: dict[ClockKind, str] = {
     "real": "real time",
     "network": "virtual time; computing takes none",
     "computing": "virtual time; computing counts",

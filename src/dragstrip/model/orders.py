@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
-Node = frozenset[str]
+FactorSet = frozenset[str]
 """The factors, by name, that have been changed."""
 Order = tuple[str, ...]
 
@@ -21,17 +21,17 @@ class Orders(Struct, frozen=True):
     def drawn(self) -> bool:
         return len(self.orders) < self.total
 
-    def nodes(self) -> frozenset[Node]:
+    def nodes(self) -> frozenset[FactorSet]:
         """Every node that an order passes, both ends included."""
         return frozenset(node for order in self.orders for node in passed(order))
 
 
-def passed(order: Order) -> Iterator[Node]:
+def passed(order: Order) -> Iterator[FactorSet]:
     """The nodes of an order, both ends included."""
     return (frozenset(order[:n]) for n in range(len(order) + 1))
 
 
-def find_orders(nodes: Collection[Node], whole: Node, most: int, seed: int) -> Orders:
+def find_orders(nodes: Collection[FactorSet], whole: FactorSet, most: int, seed: int) -> Orders:
     """Orders from the empty node to `whole` that pass `nodes` only.
 
     All of them if they pass `most` nodes or fewer. Otherwise orders are sampled, each with equal
@@ -47,7 +47,7 @@ def find_orders(nodes: Collection[Node], whole: Node, most: int, seed: int) -> O
         return Orders(tuple(_every((), whole, onward)), total)
     draw = random.Random(f"orders:{seed}")
     found: dict[Order, None] = {}
-    seen: set[Node] = set()
+    seen: set[FactorSet] = set()
     while len(seen | set(passed(order := _one(draw, whole, onward)))) <= most or not found:
         found[order] = None
         seen.update(passed(order))
@@ -56,25 +56,25 @@ def find_orders(nodes: Collection[Node], whole: Node, most: int, seed: int) -> O
     return Orders(tuple(found), total)
 
 
-def _onward(nodes: Collection[Node], whole: Node) -> dict[Node, int]:
+def _onward(nodes: Collection[FactorSet], whole: FactorSet) -> dict[FactorSet, int]:
     """How many orders lead from each node to `whole`."""
-    counts: dict[Node, int] = {}
+    counts: dict[FactorSet, int] = {}
     for node in sorted(nodes, key=len, reverse=True):
         counts[node] = 1 if node == whole else sum(counts.get(n, 0) for n in _next(node, whole))
     return counts
 
 
-def _from_start(node: Node, live: set[Node]) -> bool:
+def _from_start(node: FactorSet, live: set[FactorSet]) -> bool:
     return not node or any(
         before in live and _from_start(before, live) for before in (node - {n} for n in node)
     )
 
 
-def _next(node: Node, whole: Node) -> Iterator[Node]:
+def _next(node: FactorSet, whole: FactorSet) -> Iterator[FactorSet]:
     return (node | {name} for name in sorted(whole - node))
 
 
-def _every(order: Order, whole: Node, onward: dict[Node, int]) -> Iterator[Order]:
+def _every(order: Order, whole: FactorSet, onward: dict[FactorSet, int]) -> Iterator[Order]:
     node = frozenset(order)
     if node == whole:
         yield order
@@ -84,7 +84,7 @@ def _every(order: Order, whole: Node, onward: dict[Node, int]) -> Iterator[Order
             yield from _every((*order, name), whole, onward)
 
 
-def _one(draw: random.Random, whole: Node, onward: dict[Node, int]) -> Order:
+def _one(draw: random.Random, whole: FactorSet, onward: dict[FactorSet, int]) -> Order:
     order: Order = ()
     while (node := frozenset(order)) != whole:
         names = sorted(whole - node)

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from dragstrip.model.background import BackgroundReport
-from dragstrip.model.clock import Kind
+from dragstrip.model.clock import ClockKind
 from dragstrip.model.network import Side
 from dragstrip.model.page import address
 from dragstrip.model.stack import ConnectionMode, Protocol
@@ -388,6 +388,10 @@ class Visual(Struct, frozen=True, kw_only=True):
         return self.complete_ms(0.85)
 
 
+VisitKey = tuple[str, int, str]
+"""Block, attempt and stack: the identity of a visit."""
+
+
 class Visit(Struct, frozen=True, kw_only=True):
     """One page load with all its evidence: a line of the journal."""
 
@@ -404,7 +408,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     """Seed of the link's random stream, the same for the whole block."""
     connection: ConnectionMode = "first"
     """The browser's state: cold, or after a first load of the page."""
-    clock: Kind = "real"
+    clock: ClockKind = "real"
     """The clock of its times, see `dragstrip.model.clock.Clock`."""
     machine: str = ""
     """Id of the machine that made it, see `dragstrip.results.machine.Machine`; empty if every
@@ -487,6 +491,10 @@ class Visit(Struct, frozen=True, kw_only=True):
     @property
     def valid(self) -> bool:
         return not self.reasons
+
+    @property
+    def key(self) -> VisitKey:
+        return self.block, self.attempt, self.stack
 
     @property
     def cell(self) -> tuple[str, str, ConnectionMode]:

@@ -1,7 +1,7 @@
 """Pages that are known by name: the papers' grids, stand-ins for the papers' sites, and recordings.
 
-A stand-in has the shape the paper gives its page: made-up content, labelled so in its source. What
-a paper leaves open is our choice, and each set says what that is.
+A stand-in has the shape that the paper gives for its page; its content is made up, and its source
+says so. Each set names the choices that its paper leaves open.
 """
 
 import random

@@ -19,7 +19,7 @@ class Fidelity(Struct, frozen=True, kw_only=True):
     missed: tuple[str, ...]
     """URLs of the recording that were not asked for."""
     invented: tuple[str, ...]
-    """URLs that were asked for though the recording lacks them."""
+    """URLs that the visit asked for and the recording lacks."""
     hosts: int
     hosts_asked: int
     body_bytes: int
@@ -41,7 +41,7 @@ class Fidelity(Struct, frozen=True, kw_only=True):
 def fidelity(page: Page, requests: Sequence[Request]) -> Fidelity:
     """Score the requests of a visit, in any order, against the page's recording.
 
-    A request counts once an answer arrived (or began to). A CORS preflight is nobody's request.
+    A request counts once an answer arrived (or began to). CORS preflights are not counted.
     """
     made = sorted((r for r in requests if r.method != "OPTIONS"), key=lambda r: r.start_ms)
     left: dict[tuple[str, str], list[int]] = {}

@@ -67,7 +67,7 @@ def _demo() -> Recording:
     return demo()
 
 
-KNOWN = (
+ACCEPTED = (
     f"give a file ({', '.join(IMPORTERS)}), a Mahimahi folder, a name of `dragstrip list pages`, "
     "demo, or synth:64x10KB"
 )
@@ -76,7 +76,7 @@ KNOWN = (
 def expand(page: str) -> list[str]:
     """The corpus pages of a set (``wolsing2019``) or a pattern (``cook2017/complex-*``).
 
-    Anything else stands for itself.
+    Anything else is returned unchanged.
     """
     if Path(page).exists():
         return [page]
@@ -140,7 +140,7 @@ def _split(page: str) -> tuple[Path, str]:
         return Path(page), ""
     file, _, part = page.rpartition("#")
     if not file or not Path(file).exists():
-        raise PageError(f"there is no page {page!r}: {KNOWN}")
+        raise PageError(f"there is no page {page!r}: {ACCEPTED}")
     return Path(file), part
 
 
@@ -151,7 +151,7 @@ def _importer(path: Path) -> tuple[str, Importer]:
             return path.name[: -len(ending)], importer
     if path.is_dir() and path.name:
         return path.name, _folder
-    raise PageError(f"{path} is not a recording that can be imported: {KNOWN}")
+    raise PageError(f"{path} is not a recording that can be imported: {ACCEPTED}")
 
 
 def _cached(cache: Path, name: str, content: bytes, make: Callable[[], Recording]) -> Page:
@@ -176,7 +176,7 @@ def _code() -> bytes:
 
 
 def _content(path: Path) -> bytes:
-    """Stands for all that an importer reads: the file, or its folder and all below it."""
+    """A digest of all that an importer reads: the file, or its folder with all its contents."""
     digest = hashlib.sha256()
     try:
         for file in _files(path):

@@ -9,7 +9,7 @@ from msgspec import Struct
 from dragstrip.model.page import Page, Resource
 
 
-class Share(Struct, frozen=True):
+class PageShare(Struct, frozen=True):
     """A part of the page. `wire_bytes` are bodies with their content encoding, no headers."""
 
     name: str
@@ -17,7 +17,7 @@ class Share(Struct, frozen=True):
     wire_bytes: int
 
 
-class Summary(Struct, frozen=True, kw_only=True):
+class PageSummary(Struct, frozen=True, kw_only=True):
     name: str
     path: Path
     digest: str
@@ -25,18 +25,18 @@ class Summary(Struct, frozen=True, kw_only=True):
     source: str
     objects: int
     wire_bytes: int
-    hosts: tuple[Share, ...]
+    hosts: tuple[PageShare, ...]
     """In the order of the recording, the document's own first."""
-    types: tuple[Share, ...]
+    types: tuple[PageShare, ...]
     """By media type, most bytes first; ``none`` where an answer had no type."""
-    statuses: tuple[Share, ...]
+    statuses: tuple[PageShare, ...]
     """By status code, ascending."""
     changes: tuple[str, ...]
 
 
-def summarise(page: Page) -> Summary:
+def summarise(page: Page) -> PageSummary:
     order = {host: place for place, host in enumerate(page.hosts)}
-    return Summary(
+    return PageSummary(
         name=page.name,
         path=page.path,
         digest=page.digest,
@@ -51,9 +51,9 @@ def summarise(page: Page) -> Summary:
     )
 
 
-def _shares(page: Page, key: Callable[[Resource], str]) -> list[Share]:
+def _shares(page: Page, key: Callable[[Resource], str]) -> list[PageShare]:
     objects = Counter(key(r) for r in page.resources)
     wire_bytes: Counter[str] = Counter()
     for resource in page.resources:
         wire_bytes[key(resource)] += resource.body_bytes
-    return [Share(name, count, wire_bytes[name]) for name, count in objects.items()]
+    return [PageShare(name, count, wire_bytes[name]) for name, count in objects.items()]

@@ -62,7 +62,7 @@ class Evidence(Struct, frozen=True, dict=True):
     """A row a load, columns `dragstrip.papers.evidence.SCHEMA`. `loss` is that of each direction,
     `rate_mbps` the down rate."""
     audit: pl.DataFrame | None = None
-    """A row a foreign capture, column `impossible`; see `dragstrip.audit.judge.Row`."""
+    """A row a foreign capture, column `impossible`; see `dragstrip.audit.judge.AuditRow`."""
     made: tuple[Measured, ...] = ()
     """Cells that stand in no frame."""
     struck: Mapping[Key, Struck] = {}

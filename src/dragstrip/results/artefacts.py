@@ -8,20 +8,22 @@ from msgspec import Struct
 from dragstrip.model.visit import Visit
 
 
-class Kind(Struct, frozen=True):
+class ArtefactKind(Struct, frozen=True):
     folder: str
     suffix: str
     what: str
 
 
 KINDS = (
-    Kind("har", ".har", "HAR 1.2: every request with its headers; opens in a browser's tools"),
-    Kind("frames", ".zip", "every frame the browser drew, with times.json"),
-    Kind("qlog", ".qlog", "qlog of the origin's QUIC connections; opens in qvis"),
-    Kind("pcap", ".pcapng", "packets with their keys; opens in Wireshark"),
-    Kind("pcap", ".keys", "TLS keys in the format of SSLKEYLOGFILE"),
-    Kind("wire", ".json", "the packets taken apart: connections, requests, handshakes"),
-    Kind("wire", ".parquet", "a row a packet"),
+    ArtefactKind(
+        "har", ".har", "HAR 1.2: every request with its headers; opens in a browser's tools"
+    ),
+    ArtefactKind("frames", ".zip", "every frame the browser drew, with times.json"),
+    ArtefactKind("qlog", ".qlog", "qlog of the origin's QUIC connections; opens in qvis"),
+    ArtefactKind("pcap", ".pcapng", "packets with their keys; opens in Wireshark"),
+    ArtefactKind("pcap", ".keys", "TLS keys in the format of SSLKEYLOGFILE"),
+    ArtefactKind("wire", ".json", "the packets taken apart: connections, requests, handshakes"),
+    ArtefactKind("wire", ".parquet", "a row a packet"),
 )
 
 

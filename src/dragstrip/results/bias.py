@@ -52,7 +52,7 @@ class Bias(Struct, frozen=True, kw_only=True):
         return self.p < ALPHA
 
 
-Counts = dict[str, tuple[int, int]]
+InvalidCounts = dict[str, tuple[int, int]]
 """Invalid visits and all of them, by stack."""
 
 
@@ -64,7 +64,7 @@ def bias(visits: Iterable[Judged], stacks: Sequence[str]) -> list[Bias]:
     line of all cells is a test of its own: corrected with fifty cells, a gap of six points over 474
     visits would not show.
     """
-    by_cell: dict[str, Counts] = {}
+    by_cell: dict[str, InvalidCounts] = {}
     for visit in visits:
         counts = by_cell.setdefault(visit.block.rpartition("|")[0], {})
         invalid, made = counts.get(visit.stack, (0, 0))
@@ -78,14 +78,14 @@ def bias_of_table(table: pl.LazyFrame, stacks: Sequence[str] | None = None) -> l
     counted = table.group_by(cell, "stack").agg(
         pl.col("row").min(), (~pl.col("valid")).sum().alias("invalid"), pl.len().alias("made")
     )
-    by_cell: dict[str, Counts] = {}
+    by_cell: dict[str, InvalidCounts] = {}
     for row in counted.collect(engine="streaming").sort("row").iter_rows(named=True):
         by_cell.setdefault(row["cell"], {})[row["stack"]] = row["invalid"], row["made"]
     seen = dict.fromkeys(stack for counts in by_cell.values() for stack in counts)
     return _tested(by_cell, list(seen) if stacks is None else stacks)
 
 
-def _tested(by_cell: Mapping[str, Counts], stacks: Sequence[str]) -> list[Bias]:
+def _tested(by_cell: Mapping[str, InvalidCounts], stacks: Sequence[str]) -> list[Bias]:
     tables = {
         cell: _rates([counts], stacks)
         for cell, counts in by_cell.items()
@@ -106,7 +106,7 @@ def _p(rates: Sequence[Rate]) -> float:
     return exact_rates([r.invalid for r in rates], [r.visits for r in rates])
 
 
-def _rates(counts: Sequence[Counts], stacks: Sequence[str]) -> tuple[Rate, ...]:
+def _rates(counts: Sequence[InvalidCounts], stacks: Sequence[str]) -> tuple[Rate, ...]:
     def sums(stack: str) -> Rate:
         own = [c.get(stack, (0, 0)) for c in counts]
         return Rate(stack=stack, invalid=sum(i for i, _ in own), visits=sum(n for _, n in own))

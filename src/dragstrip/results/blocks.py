@@ -9,8 +9,8 @@ from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import CellKey
 from dragstrip.model.visit import Visit
 
-Metric = Literal["plt_ms", "ttfb_ms", "fcp_ms"]
-METRICS: tuple[Metric, ...] = ("plt_ms", "ttfb_ms", "fcp_ms")
+BlockMetric = Literal["plt_ms", "ttfb_ms", "fcp_ms"]
+BLOCK_METRICS: tuple[BlockMetric, ...] = ("plt_ms", "ttfb_ms", "fcp_ms")
 
 
 class Observation(Struct, frozen=True):
@@ -66,7 +66,7 @@ def cells(found: Iterable[Trial]) -> dict[CellKey, list[Trial]]:
     return by_cell
 
 
-def observe(visit: Visit, metric: Metric, limit_ms: float) -> Observation | None:
+def observe(visit: Visit, metric: BlockMetric, limit_ms: float) -> Observation | None:
     """The metric of a valid visit; None if the browser reported none although the page loaded.
 
     A load that failed or timed out has no page load time, whatever the browser says: it is censored

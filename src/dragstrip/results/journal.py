@@ -11,16 +11,9 @@ import msgspec
 from dragstrip.model.errors import InputError
 from dragstrip.model.visit import Visit
 
-Key = tuple[str, int, str]
-"""Block, attempt and stack: what makes a visit that visit."""
-
 
 class CapsuleError(InputError):
     """A capsule cannot be used; the text names the file or folder and what to do."""
-
-
-def key(visit: Visit) -> Key:
-    return visit.block, visit.attempt, visit.stack
 
 
 def read(path: Path) -> Iterator[Visit]:
@@ -73,7 +66,7 @@ class Journal:
         try:
             self._lock()
             self._end = self._cut_torn_line()
-            self._keys = {key(visit) for visit in read(path)}
+            self._keys = {visit.key for visit in read(path)}
         except BaseException:
             os.close(self._fd)
             raise
@@ -97,7 +90,7 @@ class Journal:
     def append(self, visit: Visit, *, sync: bool = True) -> None:
         """Returns when the visit is safely on disk; without `sync`, when the next visit with it is.
         A visit already there is a `CapsuleError`."""
-        if key(visit) in self._keys:
+        if visit.key in self._keys:
             raise CapsuleError(
                 f"{self._path}: block {visit.block}, attempt {visit.attempt}, stack {visit.stack} "
                 "is already recorded"
@@ -117,7 +110,7 @@ class Journal:
                 "run the same command again"
             ) from error
         self._end += len(line)
-        self._keys.add(key(visit))
+        self._keys.add(visit.key)
 
     def close(self) -> None:
         """Gives up the lock; closing twice is harmless."""

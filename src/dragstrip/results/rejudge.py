@@ -13,7 +13,7 @@ from dragstrip.model.visit import Reason, Visit
 from dragstrip.results.capsule import Capsule
 from dragstrip.verdict import rules
 from dragstrip.verdict.judge import Judge
-from dragstrip.verdict.together import Found, in_blocks, with_reasons
+from dragstrip.verdict.together import ReasonsByVisit, in_blocks, with_reasons
 
 VALID = "valid"
 
@@ -109,7 +109,7 @@ def _judged(study: Study, visits: Iterable[Visit]) -> Iterator[Visit]:
         yield judged
 
 
-def _blocks(study: Study, visits: Iterable[Visit], found: Found) -> int:
+def _blocks(study: Study, visits: Iterable[Visit], found: ReasonsByVisit) -> int:
     """Blocks whose last attempt is complete and valid."""
     last: dict[str, tuple[int, list[bool]]] = {}
     for visit in with_reasons(visits, found):

@@ -11,13 +11,13 @@ from dragstrip.model.study import Study
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.tables.build import refresh, scan
 
-FACTORS = ("down_mbps", "rtt_ms", "loss", "queue_ms", "page_bytes", "objects")
+SAMPLED_FACTORS = ("down_mbps", "rtt_ms", "loss", "queue_ms", "page_bytes", "objects")
 """Columns; `loss` per direction, `page_bytes` of all bodies, `objects` besides the document."""
 
 
 def made_cells(capsule: Capsule) -> pl.DataFrame:
-    """In the order of the sample. Columns: `number` from 0, `page`, `network`, `FACTORS`, and for
-    each stack `plt_ms_STACK`, null where the load did not come to its end in time.
+    """In the order of the sample. Columns: `number` from 0, `page`, `network`, `SAMPLED_FACTORS`,
+    and for each stack `plt_ms_STACK`, null where the load did not come to its end in time.
 
     A cell counts if every visit of the last attempt at its first block is valid.
     """
@@ -46,7 +46,7 @@ def cells_of(study: Study, visits: pl.DataFrame) -> pl.DataFrame:
     wide = wide.rename({s: f"plt_ms_{s}" for s in stacks if s in wide.columns})
     missing = [f"plt_ms_{s}" for s in stacks if f"plt_ms_{s}" not in wide.columns]
     wide = wide.with_columns(pl.lit(None, pl.Float64).alias(name) for name in missing)
-    order = ["number", "page", "network", *FACTORS, *(f"plt_ms_{s}" for s in stacks)]
+    order = ["number", "page", "network", *SAMPLED_FACTORS, *(f"plt_ms_{s}" for s in stacks)]
     return pl.DataFrame(_places(study)).join(wide, on=["page", "network"]).select(order)
 
 

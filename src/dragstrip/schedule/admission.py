@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, CellKey, Study
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.estimate import Pace, lossy_mbps
+from dragstrip.schedule.estimate import StudyPace, lossy_mbps
 
 MOST_JOBS = 4
 """The number behind `auto`: with more, paint metrics differ from those of a single testbed."""
@@ -107,7 +107,7 @@ class Admission:
         self.jobs = jobs
         self.stagger_s = stagger_s
         self._long, self._short = _Limit(jobs), _Limit(min(jobs, SHORT_JOBS))
-        self.pace = Pace(study, visits)
+        self.pace = StudyPace(study, visits)
         self._study = study
         self._cores = cores or os.cpu_count() or 1
         self._minds_loss = all(stack.congestion != "bbr" for stack in study.visited)

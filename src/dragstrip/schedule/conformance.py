@@ -17,14 +17,14 @@ from dragstrip.study.servers import stack_on
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.verdict.judge import with_verdict
 from dragstrip.verdict.stack_checks import hurried
-from dragstrip.visit.drive import Plan
+from dragstrip.visit.drive import VisitPlan
 
 _NETWORK = Network.parse("50mbit/50mbit/10ms/0%/200ms")
 """Fast, with a round trip long enough to detect early data."""
 _OTHER_CONTROL = "reno"
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class ConformanceResult(Struct, frozen=True, kw_only=True):
     """The result of one test. `unknown` means that it cannot be checked, never that it failed."""
 
     protocol: str
@@ -33,7 +33,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     said: str = ""
 
 
-def conformance(server: Server, page: Page, parts: Page) -> Iterator[Finding]:
+def conformance(server: Server, page: Page, parts: Page) -> Iterator[ConformanceResult]:
     """Try each protocol of the server, as each becomes known; `parts` is the page of
     `dragstrip.pages.generators.ranges`. Raises `TestbedError` only if the testbed breaks; a server
     that does not start is a finding."""
@@ -52,25 +52,25 @@ def conformance(server: Server, page: Page, parts: Page) -> Iterator[Finding]:
             with lab(study) as bench:
                 yield from _tried(bench, study, stack)
         except TestbedError as error:
-            yield Finding(
+            yield ConformanceResult(
                 protocol=protocol, what="starts and serves", outcome="no", said=str(error)
             )
 
 
-def _tried(bench: Lab, study: Study, stack: Stack) -> Iterator[Finding]:
+def _tried(bench: Lab, study: Study, stack: Stack) -> Iterator[ConformanceResult]:
     page = study.pages[0]
     first, again = (_visit(bench, study, stack, mode) for mode in ("first", "repeat"))
 
-    def found(what: str, visit: Visit, codes: set[ReasonCode], said: str = "") -> Finding:
+    def found(what: str, visit: Visit, codes: set[ReasonCode], said: str = "") -> ConformanceResult:
         against = [r.detail for r in visit.reasons if r.code in codes]
         against += [visit.error or visit.outcome] if visit.outcome != "loaded" else []
         outcome: Literal["yes", "no"] = "no" if against else "yes"
-        return Finding(
+        return ConformanceResult(
             protocol=stack.protocol, what=what, outcome=outcome, said="; ".join(against) or said
         )
 
-    def unknown(what: str, why: str) -> Finding:
-        return Finding(protocol=stack.protocol, what=what, outcome="unknown", said=why)
+    def unknown(what: str, why: str) -> ConformanceResult:
+        return ConformanceResult(protocol=stack.protocol, what=what, outcome="unknown", said=why)
 
     yield found("speaks it on every request", first, {"fallback", "mixed"})
     objects = f"{len(page.resources)} objects"
@@ -91,7 +91,7 @@ def _tried(bench: Lab, study: Study, stack: Stack) -> Iterator[Finding]:
         yield found("its log agrees with the browser", first, {"stack-drift", "clock-jump"})
     yield from _early(bench, study, stack, again)
     asked = {r.url for r in _visit(bench, study, stack, "first", study.pages[1]).requests}
-    yield Finding(
+    yield ConformanceResult(
         protocol=stack.protocol,
         what="sends the part of an object that is asked for",
         outcome="yes" if AS_ASKED in asked else "no",
@@ -109,7 +109,7 @@ def _tried(bench: Lab, study: Study, stack: Stack) -> Iterator[Finding]:
         yield unknown("congestion control", "QUIC's is the server's own")
 
 
-def _early(bench: Lab, study: Study, stack: Stack, again: Visit) -> Iterator[Finding]:
+def _early(bench: Lab, study: Study, stack: Stack, again: Visit) -> Iterator[ConformanceResult]:
     """Whether a repeat visit's first request goes with the handshake's first message, by the log or
     by the browser's times. Nothing of a server that is known to have no early data."""
     serving, what = stack.serving, "takes early data on a repeat visit"
@@ -123,7 +123,7 @@ def _early(bench: Lab, study: Study, stack: Stack, again: Visit) -> Iterator[Fin
     came = any(s.early for s in visit.served) or hurried(document, _NETWORK, asked)
     outcome: Literal["yes", "no", "unknown"] = "yes" if came else "unknown" if own else "no"
     said = "" if came else "it decides itself, and used none" if own else "requested, but not seen"
-    yield Finding(protocol=stack.protocol, what=what, outcome=outcome, said=said)
+    yield ConformanceResult(protocol=stack.protocol, what=what, outcome=outcome, said=said)
 
 
 def _visit(
@@ -138,7 +138,7 @@ def _visit(
         order=(stack.name,),
         connection=mode,
     )
-    plan = Plan(
+    plan = VisitPlan(
         block=block, attempt=1, page=page, network=_NETWORK, stack=stack, client=study.client
     )
     visit, _ = bench.visit(plan)

@@ -50,7 +50,7 @@ def _rounds_s(size: int, hosts: int, network: Network) -> float:
     return rounds * network.rtt_ms / 1000
 
 
-class Pace:
+class StudyPace:
     """The cost of a study's visits, cell by cell. An unvisited cell is expected to deviate from
     `visit_s` like the others."""
 

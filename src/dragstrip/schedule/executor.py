@@ -7,15 +7,15 @@ from msgspec import Struct
 
 from dragstrip.schedule.host import Host
 from dragstrip.schedule.schedule import Attempt
-from dragstrip.schedule.worker import Made
+from dragstrip.schedule.worker import MadeVisit
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class AttemptState(Struct, frozen=True, kw_only=True):
     """The state of an attempt."""
 
     host: Host
     attempt: Attempt
-    made: Sequence[Made] = ()
+    made: Sequence[MadeVisit] = ()
     """Visits made since the last answer, without a verdict."""
     over: bool = False
     """No machine works on it any more. Any machine may make what it lacks."""
@@ -29,7 +29,7 @@ class Executor(Protocol):
     def begin(self, host: Host, attempt: Attempt) -> None:
         """Start the machine on an attempt that it took."""
 
-    def answers(self, seconds: float | None) -> Iterable[Answer]:
+    def answers(self, seconds: float | None) -> Iterable[AttemptState]:
         """Wait for answers or for a change of `hosts`, with an optional timeout.
 
         An answer's visits are stored when the next answer is requested; until then this machine

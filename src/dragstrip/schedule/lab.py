@@ -20,7 +20,7 @@ from dragstrip.model.visit import OF_BROWSERS, Visit
 from dragstrip.testbed.live import live_testbed
 from dragstrip.testbed.net.namespaces import Namespaces
 from dragstrip.testbed.testbed import Testbed, testbed
-from dragstrip.visit.drive import Plan, load_before, visit
+from dragstrip.visit.drive import VisitPlan, load_before, visit
 from dragstrip.visit.rehearsal import Rehearsal, rehearsal
 
 _Kind = tuple[str, Protocol, tuple[str, ...]]
@@ -64,7 +64,7 @@ class Lab:
     def spaces(self) -> Namespaces:
         return self._bed.spaces
 
-    def visit(self, plan: Plan) -> tuple[Visit, Load]:
+    def visit(self, plan: VisitPlan) -> tuple[Visit, Load]:
         """Make one visit. Raises `TestbedError` or `CdpError` if the testbed breaks."""
         block = plan.block
         browser = self.rehearse(plan.page, plan.stack, block.connection)

@@ -7,13 +7,13 @@ from multiprocessing.connection import wait
 from pathlib import Path
 
 from dragstrip.schedule.admission import Admission, Admits
-from dragstrip.schedule.executor import Answer
+from dragstrip.schedule.executor import AttemptState
 from dragstrip.schedule.host import Host
 from dragstrip.schedule.place import in_testbed
 from dragstrip.schedule.run import Keep, run
 from dragstrip.schedule.schedule import Attempt, Schedule
 from dragstrip.schedule.seat import Seat
-from dragstrip.schedule.worker import Place
+from dragstrip.schedule.worker import VisitPlace
 
 __all__ = ["Local", "Schedule", "here", "run_here"]
 
@@ -21,7 +21,7 @@ __all__ = ["Local", "Schedule", "here", "run_here"]
 class Local:
     """Made by `here`."""
 
-    def __init__(self, place: Place, host: Host) -> None:
+    def __init__(self, place: VisitPlace, host: Host) -> None:
         self._place = place
         self._host = host
         self._busy: dict[Attempt, Seat] = {}
@@ -51,7 +51,7 @@ class Local:
         self._busy[attempt] = seat
         seat.begin(attempt)
 
-    def answers(self, seconds: float | None) -> Iterator[Answer]:
+    def answers(self, seconds: float | None) -> Iterator[AttemptState]:
         ready = wait([seat.connection for seat in self._busy.values()], seconds)
         for attempt, seat in list(self._busy.items()):
             if seat.connection not in ready:
@@ -59,10 +59,10 @@ class Local:
             made = seat.answer()
             if made is None:
                 continue
-            yield Answer(host=self._host, attempt=attempt, made=(made,))
+            yield AttemptState(host=self._host, attempt=attempt, made=(made,))
             if not seat.go_on():
                 self._idle.append(self._busy.pop(attempt))
-                yield Answer(host=self._host, attempt=attempt, over=True)
+                yield AttemptState(host=self._host, attempt=attempt, over=True)
 
     def close(self) -> None:
         _end([*self._idle, *self._busy.values()])
@@ -87,7 +87,7 @@ def here(
     artefacts: Path | None = None,
     *,
     admission: Admits | None = None,
-    place: Place | None = None,
+    place: VisitPlace | None = None,
     machine: str = "",
 ) -> Iterator[Local]:
     """This machine, whose id is `machine`, with a testbed for each block that runs at once.
@@ -112,7 +112,7 @@ def run_here(
     artefacts: Path | None = None,
     *,
     admission: Admits | None = None,
-    place: Place | None = None,
+    place: VisitPlace | None = None,
 ) -> None:
     """`run` on this machine; see `here`."""
     with here(schedule, artefacts, admission=admission, place=place) as executor:

@@ -11,9 +11,9 @@ from msgspec import structs
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.lab import lab
-from dragstrip.schedule.worker import Made, Order, Visitor
+from dragstrip.schedule.worker import MadeVisit, Visitor, VisitOrder
 from dragstrip.testbed.precedence import precedence
-from dragstrip.visit.drive import Plan
+from dragstrip.visit.drive import VisitPlan
 from dragstrip.visit.host import Patience, busy_share
 
 _OTHERS_SHARE = 0.1
@@ -40,7 +40,7 @@ def in_testbed(
         last: Visit | None = None
         block: tuple[str, int] | None = None
 
-        def visit(order: Order) -> Made:
+        def visit(order: VisitOrder) -> MadeVisit:
             nonlocal last, block
             if block != (order.block.id, order.attempt):
                 block = order.block.id, order.attempt
@@ -49,7 +49,7 @@ def in_testbed(
                 if order.attempt and not ahead.taken:
                     patience.await_quiet(study.thresholds)  # the main reason for reruns
             made = place.visit(
-                Plan(
+                VisitPlan(
                     block=order.block,
                     attempt=order.attempt,
                     page=study.page(order.block.page),
@@ -71,7 +71,7 @@ def _start() -> str:
     return f"{digest}.{time.time_ns() // 1_000_000}"
 
 
-def wants_precedence(order: Order, last: Visit | None) -> bool:
+def wants_precedence(order: VisitOrder, last: Visit | None) -> bool:
     """Whether a block that starts with this order runs on a busy machine: if it is a rerun, because
     busy machines cause most of them, or if others used the CPU during the visit before. Before the
     first visit: if others use it now.

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from dragstrip.browsers.load import Load
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.executor import Answer, Executor
+from dragstrip.schedule.executor import AttemptState, Executor
 from dragstrip.schedule.host import Host
 from dragstrip.schedule.schedule import Schedule
 
@@ -33,7 +33,7 @@ def run(schedule: Schedule, keep: Keep, executor: Executor) -> None:
             _receive(answer, schedule, keep)
 
 
-def _receive(answer: Answer, schedule: Schedule, keep: Keep) -> None:
+def _receive(answer: AttemptState, schedule: Schedule, keep: Keep) -> None:
     host, attempt = answer.host, answer.attempt
     for evidence, load in answer.made:
         beside = host.beside(attempt)

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import CellKey, Study
-from dragstrip.schedule.estimate import Pace
+from dragstrip.schedule.estimate import StudyPace
 
 SMOKE_S = 600.0
 
@@ -38,7 +38,7 @@ def share_of(scale: str) -> Fraction | None:
 
 def _cheapest(study: Study, budget_s: float) -> tuple[CellKey, ...]:
     """At least one."""
-    pace = Pace(study)
+    pace = StudyPace(study)
     prices = sorted((pace.visit_s(cell) * len(study.visited), cell) for cell in study.cells())
     chosen: list[CellKey] = []
     for price, cell in prices:

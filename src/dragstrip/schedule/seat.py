@@ -5,7 +5,7 @@ from typing import Any
 
 from dragstrip.browsers.cdp import CdpError
 from dragstrip.schedule.schedule import Attempt
-from dragstrip.schedule.worker import Made, Order, Place, Worker
+from dragstrip.schedule.worker import MadeVisit, VisitOrder, VisitPlace, Worker
 from dragstrip.testbed.errors import TestbedError
 
 _BROWSER_CRASHES = 3
@@ -14,10 +14,10 @@ _BROWSER_CRASHES = 3
 class Seat:
     """A crashed browser is restarted and its visit repeated; nothing of a crashed visit is kept."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: VisitPlace) -> None:
         self._place = place
         self._worker = Worker(place)
-        self._orders: list[Order] = []
+        self._orders: list[VisitOrder] = []
         self._position = 0
         self._broken = 0
 
@@ -30,7 +30,7 @@ class Seat:
         self._orders, self._position, self._broken = _orders(attempt), 0, 0
         self._order()
 
-    def answer(self) -> Made | None:
+    def answer(self) -> MadeVisit | None:
         """A visit if one was made; None if there is still something to wait for.
 
         Raises `TestbedError` if the testbed is not available or the browser crashes repeatedly.
@@ -68,10 +68,10 @@ class Seat:
             self._worker.order(self._orders[self._position])
 
 
-def _orders(attempt: Attempt) -> list[Order]:
+def _orders(attempt: Attempt) -> list[VisitOrder]:
     last = attempt.parts[-1].block.id
     return [
-        Order(block=part.block, attempt=part.attempt, stack=stack, last=last)
+        VisitOrder(block=part.block, attempt=part.attempt, stack=stack, last=last)
         for part in attempt.parts
         for stack in part.stacks
     ]

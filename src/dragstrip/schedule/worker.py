@@ -31,7 +31,7 @@ _OPENINGS = 3
 _MAIN = "from dragstrip.schedule.worker import main; main()"
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class VisitOrder(Struct, frozen=True, kw_only=True):
     """A visit to be made."""
 
     block: Block
@@ -41,17 +41,17 @@ class Order(Struct, frozen=True, kw_only=True):
     """The last block that is ordered in one go; empty where that is this one."""
 
 
-Made = tuple[Visit, Load]
+MadeVisit = tuple[Visit, Load]
 """Evidence: the visit has no verdict yet."""
-Visitor = Callable[[Order], Made]
-Place = Callable[[], contextlib.AbstractContextManager[Visitor]]
+Visitor = Callable[[VisitOrder], MadeVisit]
+VisitPlace = Callable[[], contextlib.AbstractContextManager[Visitor]]
 """Opens the place where visits are made. It is sent to another process, so it must be picklable."""
 
 
 class Worker:
     """The owner's handle. Poll `connection` for answers."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: VisitPlace) -> None:
         self.connection, theirs = Pipe()
         with theirs:
             self._process = subprocess.Popen(
@@ -64,11 +64,11 @@ class Worker:
             )
         self.connection.send(place)
 
-    def order(self, order: Order) -> None:
+    def order(self, order: VisitOrder) -> None:
         with contextlib.suppress(OSError):  # if it is dead, `answer` raises
             self.connection.send(order)
 
-    def answer(self) -> Made | None:
+    def answer(self) -> MadeVisit | None:
         """None whenever its place has been opened, then the ordered visits. Raises `CdpError`,
         after which it opens its place again and takes orders; `TestbedError` or `InputError`, after
         which it takes none; `EOFError` if it died."""
@@ -78,7 +78,7 @@ class Worker:
             raise EOFError from None
         if isinstance(answer, Exception):
             raise answer
-        made: Made | None = answer
+        made: MadeVisit | None = answer
         return made
 
     def end(self) -> None:
@@ -99,14 +99,16 @@ def main() -> None:
     connection = Connection(int(sys.argv[1]))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     threading.Thread(target=_exit_with, args=(connection.fileno(),), daemon=True).start()
-    place: Place = connection.recv()
+    place: VisitPlace = connection.recv()
     try:
         _obey(connection, place)
     except (TestbedError, InputError) as error:
         connection.send(error)
 
 
-def _obey(connection: "Connection[Made | Exception | None, Order]", place: Place) -> None:
+def _obey(
+    connection: "Connection[MadeVisit | Exception | None, VisitOrder]", place: VisitPlace
+) -> None:
     """Make visits in one testbed, and in a new one if its browser broke."""
     failed = 0
     while True:

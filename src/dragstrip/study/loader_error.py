@@ -15,17 +15,17 @@ class _Whole(Struct, frozen=True):
     rank: float | None
 
 
-class Measured(Struct, frozen=True):
+class LoaderError(Struct, frozen=True):
     whole: _Whole
     pages: int
     browser: str
 
 
 @cache
-def measured() -> Measured | None:
+def measured() -> LoaderError | None:
     """None if not measured yet."""
     file = resources.files("dragstrip.study").joinpath(_FILE)
-    return msgspec.json.decode(file.read_bytes(), type=Measured) if file.is_file() else None
+    return msgspec.json.decode(file.read_bytes(), type=LoaderError) if file.is_file() else None
 
 
 def predicted() -> str:

@@ -61,7 +61,7 @@ _FACTORS = ("down_mbps", "rtt_ms", "loss", "queue_ms", "page_bytes", "objects")
 """One dimension of the sequence each; their order is part of the draw."""
 
 
-class Drawn(Struct, frozen=True, kw_only=True):
+class DrawnCell(Struct, frozen=True, kw_only=True):
     """A cell before its page is made."""
 
     page: str
@@ -69,13 +69,13 @@ class Drawn(Struct, frozen=True, kw_only=True):
     network: Network
 
 
-def draw(sample: Sample, seed: int) -> list[Drawn]:
+def draw(sample: Sample, seed: int) -> list[DrawnCell]:
     """The sample's cells in their order. Equal cells count once. Raises `InputError`."""
     found = {f"{d.page} {d.network.name}": d for d in _all(sample, seed)}
     return list(found.values())
 
 
-def _all(sample: Sample, seed: int) -> Iterator[Drawn]:
+def _all(sample: Sample, seed: int) -> Iterator[DrawnCell]:
     from scipy.stats import qmc  # loads slowly
 
     points = qmc.Sobol(d=len(_FACTORS), scramble=True, seed=seed)
@@ -83,7 +83,7 @@ def _all(sample: Sample, seed: int) -> Iterator[Drawn]:
         yield _cell(sample, dict(zip(_FACTORS, map(float, point), strict=True)))
 
 
-def _cell(sample: Sample, at: dict[str, float]) -> Drawn:
+def _cell(sample: Sample, at: dict[str, float]) -> DrawnCell:
     """The cell at a point of the unit cube."""
     lossy = (at["loss"] - sample.lossless) / (1 - sample.lossless) if sample.lossless < 1 else -1
     loss = _within(sample.loss, lossy) if lossy >= 0 else 0.0
@@ -97,7 +97,7 @@ def _cell(sample: Sample, at: dict[str, float]) -> Drawn:
     )
     count = max(1, round(_step(_within(sample.objects, at["objects"]))))
     size = round(_step(_within(sample.page_bytes, at["page_bytes"])) / count)
-    return Drawn(
+    return DrawnCell(
         page=f"synth:{count}x{max(size, MIN_OBJECT_BYTES)}B",
         network=Network.parse("/".join(texts)),
     )

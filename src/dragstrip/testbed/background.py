@@ -12,7 +12,7 @@ import msgspec
 from dragstrip.model.background import Background, BackgroundReport
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.link import Link
-from dragstrip.testbed.net.namespaces import Namespaces, Where
+from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
 from dragstrip.testbed.net.wires import CLIENT_IP, GATEWAY_IP
 from dragstrip.testbed.process import until_stdin_ends
 
@@ -25,7 +25,7 @@ _LOOK_S = 0.02
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningBackground:
     """Made by `background`."""
 
     loads: Sequence[Background]
@@ -42,7 +42,7 @@ class Running:
 @contextlib.contextmanager
 def background(
     spaces: Namespaces, link: Link, loads: Sequence[Background], *, patience_s: float = 30.0
-) -> Iterator[Running]:
+) -> Iterator[RunningBackground]:
     """Run `loads` to the block's end; it begins when the longest lead is over.
 
     A lead counts from when packets of each load are seen in the link. Raises `TestbedError`.
@@ -51,7 +51,7 @@ def background(
         raise TestbedError("background load needs iperf3: install the package iperf3")
     with contextlib.ExitStack() as stack:
         for i, load in enumerate(loads):
-            sink: Where = "client" if load.direction == "down" else "origin"
+            sink: NamespaceName = "client" if load.direction == "down" else "origin"
             server = stack.enter_context(_child(spaces, sink, *_server(i)))
             assert server.stdout
             while line := server.stdout.readline():
@@ -68,7 +68,7 @@ def background(
         if loads:
             _await_flow(link, loads, patience_s)
             time.sleep(max(load.lead_ms for load in loads) / 1000)
-        yield Running(loads, clients)
+        yield RunningBackground(loads, clients)
 
 
 def _server(i: int) -> list[str]:
@@ -97,7 +97,9 @@ def _await_flow(link: Link, loads: Sequence[Background], patience_s: float) -> N
 
 
 @contextlib.contextmanager
-def _child(spaces: Namespaces, where: Where, *argv: str) -> Iterator["subprocess.Popen[bytes]"]:
+def _child(
+    spaces: Namespaces, where: NamespaceName, *argv: str
+) -> Iterator["subprocess.Popen[bytes]"]:
     command = spaces.command(where, *until_stdin_ends(*argv))
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -13,7 +13,7 @@ from dragstrip.testbed.errors import TestbedError
 HEADLESS = "chromium-headless-shell"
 
 
-class Package(Struct, frozen=True, kw_only=True):
+class SystemPackage(Struct, frozen=True, kw_only=True):
     name: str
     brings: str
     """A program on the path, or a file. Where it exists the package is not needed."""
@@ -27,31 +27,33 @@ class Package(Struct, frozen=True, kw_only=True):
 
 
 BASE = (
-    Package(name=HEADLESS, brings=f"/usr/lib/chromium/{HEADLESS}", use="the browser"),
-    Package(name="libnss3-tools", brings="certutil", use="the testbed's own authority"),
-    Package(name="iproute2", brings="ip", use="namespaces and addresses"),
-    Package(name="util-linux", brings="unshare", use="namespaces"),
-    Package(name="ethtool", brings="ethtool", use="offloads of the virtual interfaces"),
-    Package(name="procps", brings="sysctl", use="settings of the namespaces"),
-    Package(name="iperf3", brings="iperf3", use="background load", needed=False),
-    Package(
+    SystemPackage(name=HEADLESS, brings=f"/usr/lib/chromium/{HEADLESS}", use="the browser"),
+    SystemPackage(name="libnss3-tools", brings="certutil", use="the testbed's own authority"),
+    SystemPackage(name="iproute2", brings="ip", use="namespaces and addresses"),
+    SystemPackage(name="util-linux", brings="unshare", use="namespaces"),
+    SystemPackage(name="ethtool", brings="ethtool", use="offloads of the virtual interfaces"),
+    SystemPackage(name="procps", brings="sysctl", use="settings of the namespaces"),
+    SystemPackage(name="iperf3", brings="iperf3", use="background load", needed=False),
+    SystemPackage(
         name="passt",
         brings="pasta",
         use="`dragstrip link` and live pages as an ordinary user",
         needed=False,
     ),
-    Package(
+    SystemPackage(
         name="nftables",
         brings="nft",
         use="`dragstrip link` and live pages to other machines, as root",
         needed=False,
     ),
-    Package(name="caddy", brings="caddy", use="the stacks caddy-*", needed=False),
+    SystemPackage(name="caddy", brings="caddy", use="the stacks caddy-*", needed=False),
 )
-FIREFOX = (Package(name="firefox-esr", brings="firefox-esr", use="the stacks *-firefox"),)
+FIREFOX_PACKAGES = (
+    SystemPackage(name="firefox-esr", brings="firefox-esr", use="the stacks *-firefox"),
+)
 
 
-def missing(packages: Iterable[Package]) -> list[Package]:
+def missing(packages: Iterable[SystemPackage]) -> list[SystemPackage]:
     return [p for p in packages if not p.present]
 
 
@@ -64,7 +66,7 @@ def as_root(argv: Sequence[str]) -> list[str]:
     raise TestbedError(f"installing packages needs root: run `{' '.join(argv)}` as root")
 
 
-def install_command(packages: Sequence[Package]) -> list[str]:
+def install_command(packages: Sequence[SystemPackage]) -> list[str]:
     """The apt-get call. Raises `TestbedError` where there is no apt-get."""
     names = [p.name for p in packages]
     if not shutil.which("apt-get"):
@@ -79,12 +81,12 @@ def update() -> None:
     _run(as_root(["apt-get", "update", "-qq"]))
 
 
-def install(packages: Sequence[Package]) -> None:
+def install(packages: Sequence[SystemPackage]) -> None:
     """Install them; apt says what it does. Raises `TestbedError`."""
     _run(install_command(packages))
 
 
-def offered(package: Package) -> bool:
+def offered(package: SystemPackage) -> bool:
     """Whether apt can install it here."""
     argv = ["apt-cache", "policy", package.name]
     done = subprocess.run(argv, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})

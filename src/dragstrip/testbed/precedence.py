@@ -13,9 +13,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from dragstrip.testbed.net.namespaces import Namespaces, Where
+from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
 
-_RANKS: dict[Where, int] = {"client": 1, "origin": 2}
+_RANKS: dict[NamespaceName, int] = {"client": 1, "origin": 2}
 """What would be a machine of its own comes before the browser. The link always has precedence, and
 takes it itself. The least priorities there are: what the kernel and its administrator put above
 ordinary processes stays above us."""

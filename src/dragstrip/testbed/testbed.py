@@ -11,7 +11,7 @@ from dragstrip.testbed.net.link import Link, emulated_link
 from dragstrip.testbed.net.namespaces import Namespaces, namespaces
 from dragstrip.testbed.net.wires import host_addresses, wire_up
 from dragstrip.testbed.servers import servers
-from dragstrip.testbed.servers.origin import Server
+from dragstrip.testbed.servers.origin import RunningServer
 from dragstrip.testbed.servers.site import addresses_of, places_of
 from dragstrip.testbed.workspace import workspace
 
@@ -27,7 +27,7 @@ class Testbed:
     addresses: Mapping[str, str]
     """Host name to IP address of the origin."""
     link: Link
-    origin: Server
+    origin: RunningServer
     kernel: Kernel | None
     """None where the far end is not ours to tune."""
     names: Path | None = None

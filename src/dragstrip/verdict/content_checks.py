@@ -16,7 +16,7 @@ _PARTS = frozenset({206, 304, 416})
 """Other valid answers for a whole object: a part, "not modified", no such part."""
 _BODILESS = frozenset({204, 304, 416})
 
-Recorded = Mapping[tuple[str, str], Sequence[Resource]]
+RecordedResources = Mapping[tuple[str, str], Sequence[Resource]]
 
 
 def as_recorded(visit: Visit, page: Page) -> Iterator[Reason]:
@@ -85,7 +85,7 @@ def _late(request: Request, load_ms: float) -> bool:
     return lost or request.end_ms is None or request.end_ms > load_ms
 
 
-def _recorded(page: Page) -> Recorded:
+def _recorded(page: Page) -> RecordedResources:
     """By method and URL, and by method and address for answers to another query."""
     found: dict[tuple[str, str], list[Resource]] = {}
     for resource in page.resources:
@@ -94,7 +94,7 @@ def _recorded(page: Page) -> Recorded:
     return found
 
 
-def _of(asked: Request | Served, recorded: Recorded) -> Sequence[Resource]:
+def _of(asked: Request | Served, recorded: RecordedResources) -> Sequence[Resource]:
     """Every recorded answer that may belong to this request."""
     method, url = _key(asked)
     for like in dict.fromkeys((method, "GET" if method == "HEAD" else method)):

@@ -9,34 +9,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import structs
 
 from dragstrip.model.study import Study
-from dragstrip.model.visit import Reason, Visit
+from dragstrip.model.visit import Reason, Visit, VisitKey
 from dragstrip.verdict.block_checks import against
 from dragstrip.verdict.study_checks import Losses
 
-Key = tuple[str, int, str]
-"""Block, attempt and stack: the identity of a visit."""
-
-Found = Mapping[Key, tuple[Reason, ...]]
+ReasonsByVisit = Mapping[VisitKey, tuple[Reason, ...]]
 
 
-def in_blocks(study: Study, visits: Iterable[Visit]) -> Found:
+def in_blocks(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
     """Reasons from comparing visits within blocks; visits without one are left out."""
-    found: dict[Key, tuple[Reason, ...]] = {}
+    found: dict[VisitKey, tuple[Reason, ...]] = {}
     for made in _blocks(study, visits):
         for stack, reasons in against(study, made).items():
             found[made[0].block, made[0].attempt, stack] = reasons
     return found
 
 
-def in_study(study: Study, visits: Iterable[Visit]) -> Found:
+def in_study(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
     """The same, plus reasons from all visits of a network."""
-    found: dict[Key, tuple[Reason, ...]] = {}
+    found: dict[VisitKey, tuple[Reason, ...]] = {}
     losses = Losses()
-    network_of: dict[Key, str] = {}
+    network_of: dict[VisitKey, str] = {}
     for made in _blocks(study, visits):
         by_block = against(study, made)
         for visit in made:
-            key, reasons = key_of(visit), by_block.get(visit.stack, ())
+            key, reasons = visit.key, by_block.get(visit.stack, ())
             network_of[key] = visit.network
             if reasons:
                 found[key] = reasons
@@ -48,15 +45,11 @@ def in_study(study: Study, visits: Iterable[Visit]) -> Found:
     return found
 
 
-def with_reasons(visits: Iterable[Visit], found: Found) -> Iterator[Visit]:
+def with_reasons(visits: Iterable[Visit], found: ReasonsByVisit) -> Iterator[Visit]:
     """The visits, each once, with all reasons against it."""
     for visit in visits:
-        new = tuple(r for r in found.get(key_of(visit), ()) if r not in visit.reasons)
+        new = tuple(r for r in found.get(visit.key, ()) if r not in visit.reasons)
         yield structs.replace(visit, reasons=(*visit.reasons, *new)) if new else visit
-
-
-def key_of(visit: Visit) -> Key:
-    return visit.block, visit.attempt, visit.stack
 
 
 def _blocks(study: Study, visits: Iterable[Visit]) -> Iterator[Sequence[Visit]]:

@@ -17,7 +17,7 @@ from typing import Any
 from dragstrip.browsers.cdp import CdpError
 from dragstrip.model.errors import InputError
 from dragstrip.schedule.place import in_testbed
-from dragstrip.schedule.worker import Order
+from dragstrip.schedule.worker import VisitOrder
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.virtual.job import (
     ALIVE,
@@ -57,7 +57,7 @@ def _results(job: Job, capsule: Path) -> Iterator[Any]:
             with in_testbed(job.study, capsule if job.artefacts else None) as visit:
                 for block in job.blocks:
                     for stack in block.order:
-                        yield visit(Order(block=block, attempt=job.attempt, stack=stack))
+                        yield visit(VisitOrder(block=block, attempt=job.attempt, stack=stack))
         case CheckJob():
             from dragstrip.visit.check import check  # what holds pictures together loads slowly
 

@@ -12,7 +12,7 @@ from msgspec import structs
 from dragstrip.model.study import Block, Study
 from dragstrip.model.visit import OF_BROWSERS
 from dragstrip.schedule.batch import batches
-from dragstrip.schedule.worker import Made, Order, Visitor
+from dragstrip.schedule.worker import MadeVisit, Visitor, VisitOrder
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.workspace import workspace
 from dragstrip.virtual.errand import STILL_S, Errand, errand
@@ -45,7 +45,7 @@ class _Blocks:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def visit(self, order: Order) -> Made:
+    def visit(self, order: VisitOrder) -> MadeVisit:
         """Raises `CdpError` or `TestbedError`, whether the guest did or died."""
         if self._running is None or not self._running.makes(order):
             self._open.close()
@@ -62,7 +62,7 @@ class _Blocks:
         visit, load = made
         return structs.replace(visit, clock=self._study.clock.kind), load
 
-    def _start(self, order: Order) -> "_Guest":
+    def _start(self, order: VisitOrder) -> "_Guest":
         blocks = self._blocks(order)
         job = BlockJob(
             study=self._study.part(blocks),
@@ -75,7 +75,7 @@ class _Blocks:
         sent = errand(job, self._study.clock, seed, own, self._still_s)
         return _Guest(self._open.enter_context(sent), job, own, self._artefacts)
 
-    def _blocks(self, order: Order) -> tuple[Block, ...]:
+    def _blocks(self, order: VisitOrder) -> tuple[Block, ...]:
         """What a guest has to make for this order and those that follow it."""
         if order.attempt:
             return (order.block,)
@@ -100,18 +100,18 @@ class _Guest:
         self._number = {visit: number for number, visit in enumerate(visits)}
         self._given: set[int] = set()
 
-    def makes(self, order: Order) -> bool:
+    def makes(self, order: VisitOrder) -> bool:
         """Whether that is to come. What was given out is asked for again to be made again."""
         number = self._number.get((order.block.id, order.stack))
         return order.attempt == self._attempt and number is not None and number not in self._given
 
-    def over(self, order: Order) -> bool:
+    def over(self, order: VisitOrder) -> bool:
         """Nothing comes after it."""
         return self._number[order.block.id, order.stack] == len(self._number) - 1
 
-    def made(self, order: Order) -> Made:
+    def made(self, order: VisitOrder) -> MadeVisit:
         number = self._number[order.block.id, order.stack]
-        found: Made = self._sent.result(number)
+        found: MadeVisit = self._sent.result(number)
         self._given.add(number)
         self._keep(f"*/{glob.escape(found[0].file_name)}.*")
         return found

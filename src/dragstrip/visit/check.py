@@ -17,7 +17,7 @@ from dragstrip.pages.format.archive import read_screenshot
 from dragstrip.pages.picture import Distance, distance
 from dragstrip.testbed.testbed import testbed
 
-PROTOCOLS: tuple[Protocol, ...] = ("h1", "h2", "h3")
+CHECKED_PROTOCOLS: tuple[Protocol, ...] = ("h1", "h2", "h3")
 _SETTLE_MS = 2000.0
 """Until the picture is taken, as when recording."""
 
@@ -57,7 +57,7 @@ def check(page: Page, client: Client) -> Iterator[Check]:
     with testbed(page.hosts) as bed:
         bed.origin.serve(page)
         bed.link.passthrough()
-        for protocol in PROTOCOLS:
+        for protocol in CHECKED_PROTOCOLS:
             bed.origin.tune(Stack(name=protocol, protocol=protocol))
             bed.origin.log()
             with (

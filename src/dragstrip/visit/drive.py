@@ -32,7 +32,7 @@ _LEAST_DRAIN_S = 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class VisitPlan:
     """What a visit is to be."""
 
     block: Block
@@ -48,7 +48,7 @@ class Plan:
     """The capsule that keeps the captures; None keeps nothing."""
 
 
-def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
+def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     """Make the visit. The `Load` carries the headers, for a HAR.
 
     Raises `TestbedError` or `CdpError` only if the testbed breaks; a load that fails is a result.
@@ -148,7 +148,7 @@ def visit(bed: Testbed, browser: Driven, plan: Plan) -> tuple[Visit, Load]:
     return result, loaded
 
 
-def prime(bed: Testbed, tab: Tab, plan: Plan) -> tuple[str, ...]:
+def prime(bed: Testbed, tab: Tab, plan: VisitPlan) -> tuple[str, ...]:
     """Load the page once, so that the tab's context holds tickets, and end every connection and
     return the hosts that answered.
 
@@ -188,7 +188,7 @@ def load_before(
 
 
 def places(
-    bed: Testbed, plan: Plan, asked: Iterable[Request | Served], link: LinkReport
+    bed: Testbed, plan: VisitPlan, asked: Iterable[Request | Served], link: LinkReport
 ) -> dict[str, str]:
     """Where the stack's server answers for the hosts of the page, and for others of the testbed
     that were asked or that packets went to."""

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from dragstrip.browsers.exchanges import Exchange, Headers
+from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
 from dragstrip.model.visit import Request, Visit
+from dragstrip.pages.format.recording import Headers
 from dragstrip.version import __version__
 
 _HTTP_VERSION = {

@@ -20,7 +20,7 @@ _ROUND_TRIPS = ("min_rtt", "smoothed_rtt", "latest_rtt", "rtt_variance")
 
 _PROTOCOLS = {"h1": ["TCP", "HTTP1"], "h2": ["TCP", "HTTP2"], "h3": ["QUIC", "HTTP3"]}
 
-Trace = dict[str, Any]
+QlogTrace = dict[str, Any]
 
 
 class Window(NamedTuple):
@@ -48,7 +48,7 @@ def keep_qlog(folder: Path, visit: Visit, target: Path) -> None:
     Path(f"{target}.qlog").write_bytes(msgspec.json.encode(whole))
 
 
-def trace(sequence: bytes, connection: Connection, visit: Visit) -> Trace:
+def trace(sequence: bytes, connection: Connection, visit: Visit) -> QlogTrace:
     """One connection's trace; times are ms since the navigation's start and may be negative."""
     shift_ms = (connection.t_us - visit.started_us) / 1000
     _, *records = (r for r in sequence.split(_RECORD) if r.endswith(b"\n"))  # the head, and events

@@ -12,7 +12,7 @@ import msgspec
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import JOURNAL, MANIFEST, Capsule
 from dragstrip.results.manifest import Manifest
-from dragstrip.watch.tally import Tally
+from dragstrip.watch.tally import StudyTally
 
 State = Literal["running", "stopped", "finished"]
 _PACE_S = 600.0
@@ -101,7 +101,7 @@ class Follower:
     def _load(self) -> None:
         self._manifest_s = (self.folder / MANIFEST).stat().st_mtime if self._there() else 0.0
         self.manifest: Manifest = Capsule.open(self.folder).manifest
-        self.tally = Tally(self.manifest.study)
+        self.tally = StudyTally(self.manifest.study)
         self.offsets: list[int] = []
         """Where each visit's line begins."""
         self.cell_of: list[int | None] = []

@@ -14,7 +14,7 @@ from dragstrip.watch.app import app
 from dragstrip.watch.follow import niced
 
 HOST = "127.0.0.1"
-PORT = 8723
+WATCH_PORT = 8723
 _SOON_S = 0.2
 _LAST_LOOK_S = 1.5
 """A page that is open still sees the last visit and the end."""
@@ -33,7 +33,7 @@ def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
 @contextlib.contextmanager
 def watching(folder: Path, ready: Callable[[str], None]) -> Iterator[None]:
     """Serves during a run, once the folder holds a capsule, in a background thread."""
-    with _listening(PORT, or_any=True) as listener:
+    with _listening(WATCH_PORT, or_any=True) as listener:
         ending = threading.Event()
         started: list[uvicorn.Server] = []
 

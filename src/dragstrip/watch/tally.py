@@ -13,7 +13,7 @@ from dragstrip.stats.block_ratio import FAILED, ratio
 from dragstrip.verdict.block_checks import against
 
 
-class Comparison(Struct, frozen=True, kw_only=True):
+class LiveRatio(Struct, frozen=True, kw_only=True):
     """Page load time of a stack over that of the study's first."""
 
     stack: str
@@ -31,10 +31,10 @@ class CellNow(Struct, frozen=True, kw_only=True):
     given_up: int
     running: bool
     """A block was begun and is not complete."""
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[LiveRatio, ...]
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class StudyStanding(Struct, frozen=True, kw_only=True):
     visits: int
     left: int
     """Visits to be made if none is invalid and no cell ends early."""
@@ -53,7 +53,7 @@ class _Cell:
         self.open: dict[tuple[str, int], dict[str, Visit]] = {}
 
 
-class Tally:
+class StudyTally:
     """Follows the rules by which blocks count; see `dragstrip.results.blocks`."""
 
     def __init__(self, study: Study) -> None:
@@ -94,10 +94,10 @@ class Tally:
             comparisons=tuple(self._comparisons(cell)),
         )
 
-    def standing(self) -> Standing:
+    def standing(self) -> StudyStanding:
         blocks = sum(self._left(cell) for cell in self._by_cell.values())
         begun = sum(len(a) for cell in self._by_cell.values() for a in cell.open.values())
-        return Standing(
+        return StudyStanding(
             visits=self._visits,
             left=max(0, blocks * len(self._all) - begun),
             reasons=dict(self._reasons.most_common()),
@@ -120,10 +120,10 @@ class Tally:
         for name in self._stacks[1:]:
             cell.ratios.setdefault(name, []).append((first, _load_ms(made[name])))
 
-    def _comparisons(self, cell: _Cell) -> Iterator[Comparison]:
+    def _comparisons(self, cell: _Cell) -> Iterator[LiveRatio]:
         for stack, pairs in cell.ratios.items():
             found = ratio([a for a, _ in pairs], [b for _, b in pairs])
-            yield Comparison(
+            yield LiveRatio(
                 stack=stack,
                 ratio=_finite(found.value),
                 low=_finite(found.low),

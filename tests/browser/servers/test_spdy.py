@@ -20,7 +20,7 @@ from dragstrip.study.presets import find_stack
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue, installed
 from dragstrip.testbed.legacy.install import lacking
-from dragstrip.testbed.servers.site import Site
+from dragstrip.testbed.servers.site import ServerSite
 
 STACKS = {
     "spdy-origin": {"SPDY": "spdy", "h2-chromium53": "h2", "h1-chromium53": "h1"},
@@ -160,13 +160,13 @@ def test_a_host_that_is_not_reached_is_not_believed(track, stack, protocol):
 @every_server
 def test_a_host_with_the_certificate_of_another_is_not_believed(server, tmp_path, monkeypatch):
     """Chromium 53 loads the rest of the page as if nothing were amiss."""
-    truly = Site.certificates
+    truly = ServerSite.certificates
 
-    def swapped(self: Site) -> dict[str, dict[str, str]]:
+    def swapped(self: ServerSite) -> dict[str, dict[str, str]]:
         made = truly(self)
         return {**made, "s2.synth.test": made["www.synth.test"]}
 
-    monkeypatch.setattr(Site, "certificates", swapped)
+    monkeypatch.setattr(ServerSite, "certificates", swapped)
     with open_track(tmp_path) as track:
         for stack in STACKS[server]:
             made = make(track, stack)

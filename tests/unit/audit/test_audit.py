@@ -191,7 +191,7 @@ def test_what_captures_say_is_escaped(tmp_path):
         ["FILE", "--down", "fast"],
         ["FILE", "--protocol", "h9"],
         ["FILE", "--claims-from-names", "{page}-{rtt_ms}"],
-        ["FILE", "--claims-from-names", "{page}", "--down", "1mbit"],
+        ["FILE", "--claims-from-names", "{page}-{rtt_ms}", "--down", "1mbit"],
     ],
 )
 def test_wrong_input_names_the_mend(tmp_path, arguments):

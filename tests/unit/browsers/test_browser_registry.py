@@ -2,7 +2,7 @@
 
 import contextlib
 
-from dragstrip.browsers.registry import Kind, kind_of
+from dragstrip.browsers.registry import BrowserKind, kind_of
 from dragstrip.model.browsers import BROWSERS
 from dragstrip.schedule.lab import Lab
 from dragstrip.study.presets import find_stack
@@ -27,7 +27,7 @@ def test_a_toy_browser_is_started_once_for_all_that_tell_it_the_same(monkeypatch
         started.append((protocol, told))
         yield object()
 
-    kind = Kind(
+    kind = BrowserKind(
         start=toy,
         told=lambda stack, addresses, spoken: (stack.protocol, *addresses),
         version=lambda: "Toy 1.0",
@@ -52,7 +52,9 @@ def test_the_browser_that_was_used_longest_ago_makes_room(monkeypatch):
         yield protocol
         said.append(f"-{protocol}")
 
-    kind = Kind(start=toy, told=lambda stack, addresses, spoken: (), version=lambda: "Toy 1.0")
+    kind = BrowserKind(
+        start=toy, told=lambda stack, addresses, spoken: (), version=lambda: "Toy 1.0"
+    )
     monkeypatch.setattr("dragstrip.schedule.lab.kind_of", lambda browser: kind)
     made = study()
     with contextlib.ExitStack() as resources:

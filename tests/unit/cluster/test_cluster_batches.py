@@ -6,7 +6,7 @@ import pytest
 
 import made
 from dragstrip.cluster import chores
-from dragstrip.cluster.crew import Crew, Worker
+from dragstrip.cluster.crew import Crew, CrewWorker
 from dragstrip.cluster.setup import Abandoned, Result
 from dragstrip.schedule.host import Host
 from dragstrip.schedule.schedule import Attempt, Schedule
@@ -48,7 +48,7 @@ def test_a_task_whose_first_attempt_breaks_says_why(error, monkeypatch):
         chores.make("token", "key", None, attempts())
 
 
-def ready(crew: Crew) -> Worker:
+def ready(crew: Crew) -> CrewWorker:
     worker = crew.join("tcp://one")
     worker.slots, worker.ahead = 1, 1
     crew.ready_now(worker, Host(Guests(STUDY, worker.room), "m", slots=0))

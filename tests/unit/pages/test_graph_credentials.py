@@ -6,7 +6,7 @@ from msgspec import structs
 import made
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.recording import Recorded, Recording
-from dragstrip.pages.graph.align import Row
+from dragstrip.pages.graph.align import AlignedRequest
 from dragstrip.pages.graph.credentials import by_visits
 from dragstrip.pages.graph.structure import from_structure
 
@@ -54,5 +54,7 @@ def test_cors_requests_to_other_origins_have_none(tmp_path):
 def test_what_shared_a_connection_is_alike(connections, expected):
     asked = [made.request(f"https://b.test/{n}", "h2", 0.0) for n in range(3)]
     both = zip(asked, connections, strict=True)
-    rows = [Row((structs.replace(one, connection=connection),)) for one, connection in both]
+    rows = [
+        AlignedRequest((structs.replace(one, connection=connection),)) for one, connection in both
+    ]
     assert by_visits([True, True, False], rows) == expected

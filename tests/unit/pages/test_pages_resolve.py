@@ -9,7 +9,7 @@ from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.recording import PageError
 from dragstrip.pages.generators.synth import synth
 from dragstrip.pages.resolve import import_page, resolve
-from dragstrip.pages.show import Share, summarise
+from dragstrip.pages.show import PageShare, summarise
 
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>hello"
 WARC = b"""WARC/1.0\r
@@ -94,8 +94,8 @@ def test_a_page_is_counted_by_host_type_and_status(tmp_path):
     html = summary.wire_bytes - 5_000
     assert summary.objects == 6
     assert summary.hosts == (
-        Share("www.synth.test", 4, html + 3_000),
-        Share("s2.synth.test", 2, 2_000),
+        PageShare("www.synth.test", 4, html + 3_000),
+        PageShare("s2.synth.test", 2, 2_000),
     )
-    assert summary.types == (Share("image/png", 5, 5_000), Share("text/html", 1, html))
-    assert summary.statuses == (Share("200", 6, summary.wire_bytes),)
+    assert summary.types == (PageShare("image/png", 5, 5_000), PageShare("text/html", 1, html))
+    assert summary.statuses == (PageShare("200", 6, summary.wire_bytes),)

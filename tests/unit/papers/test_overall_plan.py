@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dragstrip.cli import app
+from dragstrip.papers.campaign.pace import pace
 from dragstrip.papers.claims import published
 from dragstrip.papers.overall.campaign import Campaign, campaigns
 from dragstrip.papers.overall.needs import powers
@@ -15,7 +16,7 @@ from dragstrip.papers.overall.rows import rows
 
 ROOT = next(p for p in Path(__file__).parents if (p / "pyproject.toml").exists())
 POWERS = powers(ROOT / "docs" / "reference" / "claims-power.json")
-PACE, KNOWN = campaigns()
+PACE, KNOWN = pace(), campaigns()
 OPEN = rows([published("cook2017"), published("biswal2016")], [], POWERS)
 
 

@@ -11,9 +11,9 @@ from dragstrip.cli.machine import setup as command
 from dragstrip.model.errors import InputError
 from dragstrip.testbed import packages
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.testbed.packages import BASE, Package
+from dragstrip.testbed.packages import BASE, SystemPackage
 
-ABSENT = Package(name="no-such-package", brings="no-such-program", use="this test")
+ABSENT = SystemPackage(name="no-such-package", brings="no-such-program", use="this test")
 SCRIPT = Path(__file__).parents[3] / "scripts" / "setup"
 
 
@@ -42,7 +42,7 @@ def test_what_the_archive_lacks_is_named(lacking):
 
 
 def test_a_machine_with_everything_is_left_alone(lacking, monkeypatch):
-    present = Package(name="dash", brings="sh", use="this test")
+    present = SystemPackage(name="dash", brings="sh", use="this test")
     monkeypatch.setitem(command.GROUPS, "races", (present,))
     found = CliRunner().invoke(app, ["setup", "--yes"], standalone_mode=False)
     assert found.return_value == exits.DONE

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 
-import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -12,34 +11,15 @@ import made_capsule
 from dragstrip.cli import app
 from dragstrip.model.errors import InputError
 from dragstrip.papers.answers.findings import VERDICTS, Findings, findings
-from dragstrip.papers.campaign.space import CELL, space
+from dragstrip.papers.campaign.space import space
 from dragstrip.papers.claims import KEYS, KNOWN, published
-from dragstrip.papers.evidence import METRICS, SCHEMA, nothing
+from dragstrip.papers.evidence import nothing
 from dragstrip.papers.measured import Evidence
 from dragstrip.report.papers.catalogue import Sources, drawn
 from dragstrip.report.papers.claims import csv, markdown, page, write
 from dragstrip.study.gaps import servers
 from dragstrip.verdict.rules import VERSION
-
-BLOCKS = 5
-FACTORS = [c for c in SCHEMA if c not in ("block", "stack", "censored", *CELL, *METRICS)]
-
-
-def as_if_run(cells: pl.DataFrame) -> pl.DataFrame:
-    """Every stack takes a second in every cell, give or take 5 %; QUIC nine tenths of that."""
-    draw = np.random.default_rng(1)
-    rows = []
-    for cell in cells.iter_rows(named=True):
-        same = {name: cell[name] for name in (*CELL, *FACTORS)} | {"censored": False}
-        for stack in cell["stacks"]:
-            base = 900 if stack.startswith("QUIC") else 1000
-            rows += [
-                same
-                | {"block": f"{cell['page']}|{cell['network']}|{i}", "stack": stack}
-                | dict.fromkeys(METRICS, base * (1 + 0.05 * draw.standard_normal()))
-                for i in range(BLOCKS)
-            ]
-    return pl.DataFrame(rows, schema=SCHEMA)
+from made_loads import as_if_run
 
 
 def answered(key: str, share: int = 1, *, native: bool = False) -> tuple[Findings, Sources]:

@@ -4,11 +4,11 @@ from msgspec import structs
 
 import made
 from dragstrip.model.visit import Request, Visit, address
-from dragstrip.report.data.fidelity import Fidelity, fidelity
+from dragstrip.report.data.fidelity import PageFidelity, fidelity
 from dragstrip.results.tables.build import frames
 
 
-def of(*visits: Visit) -> tuple[Fidelity, ...]:
+def of(*visits: Visit) -> tuple[PageFidelity, ...]:
     study = made.study()
     return fidelity(study, {name: table.lazy() for name, table in frames(visits, study).items()})
 

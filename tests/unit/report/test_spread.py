@@ -10,7 +10,7 @@ import made_capsule
 from dragstrip.model.network import GilbertElliott, Network
 from dragstrip.model.study import CellKey, Study
 from dragstrip.report.data.cells import cells
-from dragstrip.report.figures.spread import Loads, drawing, spreads
+from dragstrip.report.figures.spread import CellLoads, drawing, spreads
 
 
 def network(name: str, text: str) -> Network:
@@ -26,7 +26,9 @@ def study(*networks: Network) -> Study:
     return structs.replace(made_capsule.study(), networks=networks)
 
 
-def loads(of: Study, tmp_path: Path, times: dict[str, list[float | None]]) -> dict[CellKey, Loads]:
+def loads(
+    of: Study, tmp_path: Path, times: dict[str, list[float | None]]
+) -> dict[CellKey, CellLoads]:
     """The same loads on every network of the study."""
     base = list(made_capsule.capsule(tmp_path / "c", times, of=of).visits())
     visits = [

@@ -7,7 +7,11 @@ from msgspec import structs
 
 from dragstrip.cli import app, exits
 from dragstrip.model.errors import InputError
-from dragstrip.results.compare.capsules import Comparison, Difference, compare_capsules
+from dragstrip.results.compare.capsules import (
+    CapsuleComparison,
+    CapsuleDifference,
+    compare_capsules,
+)
 from dragstrip.results.compare.gate import gate, parse
 from made_capsule import START, capsule, study
 
@@ -23,7 +27,7 @@ def both(h2: list[float | None], h3: list[float | None] | None = None) -> dict:
     return {"h2": h2, "h3": h3 or h2}
 
 
-def row(found: Comparison, stack: str, metric: str = "plt_ms") -> Difference:
+def row(found: CapsuleComparison, stack: str, metric: str = "plt_ms") -> CapsuleDifference:
     (one,) = (
         r.difference
         for r in found.rows

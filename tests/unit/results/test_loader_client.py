@@ -6,7 +6,14 @@ import pytest
 
 from dragstrip.browsers.loader.client import told
 from dragstrip.browsers.loader.headers import headers
-from dragstrip.browsers.loader.wire import Answer, Asked, Error, Opened, page_of, read
+from dragstrip.browsers.loader.wire import (
+    Error,
+    LoaderAnswer,
+    LoaderConnection,
+    LoaderRequest,
+    page_of,
+    read,
+)
 from dragstrip.model.browsers import LOADER
 from dragstrip.model.errors import InputError
 from dragstrip.model.graph import LOAD, Graph, Node, Wait
@@ -93,8 +100,8 @@ def test_headers_name_who_asks_and_from_where():
     assert dict(headers(GRAPH, 2))["referer"] == URL
 
 
-def asked(resource: int, start: int, end: int | None, **more) -> Asked:
-    return Asked(
+def asked(resource: int, start: int, end: int | None, **more) -> LoaderRequest:
+    return LoaderRequest(
         **{
             "resource": resource,
             "url": GRAPH.nodes[resource].url,
@@ -116,7 +123,7 @@ def asked(resource: int, start: int, end: int | None, **more) -> Asked:
     )
 
 
-OPENED = Opened(
+OPENED = LoaderConnection(
     id=1,
     address="10.64.1.1",
     port=443,
@@ -128,8 +135,10 @@ OPENED = Opened(
 )
 
 
-def answer(*requests: Asked, load_us: int | None = 9000, ended: str = "quiet") -> Answer:
-    return Answer(
+def answer(
+    *requests: LoaderRequest, load_us: int | None = 9000, ended: str = "quiet"
+) -> LoaderAnswer:
+    return LoaderAnswer(
         start_us=1_700_000_000_000_000,
         load_event_us=load_us,
         ended=ended,

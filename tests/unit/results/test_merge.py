@@ -11,7 +11,6 @@ from dragstrip.conduct.merge import merge
 from dragstrip.conduct.shard import Shard
 from dragstrip.results.capsule import Capsule, CapsuleError
 from dragstrip.results.compare.stacks import compare
-from dragstrip.results.journal import key
 from dragstrip.results.manifest import Manifest
 
 RUNS, PARTS = 40, 16
@@ -51,7 +50,7 @@ def test_sixteen_shards_are_the_whole(tmp_path):
     found = merge(parts, tmp_path / "merged")
     assert (found.visits, found.blocks, found.copies, found.dropped) == (2 * RUNS, RUNS, 0, ())
     mine, theirs = (
-        {key(v): v for v in Capsule.open(p).visits()} for p in (tmp_path / "merged", whole)
+        {v.key: v for v in Capsule.open(p).visits()} for p in (tmp_path / "merged", whole)
     )
     assert mine == theirs
     archives = sorted(p.name for p in (tmp_path / "merged" / "har").iterdir())

@@ -186,3 +186,4 @@ def test_the_welch_map_leaves_blank_what_it_cannot_see():
     assert percent_faster(b, a) < -90
     assert percent_faster(a, [100.0, 99, 103, 98, 101]) is None
     assert percent_faster([100.0, 100], [50.0, 50]) == 50
+    assert percent_faster([100.0] * 5, b) == pytest.approx(49.6)

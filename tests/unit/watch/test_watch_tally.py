@@ -4,7 +4,7 @@ import pytest
 import simulate
 
 from dragstrip.results.compare.stacks import compare
-from dragstrip.watch.tally import Tally
+from dragstrip.watch.tally import StudyTally
 
 
 @pytest.mark.parametrize("share", [0.3, 1.0])
@@ -12,7 +12,7 @@ def test_the_ratios_are_those_of_the_report(share):
     study = simulate.study(runs=12, networks=("LTE", "DA2GC"))
     visits = list(simulate.visits(study))
     visits = visits[: int(share * len(visits))]
-    tally = Tally(study)
+    tally = StudyTally(study)
     for visit in visits:
         assert tally.add(visit) is not None
     first = study.stacks[0].name
@@ -30,7 +30,7 @@ def test_the_ratios_are_those_of_the_report(share):
 
 def test_what_is_left_falls_to_nothing():
     study = simulate.study(runs=4)
-    tally = Tally(study)
+    tally = StudyTally(study)
     left = []
     for visit in simulate.visits(study, invalid=0.0, timeouts=0.0):
         left.append(tally.standing().left)
@@ -41,7 +41,7 @@ def test_what_is_left_falls_to_nothing():
 def test_reasons_and_machines_are_counted():
     study = simulate.study(runs=20)
     visits = list(simulate.visits(study, invalid=0.3))
-    tally = Tally(study)
+    tally = StudyTally(study)
     for visit in visits:
         tally.add(visit)
     standing = tally.standing()

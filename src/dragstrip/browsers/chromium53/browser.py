@@ -26,7 +26,7 @@ from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.place import (
     AS_NOBODY,
-    Place,
+    BrowserPlace,
     child,
     fresh_home,
     living_in,
@@ -50,7 +50,9 @@ class Chromium53:
     key_log: Path | None = None
     """It writes no TLS secrets."""
 
-    def __init__(self, place: Place, client: Client, hosts: Sequence[str], display: str) -> None:
+    def __init__(
+        self, place: BrowserPlace, client: Client, hosts: Sequence[str], display: str
+    ) -> None:
         self._place = place
         self._client = client
         self._hosts = hosts
@@ -152,7 +154,7 @@ class Chromium53Tab:
 
 
 @contextlib.contextmanager
-def _x_server(place: Place, client: Client) -> Iterator[str]:
+def _x_server(place: BrowserPlace, client: Client) -> Iterator[str]:
     """A screen in memory; yields its display. It listens on an abstract socket, which belongs to
     the network namespace, and so meets no other. Nor may its keymap, which it compiles into a file
     in /tmp that is named by the display."""

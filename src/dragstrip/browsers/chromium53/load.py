@@ -17,7 +17,7 @@ from msgspec import Struct
 from dragstrip.browsers.cdp import Cdp, CdpError, Event
 from dragstrip.browsers.exchanges import Exchange, exchanges, failure
 from dragstrip.browsers.load import Load, Navigation, preludes
-from dragstrip.browsers.watch import Watch, document_of
+from dragstrip.browsers.watch import TabWatch, document_of
 from dragstrip.model.study import Client
 
 TAB = ""
@@ -90,7 +90,7 @@ def _navigation(seen: Sequence[Exchange], timings: _Timings) -> Navigation:
     )
 
 
-class _Watch(Watch):
+class _Watch(TabWatch):
     """Watches the only tab of a browser."""
 
     def __init__(self, cdp: Cdp) -> None:

@@ -13,7 +13,7 @@ from dragstrip.browsers.cdp import Cdp, CdpError, Event
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.firefox.exchanges import exchanges
 from dragstrip.browsers.load import READ_TIMINGS, Load, Navigation, preludes, timings_of
-from dragstrip.browsers.watch import Watch, document_of
+from dragstrip.browsers.watch import TabWatch, document_of
 from dragstrip.model.page import digest_of
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Request
@@ -92,7 +92,7 @@ def _told(cdp: Cdp, tab: str, expression: str) -> dict[str, Any]:
     return result
 
 
-class _Watch(Watch):
+class _Watch(TabWatch):
     """Watches one tab, from the command that navigates it."""
 
     def __init__(self, cdp: Cdp, tab: str, command: int) -> None:

@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from dragstrip.browsers.cdp import Event
-from dragstrip.browsers.exchanges import ABORTED, PROTOCOLS, Exchange, Headers
+from dragstrip.browsers.exchanges import ABORTED, BROWSER_PROTOCOLS, Exchange
 from dragstrip.model.visit import Request
+from dragstrip.pages.format.recording import Headers
 
 _GIVEN_UP = "NS_BINDING_ABORTED"
 _KINDS = {
@@ -99,7 +100,7 @@ def _answered(exchange: Exchange, params: dict[str, Any], origin_ms: float) -> E
     asked, response = params["request"], params["response"]
     request = structs.replace(
         exchange.request,
-        protocol=PROTOCOLS.get(response["protocol"]),
+        protocol=BROWSER_PROTOCOLS.get(response["protocol"]),
         status=response["status"],
         mime=response["mimeType"].partition(";")[0],
         from_cache=response["fromCache"],

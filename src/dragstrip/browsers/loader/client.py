@@ -18,7 +18,7 @@ from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import NO_PROXIES, session_proxies
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
-from dragstrip.browsers.loader.wire import Answer, page_of, read
+from dragstrip.browsers.loader.wire import LoaderAnswer, page_of, read
 from dragstrip.model.graph import Graph
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
@@ -120,7 +120,7 @@ class LoaderTab:
         }
         answer = self.loader.process.ask(
             "load",
-            Answer,
+            LoaderAnswer,
             within_s=self.client.timeout_s + _GRACE_S,
             page=page_of(self.graph),
             ca=str(self.loader.ca),

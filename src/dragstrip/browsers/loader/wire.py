@@ -5,13 +5,13 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from dragstrip.browsers.exchanges import Exchange, Headers
+from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load, Navigation
 from dragstrip.browsers.loader.headers import headers
 from dragstrip.model.graph import LOAD, Graph, Wait
 from dragstrip.model.stack import Protocol
 from dragstrip.model.visit import FastOpen, Opening, Outcome, Request
-from dragstrip.pages.format.recording import header
+from dragstrip.pages.format.recording import Headers, header
 
 _KINDS = {
     "Document": "document",
@@ -46,7 +46,7 @@ class Error(Struct, frozen=True):
         return f"{self.kind}: {self.message}"
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class LoaderRequest(Struct, frozen=True, kw_only=True):
     """A request of the answer. Times in us since navigation start."""
 
     resource: int
@@ -66,7 +66,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     error: Error | None
 
 
-class Opened(Struct, frozen=True, kw_only=True):
+class LoaderConnection(Struct, frozen=True, kw_only=True):
     """A connection of the answer."""
 
     id: int
@@ -82,12 +82,12 @@ class Opened(Struct, frozen=True, kw_only=True):
     tcp_fast_open: Opening | None = None
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class LoaderAnswer(Struct, frozen=True, kw_only=True):
     start_us: int
     load_event_us: int | None
     ended: str
-    requests: tuple[Asked, ...]
-    connections: tuple[Opened, ...]
+    requests: tuple[LoaderRequest, ...]
+    connections: tuple[LoaderConnection, ...]
 
 
 def page_of(graph: Graph) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def _first(waits: tuple[Wait, ...]) -> tuple[Wait, list[Wait]]:
     return first, [w for w in waits if w is not first]
 
 
-def read(answer: Answer, graph: Graph, sent_s: float, said: str) -> Load:
+def read(answer: LoaderAnswer, graph: Graph, sent_s: float, said: str) -> Load:
     """What a visit wants to know of a load; `said` names graph and source."""
     made = {a.resource: a for a in answer.requests}
     outcome, error = _outcome(answer, made.get(0))
@@ -161,16 +161,16 @@ def read(answer: Answer, graph: Graph, sent_s: float, said: str) -> Load:
     )
 
 
-def _outcome(answer: Answer, document: Asked | None) -> tuple[Outcome, str]:
+def _outcome(answer: LoaderAnswer, document: LoaderRequest | None) -> tuple[Outcome, str]:
     if answer.load_event_us is not None:
         return "loaded", ""
     said = str(document.error) if document and document.error else f"ended by {answer.ended}"
     return ("timeout" if answer.ended == "time" else "failed"), said
 
 
-def _first_on(answer: Answer) -> set[int]:
+def _first_on(answer: LoaderAnswer) -> set[int]:
     """The resource that each connection was used for first."""
-    first: dict[int, Asked] = {}
+    first: dict[int, LoaderRequest] = {}
     for asked in answer.requests:
         if asked.connection is None or asked.sent_us is None:
             continue
@@ -183,8 +183,8 @@ def _first_on(answer: Answer) -> set[int]:
 def _exchange(
     graph: Graph,
     place: int,
-    asked: Asked,
-    opened: dict[int, Opened],
+    asked: LoaderRequest,
+    opened: dict[int, LoaderConnection],
     opens: bool,
 ) -> Exchange:
     node = graph.nodes[place]
@@ -236,7 +236,10 @@ def _exchange(
 
 
 def _navigation(
-    answer: Answer, graph: Graph, made: dict[int, Asked], opened: dict[int, Opened]
+    answer: LoaderAnswer,
+    graph: Graph,
+    made: dict[int, LoaderRequest],
+    opened: dict[int, LoaderConnection],
 ) -> Navigation:
     document = max((i for i in made if _leads(graph, i)), default=0)
     last = made.get(document)

@@ -38,7 +38,7 @@ _CALIBRATED = ("LTE", "DSL", "100mbit/100mbit/10ms/1%/50ms")
 """A slow, a shallow and a fast network, the last with loss."""
 
 
-class Finding(Struct, frozen=True, kw_only=True):
+class CheckResult(Struct, frozen=True, kw_only=True):
     """The result of one check. `mend` says what to do if it is not `good`."""
 
     what: str
@@ -84,11 +84,11 @@ def _calibrate(networks: list[Network], *, as_json: bool) -> int:
     return exits.DONE if found.good else exits.NO_TESTBED
 
 
-def _examine() -> Iterator[Finding]:
+def _examine() -> Iterator[CheckResult]:
     for package in BASE:
         if package.name == HEADLESS:
             continue
-        yield Finding(
+        yield CheckResult(
             what=package.brings,
             good=package.present,
             needed=package.needed,
@@ -98,7 +98,7 @@ def _examine() -> Iterator[Finding]:
     yield from _where()
     refused = tun_refused()
     mend = f"needed for `dragstrip link` and live pages as an ordinary user; {refused}"
-    yield Finding(what=TUN, good=not refused, needed=False, mend=mend)
+    yield CheckResult(what=TUN, good=not refused, needed=False, mend=mend)
     yield _attempt("browser", browser_version)
     yield structs.replace(_attempt("firefox", lambda: browser_version(FIREFOX)), needed=False)
     yield _attempt("link program", lambda: program("dragstrip-link"))
@@ -109,10 +109,10 @@ def _examine() -> Iterator[Finding]:
     yield _steal()
     yield _speed()
     stale = sweep()
-    yield Finding(what="stale testbeds", good=True, found=f"{len(stale)} removed")
+    yield CheckResult(what="stale testbeds", good=True, found=f"{len(stale)} removed")
     yield from _try_testbed()
     cores = os.cpu_count() or 1
-    yield Finding(
+    yield CheckResult(
         what="cores",
         good=cores >= 2,
         needed=False,
@@ -121,32 +121,32 @@ def _examine() -> Iterator[Finding]:
     )
 
 
-def _where() -> Iterator[Finding]:
+def _where() -> Iterator[CheckResult]:
     """What kind of Linux this is, if that matters."""
     if kind := container():
-        yield Finding(what="container", good=True, found=kind)
+        yield CheckResult(what="container", good=True, found=kind)
     if kind := wsl():
         mend = (
             "the clock of WSL 2 jumps when Windows sleeps: race on a machine that stays awake, or "
             "with --virtual"
         )
-        yield Finding(what="Windows", good=False, needed=False, found=kind, mend=mend)
+        yield CheckResult(what="Windows", good=False, needed=False, found=kind, mend=mend)
     why = refusal()
-    yield Finding(what="namespaces", good=not why, found="" if why else "allowed", mend=why)
+    yield CheckResult(what="namespaces", good=not why, found="" if why else "allowed", mend=why)
 
 
-def _attempt(what: str, look: Callable[[], str]) -> Finding:
+def _attempt(what: str, look: Callable[[], str]) -> CheckResult:
     try:
-        return Finding(what=what, good=True, found=look())
+        return CheckResult(what=what, good=True, found=look())
     except TestbedError as error:
-        return Finding(what=what, good=False, mend=str(error))
+        return CheckResult(what=what, good=False, mend=str(error))
 
 
-def _legacy() -> Iterator[Finding]:
+def _legacy() -> Iterator[CheckResult]:
     """Each item of the catalogue; if it is installed, also what it still needs."""
     for item in catalogue().values():
         lack = lacking([item]) if item.installed else ""
-        yield Finding(
+        yield CheckResult(
             what=item.name,
             good=item.installed and not lack,
             needed=False,
@@ -155,9 +155,9 @@ def _legacy() -> Iterator[Finding]:
         )
 
 
-def _virtual() -> Finding:
+def _virtual() -> CheckResult:
     there = recipe.installed()
-    return Finding(
+    return CheckResult(
         what="virtual time",
         good=there is not None,
         needed=False,
@@ -166,11 +166,11 @@ def _virtual() -> Finding:
     )
 
 
-def _steal() -> Finding:
+def _steal() -> CheckResult:
     meter = HostMeter()
     time.sleep(_STEAL_SAMPLE_S)
     share, limit = meter.report().steal_share, Thresholds().steal_share
-    return Finding(
+    return CheckResult(
         what="host",
         good=share <= limit,
         needed=False,
@@ -179,9 +179,9 @@ def _steal() -> Finding:
     )
 
 
-def _proxies() -> Finding:
+def _proxies() -> CheckResult:
     names = named_proxies(os.environ)
-    return Finding(
+    return CheckResult(
         what="proxies",
         good=not names,
         needed=False,
@@ -190,20 +190,22 @@ def _proxies() -> Finding:
     )
 
 
-def _speed() -> Finding:
+def _speed() -> CheckResult:
     seen = CpuSpeed().report()
     limit, throttles = seen["cpu_limit_mhz"], seen["throttled"]
     allowed = "unknown" if limit is None else f"at most {limit:.0f} MHz"
     counted = "not counted" if throttles is None else "counted"
-    return Finding(what="CPU speed", good=True, found=f"{allowed}, thermal throttling is {counted}")
+    return CheckResult(
+        what="CPU speed", good=True, found=f"{allowed}, thermal throttling is {counted}"
+    )
 
 
-def _try_testbed() -> Iterator[Finding]:
+def _try_testbed() -> Iterator[CheckResult]:
     try:
         with testbed(["doctor.test"]) as bed:
             mode = "rootless" if bed.spaces.rootless else "root"
-            yield Finding(what="testbed", good=True, found=f"starts ({mode})")
-            yield Finding(
+            yield CheckResult(what="testbed", good=True, found=f"starts ({mode})")
+            yield CheckResult(
                 what="real-time link",
                 good=bed.link.realtime,
                 needed=False,
@@ -211,4 +213,4 @@ def _try_testbed() -> Iterator[Finding]:
                 mend="packets will leave late when the machine is busy; run as root",
             )
     except TestbedError as error:
-        yield Finding(what="testbed", good=False, mend=str(error))
+        yield CheckResult(what="testbed", good=False, mend=str(error))

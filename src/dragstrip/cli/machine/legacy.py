@@ -27,7 +27,7 @@ class Which(StrEnum):
     all = "all"
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class LegacyReport(Struct, frozen=True, kw_only=True):
     """An item as `--json` prints it."""
 
     name: str
@@ -81,8 +81,8 @@ def _left_out(console: Console, item: Item) -> bool:
     return bool(lack)
 
 
-def _report(item: Item) -> Report:
-    return Report(
+def _report(item: Item) -> LegacyReport:
+    return LegacyReport(
         name=item.name,
         what=item.what,
         package=item.package,

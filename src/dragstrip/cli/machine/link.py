@@ -25,7 +25,7 @@ from dragstrip.testbed.uplink.uplink import plug_client
 from dragstrip.testbed.uplink.veth import veth_uplink
 
 
-class Way(StrEnum):
+class UplinkKind(StrEnum):
     veth = "veth"
     pasta = "pasta"
 
@@ -57,7 +57,7 @@ def link(
     ] = "bare",
     seed: Annotated[int, typer.Option(min=0, help="Seed of random loss.")] = 0,
     uplink: Annotated[
-        Way | None,
+        UplinkKind | None,
         typer.Option(help="How packets leave the link (default: veth as root, else pasta)."),
     ] = None,
 ) -> None:
@@ -105,12 +105,12 @@ def changed(
 
 
 def _run(
-    network: Network, seed: int, way: Way | None, command: list[str]
+    network: Network, seed: int, way: UplinkKind | None, command: list[str]
 ) -> tuple[int, LinkReport]:
-    choice = way or (Way.pasta if os.geteuid() else Way.veth)
-    if choice is Way.veth and os.geteuid():
+    choice = way or (UplinkKind.pasta if os.geteuid() else UplinkKind.veth)
+    if choice is UplinkKind.veth and os.geteuid():
         raise InputError("--uplink veth needs root; leave it out")
-    uplink = veth_uplink if choice is Way.veth else pasta_uplink
+    uplink = veth_uplink if choice is UplinkKind.veth else pasta_uplink
     with contextlib.ExitStack() as resources:
         spaces = resources.enter_context(namespaces())
         way_out = resources.enter_context(uplink(spaces))

@@ -10,15 +10,15 @@ from rich.console import Console
 from dragstrip.cli import exits
 from dragstrip.model.errors import InputError
 from dragstrip.testbed import packages
-from dragstrip.testbed.packages import HEADLESS, Package
+from dragstrip.testbed.packages import HEADLESS, SystemPackage
 from dragstrip.virtual.kernel.recipe import PROGRAMS
 
-GROUPS: dict[str, tuple[Package, ...]] = {
+GROUPS: dict[str, tuple[SystemPackage, ...]] = {
     "races": packages.BASE,
-    "firefox": packages.FIREFOX,
+    "firefox": packages.FIREFOX_PACKAGES,
     "virtual": (
-        *(Package(name=p, brings=b, use="building the kernel") for b, p in PROGRAMS.items()),
-        Package(name="libc6-dev", brings="/usr/include/stdio.h", use="building the kernel"),
+        *(SystemPackage(name=p, brings=b, use="building the kernel") for b, p in PROGRAMS.items()),
+        SystemPackage(name="libc6-dev", brings="/usr/include/stdio.h", use="building the kernel"),
     ),
 }
 _NO_CHROMIUM = (
@@ -61,7 +61,7 @@ def setup(
     return _told(console, [p for p in lacking if p not in available])
 
 
-def _group(name: str) -> Sequence[Package]:
+def _group(name: str) -> Sequence[SystemPackage]:
     if name not in GROUPS:
         raise InputError(f"setup {name}: no such group; choose from {', '.join(GROUPS)}")
     return GROUPS[name]
@@ -75,7 +75,7 @@ def _agreed() -> bool:
     return typer.confirm("Install them?", err=True)
 
 
-def _told(console: Console, absent: list[Package]) -> int:
+def _told(console: Console, absent: list[SystemPackage]) -> int:
     for package in absent:
         what = _NO_CHROMIUM if package.name == HEADLESS else f"{package.name} is not available here"
         console.print(f"{what} (for {package.use}).")

@@ -19,7 +19,7 @@ from dragstrip.virtual.kernel.prebuilt import pack, take
 app = typer.Typer(help="Install the kernel for races in virtual time.", no_args_is_help=True)
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class KernelReport(Struct, frozen=True, kw_only=True):
     """The kernel as `--json` prints it."""
 
     name: str
@@ -58,7 +58,7 @@ def install(
     else:
         there = _build(console, source)
     if as_json:
-        report = Report(
+        report = KernelReport(
             name=recipe.name_of(there),
             path=str(there),
             bytes=there.stat().st_size,

@@ -22,8 +22,8 @@ from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.generators.synth import synth as synthesise
 from dragstrip.pages.graph.store import graph_of, with_graph
 from dragstrip.pages.resolve import Wish, import_page, page_name, resolve
-from dragstrip.pages.show import Share, summarise
-from dragstrip.pages.tree import Node, depths, initiator_tree
+from dragstrip.pages.show import PageShare, summarise
+from dragstrip.pages.tree import TreeResource, depths, initiator_tree
 from dragstrip.testbed.workspace import workspace
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def _print_tree(page: Page) -> None:
         console.print(tree, highlight=False, soft_wrap=True)
 
 
-def _grow(tree: Tree, node: Node) -> None:
+def _grow(tree: Tree, node: TreeResource) -> None:
     grown = tree.add(Text(node.resource.url[:100]))
     for child in node.children[:_SIBLINGS]:
         _grow(grown, child)
@@ -284,7 +284,7 @@ def _print_check(checked: "Check") -> None:
         console.print(f"  not in the recording: {url}", highlight=False, soft_wrap=True)
 
 
-def _table(title: str, shares: tuple[Share, ...]) -> Table:
+def _table(title: str, shares: tuple[PageShare, ...]) -> Table:
     table = Table(title, "objects", "bytes", box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"

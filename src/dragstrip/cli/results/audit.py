@@ -20,7 +20,7 @@ from dragstrip.audit.claims import (
     from_name,
     protocol_label,
 )
-from dragstrip.audit.judge import Row, as_json, judge, summarise
+from dragstrip.audit.judge import AuditRow, as_json, judge, summarise
 from dragstrip.cli import exits
 from dragstrip.model.errors import InputError
 from dragstrip.model.units import parse_duration_ms, parse_rate_mbps
@@ -108,7 +108,7 @@ def _claims(
     return named
 
 
-def _table(rows: Sequence[Row]) -> Table:
+def _table(rows: Sequence[AuditRow]) -> Table:
     table = Table(box=None, pad_edge=False)
     for title in ("capture", "claims"):
         table.add_column(title, overflow="fold")

@@ -17,7 +17,7 @@ from dragstrip.model.errors import InputError
 from dragstrip.report.words.numbers import bounded, interval
 
 if TYPE_CHECKING:
-    from dragstrip.results.compare.capsules import Compared, Comparison, Difference
+    from dragstrip.results.compare.capsules import CapsuleComparison, CapsuleDifference, Compared
     from dragstrip.results.compare.gate import Gated
 
 _STYLES = {"failed": "bold red", "passed": "green", "not decided": "yellow"}
@@ -106,7 +106,7 @@ def _told(row: "Compared", asked: Collection[tuple[str, str]]) -> bool:
     return found.statistic == "median" or known
 
 
-def _json(a: Path, b: Path, found: "Comparison", gated: "list[Gated]") -> bytes:
+def _json(a: Path, b: Path, found: "CapsuleComparison", gated: "list[Gated]") -> bytes:
     from dragstrip.results.compare.gate import Output
     from dragstrip.verdict.rules import VERSION
 
@@ -148,14 +148,14 @@ def _table(rows: "Sequence[Compared]") -> Table:
     return table
 
 
-def _loads(found: "Difference") -> str:
+def _loads(found: "CapsuleDifference") -> str:
     loads = f"{found.n_a} pairs" if found.pairing == "paired" else f"{found.n_a} and {found.n_b}"
     if not found.censored_a and not found.censored_b:
         return loads
     return f"{loads}; {found.censored_a} and {found.censored_b} did not finish"
 
 
-def _ratio(found: "Difference") -> str:
+def _ratio(found: "CapsuleDifference") -> str:
     from dragstrip.stats.spread import LEAST
 
     if found.ratio is None:

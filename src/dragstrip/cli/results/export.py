@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     csv = "csv"
     parquet = "parquet"
     har = "har"
@@ -16,7 +16,7 @@ class Format(StrEnum):
 
 def export(
     folder: Annotated[Path, typer.Argument(help="Result folder of a race or run.", metavar="DIR")],
-    to: Annotated[Format, typer.Option("--format", help="What to write.")],
+    to: Annotated[ExportFormat, typer.Option("--format", help="What to write.")],
     out: Annotated[
         Path | None, typer.Option(help="Folder to write (default: DIR/export/FORMAT).")
     ] = None,
@@ -28,7 +28,7 @@ def export(
     target = out or folder / "export" / to.value
     written = write(Capsule.open(folder), target, to.value)
     console = Console(stderr=True)
-    if to is Format.har:
+    if to is ExportFormat.har:
         console.print(f"{len(written)} HARs in {target}", highlight=False)
     else:
         console.print("\n".join(str(path) for path in written), highlight=False)

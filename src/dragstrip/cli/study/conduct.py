@@ -1,9 +1,8 @@
-"""Runs a study on the command line: shows progress, and ends with report, table or JSON."""
+"""A study on the command line: shows progress, and ends with report, table or JSON."""
 
 import sys
-from collections.abc import Collection
-from contextlib import nullcontext
-from math import inf
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,7 @@ from dragstrip.cli import exits
 from dragstrip.cli.study import resume
 from dragstrip.cli.study.progress import TERMINAL
 from dragstrip.cli.study.watch import beside as beside_run
-from dragstrip.conduct.cluster import Cluster
-from dragstrip.conduct.shard import WHOLE, Shard
-from dragstrip.conduct.visits import make_visits
+from dragstrip.conduct.watcher import Watcher
 from dragstrip.model.study import Study
 from dragstrip.report.data.beside import beside, surroundings
 from dragstrip.results.capsule import Capsule
@@ -27,53 +24,17 @@ if TYPE_CHECKING:
 ALLOWED_INVALID_BLOCKS = 0.05
 
 
-def conduct(
-    study: Study,
-    out: Path,
-    *,
-    as_json: bool,
-    calibrate: bool | None = None,
-    jobs: int = 1,
-    shard: Shard = WHOLE,
-    cluster: Cluster | None = None,
-    watch: bool = False,
-) -> int:
-    """Make the visits that `out` lacks and present the study; returns the exit code.
+@contextmanager
+def shown(out: Path, *, watch: bool = False) -> Iterator[Watcher]:
+    """Shows how visits come into `out`: a progress bar, and with `watch` a live page. An
+    interrupted command prints how to resume.
 
-    Raises as `make_visits` does.
+    >>> with shown(out) as watcher:
+    ...     make_visits(study, out, watcher=watcher)
     """
-    shown_visits(
-        study, out, calibrate=calibrate, jobs=jobs, shard=shard, cluster=cluster, watch=watch
-    )
-    return present(out, as_json=as_json)
-
-
-def shown_visits(
-    study: Study,
-    out: Path,
-    *,
-    calibrate: bool | None = None,
-    jobs: int = 1,
-    until: float = inf,
-    frozen: str = "",
-    shard: Shard = WHOLE,
-    cluster: Cluster | None = None,
-    watch: bool = False,
-) -> None:
-    """`make_visits` with a progress bar. An interrupted command prints how to resume."""
     resume.into(out)
     with beside_run(out) if watch else nullcontext():
-        make_visits(
-            study,
-            out,
-            calibrate=calibrate,
-            jobs=jobs,
-            until=until,
-            frozen=frozen,
-            shard=shard,
-            cluster=cluster,
-            watcher=TERMINAL,
-        )
+        yield TERMINAL
 
 
 def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
@@ -87,7 +48,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
     from dragstrip.report.data.cells import cells
     from dragstrip.report.data.controls import judgement
     from dragstrip.report.data.verdicts import unchecked
-    from dragstrip.report.terminal.answer import METRICS, SPELLED_OUT, render
+    from dragstrip.report.terminal.answer import CELL_METRICS, SPELLED_OUT, render
     from dragstrip.results.compare.controls import controls
     from dragstrip.results.compare.stacks import compare_all, spreads
     from dragstrip.results.compare.stopping import saving
@@ -114,7 +75,7 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
             client="loader" if study.predicted else "browser",
         )
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
-    found = list(cells(study, table, METRICS))
+    found = list(cells(study, table, CELL_METRICS))
     console = Console(stderr=True)
     console.print(render(study, found, belief(study, table)))
     for sentence in judgement(control, saved):

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from dragstrip.cli.machine.calibration import before_visits
 from dragstrip.cli.study.dry_run import span
-from dragstrip.conduct.watcher import Estimate, Watcher
+from dragstrip.conduct.watcher import TimeEstimate, Watcher
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.schedule import Schedule
 
@@ -18,7 +18,7 @@ LINE_EVERY_S = 60.0
 
 
 @contextmanager
-def progress(schedule: Schedule, estimate: Estimate) -> Iterator[Callable[[Visit], None]]:
+def progress(schedule: Schedule, estimate: TimeEstimate) -> Iterator[Callable[[Visit], None]]:
     """Yields a function to call with each visit."""
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -46,7 +46,7 @@ TERMINAL = Watcher(calibrating=before_visits, said=said, progress=progress)
 class _Bar:
     """Counts visits. A block that needs a rerun raises the total."""
 
-    def __init__(self, bar: Progress, schedule: Schedule, estimate: Estimate) -> None:
+    def __init__(self, bar: Progress, schedule: Schedule, estimate: TimeEstimate) -> None:
         self._bar = bar
         self._schedule = schedule
         self._estimate = estimate
@@ -69,7 +69,7 @@ class _Bar:
 class _Lines:
     """For log files: at most one line every `LINE_EVERY_S`."""
 
-    def __init__(self, schedule: Schedule, estimate: Estimate) -> None:
+    def __init__(self, schedule: Schedule, estimate: TimeEstimate) -> None:
         self._schedule = schedule
         self._estimate = estimate
         self._told = time.monotonic()
@@ -88,7 +88,7 @@ class _Lines:
         )
 
 
-def _standing(schedule: Schedule, estimate: Estimate) -> tuple[int, int, str]:
+def _standing(schedule: Schedule, estimate: TimeEstimate) -> tuple[int, int, str]:
     """Visits made, visits in all, and the time left in words."""
     made = schedule.visits_made()
     return made, made + schedule.visits_left(), span(estimate(schedule.left))

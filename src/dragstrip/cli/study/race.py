@@ -10,21 +10,22 @@ from dragstrip.cli.options import (
     AsJson,
     ByClient,
     Calibrate,
-    Cluster,
+    ClusterOption,
     Jobs,
     Networks,
     Out,
     Restarts,
-    Shard,
-    Stacks,
+    ShardOption,
+    StacksOption,
     Virtual,
-    Watch,
+    WatchOption,
 )
 from dragstrip.cli.places import new_capsule, page_cache
-from dragstrip.cli.study.conduct import conduct
+from dragstrip.cli.study.conduct import present, shown
 from dragstrip.conduct.clocks import jobs_of
 from dragstrip.conduct.cluster import cluster_of
 from dragstrip.conduct.shard import WHOLE, parse_shard
+from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
@@ -43,7 +44,7 @@ def race(
         ),
     ],
     network: Networks,
-    stack: Stacks,
+    stack: StacksOption,
     server: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,10 +103,10 @@ def race(
     virtual: Virtual = False,
     client: ByClient = None,
     jobs: Jobs = None,
-    shard: Shard = None,
-    cluster: Cluster = None,
+    shard: ShardOption = None,
+    cluster: ClusterOption = None,
     admit_other_machines: AdmitOthers = False,
-    watch: Watch = False,
+    watch: WatchOption = False,
     as_json: AsJson = False,
 ) -> int:
     """Race stacks on pages over networks; say which is faster."""
@@ -125,16 +126,21 @@ def race(
         clock=NETWORK if virtual else REAL,
         cache=page_cache(),
     )
-    return conduct(
-        study,
-        out or new_capsule(study.name),
-        as_json=as_json,
-        calibrate=calibrate,
-        jobs=jobs_of(study.clock, jobs),
-        shard=parse_shard(shard) if shard else WHOLE,
-        cluster=cluster_of(cluster, jobs, study.clock, admit_others=admit_other_machines),
-        watch=watch,
-    )
+    at_most = jobs_of(study.clock, jobs)
+    share = parse_shard(shard) if shard else WHOLE
+    machines = cluster_of(cluster, jobs, study.clock, admit_others=admit_other_machines)
+    folder = out or new_capsule(study.name)
+    with shown(folder, watch=watch) as watcher:
+        make_visits(
+            study,
+            folder,
+            calibrate=calibrate,
+            jobs=at_most,
+            shard=share,
+            cluster=machines,
+            watcher=watcher,
+        )
+    return present(folder, as_json=as_json)
 
 
 def _stacks(names: list[str], servers: list[str], browser: str | None) -> list[Stack]:

@@ -14,22 +14,25 @@ from rich.table import Table
 from dragstrip.cli import exits
 from dragstrip.cli.options import (
     AdmitOthers,
+    ByClient,
     Calibrate,
-    Cluster,
+    ClusterOption,
     DryRun,
     Jobs,
     Restarts,
     Virtual,
-    Watch,
+    WatchOption,
 )
 from dragstrip.cli.places import page_cache
-from dragstrip.cli.study.conduct import exit_code, redraw, shown_visits
+from dragstrip.cli.study.conduct import exit_code, redraw, shown
 from dragstrip.conduct.clocks import jobs_of, timed
 from dragstrip.conduct.cluster import Cluster as On
 from dragstrip.conduct.cluster import cluster_of
 from dragstrip.conduct.restarts import spread
-from dragstrip.conduct.visits import TimeUp
+from dragstrip.conduct.visits import TimeUp, make_visits
+from dragstrip.model.browsers import LOADER
 from dragstrip.model.clock import NETWORK, REAL
+from dragstrip.model.errors import InputError
 from dragstrip.model.study import Slow
 from dragstrip.results.capsule import Capsule
 
@@ -88,8 +91,8 @@ def reproduce(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Result folder; an existing one resumes. Default: capsules/KEY, plus -native or "
-            "-virtual with these options."
+            help="Result folder; an existing one resumes. Default: capsules/KEY, plus -native, "
+            "-virtual or -loader with these options."
         ),
     ] = None,
     captures: Annotated[
@@ -97,14 +100,16 @@ def reproduce(
     ] = None,
     calibrate: Calibrate = None,
     virtual: Virtual = False,
+    client: ByClient = None,
     jobs: Jobs = None,
     restarts: Restarts = None,
-    cluster: Cluster = None,
+    cluster: ClusterOption = None,
     admit_other_machines: AdmitOthers = False,
-    watch: Watch = False,
+    watch: WatchOption = False,
     dry_run: DryRun = False,
 ) -> int:
     """Run a paper's studies within a time limit; answer its claims."""
+    from dragstrip.papers.campaign.clients import by_client, check_client, makeable
     from dragstrip.papers.campaign.fill import fill
     from dragstrip.papers.campaign.plan import (  # loads slowly
         campaign,
@@ -116,19 +121,25 @@ def reproduce(
     from dragstrip.papers.claims import published
     from dragstrip.papers.frozen import rules_digest
 
+    by = client or "browser"
+    if native and by == LOADER:
+        raise InputError(
+            "--native with --client loader: the load generator predicts today's Chromium only; "
+            "leave out one of the two"
+        )
     clock = NETWORK if virtual else REAL
     at_most = jobs_of(clock, jobs)
     slow = Slow(runs=slow_runs) if slow_runs else None
     paper = published(key).native() if native else published(key)
-    outlines = of_ones_own(paper.outlines(), page or ())
-    kind = f"{'-native' if native else ''}{'-virtual' if virtual else ''}"
-    folder = out or Path("capsules") / f"{key}{kind}"
-    wanted = chosen(outlines, study or ())
-    if virtual:
+    outlines = by_client(of_ones_own(paper.outlines(), page or ()), by)
+    folder = out or _folder(key, native=native, virtual=virtual, client=by)
+    check_client(capsules_of(folder, outlines), by)
+    wanted = makeable(chosen(outlines, study or ()), by)
+    if virtual or by == LOADER:
         wanted = paper.in_virtual_time(wanted)
 
     def plan(budget_s: float, there: "Cells") -> list["Part"]:
-        return campaign(paper, wanted, scale, budget_s, slow, there)
+        return campaign(paper, wanted, scale, budget_s, slow, there, virtual=virtual)
 
     there = partial(present, folder, wanted)
     parts = plan(minutes * 60, there())
@@ -164,6 +175,12 @@ def reproduce(
     return code if finished else exits.DONE
 
 
+def _folder(key: str, *, native: bool, virtual: bool, client: str) -> Path:
+    """The default result folder: runs that differ in these are never mixed."""
+    kinds = {"native": native, "virtual": virtual, LOADER: client == LOADER}
+    return Path("capsules") / "-".join([key, *(kind for kind, is_so in kinds.items() if is_so)])
+
+
 def _run(
     parts: Sequence["Part"],
     until: float,
@@ -186,16 +203,17 @@ def _run(
             if len(part.cells):
                 study = timed(study_of(part, folder, page_cache()), virtual=virtual)
                 study = spread(study, restarts and min(restarts, study.runs))
-                shown_visits(
-                    study,
-                    folder / study.name,
-                    calibrate=calibrate,
-                    jobs=jobs,
-                    cluster=cluster,
-                    watch=watch,
-                    until=until,
-                    frozen=frozen,
-                )
+                with shown(folder / study.name, watch=watch) as watcher:
+                    make_visits(
+                        study,
+                        folder / study.name,
+                        calibrate=calibrate,
+                        jobs=jobs,
+                        cluster=cluster,
+                        until=until,
+                        frozen=frozen,
+                        watcher=watcher,
+                    )
     except TimeUp:
         return False
     return True
@@ -221,12 +239,16 @@ def _answer(
     captures: Path | None,
 ) -> tuple["Findings", Path]:
     from dragstrip.papers.answers.findings import findings
+    from dragstrip.papers.answers.predicted import without_paint
+    from dragstrip.papers.campaign.clients import client_of
     from dragstrip.papers.captures import audited
     from dragstrip.papers.evidence import from_capsules
     from dragstrip.report.papers.catalogue import Sources, drawn
     from dragstrip.report.papers.claims import write
 
     evidence = from_capsules(capsules, paper.parts)
+    if client_of(capsules) == LOADER:
+        evidence = without_paint(evidence)
     if captures:
         evidence = structs.replace(evidence, audit=audited(captures))
     found = findings(paper, outlines, capsules, evidence)
@@ -271,6 +293,8 @@ def _tell(console: Console, found: "Findings", page: Path) -> None:
         names = [c.id.rsplit("-", 1)[-1] for c in found.claims if c.verdict == verdict]
         told = f" ({', '.join(names)})" if 0 < len(names) <= 20 else ""
         console.print(f"{count:4} {verdict}{told}", highlight=False)
+    if found.predicted:
+        console.print(found.predicted, highlight=False)
     if said := found.frozen.words():
         console.print(said, highlight=False)
     console.print(f"claims: {page}", highlight=False)

@@ -10,22 +10,23 @@ from dragstrip.cli.options import (
     AsJson,
     ByClient,
     Calibrate,
-    Cluster,
+    ClusterOption,
     DryRun,
     Jobs,
     Out,
     Restarts,
-    Shard,
+    ShardOption,
     Virtual,
-    Watch,
+    WatchOption,
 )
 from dragstrip.cli.places import new_capsule, page_cache
-from dragstrip.cli.study.conduct import conduct
+from dragstrip.cli.study.conduct import present, shown
 from dragstrip.cli.study.dry_run import dry_run
 from dragstrip.conduct.clocks import jobs_of, timed
 from dragstrip.conduct.cluster import cluster_of
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, parse_shard
+from dragstrip.conduct.visits import make_visits
 from dragstrip.schedule.scale import scaled
 from dragstrip.study.clients import study_by
 from dragstrip.study.file import read_study
@@ -39,10 +40,10 @@ def run(
     client: ByClient = None,
     jobs: Jobs = None,
     restarts: Restarts = None,
-    shard: Shard = None,
-    cluster: Cluster = None,
+    shard: ShardOption = None,
+    cluster: ClusterOption = None,
     admit_other_machines: AdmitOthers = False,
-    watch: Watch = False,
+    watch: WatchOption = False,
     scale: Annotated[
         str,
         typer.Option(help="smoke (cheapest cells, 10 minutes), paper (all), or a share of runs."),
@@ -59,13 +60,16 @@ def run(
     share = parse_shard(shard) if shard else WHOLE
     if dry:
         return dry_run(resolved, out, at_most, share)
-    return conduct(
-        resolved,
-        out or new_capsule(resolved.name),
-        as_json=as_json,
-        calibrate=calibrate,
-        jobs=at_most,
-        shard=share,
-        cluster=cluster_of(cluster, jobs, resolved.clock, admit_others=admit_other_machines),
-        watch=watch,
-    )
+    machines = cluster_of(cluster, jobs, resolved.clock, admit_others=admit_other_machines)
+    folder = out or new_capsule(resolved.name)
+    with shown(folder, watch=watch) as watcher:
+        make_visits(
+            resolved,
+            folder,
+            calibrate=calibrate,
+            jobs=at_most,
+            shard=share,
+            cluster=machines,
+            watcher=watcher,
+        )
+    return present(folder, as_json=as_json)

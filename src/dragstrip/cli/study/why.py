@@ -13,9 +13,10 @@ from rich.console import Console
 from dragstrip.cli import exits
 from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
-from dragstrip.cli.study.conduct import exit_code, redraw, shown_visits
+from dragstrip.cli.study.conduct import exit_code, redraw, shown
 from dragstrip.cli.study.dry_run import dry_run
 from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.visits import make_visits
 from dragstrip.model.errors import InputError
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import CellKey, Client, Study
@@ -25,7 +26,7 @@ from dragstrip.study.file import make_study, read_study
 from dragstrip.study.presets import find_network, find_stack
 
 if TYPE_CHECKING:
-    from dragstrip.results.compare.largest import Asked
+    from dragstrip.results.compare.largest import PairCells
     from dragstrip.results.compare.why import Why
 
 
@@ -119,7 +120,8 @@ def why(
         if dry:
             code = dry_run(study, place, at_most)
             continue
-        shown_visits(study, place, calibrate=calibrate, jobs=at_most)
+        with shown(place) as watcher:
+            make_visits(study, place, calibrate=calibrate, jobs=at_most, watcher=watcher)
         code = _present(place, wanted, as_json=as_json) or code
     return code
 
@@ -181,7 +183,9 @@ def _two(study: Study, names: Sequence[str]) -> tuple[Stack, Stack]:
     return known[chosen[0]], known[chosen[1]]
 
 
-def _of_capsule(folder: Path, names: Sequence[str], most: int, metric: str) -> "Sequence[Asked]":
+def _of_capsule(
+    folder: Path, names: Sequence[str], most: int, metric: str
+) -> "Sequence[PairCells]":
     from dragstrip.results.compare.largest import largest_differences
 
     capsule = Capsule.open(folder)

@@ -22,7 +22,7 @@ Driver = Literal["origin", "second-origin", "codec", "program"]
 one of ours that speaks its protocols before the origin; or any program with a configuration file
 and a log."""
 
-PROTOCOLS = {
+LOGGED_PROTOCOLS = {
     "HTTP/1.0": "h1",
     "HTTP/1.1": "h1",
     "HTTP/2": "h2",
@@ -46,7 +46,7 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     fields: Mapping[str, str]
     path: str = "{{ folder }}/access.log"
     protocols: Mapping[str, str] = {}
-    """The log's names of protocols, if not those of `PROTOCOLS`."""
+    """The log's names of protocols, if not those of `LOGGED_PROTOCOLS`."""
     resumed: tuple[str | bool, ...] = (True, "true", "1")
     """The log's value for a resumed session."""
     seconds: Mapping[str, float] = {}

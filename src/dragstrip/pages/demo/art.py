@@ -23,7 +23,7 @@ PALETTES: dict[str, Palette] = {
 }
 
 Plane = npt.NDArray[np.float32]
-Line = npt.NDArray[np.float64]
+Polyline = npt.NDArray[np.float64]
 
 _GRAIN = 7
 
@@ -114,7 +114,7 @@ def _sky(colours: Palette, draw: random.Random, width: int, height: int) -> Imag
     return image
 
 
-def _ridge(draw: random.Random, width: int, rough: float) -> Line:
+def _ridge(draw: random.Random, width: int, rough: float) -> Polyline:
     """A skyline around 0, at most about 1 high; `rough` is how much the small waves count."""
     x = np.linspace(0, 1, width)
     line = np.zeros(width)
@@ -124,7 +124,7 @@ def _ridge(draw: random.Random, width: int, rough: float) -> Line:
     return line / 2
 
 
-def _ground(image: Image.Image, tops: Line, colour: Colour, draw: random.Random) -> None:
+def _ground(image: Image.Image, tops: Polyline, colour: Colour, draw: random.Random) -> None:
     """Paint everything below the skyline `tops` (pixels from above) in one mottled colour."""
     width, height = image.size
     top = max(0, int(tops.min()))

@@ -37,7 +37,7 @@ _ASSETS = (
 _STROKES = {300: 46, 400: 74, 700: 122}
 """Weight -> thickness of a stroke in thousandths of an em."""
 _ON_PAGE = 16
-"""So many stories stand in the document, the others in the archive's data."""
+"""Number of stories in the document; the others are in the archive's data."""
 _MOST_READ = (4, 7, 10, 13, 17, 20)
 _WRITERS = {
     "Ines Harrow": "noon",
@@ -154,7 +154,7 @@ def _map(width: int, height: int) -> bytes:
 
 
 def _tides() -> dict[str, object]:
-    """Two tides a day and a little more, as the moon has it, each harbour a little later."""
+    """Tides about twice a day, a little later in each harbour."""
     steps = range(0, 48 * 60 + 1, _TIDE_STEP_MINUTES)
     return {
         "step_minutes": _TIDE_STEP_MINUTES,

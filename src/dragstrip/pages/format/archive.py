@@ -43,7 +43,7 @@ _FAMILIES: Mapping[str, Literal["h1", "h2", "h3"]] = {
     "h3": "h3",
     "quic": "h3",
 }
-"""By how a HAR's httpVersion begins. Google's QUIC of old is the HTTP/3 of today."""
+"""By the start of a HAR's httpVersion. Google QUIC counts as HTTP/3."""
 _EXTENSIONS = {
     "text/html": ".html",
     "text/css": ".css",
@@ -92,7 +92,7 @@ def load_page(path: Path) -> Page:
 
 
 def read_screenshot(page: Page) -> bytes | None:
-    """How the page looked when it was recorded (PNG); None if nobody looked."""
+    """How the page looked when it was recorded (PNG); None without a screenshot."""
     if not page.screenshot:
         return None
     with zipfile.ZipFile(page.path) as archive:
@@ -175,8 +175,7 @@ def _page(path: Path, log: har.Log, sizes: dict[str, int], digest: str) -> Page:
 
 
 def _spoken(entries: Sequence[har.Entry]) -> dict[str, Literal["h1", "h2", "h3"]]:
-    """By host, what most of its answers over https were recorded in; the older of two that are
-    equal."""
+    """By host, the protocol of most of its https answers; in a tie, the older one."""
     seen: dict[str, Counter[Literal["h1", "h2", "h3"]]] = {}
     for entry in entries:
         place = urlsplit(entry.request.url)
@@ -308,7 +307,7 @@ def _pairs(pairs: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> tuple[
 
 
 def _member(body: bytes, mime: str) -> str | None:
-    """Name of the zip member that holds `body`; the extension only helps people."""
+    """Name of the zip member that holds `body`; only people need its extension."""
     return hashlib.sha256(body).hexdigest() + _EXTENSIONS.get(mime, ".bin") if body else None
 
 

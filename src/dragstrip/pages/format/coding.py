@@ -1,4 +1,4 @@
-"""Content codings (RFC 9110 section 8.4): what stands between a body and the wire."""
+"""Content codings (RFC 9110 section 8.4): how bodies are encoded on the wire."""
 
 import functools
 import gzip
@@ -66,7 +66,7 @@ _ENCODERS: dict[str, Sequence[Callable[[bytes], bytes]]] = {
     "zstd": [zstandard.ZstdCompressor(level=n).compress for n in (1, 3, 9, 19)],
 }
 _SLOW_BYTES = 400_000
-"""Of longer bodies the slowest two settings are not tried: importing takes seconds."""
+"""Longer bodies skip the two slowest settings, which would take seconds."""
 
 
 def encode_near(body: bytes, coding: str, size: int) -> bytes | None:

@@ -1,4 +1,4 @@
-"""What every importer and generator hands over: a page as recorded answers, bodies and all.
+"""What every importer and generator returns: a page as recorded answers with bodies.
 
 A sibling importer is one function `path -> Recording`; `dragstrip.pages.format.archive` writes it.
 """
@@ -29,7 +29,7 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class PageError(InputError):
-    """A page cannot be had; the text names the file, the place in it and the mend."""
+    """A page is not available; the text names the file, the place in it and what to do."""
 
 
 class Recorded(Struct, frozen=True, kw_only=True, dict=True):
@@ -81,13 +81,13 @@ class Recording(Struct, frozen=True, kw_only=True):
     """In recorded order. Iterated more than once, so it may read its bodies from disk."""
     failures: tuple[Failure, ...] = ()
     screenshot: bytes = b""
-    """The page as it looked when recorded, PNG; empty if nobody looked."""
+    """The page as it looked when recorded, PNG; empty without a screenshot."""
     load_ms: float | None = None
     """Load event of the recorded visit, from the first request's start."""
 
 
 def one_line(text: str) -> str:
-    """What a recording says, fit to be quoted in a sentence."""
+    """Text of a recording, shortened for use in a sentence."""
     return re.sub(r"[^!-~]+", " ", text)[:200]
 
 
@@ -97,7 +97,7 @@ def header(headers: Iterable[tuple[str, str]], name: str) -> str:
 
 
 def is_connection_header(name: str) -> bool:
-    """Whether it describes the recorded connection, and so has no place in a page file."""
+    """Whether it describes the recorded connection, so that a page file leaves it out."""
     return name.lower() in _CONNECTION_HEADERS or name.lower().startswith("proxy-")
 
 

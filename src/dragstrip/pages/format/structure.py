@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from dragstrip.pages.format.recording import EPOCH, Headers
 
-Kind = Literal["document", "style", "script", "image", "font", "fetch"]
-"""How the browser is made to ask for it. What has no element of its own is fetched by script."""
+ResourceKind = Literal["document", "style", "script", "image", "font", "fetch"]
+"""How the page makes the browser request it. A script fetches kinds that have no element."""
 
 
 class Object(Struct, frozen=True, kw_only=True):
@@ -20,7 +20,7 @@ class Object(Struct, frozen=True, kw_only=True):
 
     url: str
     """As the origin serves it, see `dragstrip.pages.format.urls.servable`."""
-    kind: Kind
+    kind: ResourceKind
     size: int
     """Bytes of the answer's body on the wire."""
     method: str = "GET"
@@ -31,11 +31,11 @@ class Object(Struct, frozen=True, kw_only=True):
     parent: int | None = None
     """What must have arrived before this is asked for; None for where the visit starts."""
     initiator: int | None = None
-    """What is recorded as having caused it; the parent or something above it."""
+    """The recorded cause; the parent or one of its ancestors."""
     inferred: bool = False
     """The recording did not name the initiator."""
     follows: int | None = None
-    """The redirect that leads here; then nobody asks for this but the browser itself."""
+    """The redirect that leads here; then the browser follows it without a request from the page."""
     location: str = ""
     """Where a redirect leads."""
     upload: int = 0
@@ -55,7 +55,7 @@ class Object(Struct, frozen=True, kw_only=True):
 
 
 class Structure(Struct, frozen=True, kw_only=True):
-    """A page to be made. A parent and a redirect stand before what they lead to."""
+    """A page to be made. A parent or redirect comes before what it leads to."""
 
     name: str
     title: str

@@ -11,7 +11,7 @@ _DEFAULT_PORT = {"http": 80, "https": 443}
 
 
 class Unservable(ValueError):
-    """The origin has no way to serve this; the text says why."""
+    """The origin cannot serve this; the text says why."""
 
 
 def _is_ip(host: str) -> bool:
@@ -23,8 +23,8 @@ def _is_ip(host: str) -> bool:
 
 
 def servable(url: str, *, keep_http: bool = False) -> str:
-    """The URL that stands for `url`: host in lower case, no default port, no fragment; https for
-    http unless that is kept.
+    """The normalised `url`: host in lower case, no default port, no fragment; https for http unless
+    that is kept.
 
     Raises `Unservable`.
     """

@@ -1,1 +1,1 @@
-"""Pages that nobody recorded: synthetic, stand-ins, and pages for tests of our own."""
+"""Pages that are not recordings: synthetic pages, stand-ins, and pages for our own tests."""

@@ -13,14 +13,18 @@ from dragstrip.pages.format.recording import Recorded, Recording
 URL = "https://painted.test/"
 
 
-class Box(Struct, frozen=True):
+class PaintedBox(Struct, frozen=True):
     at_ms: int
-    """Painted when that much has passed since the navigation's start."""
+    """When it is painted, since the start of navigation."""
     width_percent: int
     colour: str
 
 
-BOXES = (Box(200, 20, "#c00000"), Box(400, 70, "#00a000"), Box(800, 10, "#0000c0"))
+BOXES = (
+    PaintedBox(200, 20, "#c00000"),
+    PaintedBox(400, 70, "#00a000"),
+    PaintedBox(800, 10, "#0000c0"),
+)
 """Complete to 20, 90 and 100 %: VC85 at 400 ms, SpeedIndex 200 + 200 * 0.8 + 400 * 0.1 = 400 ms."""
 
 _PAGE = """<!doctype html>
@@ -44,7 +48,7 @@ at(END, () => held.close());
 """
 
 
-def painted(boxes: Sequence[Box] = BOXES) -> Recording:
+def painted(boxes: Sequence[PaintedBox] = BOXES) -> Recording:
     """The page as a recording of one document."""
     lefts = [sum(b.width_percent for b in boxes[:i]) for i in range(len(boxes))]
     rows = [

@@ -1,11 +1,11 @@
-"""A stand-in for a site: the structure of a page of so many objects, bytes and hosts."""
+"""A stand-in for a site: the structure of a page with given numbers of objects, bytes and hosts."""
 
 import random
 
 from dragstrip.pages.format.recording import PageError
-from dragstrip.pages.format.structure import Kind, Object, Structure
+from dragstrip.pages.format.structure import Object, ResourceKind, Structure
 
-_SHARES: tuple[tuple[Kind, str, float, float], ...] = (
+_SHARES: tuple[tuple[ResourceKind, str, float, float], ...] = (
     ("style", "text/css", 0.06, 1.0),
     ("script", "text/javascript", 0.24, 1.6),
     ("font", "font/woff2", 0.03, 1.5),
@@ -14,8 +14,8 @@ _SHARES: tuple[tuple[Kind, str, float, float], ...] = (
     ("image", "image/png", 0.12, 0.6),
     ("image", "image/gif", 0.12, 0.02),
 )
-"""Kind, type, share of the objects, and weight of one of them beside the mean object. Ours, near
-what public archives of the Web report of its pages."""
+"""Kind, type, share of the objects, and weight of one of them beside the mean object. Our choice,
+close to the figures of public Web archives."""
 _DOCUMENT_WEIGHT = 1.5
 _SPREAD = 0.8
 """Sigma of the logarithm of sizes within a kind."""
@@ -60,10 +60,10 @@ def standin(name: str, *, objects: int, size: int, hosts: int, source: str) -> S
     return Structure(name=name, title=name, source=source, objects=tuple(made))
 
 
-def _rows(count: int, draw: random.Random) -> list[tuple[Kind, str, float]]:
-    """Kind, type and weight of each object: what blocks comes first, as pages have it."""
+def _rows(count: int, draw: random.Random) -> list[tuple[ResourceKind, str, float]]:
+    """Kind, type and weight of each object; blocking ones come first, as on real pages."""
     wanted = [(kind, mime, weight, share * count) for kind, mime, share, weight in _SHARES]
-    rows: list[tuple[Kind, str, float]] = []
+    rows: list[tuple[ResourceKind, str, float]] = []
     for kind, mime, weight, number in wanted:
         rows += [(kind, mime, weight)] * int(number)
     rows += [("image", "image/jpeg", 1.2)] * (count - len(rows))
@@ -94,13 +94,13 @@ def _sizes(weights: list[float], floors: list[int], total: int) -> list[int]:
     return sizes
 
 
-def _host(names: list[str], kind: Kind, draw: random.Random) -> str:
+def _host(names: list[str], kind: ResourceKind, draw: random.Random) -> str:
     own = draw.random() < (0.8 if kind == "style" else 0.35)
     return names[0] if own else draw.choice(names)
 
 
-def _parent(made: list[Object], kind: Kind, draw: random.Random) -> int:
-    """The document, or for a part of what scripts and style sheets ask for, one of them."""
+def _parent(made: list[Object], kind: ResourceKind, draw: random.Random) -> int:
+    """The document, or a script or style sheet for some of what these request."""
     asking = "style" if kind == "font" else "script"
     able = [i for i, o in enumerate(made) if o.kind == asking]
     alone = kind == "style" or (kind not in ("font", "fetch") and draw.random() < _EARLY)

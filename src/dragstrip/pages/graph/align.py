@@ -10,7 +10,7 @@ from dragstrip.model.page import address
 from dragstrip.model.visit import Request, Visit
 
 
-class Row(Struct, frozen=True):
+class AlignedRequest(Struct, frozen=True):
     """One request as each visit made it."""
 
     made: tuple[Request | None, ...]
@@ -25,7 +25,7 @@ class Row(Struct, frozen=True):
         return median(r.start_ms for r in self.made if r)
 
 
-def align(visits: Sequence[Visit]) -> list[Row]:
+def align(visits: Sequence[Visit]) -> list[AlignedRequest]:
     """What more than half of the visits asked the network for, by start.
 
     Requests are the same that share method and URL and come in the same place among those that do;
@@ -34,14 +34,14 @@ def align(visits: Sequence[Visit]) -> list[Row]:
     left = [[r for r in v.requests if r.protocol and not r.from_cache] for v in visits]
     rows = _taken(left, lambda r: (r.method, r.url), len(visits))
     rows += _taken(left, lambda r: (r.method, address(r.url)), len(visits) // 2 + 1)
-    made = [Row(tuple(row.get(n) for n in range(len(visits)))) for row in rows]
+    made = [AlignedRequest(tuple(row.get(n) for n in range(len(visits)))) for row in rows]
     return sorted(made, key=lambda row: row.start_ms)
 
 
 def _taken(
     left: list[list[Request]], key: Callable[[Request], Hashable], least: int
 ) -> list[dict[int, Request]]:
-    """Takes those out of `left` that at least so many visits have, by visit."""
+    """Removes from `left` what at least this many visits have, by visit."""
     found: dict[Hashable, dict[int, Request]] = defaultdict(dict)
     for number, requests in enumerate(left):
         seen: Counter[Hashable] = Counter()

@@ -10,20 +10,20 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from dragstrip.pages.graph.align import Row
+from dragstrip.pages.graph.align import AlignedRequest
 from dragstrip.pages.graph.scene import Scene
-from dragstrip.pages.graph.way import Asked
+from dragstrip.pages.graph.way import PlacedRequest
 
 _CORS = ("Font", "XHR", "Fetch", "EventSource")
 _MULTIPLEXED = ("h2", "h3")
 
 
-def by_rule(scene: Scene, asked: Sequence[Asked]) -> list[bool]:
+def by_rule(scene: Scene, asked: Sequence[PlacedRequest]) -> list[bool]:
     """Of each request, whether it carries credentials as far as the page's structure says."""
     return [_has(scene, asked, index) for index in range(len(asked))]
 
 
-def by_visits(rule: Sequence[bool], rows: Sequence[Row]) -> list[bool]:
+def by_visits(rule: Sequence[bool], rows: Sequence[AlignedRequest]) -> list[bool]:
     """The same, held against visits: requests that shared a connection are alike, whatever the
     structure says of a few of them. Scripts may ask for credentials, and no markup tells."""
     votes: list[Counter[bool]] = [Counter() for _ in rows]
@@ -40,7 +40,7 @@ def by_visits(rule: Sequence[bool], rows: Sequence[Row]) -> list[bool]:
     return [v[True] >= v[False] if v else rule[i] for i, v in enumerate(votes)]
 
 
-def _has(scene: Scene, asked: Sequence[Asked], index: int) -> bool:
+def _has(scene: Scene, asked: Sequence[PlacedRequest], index: int) -> bool:
     one, owner = asked[index], _document(asked, index)
     if owner is None or _origin(one.url) == _origin(owner.url):
         return True
@@ -49,7 +49,7 @@ def _has(scene: Scene, asked: Sequence[Asked], index: int) -> bool:
     return not (one.kind in _CORS or (named is not None and named.anonymous))
 
 
-def _document(asked: Sequence[Asked], index: int) -> Asked | None:
+def _document(asked: Sequence[PlacedRequest], index: int) -> PlacedRequest | None:
     """The document on whose behalf it is asked for."""
     at = asked[index].initiator
     for _ in asked:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dragstrip.model.graph import LOAD, Found, Wait
 from dragstrip.model.visit import Visit
-from dragstrip.pages.graph.align import Row
+from dragstrip.pages.graph.align import AlignedRequest
 
 _SOON_MS = 3.0
 """What a browser's processes may take to pass a word on, where computing takes no time; a request
@@ -31,10 +31,10 @@ class Late(Struct, frozen=True):
     delay_ms: float
 
 
-class Times:
+class EventTimes:
     """When things happened in each visit."""
 
-    def __init__(self, rows: Sequence[Row], visits: Sequence[Visit]) -> None:
+    def __init__(self, rows: Sequence[AlignedRequest], visits: Sequence[Visit]) -> None:
         self._rows = rows
         self._load = [v.plt_ms or 0.0 for v in visits]
         self.dcl = [v.dcl_ms or 0.0 for v in visits]
@@ -69,7 +69,7 @@ class Times:
 
 
 def held_back(
-    times: Times,
+    times: EventTimes,
     index: int,
     waits: Sequence[Wait],
     moments: Sequence[Sequence[Wait]],
@@ -89,7 +89,7 @@ def held_back(
     return _explained(times, starts, waits, [] if found == "redirect" else candidates)
 
 
-def finished_when(times: Times, waits: Sequence[Wait]) -> tuple[Wait, ...]:
+def finished_when(times: EventTimes, waits: Sequence[Wait]) -> tuple[Wait, ...]:
     """What DOMContentLoaded waits for, as the visits bear it out: modules' imports for one do not
     stand in the markup."""
     dcl: list[float | None] = list(times.dcl)
@@ -97,7 +97,7 @@ def finished_when(times: Times, waits: Sequence[Wait]) -> tuple[Wait, ...]:
 
 
 def _explained(
-    times: Times,
+    times: EventTimes,
     starts: Sequence[float | None],
     waits: Sequence[Wait],
     candidates: Sequence[Sequence[Wait]],
@@ -120,7 +120,7 @@ def _rest(delay_ms: float) -> float:
 
 
 def _best(
-    times: Times,
+    times: EventTimes,
     starts: Sequence[float | None],
     kept: Sequence[Wait],
     candidates: Sequence[Sequence[Wait]],
@@ -154,15 +154,15 @@ def _lags(starts: Sequence[float | None], waits: Sequence[Sequence[float | None]
     return found
 
 
-def _after_all(times: Times, waits: Sequence[Wait], starts: Sequence[float | None]) -> bool:
+def _after_all(times: EventTimes, waits: Sequence[Wait], starts: Sequence[float | None]) -> bool:
     """It started after the whole of what it waits for a part of: so for something else."""
     whole = [times.of(Wait(w.node)) for w in waits]
     return all(lag > _SOON_MS for lag in _lags(starts, whole))
 
 
 def _cost(lags: Sequence[float]) -> float:
-    """Unsteadiness first, as the mean deviation from the median, which a single busy moment hardly
-    moves; among equals the nearest."""
+    """First unsteadiness: the mean deviation from the median, which one busy moment barely affects;
+    ties go to the nearest."""
     middle = median(lags)
     return sum(abs(lag - middle) + 0.02 * abs(lag) for lag in lags) / len(lags)
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dragstrip.pages.graph.sheets import imports, references
 
-Way = Literal[
+Embedding = Literal[
     "script", "async", "defer", "style", "image", "lazy", "frame", "preload", "import", "other"
 ]
 """`script` is one that the parser waits for; `style` one that scripts and painting wait for; `lazy`
@@ -24,7 +24,7 @@ class Reference(Struct, frozen=True):
     """Absolute."""
     at: int
     """Bytes of the document, without content encoding, up to the end of the tag."""
-    way: Way
+    way: Embedding
     anonymous: bool = False
     """Another origin gets no credentials with it: `crossorigin`, or a module."""
 
@@ -154,14 +154,14 @@ class _Reader(HTMLParser):
             return
         module = kind.lower() == "module"
         later = "defer" in given or module
-        way: Way = "async" if "async" in given else "defer" if later else "script"
+        way: Embedding = "async" if "async" in given else "defer" if later else "script"
         self._add(given["src"], end, way, _anonymous(given, by_default=module))
 
     def _link(self, given: dict[str, str], end: int) -> None:
         rel = given.get("rel", "").lower().split()
         if "stylesheet" in rel and "alternate" not in rel and "disabled" not in given:
             print_only = given.get("media", "").strip().lower() in ("print", "speech", "not all")
-            way: Way = "other" if print_only else "style"
+            way: Embedding = "other" if print_only else "style"
             self._add(given.get("href", ""), end, way, _anonymous(given))
         elif "preload" in rel or "modulepreload" in rel:
             module = "modulepreload" in rel
@@ -169,7 +169,7 @@ class _Reader(HTMLParser):
         elif rel:
             self._add(given.get("href", ""), end, "other")
 
-    def _add(self, url: str, at: int, way: Way, anonymous: bool = False) -> None:
+    def _add(self, url: str, at: int, way: Embedding, anonymous: bool = False) -> None:
         absolute = _joined(self._base, url.strip()) if url.strip() else None
         if absolute and absolute.startswith(("https:", "http:")):
             self.references.append(Reference(absolute, at, way, anonymous))

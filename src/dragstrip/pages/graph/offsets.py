@@ -7,12 +7,12 @@ import brotli
 import zstandard
 
 _STEP = 128
-"""Bytes of the wire; packets are ten times as long."""
+"""Bytes on the wire; a packet has about ten times as many."""
 
 
 def on_wire(wire: bytes, coding: str, offsets: Sequence[int]) -> list[int]:
     """For each offset of the decoded body the bytes of `wire` that it takes, rounded up to `_STEP`;
-    all of it for what lies beyond. A coding that nobody knows counts as none."""
+    all of `wire` beyond its end. An unknown coding counts as none."""
     decode = _decoder(coding)
     if decode is None:
         return [min(offset, len(wire)) for offset in offsets]

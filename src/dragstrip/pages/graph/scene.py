@@ -1,5 +1,5 @@
-"""The documents and style sheets of a page as a browser meets them: where it finds a URL, and what
-it must have before."""
+"""The documents and style sheets of a page as a browser reads them: where it finds a URL, and what
+must arrive before."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -44,8 +44,8 @@ class Document:
         return Wait(node, wire if wire < len(self._body.wire) else None)
 
     def finds(self, url: str) -> Reference | None:
-        """The first reference in markup to this URL; else to its address, for queries are often
-        drawn anew."""
+        """The first reference in markup to this URL; else to its address, because queries often
+        change."""
         exact = next((r for r in self.markup.references if r.url == url), None)
         if exact:
             return exact
@@ -66,7 +66,7 @@ class Document:
 
 
 class Scene:
-    """What a page's recording says of its structure, by URL."""
+    """A page's structure from its recording, by URL."""
 
     def __init__(self, page: Page) -> None:
         self.bodies = tuple(bodies(page))

@@ -1,4 +1,4 @@
-"""The graph of a page, and the page file that has one in it."""
+"""Reads a page's graph, and writes it into a page file."""
 
 import functools
 import os

@@ -9,7 +9,7 @@ from dragstrip.model.page import Page
 from dragstrip.pages.graph.bodies import Body
 from dragstrip.pages.graph.credentials import by_rule
 from dragstrip.pages.graph.scene import Scene
-from dragstrip.pages.graph.way import Asked, Ways
+from dragstrip.pages.graph.way import Discoveries, PlacedRequest
 
 _PRIORITIES = {
     "Document": "VeryHigh",
@@ -20,19 +20,19 @@ _PRIORITIES = {
     "Fetch": "High",
     "Media": "Low",
 }
-"""Of Chromium (https://web.dev/articles/fetch-priority). Scripts that do not hold up the parser
-have Low."""
+"""Chromium's (https://web.dev/articles/fetch-priority). Scripts that do not hold up the parser have
+Low."""
 
 
 def from_structure(page: Page) -> Graph:
-    """The graph that the recording gives away by itself. Every request that was recorded for the
+    """The graph that follows from the recording alone. Every request that was recorded for the
     visit is in it; one that redirects leads to the next."""
     scene = Scene(page)
     start = next(i for i, b in enumerate(scene.bodies) if b.resource.url == page.url)
     recorded = scene.bodies[start:]
     follows = _redirects(recorded)
     asked = _asked(recorded, scene, follows)
-    ways = Ways(scene, asked)
+    ways = Discoveries(scene, asked)
     root = max((i for i in range(len(asked)) if _leads(follows, i)), default=0)
     known = by_rule(scene, asked)
     nodes = tuple(
@@ -68,13 +68,13 @@ def _redirects(recorded: Sequence[Body]) -> dict[int, int]:
     return found
 
 
-def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> list[Asked]:
+def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> list[PlacedRequest]:
     kinds = [kind_of(b) for b in recorded]
     for later, before in sorted(follows.items(), reverse=True):
         kinds[before] = kinds[later]  # a redirect is asked for as what it leads to
     root = max((i for i in range(len(recorded)) if _leads(follows, i)), default=0)
     named = {b.resource.url: i for i, b in reversed(list(enumerate(recorded)))}
-    made: list[Asked] = []
+    made: list[PlacedRequest] = []
     for index, body in enumerate(recorded):
         initiator: int | None = None
         by_script = False
@@ -82,7 +82,7 @@ def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> l
             initiator = _initiator(index, body, named, recorded, kinds, scene, root)
             by_script = kinds[initiator] == "Script"
         made.append(
-            Asked(
+            PlacedRequest(
                 url=body.resource.url,
                 kind=kinds[index],
                 initiator=initiator,
@@ -123,8 +123,8 @@ def _initiator(
 def _node(
     index: int,
     body: Body,
-    asked: Asked,
-    ways: Ways,
+    asked: PlacedRequest,
+    ways: Discoveries,
     follows: dict[int, int],
     credentials: bool,
 ) -> Node:
@@ -146,7 +146,7 @@ def _node(
     )
 
 
-def _priority(index: int, asked: Asked, ways: Ways) -> str:
+def _priority(index: int, asked: PlacedRequest, ways: Discoveries) -> str:
     if asked.kind == "Script" and not ways.holds_parser(index):
         return "Low"
     return _PRIORITIES.get(asked.kind, "Low")

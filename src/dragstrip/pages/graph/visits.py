@@ -9,11 +9,11 @@ from dragstrip.model.graph import LOAD, Graph, Node, Wait
 from dragstrip.model.page import Page, address
 from dragstrip.model.visit import Visit
 from dragstrip.pages.format.recording import PageError
-from dragstrip.pages.graph.align import Row, align
+from dragstrip.pages.graph.align import AlignedRequest, align
 from dragstrip.pages.graph.credentials import by_rule, by_visits
-from dragstrip.pages.graph.late import Times, finished_when, held_back
+from dragstrip.pages.graph.late import EventTimes, finished_when, held_back
 from dragstrip.pages.graph.scene import Scene
-from dragstrip.pages.graph.way import Asked, Ways
+from dragstrip.pages.graph.way import Discoveries, PlacedRequest
 
 _STYLES = ("Stylesheet",)
 _NEVER_HOLD = ("XHR", "Fetch", "Ping", "Preflight", "EventSource", "WebSocket", "Prefetch")
@@ -21,10 +21,9 @@ _NEVER_HOLD = ("XHR", "Fetch", "Ping", "Preflight", "EventSource", "WebSocket", 
 
 def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
     """What these visits of the page, which all loaded, have in common. What the recording's markup
-    and sheets say a request waits for is held against each of them: a wait that any visit belies is
-    dropped, and a request that came later than all of its waits waits for something else besides,
-    or takes time. Raises `PageError` if there is nothing to learn from.
-    """
+    and sheets say a request waits for is checked against each of them: a wait that any visit
+    contradicts is dropped, and a request that starts after all of its waits gets one more wait, or
+    a delay. Raises `PageError` if there is nothing to learn from."""
     good = [v for v in visits if v.outcome == "loaded" and v.plt_ms is not None]
     rows = align(good)
     if not rows:
@@ -32,8 +31,8 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
     scene = Scene(page)
     follows = _redirects(rows)
     asked = _asked(rows, follows)
-    ways = Ways(scene, asked)
-    times = Times(rows, good)
+    ways = Discoveries(scene, asked)
+    times = EventTimes(rows, good)
     root = max((i for i in range(len(rows)) if _leads(follows, i)), default=0)
     computed = any(v.clock != NETWORK.kind for v in good)  # then a delay may be computing
     finished = finished_when(times, ways.finished(root))
@@ -86,8 +85,8 @@ def _upload(scene: Scene, url: str) -> int:
     return body.upload_bytes if body else 0
 
 
-def _redirects(rows: Sequence[Row]) -> dict[int, int]:
-    """Of what a redirect leads to, the redirect: it starts at the moment that one ends."""
+def _redirects(rows: Sequence[AlignedRequest]) -> dict[int, int]:
+    """For the target of a redirect, the redirect: the target starts when it ends."""
     found: dict[int, int] = {}
     for index, row in enumerate(rows):
         if not 300 <= row.one.status < 400 or row.one.status == 304:
@@ -107,10 +106,10 @@ def _leads(follows: Mapping[int, int], index: int) -> bool:
     return index == 0
 
 
-def _asked(rows: Sequence[Row], follows: Mapping[int, int]) -> list[Asked]:
+def _asked(rows: Sequence[AlignedRequest], follows: Mapping[int, int]) -> list[PlacedRequest]:
     exact: dict[str, int] = {}
     near: dict[str, int] = {}
-    made: list[Asked] = []
+    made: list[PlacedRequest] = []
     for index, row in enumerate(rows):
         one, initiator = row.one, None
         if index and index not in follows:
@@ -121,7 +120,7 @@ def _asked(rows: Sequence[Row], follows: Mapping[int, int]) -> list[Asked]:
                     initiator = next(k for k, v in follows.items() if v == initiator)
         seen = [r.initiator_bytes for r in row.made if r and r.initiator_bytes is not None]
         made.append(
-            Asked(
+            PlacedRequest(
                 url=one.url,
                 kind=one.resource_type,
                 initiator=initiator,

@@ -1,4 +1,4 @@
-"""What a request waits for by the way a browser comes to make it.
+"""What a request waits for, by how the browser discovers it.
 
 HTML's parser and Blink's preload scanner find what markup names when its bytes arrive. A script
 runs when it is here, the parser has reached it, and the scripts and style sheets before it are here
@@ -17,7 +17,7 @@ _PARSER_FOUND = ("frame",)
 """The preload scanner leaves frames to the parser."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class PlacedRequest(Struct, frozen=True, kw_only=True):
     """A request, as far as its place in the graph depends on it."""
 
     url: str
@@ -30,15 +30,15 @@ class Asked(Struct, frozen=True, kw_only=True):
     asked for."""
 
 
-class Way(Struct, frozen=True):
+class Discovery(Struct, frozen=True):
     found: Found
     waits: tuple[Wait, ...]
 
 
-class Ways:
-    """Places requests, given in the order of their making, in the scene."""
+class Discoveries:
+    """Places requests in the scene, in the order in which they were made."""
 
-    def __init__(self, scene: Scene, asked: Sequence[Asked]) -> None:
+    def __init__(self, scene: Scene, asked: Sequence[PlacedRequest]) -> None:
         self._scene = scene
         self._asked = asked
         self._index: dict[str, int] = {}
@@ -51,33 +51,35 @@ class Ways:
             if one.kind == "Stylesheet" and by is not None and asked[by].kind == "Stylesheet":
                 self._imports.setdefault(by, []).append(index)
 
-    def way(self, index: int) -> Way:
+    def way(self, index: int) -> Discovery:
         one, by = self._asked[index], self._asked[index].initiator
         if by is None:
-            return Way("start", ())
+            return Discovery("start", ())
         document = self._document(by)
         if document is None:
             sheet = self._asked[by].kind == "Stylesheet"
-            return self._by_sheet(one, by) if sheet else Way("script", self.runs(by))
+            return self._by_sheet(one, by) if sheet else Discovery("script", self.runs(by))
         found = document.finds(one.url)
         if found and (not one.by_script or found.way != "image"):
             if found.way == "lazy":
-                return Way("markup", _all((document.arrived(by, found.at), *self.painted(by))))
+                return Discovery(
+                    "markup", _all((document.arrived(by, found.at), *self.painted(by)))
+                )
             if found.way in _PARSER_FOUND:
-                return Way("markup", self.reached(by, found.at))
-            return Way("markup", (document.arrived(by, found.at),))
+                return Discovery("markup", self.reached(by, found.at))
+            return Discovery("markup", (document.arrived(by, found.at),))
         inside = document.script_with(one.url)
         if inside is not None:
-            return Way("script", self.reached(by, inside))
+            return Discovery("script", self.reached(by, inside))
         if one.bytes_seen is None:
-            return Way("script", self.finished(by))
+            return Discovery("script", self.finished(by))
         at = one.bytes_seen
         if one.by_script:
-            return Way("script", self.reached(by, at))
+            return Discovery("script", self.reached(by, at))
         return (
-            Way("style", self.painted(by))
+            Discovery("style", self.painted(by))
             if one.kind == "Font"
-            else Way("markup", (document.arrived(by, at),))
+            else Discovery("markup", (document.arrived(by, at),))
         )
 
     def holds_parser(self, script: int) -> bool:
@@ -104,7 +106,7 @@ class Ways:
         return (Wait(script),)
 
     def reached(self, owner: int, at: int) -> tuple[Wait, ...]:
-        """When the parser gets to byte `at` of a document and can pass it."""
+        """When the parser passes byte `at` of a document."""
         document = self._document(owner)
         if document is None:
             return (Wait(owner),)
@@ -140,13 +142,13 @@ class Ways:
         ]
         return _all((*self.body(owner), *self._here(sheets)))
 
-    def _by_sheet(self, one: Asked, sheet: int) -> Way:
+    def _by_sheet(self, one: PlacedRequest, sheet: int) -> Discovery:
         imported, _ = self._scene.sheet(self._asked[sheet].url)
         if one.url in imported or one.kind == "Stylesheet":
-            return Way("style", (Wait(sheet),))
+            return Discovery("style", (Wait(sheet),))
         owner = self._owner[sheet]
         painted = () if owner is None else self.painted(owner)
-        return Way("style", _all((*painted, Wait(sheet))))
+        return Discovery("style", _all((*painted, Wait(sheet))))
 
     def _here(self, urls: Iterable[str]) -> list[Wait]:
         """Of a style sheet, what it imports has to be there too."""

@@ -27,7 +27,7 @@ _BAD_MEMBER = (
 )
 
 
-class Exchange(Struct, frozen=True, kw_only=True):
+class HarExchange(Struct, frozen=True, kw_only=True):
     """One entry of a HAR. Sizes are None where the recorder did not know them (HAR's -1)."""
 
     place: str
@@ -71,7 +71,7 @@ class Visited(Struct, frozen=True, kw_only=True):
     """How many pages the HAR holds."""
     load_ms: float | None
     """Load event, from the page's start; None if it was not recorded."""
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[HarExchange, ...]
     """By start."""
     creator: str
 
@@ -148,7 +148,7 @@ class _Har(Struct):
 
 
 class _Bodies:
-    """Members of a Playwright archive; an empty one for a plain HAR."""
+    """Members of a Playwright archive; empty for a plain HAR."""
 
     def __init__(self, archive: zipfile.ZipFile | None = None) -> None:
         self._archive = archive
@@ -166,7 +166,7 @@ class _Bodies:
 def is_page_file(path: Path) -> bool:
     """Whether a ``.har.zip`` is a page file of ours and not another program's HAR.
 
-    A file that cannot be read passes for ours, whose loader says best what is wrong with it.
+    An unreadable file counts as ours, because our loader reports best what is wrong with it.
     """
     try:
         text, _ = _open(path)
@@ -250,7 +250,7 @@ def _choose(pages: list[_Page], wanted: str) -> int:
     raise PageError(f"log.pages: there is no page {wanted!r}; it holds {known}")
 
 
-def _exchange(entry: _Entry, place: str, begun: datetime, bodies: _Bodies) -> Exchange:
+def _exchange(entry: _Entry, place: str, begun: datetime, bodies: _Bodies) -> HarExchange:
     request, response = entry.request, entry.response
     content = response.content
     headers = _pairs(response.headers)
@@ -259,7 +259,7 @@ def _exchange(entry: _Entry, place: str, begun: datetime, bodies: _Bodies) -> Ex
     status = int(response.status or 0)
     sent = request.post_data if isinstance(request.post_data, dict) else {}
     mime = header(headers, "content-type") or content.mime_type or ""
-    return Exchange(
+    return HarExchange(
         place=place,
         url=request.url,
         method=request.method.upper(),
@@ -313,7 +313,7 @@ def _content(content: _Content, bodies: _Bodies, place: str) -> bytes | None:
 
 
 def _cached(entry: _Entry) -> bool:
-    """Whether the recorder's browser had the body in a cache and hardly fetched anything."""
+    """Whether the recorder's browser had the body in a cache and fetched almost nothing."""
     response = entry.response
     if response.status == 304:
         return True

@@ -6,14 +6,14 @@ from msgspec import structs
 
 from dragstrip.pages.format.coding import encode_near
 from dragstrip.pages.format.recording import Headers, PageError, Recorded, Recording, header
-from dragstrip.pages.importers.har_file import Exchange, Visited, read_visit
+from dragstrip.pages.importers.har_file import HarExchange, Visited, read_visit
 from dragstrip.pages.importers.prepare import prepare
 from dragstrip.pages.importers.skeleton import kind_of, skeleton
 from dragstrip.pages.importers.wiresize import wire_size
 from dragstrip.pages.made.page import filler, make
 
 _ENOUGH = 0.5
-"""A HAR is taken to have bodies if it has those of this share of its answers that are not empty."""
+"""A HAR has bodies if it holds them for at least this share of its non-empty answers."""
 
 
 def read_har(
@@ -53,7 +53,7 @@ def _with_bodies(visited: Visited, name: str, source: str, *, keep_http: bool) -
     return structs.replace(recording, changes=tuple(changes))
 
 
-def _answer(exchange: Exchange, made_up: list[str]) -> Recorded:
+def _answer(exchange: HarExchange, made_up: list[str]) -> Recorded:
     size = wire_size(exchange).size
     headers = exchange.headers
     if exchange.content is not None:

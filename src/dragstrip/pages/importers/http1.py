@@ -10,8 +10,8 @@ _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
 def dechunked(block: bytes, headers: Headers) -> bytes:
     """The body of a message (RFC 9112 section 7.1).
 
-    Many recorders store the body de-chunked and keep the header: what is not chunked from its
-    first byte to its last is taken as it is.
+    Many recorders store the body de-chunked and keep the header: a body that is not completely
+    chunked is taken as it is.
     """
     if header(headers, "transfer-encoding").strip().lower() != "chunked":
         return block

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from dragstrip.pages.format.structure import Kind
+from dragstrip.pages.format.structure import ResourceKind
 
 
-class Seen(Struct, frozen=True, kw_only=True):
-    """What there is to go by about one request, URLs as served."""
+class Clues(Struct, frozen=True, kw_only=True):
+    """What the recording says about one request, with URLs as served."""
 
     url: str
-    kind: Kind
+    kind: ResourceKind
     start_ms: float
     end_ms: float
     initiator: str
@@ -23,18 +23,18 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 class Cause(Struct, frozen=True, kw_only=True):
     initiator: int | None
-    """None for requests that a person caused: where the visit starts and what came before it."""
+    """None for requests that the user caused: the start of the visit and what came before."""
     inferred: bool = False
     parent: int | None = None
-    """What must have arrived before: the initiator, or what it caused and then waited for."""
+    """What must arrive first: the initiator, or what it caused and then waited for."""
 
 
 _PROMPT_MS = 100.0
-"""So long after its end, or the first request it caused, an initiator is still being parsed or run;
-our choice."""
+"""How long an initiator is still being parsed or run after its end, or after the first request it
+caused; our choice."""
 
 
-def causes(seen: Sequence[Seen], root: int) -> list[Cause]:
+def causes(seen: Sequence[Clues], root: int) -> list[Cause]:
     """The cause of each request, by start; `root` is the document of the visit.
 
     What the recorder names is taken. Else, in this order: the frame or style sheet that the
@@ -55,7 +55,7 @@ def causes(seen: Sequence[Seen], root: int) -> list[Cause]:
 
 
 def _initiator(
-    seen: Sequence[Seen], root: int, by_url: dict[str, list[int]], index: int
+    seen: Sequence[Clues], root: int, by_url: dict[str, list[int]], index: int
 ) -> tuple[int | None, bool]:
     """Index of the initiator, and whether it is inferred."""
     request = seen[index]
@@ -77,7 +77,7 @@ def _initiator(
 
 
 def _awaited(
-    seen: Sequence[Seen], made: Sequence[Cause], index: int, initiator: int | None
+    seen: Sequence[Clues], made: Sequence[Cause], index: int, initiator: int | None
 ) -> int | None:
     request = seen[index]
     if initiator is None or request.follows is not None:
@@ -103,7 +103,7 @@ def _latest(found: Sequence[int], before: int) -> int | None:
     return found[place - 1] if place else None
 
 
-def _last_ended(seen: Sequence[Seen], among: Sequence[int], before_ms: float, other: int) -> int:
+def _last_ended(seen: Sequence[Clues], among: Sequence[int], before_ms: float, other: int) -> int:
     """Of some requests the one that ended last before a time; `other` if none had."""
     ended = [i for i in among if seen[i].end_ms <= before_ms]
     return max(ended, key=lambda i: seen[i].end_ms, default=other)

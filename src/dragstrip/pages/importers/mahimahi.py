@@ -1,4 +1,4 @@
-"""Import a folder as Mahimahi's mm-webrecord leaves it: one protocol buffer for each exchange."""
+"""Imports a folder of Mahimahi's mm-webrecord: one protocol buffer per exchange."""
 
 import functools
 from pathlib import Path
@@ -19,7 +19,7 @@ _FIELD = descriptor_pb2.FieldDescriptorProto
 def read_mahimahi(folder: Path, name: str, *, keep_http: bool = False) -> Recording:
     """The page in a folder of Mahimahi's `RequestResponse` files. Raises `PageError`.
 
-    The files know no times: the document comes first, the rest by file name.
+    The files hold no times: the document comes first, the rest by file name.
     """
     try:
         files = sorted(f for f in folder.iterdir() if f.is_file() and not f.name.startswith("."))
@@ -37,7 +37,8 @@ def read_mahimahi(folder: Path, name: str, *, keep_http: bool = False) -> Record
 
 
 def _document_first(exchange: Recorded) -> tuple[bool, bool, int]:
-    """The document of the page is what nobody referred to; of several, the shortest path."""
+    """The document is the resource that no other refers to; of several, the one with the shortest
+    path."""
     is_document = exchange.method == "GET" and (
         exchange.mime == "text/html" or 300 <= exchange.status < 400
     )

@@ -1,4 +1,4 @@
-"""Files as they lie on a disk: plain, .gz or .zst, and never larger than memory should hold."""
+"""Reads files that are plain, .gz or .zst, up to a limit that protects memory."""
 
 import gzip
 import zlib
@@ -9,7 +9,8 @@ import zstandard
 MAX_BYTES = 2_000_000_000
 """Nothing may unpack to more than this."""
 BAD_PACKING = (OSError, EOFError, zlib.error, zstandard.ZstdError)
-"""What `read_packed` raises where a file cannot be read, beside `ValueError` for one too large."""
+"""What `read_packed` raises for a file that cannot be read; one that is too large raises
+`ValueError`."""
 
 
 def read_packed(path: Path) -> bytes:

@@ -1,4 +1,4 @@
-"""From answers as they were recorded to a page the origin can serve, every change named."""
+"""Turns recorded answers into a page that the origin can serve, and names every change."""
 
 from urllib.parse import urljoin
 
@@ -58,7 +58,7 @@ def _may_start(answer: Recorded) -> bool:
 def _servable(
     recorded: list[Recorded], changes: list[str], *, keep_http: bool
 ) -> list[tuple[Recorded, str]]:
-    """What has a URL the origin can serve, each with the URL it was recorded under."""
+    """The answers with a URL that the origin can serve, each with its recorded URL."""
     kept = []
     left_out: dict[str, int] = {}
     for answer in recorded:

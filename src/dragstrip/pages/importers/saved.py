@@ -29,8 +29,8 @@ _TYPES = {
 def read_saved(path: Path, name: str) -> Recording:
     """The page in an HTML file and its folder. Raises `PageError`.
 
-    Everything is served from the host it was saved from, by the relative addresses that the
-    browser wrote into the HTML; what it did not save is not there.
+    Everything is served from the host it was saved from, by the relative addresses that the browser
+    wrote into the HTML; whatever it did not save is missing.
     """
     try:
         html = path.read_bytes()

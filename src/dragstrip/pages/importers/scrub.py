@@ -1,4 +1,4 @@
-"""What a recording must not carry along: cookies, credentials and tokens of whoever recorded it."""
+"""Removes what a recording must not contain: the recorder's cookies, credentials and tokens."""
 
 import re
 
@@ -23,7 +23,7 @@ _PARAMETER = re.compile(
 
 
 def scrub_url(text: str) -> str:
-    """`text` with the values of secret query parameters crossed out, as long as they were.
+    """`text` with the values of secret query parameters masked at their length.
 
     Works on anything that holds URLs. The length is kept, so requests keep their size.
     """

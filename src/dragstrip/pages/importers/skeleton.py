@@ -8,13 +8,13 @@ from urllib.parse import urljoin
 from msgspec import Struct, structs
 
 from dragstrip.pages.format.recording import REDIRECTS, Headers, PageError, header, one_line
-from dragstrip.pages.format.structure import Kind, Object, Structure
+from dragstrip.pages.format.structure import Object, ResourceKind, Structure
 from dragstrip.pages.format.urls import Unservable, servable
-from dragstrip.pages.importers.har_file import Exchange, Visited
-from dragstrip.pages.importers.initiators import Cause, Seen, causes
+from dragstrip.pages.importers.har_file import HarExchange, Visited
+from dragstrip.pages.importers.initiators import Cause, Clues, causes
 from dragstrip.pages.importers.wiresize import WireSize, wire_size
 
-_TYPES: dict[str, Kind] = {
+_TYPES: dict[str, ResourceKind] = {
     "document": "document",
     "iframe": "document",
     "frame": "document",
@@ -32,12 +32,12 @@ _TYPES: dict[str, Kind] = {
     "audio": "fetch",
 }
 """Chromium's resource types and the values of Sec-Fetch-Dest."""
-_ACCEPTS: tuple[tuple[str, Kind], ...] = (
+_ACCEPTS: tuple[tuple[str, ResourceKind], ...] = (
     ("text/html", "document"),
     ("text/css", "style"),
     ("image/", "image"),
 )
-_MIMES: tuple[tuple[str, Kind], ...] = (
+_MIMES: tuple[tuple[str, ResourceKind], ...] = (
     ("text/css", "style"),
     ("image/", "image"),
     ("font", "font"),
@@ -62,7 +62,7 @@ _NAMED = 12
 class _Kept(Struct, frozen=True, kw_only=True):
     """An exchange that will be part of the page."""
 
-    exchange: Exchange
+    exchange: HarExchange
     url: str
     target: str
     """Where a redirect leads, as served; empty if nowhere."""
@@ -110,7 +110,9 @@ def skeleton(
     )
 
 
-def _servable(exchanges: Sequence[Exchange], changes: list[str], *, keep_http: bool) -> list[_Kept]:
+def _servable(
+    exchanges: Sequence[HarExchange], changes: list[str], *, keep_http: bool
+) -> list[_Kept]:
     kept, insecure = [], 0
     left_out: Counter[str] = Counter()
     for exchange in exchanges:
@@ -133,7 +135,7 @@ def _servable(exchanges: Sequence[Exchange], changes: list[str], *, keep_http: b
     return kept
 
 
-def _target(exchange: Exchange, *, keep_http: bool) -> str:
+def _target(exchange: HarExchange, *, keep_http: bool) -> str:
     if exchange.status not in REDIRECTS or not exchange.location:
         return ""
     try:
@@ -143,7 +145,7 @@ def _target(exchange: Exchange, *, keep_http: bool) -> str:
 
 
 def _before_load(kept: list[_Kept], visited: Visited, changes: list[str]) -> list[_Kept]:
-    """What began before the load event; what came out of a cache is fetched like the rest."""
+    """What began before the load event, including what came from a cache."""
     end = visited.load_ms
     late = [k.url for k in kept if end is not None and k.exchange.start_ms > end]
     kept = [k for k in kept if end is None or k.exchange.start_ms <= end]
@@ -171,7 +173,7 @@ def _listed(urls: list[str]) -> str:
 def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
     """Without the redirects from http to its own https URL and without preflights.
 
-    A preflight is the browser's own doing: the request that it went before makes it send one.
+    The browser makes preflights by itself, for the requests that need one.
     """
     wanted = {k.url for k in kept if k.exchange.method == "OPTIONS"}
     result = []
@@ -187,13 +189,14 @@ def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
     return result
 
 
-def _kind(kept: _Kept) -> Kind:
-    """How the browser asked for it: by its own word, by what it said it accepts, by the answer."""
+def _kind(kept: _Kept) -> ResourceKind:
+    """How the browser asked for it: as it reports, else from its Accept header, else from the
+    answer."""
     return "fetch" if kept.preflighted else kind_of(kept.exchange)
 
 
-def kind_of(exchange: Exchange) -> Kind:
-    """The same of a request that no preflight went before."""
+def kind_of(exchange: HarExchange) -> ResourceKind:
+    """The same for a request without a preflight."""
     if exchange.method != "GET":
         return "fetch"
     said = exchange.resource_type or header(exchange.request_headers, "sec-fetch-dest").lower()
@@ -225,7 +228,7 @@ def _redirects(kept: list[_Kept]) -> list[int | None]:
     return follows
 
 
-def _start(kinds: list[Kind], follows: list[int | None]) -> int | None:
+def _start(kinds: list[ResourceKind], follows: list[int | None]) -> int | None:
     """The document the visit's first request leads to; redirects may stand before it."""
     at = 0
     for index, before in enumerate(follows):
@@ -234,9 +237,9 @@ def _start(kinds: list[Kind], follows: list[int | None]) -> int | None:
     return at if kinds and kinds[at] == "document" else None
 
 
-def _seen(kept: _Kept, kind: Kind, follows: int | None, *, keep_http: bool) -> Seen:
+def _seen(kept: _Kept, kind: ResourceKind, follows: int | None, *, keep_http: bool) -> Clues:
     exchange = kept.exchange
-    return Seen(
+    return Clues(
         url=kept.url,
         kind=kind,
         start_ms=exchange.start_ms,
@@ -255,7 +258,7 @@ def _served(url: str, *, keep_http: bool) -> str:
 
 
 def _explained(kept: list[_Kept], sizes: list[WireSize], why: list[Cause]) -> list[str]:
-    """What was done to sizes, causes and requests, counted."""
+    """Counts of the changes to sizes, causes and requests."""
     fields = Counter(s.field for s in sizes if s.field != "nothing")
     said = ", ".join(f"{field} {n}" for field, n in fields.most_common())
     changes = [f"sizes on the wire are taken from: {said or 'nothing, all bodies are empty'}"]
@@ -275,7 +278,7 @@ def _explained(kept: list[_Kept], sizes: list[WireSize], why: list[Cause]) -> li
 
 
 def _object(
-    kept: _Kept, kind: Kind, follows: int | None, cause: Cause, size: WireSize, *, led: bool
+    kept: _Kept, kind: ResourceKind, follows: int | None, cause: Cause, size: WireSize, *, led: bool
 ) -> Object:
     exchange = kept.exchange
     return Object(

@@ -31,7 +31,7 @@ _KINDS = ("request", "response", "revisit")
 
 
 class _Damaged(ValueError):
-    """The file breaks off or contradicts itself; the text says where."""
+    """The file is cut off or inconsistent; the text says where."""
 
 
 class _Record(Struct, frozen=True, kw_only=True):

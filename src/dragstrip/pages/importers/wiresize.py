@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dragstrip.pages.format.recording import header
-from dragstrip.pages.importers.har_file import Exchange
+from dragstrip.pages.importers.har_file import HarExchange
 
 SizeField = Literal["bodySize", "Content-Length", "_transferSize", "content.size", "nothing"]
 _BODILESS = (204, 205, 304)
@@ -16,7 +16,7 @@ class WireSize(Struct, frozen=True):
     field: SizeField
 
 
-def wire_size(exchange: Exchange) -> WireSize:
+def wire_size(exchange: HarExchange) -> WireSize:
     """Length of the body as it crossed, or from a cache would have crossed, the wire.
 
     HARs differ, so in this order:

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import msgspec
 
-Node = list[object]
+MarkupNode = list[object]
 """``[kind, url, detail, nodes to ask for afterwards]``, see loader.js."""
 
 _STYLE = (
@@ -25,11 +25,11 @@ _STYLE = (
 _SYLLABLES = "ba ce di fo gu la me ni po ru sa te vi wo ka le mi no pu ra se ti vo da".split()
 _CAPTION_WORDS, _LEAD_WORDS = 9, 55
 _SECTION = 8
-"""So many pieces of markup lie between two stretches of padding."""
+"""Number of pieces of markup between two stretches of padding."""
 
 
 def document(
-    title: str, items: Sequence[tuple[str, Node]], fonts: Sequence[int], styles: Sequence[int]
+    title: str, items: Sequence[tuple[str, MarkupNode]], fonts: Sequence[int], styles: Sequence[int]
 ) -> list[str]:
     """The pieces of a document that names `items`: (``head`` or ``body``, node), in order.
 
@@ -56,7 +56,9 @@ def document(
     return [top + "".join(head), opening, *sections, f"{''.join(others)}</main></body></html>\n"]
 
 
-def frame(title: str, nodes: Iterable[Node], fonts: Sequence[int], styles: Sequence[int]) -> str:
+def frame(
+    title: str, nodes: Iterable[MarkupNode], fonts: Sequence[int], styles: Sequence[int]
+) -> str:
     """A document in a frame, that asks for its nodes by script."""
     text = "".join(f'<p class="t{n}">{html.escape(title[:20])}</p>' for n in fonts or [0])
     faces = "".join(f".t{n}{{font-family:F{n}}}" for n in fonts)
@@ -67,7 +69,7 @@ def frame(title: str, nodes: Iterable[Node], fonts: Sequence[int], styles: Seque
     )
 
 
-def script(nodes: Sequence[Node], busy_ms: float = 0.0) -> str:
+def script(nodes: Sequence[MarkupNode], busy_ms: float = 0.0) -> str:
     """A script that keeps the browser busy and then asks for its nodes."""
     spin = f"for(let e=performance.now()+{busy_ms:.1f};performance.now()<e;);" if busy_ms else ""
     return spin + (f"ask({_json(nodes)});" if nodes else "")
@@ -90,7 +92,7 @@ def _loader() -> str:
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
-def _tag(node: Node) -> str:
+def _tag(node: MarkupNode) -> str:
     """The element of a node; one that has none is asked for by a script in its place."""
     kind, url, detail, *then = node
     waiting = f" data-then='{html.escape(_json(then[0]))}'" if then else ""
@@ -109,7 +111,7 @@ def _tag(node: Node) -> str:
     return f"<script>{script([node])}</script>"
 
 
-def _card(node: Node, words: random.Random, fonts: Sequence[int], place: int) -> str:
+def _card(node: MarkupNode, words: random.Random, fonts: Sequence[int], place: int) -> str:
     tag = _tag(node)
     detail = node[2]
     shown = node[0] == "i" and isinstance(detail, tuple) and detail[0] > 1

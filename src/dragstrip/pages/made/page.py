@@ -3,9 +3,9 @@
 from collections import Counter
 
 from dragstrip.pages.format.recording import PageError, Recorded, Recording, replaying
-from dragstrip.pages.format.structure import Kind, Object, Structure
+from dragstrip.pages.format.structure import Object, ResourceKind, Structure
 from dragstrip.pages.made import markup, pictures
-from dragstrip.pages.made.markup import Node
+from dragstrip.pages.made.markup import MarkupNode
 from dragstrip.pages.made.text import CODE, HTML, fill, noise
 
 _CODES = {"style": "c", "script": "s", "image": "i", "font": "f", "document": "d", "fetch": "x"}
@@ -34,8 +34,8 @@ def make(structure: Structure) -> Recording:
 
 
 class _Maker:
-    """Works from the last object to the first: what an object asks for itself, and what has to be
-    asked for on its behalf, must be known before whatever asks for it is made."""
+    """Works from the last object to the first: an object is made once it is known what it requests,
+    and what others must request for it."""
 
     def __init__(self, structure: Structure) -> None:
         self._title = structure.title
@@ -61,7 +61,7 @@ class _Maker:
         for index, item in enumerate(self._objects):
             if index and item.follows is None:
                 self._children[self._above(item)].append(index)
-        self._behalf: list[list[Node]] = [[] for _ in self._objects]
+        self._behalf: list[list[MarkupNode]] = [[] for _ in self._objects]
         """What must be asked for once an object has arrived, because its body cannot ask."""
         self._fonts: list[list[int]] = [[] for _ in self._objects]
         self._boxes: list[list[int]] = [[] for _ in self._objects]
@@ -72,7 +72,7 @@ class _Maker:
         return tuple(self._answer(item, *bodies[i]) for i, item in enumerate(self._objects))
 
     def _above(self, item: Object) -> int:
-        """The parent; the document for what nobody asks for and what is asked for on the way."""
+        """The parent; the document for objects without one, or whose parent precedes it."""
         return self._root if item.parent is None else max(item.parent, self._root)
 
     def _answer(self, item: Object, wire: bytes, coding: str) -> Recorded:
@@ -160,7 +160,7 @@ class _Maker:
             )
         return wire, coding
 
-    def _node(self, index: int) -> Node:
+    def _node(self, index: int) -> MarkupNode:
         """What asks for an object and, on its behalf, for what waits for it."""
         item = self._objects[index]
         kind = item.kind
@@ -209,7 +209,7 @@ def _plain(item: Object, seed: str) -> bytes:
     return noise(item.size, seed)
 
 
-def filler(kind: Kind, content_type: str, size: int, seed: str) -> bytes:
+def filler(kind: ResourceKind, content_type: str, size: int, seed: str) -> bytes:
     """A body of that kind and length, for an answer whose own was not recorded."""
     return _plain(Object(url="", kind=kind, size=size, content_type=content_type), seed)
 

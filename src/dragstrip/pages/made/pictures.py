@@ -30,7 +30,7 @@ _WOFF2_LENGTH, _WOFF2_PRIVATE = 8, 40  # offsets of the fields, WOFF2 section 4.
 def box(mime: str, size: int) -> tuple[int, int]:
     """CSS pixels in which a picture of `size` bytes is shown, by the bits a pixel commonly takes.
 
-    Ours: recordings hardly ever say. Broad if it is large, 4:3 else.
+    Our choice, because recordings rarely say. Wide if large, else 4:3.
     """
     if size < _SEEN_FROM_BYTES:
         return 1, 1

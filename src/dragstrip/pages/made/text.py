@@ -1,4 +1,4 @@
-"""Text of an exact length on the wire: comments where there is room, gzip where there is none."""
+"""Text of an exact length on the wire: padded with comments, or compressed with gzip."""
 
 import random
 import struct

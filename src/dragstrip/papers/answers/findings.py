@@ -12,6 +12,8 @@ from dragstrip.papers.answer import Answer, Verdict
 from dragstrip.papers.answers.absent import absent
 from dragstrip.papers.answers.caveats import caveats
 from dragstrip.papers.answers.near import Near, Stacks, pages_of
+from dragstrip.papers.answers.predicted import beyond
+from dragstrip.papers.campaign.clients import ClientName, client_of
 from dragstrip.papers.campaign.space import CELL, reach, space
 from dragstrip.papers.claims import Claim, Published, Tier
 from dragstrip.papers.frozen import Frozen, rules_digest
@@ -26,6 +28,7 @@ from dragstrip.results.provenance import commands, made_by
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip.study.file import Outline
 from dragstrip.study.gaps import servers
+from dragstrip.study.loader_error import predicted
 from dragstrip.verdict.rules import VERSION
 
 VERDICTS: tuple[Verdict, ...] = (
@@ -129,6 +132,9 @@ class Findings(Struct, frozen=True, kw_only=True):
     choices: tuple[str, ...]
     """What the paper leaves open, and what we chose."""
     surrogates: dict[str, str]
+    client: ClientName = "browser"
+    predicted: str = ""
+    """How far the load generator's predictions are off; empty for a browser's visits."""
     cast: dict[str, str]
     """Where the papers' own protocols were run: what plays which surrogate."""
     claims: tuple[Finding, ...]
@@ -143,14 +149,18 @@ class Findings(Struct, frozen=True, kw_only=True):
 def findings(
     paper: Published, outlines: Sequence[Outline], folders: Sequence[Path], evidence: Evidence
 ) -> Findings:
-    """Every claim answered by what the capsules `folders` hold; `evidence` are their loads."""
+    """Every claim answered by what the capsules `folders` hold; `evidence` are their loads.
+
+    Raises `InputError` if a browser made some of them and the load generator others.
+    """
+    client = client_of(folders)
     capsules = [Capsule.open(folder) for folder in folders]
     cells = _counted(space(outlines, paper.parts), evidence.loads, capsules)
     stacks = paper.stacks(outlines)
     asked = {outline.name: outline.runs for outline in outlines}
     timeless = any(capsule.manifest.study.clock.kind == "network" for capsule in capsules)
     claims = tuple(
-        _finding(paper, claim, cells, evidence, stacks, asked, timeless=timeless)
+        _finding(paper, claim, cells, evidence, stacks, asked, client, timeless=timeless)
         for claim in paper.claims
     )
     ran = cells.filter(pl.col("blocks") > 0)
@@ -171,6 +181,8 @@ def findings(
         sources=paper.sources,
         choices=tuple(paper.paper.choices),
         surrogates=paper.stands_for,
+        client=client,
+        predicted=predicted() if client == "loader" else "",
         cast=paper.cast,
         claims=claims,
     )
@@ -204,17 +216,20 @@ def _finding(
     evidence: Evidence,
     stacks: Mapping[str, Stack],
     asked: Mapping[str, int],
+    client: ClientName,
     *,
     timeless: bool,
 ) -> Finding:
     """`timeless`: computing took no time where the loads were made."""
     answer = claim.answer(evidence)
-    if answer.verdict == "open" and (why := absent(claim, cells)):
-        answer = structs.replace(answer, verdict="not testable", why=why)
     named = stacks_of(claim.predicate, stacks) if claim.predicate else []
     reached = reach(claim.predicate, cells) if claim.predicate else cells.clear()
-    if timeless and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
+    if client == "loader" and (why := beyond(paper.paper, claim.predicate, reached)):
+        answer = Answer(verdict="open", why=why)
+    elif timeless and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
         answer = Answer(verdict="not testable", why=NO_COMPUTING)
+    if answer.verdict == "open" and (why := absent(claim, cells)):
+        answer = structs.replace(answer, verdict="not testable", why=why)
     read = {source.id: source.read for source in paper.sources}
     behind = reached.filter(pl.col("blocks") > 0)
     said = caveats(claim.predicate, evidence, stacks) if claim.predicate else ()
@@ -239,7 +254,7 @@ def _finding(
         surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
         players=paper.players(claim.predicate) if claim.predicate else {},
         servers=servers([stacks[name] for name in named]),
-        near=_near(paper, named, reached, behind, asked),
+        near=_near(paper, named, reached, behind, asked, client),
         restates=claim.restates,
         caveats=tuple(said),
         cells=len(reached),
@@ -253,6 +268,7 @@ def _near(
     reached: pl.DataFrame,
     behind: pl.DataFrame,
     asked: Mapping[str, int],
+    client: ClientName,
 ) -> Near:
     told = behind if len(behind) else reached
     kind: Stacks = "surrogate" if {*named} & {*paper.stands_for} else "native"
@@ -264,6 +280,7 @@ def _near(
         asked=max((asked[study] for study in told["study"].unique()), default=0),
         run=len(behind),
         cells=len(reached),
+        client=client,
     )
 
 

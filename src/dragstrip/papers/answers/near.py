@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dragstrip.pages import corpus
+from dragstrip.papers.campaign.clients import ClientName
 
 Stacks = Literal["native", "surrogate", "none"]
 Pages = Literal["recorded", "as described", "stand-in", "none"]
@@ -24,9 +25,12 @@ class Near(Struct, frozen=True, kw_only=True):
     """The paper's number."""
     run: int
     cells: int
+    client: ClientName = "browser"
 
     def words(self) -> str:
-        """``by surrogates, on stand-ins, 7 of 31 loads, 8 of 38 cells``."""
+        """``by surrogates, on stand-ins, 7 of 31 loads, 8 of 38 cells``; of the load generator
+        ``predicted, by surrogates, ...``."""
+        predicted = "predicted" if self.client == "loader" and self.run else ""
         said = {"native": "by its own protocols", "surrogate": "by surrogates"}.get(self.stacks)
         on = {
             "recorded": "on recordings",
@@ -35,7 +39,7 @@ class Near(Struct, frozen=True, kw_only=True):
         }.get(self.pages)
         loads = f"{self.loads} of {self.asked} loads" if self.run else ""
         cells = f"{self.run} of {self.cells} cells" if self.run < self.cells else ""
-        return ", ".join(filter(None, (said, on, loads, cells)))
+        return ", ".join(filter(None, (predicted, said, on, loads, cells)))
 
 
 def pages_of(pages: Iterable[str], standins: Collection[str]) -> Pages:

@@ -15,6 +15,7 @@ from dragstrip.model.errors import InputError
 from dragstrip.model.study import CellKey, Slow, Study
 from dragstrip.pages.resolve import expand, named
 from dragstrip.papers.campaign.choose import choose, cost_s
+from dragstrip.papers.campaign.pace import pace
 from dragstrip.papers.campaign.space import CELL, space
 from dragstrip.papers.claims import Published
 from dragstrip.results.capsule import MANIFEST, Capsule
@@ -68,13 +69,18 @@ def campaign(
     budget_s: float,
     slow: Slow | None = None,
     there: Cells = frozenset(),
+    *,
+    virtual: bool = False,
 ) -> list[Part]:
     """At scale `smoke` what is there and fits the budget, at `paper` or a share of 1 every cell.
 
     Without any time nothing, not even what is there. A share scales the runs; cells that take long
-    have those of `slow`. Raises `InputError` for any other scale.
+    have those of `slow`. With `virtual` a cell costs what it takes to compute. Raises `InputError`
+    for any other scale.
     """
     cells = space(outlines, paper.parts)
+    if virtual:
+        cells = cells.with_columns(block_s=_virtual_block_s(outlines))
     if scale == "smoke":
         predicates = [claim.predicate for claim in paper.claims]
         have = [i for i, key in enumerate(_keys(cells)) if budget_s and key in there]
@@ -93,6 +99,12 @@ def campaign(
         )
         for outline in outlines
     ]
+
+
+def _virtual_block_s(outlines: Sequence[Outline]) -> pl.Expr:
+    visited = {o.name: len(o.visited) for o in outlines}
+    loader = any(stack.loaded_by.follows_graphs for o in outlines for stack in o.stacks)
+    return pace().visit_s(loader=loader) * pl.col("study").replace_strict(visited)
 
 
 def present(folder: Path, outlines: Sequence[Outline]) -> Cells:

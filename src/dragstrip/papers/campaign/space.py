@@ -66,5 +66,11 @@ def reach(predicate: AnyPredicate, cells: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 
+def unhindered(cells: pl.DataFrame) -> pl.DataFrame:
+    """Those where neither a rate nor a delay holds anything up: computing is all that takes time
+    there."""
+    return cells.filter(pl.col("rate_mbps").is_null() & (pl.col("rtt_ms").fill_null(0) == 0))
+
+
 def _union(frames: list[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(frames).unique(["study", *CELL], keep="first", maintain_order=True)

@@ -1,5 +1,6 @@
 """Campaigns that could answer claims: what is run, by which commands, and at what cost."""
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from importlib import resources
 
@@ -7,26 +8,19 @@ import msgspec
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.papers.campaign.pace import Pace
 from dragstrip.papers.campaign.space import CELL, space
 from dragstrip.papers.claims import published
 from dragstrip.papers.overall.given import Way
 
+_OPTIONS: Mapping[Way, tuple[str, ...]] = {
+    "native": ("--native",),
+    "browser": (),
+    "virtual": ("--virtual",),
+    "loader": ("--virtual", "--client loader"),
+}
 Cell = tuple[str, ...]
 """Study, page, network and connection."""
-
-
-class Pace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What visits cost a machine."""
-
-    cores: int
-    visit_cpu_s: float
-    object_cpu_s: float
-    mb_cpu_s: float
-    """Of a visit of a browser in virtual time; a repeat visit moves its page twice."""
-    real_at_once: float
-    """Blocks in real time that run beside each other."""
-    loader_share: float
-    """The load generator's cost, as a share of a browser's in virtual time."""
 
 
 class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,15 +40,7 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def commands(self) -> list[str]:
         """What to give, one after the other."""
         folder = f"capsules/{self.name}"
-        if self.way == "loader":
-            made = [
-                f"dragstrip run src/dragstrip/papers/{self.paper}/{_file(self.paper, study)} "
-                f"--client loader --virtual --out {folder}/{study}"
-                for study in self.studies
-            ]
-            return [*made, f"dragstrip reproduce {self.paper} --minutes 0 --out {folder}"]
-        said = [f"dragstrip reproduce {self.paper}"]
-        said += {"native": ["--native"], "virtual": ["--virtual"]}.get(self.way, [])
+        said = [f"dragstrip reproduce {self.paper}", *_OPTIONS[self.way]]
         said += [f"--study {name}" for name in self.studies]
         said += [f"--page '{page}'" if "*" in page else f"--page {page}" for page in self.pages]
         runs = published(self.paper).outlines()[0].runs
@@ -81,27 +67,15 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def _block_s(self, pace: Pace) -> pl.Expr:
         if self.way in ("browser", "native"):
             return pl.col("block_s") / pace.real_at_once
-        moved = pl.when(pl.col("connection") == "first").then(1).otherwise(2)
-        visit = (
-            pace.visit_cpu_s
-            + moved * pace.object_cpu_s * pl.col("objects").fill_null(1)
-            + moved * pace.mb_cpu_s * pl.col("page_bytes") / 1e6
-        )
-        share = pace.loader_share if self.way == "loader" else 1.0
-        return visit * pl.col("visited") * share / pace.cores
-
-
-def _file(paper: str, study: str) -> str:
-    return f"study{study.removeprefix(paper)}.toml"
+        visit = pace.visit_s(loader=self.way == "loader")
+        return visit * pl.col("visited") / pace.cores
 
 
 class _File(Struct, forbid_unknown_fields=True):
-    pace: Pace
     campaign: list[Campaign]
 
 
-def campaigns() -> tuple[Pace, list[Campaign]]:
+def campaigns() -> list[Campaign]:
     """From `campaigns.toml`."""
     text = resources.files("dragstrip.papers.overall").joinpath("campaigns.toml").read_bytes()
-    read = msgspec.toml.decode(text, type=_File)
-    return read.pace, read.campaign
+    return msgspec.toml.decode(text, type=_File).campaign

@@ -15,7 +15,7 @@ from dragstrip.results.capsule import MANIFEST, Capsule
 
 Way = Literal["native", "browser", "virtual", "loader"]
 """`native`: the paper's own protocols, in real time. `browser`: today's, in real time. `virtual`:
-today's browser in virtual time. `loader`: the load generator."""
+today's browser in virtual time. `loader`: the load generator in virtual time."""
 WAYS: tuple[Way, ...] = ("native", "browser", "virtual", "loader")
 """The nearest to the paper first: where two disagree, the first counts."""
 
@@ -81,7 +81,8 @@ def write(folder: Path, given: Given) -> Path:
 def of_folder(folder: Path, page: str, command: str) -> Given:
     """What `claims.json` of a paper's folder says, and how its capsules were made.
 
-    Raises `InputError` if there are no claims, or if capsules were made in several ways.
+    Raises `InputError` if there are no claims, if capsules were made in several ways, or by the
+    load generator in real time.
     """
     file = folder / "claims.json"
     if not file.exists():
@@ -108,6 +109,11 @@ def of_folder(folder: Path, page: str, command: str) -> Given:
 def _way(found: Findings, capsule: Capsule) -> Way:
     study = capsule.manifest.study
     if study.predicted:
+        if not study.clock.virtual:
+            raise InputError(
+                f"{capsule.path}: the load generator's answers are kept from virtual time only, "
+                "where they are exact: run it with --virtual"
+            )
         return "loader"
     if study.clock.virtual:
         return "virtual"

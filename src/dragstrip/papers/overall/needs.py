@@ -8,7 +8,8 @@ import msgspec
 import polars as pl
 from msgspec import Struct
 
-from dragstrip.papers.campaign.space import reach
+from dragstrip.papers.answers.predicted import beyond
+from dragstrip.papers.campaign.space import reach, unhindered
 from dragstrip.papers.claims import Claim, Published
 from dragstrip.papers.levels import Difference, Sensitivity
 from dragstrip.papers.overall.given import Way
@@ -146,18 +147,12 @@ def ways(claim: Claim, paper: Published, reached: pl.DataFrame) -> tuple[Way, ..
     named = stacks_of(claim.predicate, paper.paper.stands_for)
     played = bool(named) and set(named) <= paper.paper.native.keys()
     own: tuple[Way, ...] = ("native",) if played else ()
-    if _unhindered(reached):
+    if len(unhindered(reached)):  # a load takes no virtual time at all there
         return (*own, "browser") if claim.tier == "historic" else ("browser", *own)
     if claim.tier == "historic" and played:
         return "native", "browser", "virtual"
     if b'"visual_' in msgspec.json.encode(claim.predicate):
         return "browser", "virtual"
-    wide: tuple[Way, ...] = ("loader",) if len(reached) > LARGE else ()
+    predictable = len(reached) > LARGE and not beyond(paper.paper, claim.predicate, reached)
+    wide: tuple[Way, ...] = ("loader",) if predictable else ()
     return (*wide, "virtual", "browser", *own)
-
-
-def _unhindered(cells: pl.DataFrame) -> bool:
-    """Whether on some cell neither a rate nor a delay holds anything up: a load takes no virtual
-    time at all there."""
-    free = pl.col("rate_mbps").is_null() & (pl.col("rtt_ms").fill_null(0) == 0)
-    return len(cells.filter(free)) > 0

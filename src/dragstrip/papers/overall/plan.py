@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
+from dragstrip.papers.campaign.pace import Pace
 from dragstrip.papers.campaign.space import CELL, reach, space
 from dragstrip.papers.claims import published
-from dragstrip.papers.overall.campaign import Campaign, Cell, Pace
+from dragstrip.papers.overall.campaign import Campaign, Cell
 from dragstrip.papers.overall.needs import Power, Powers
 from dragstrip.papers.overall.rows import Row
 

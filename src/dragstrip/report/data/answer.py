@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dragstrip.model.inequality import inequalities, sentences
-from dragstrip.report.data.cells import Cell
+from dragstrip.report.data.cells import ReportCell
 from dragstrip.report.data.leaders import ENOUGH_BLOCKS, each, few_but_exact, lead
 from dragstrip.report.words.numbers import counted, interval, listed, percent
 from dragstrip.results.compare.stacks import compare_stacks
@@ -16,7 +16,7 @@ from dragstrip.results.compare.summary import Comparison
 Standing = Literal["shown", "not shown", "too few", "none"]
 
 
-class Answer(Struct, frozen=True):
+class CellAnswer(Struct, frozen=True):
     """`standing`: a difference was shown, was not shown, rests on too few blocks, or no block
     counts."""
 
@@ -27,26 +27,26 @@ class Answer(Struct, frozen=True):
     """What the answer rests on, and what limits it."""
 
 
-def answer(cell: Cell, limit_s: float) -> Answer:
+def answer(cell: ReportCell, limit_s: float) -> CellAnswer:
     """What the cell shows about page load time. `limit_s` is the client's limit, for censored
     loads."""
     where = cell.where
     believe = _believe(cell, limit_s)
     if not cell.counted:
-        return Answer("none", f"No answer for {where}: {_why_none(cell)}.", believe)
+        return CellAnswer("none", f"No answer for {where}: {_why_none(cell)}.", believe)
     if len(cell.results) == 1:
-        return Answer("none", f"Only one stack was visited on {where}: no comparison.", believe)
+        return CellAnswer("none", f"Only one stack was visited on {where}: no comparison.", believe)
     if few_but_exact(cell):
         shown, said = _block_by_block(cell)
-        return Answer("shown" if shown else "not shown", said, believe)
+        return CellAnswer("shown" if shown else "not shown", said, believe)
     shown, said = _verdict(cell)
     if cell.counted < ENOUGH_BLOCKS:
         few = f"{counted(cell.counted, 'block')} of at least {ENOUGH_BLOCKS}"
-        return Answer("too few", f"Too few blocks to say ({few}). So far: {said}", believe)
-    return Answer("shown" if shown else "not shown", said, believe)
+        return CellAnswer("too few", f"Too few blocks to say ({few}). So far: {said}", believe)
+    return CellAnswer("shown" if shown else "not shown", said, believe)
 
 
-def _verdict(cell: Cell) -> tuple[bool, str]:
+def _verdict(cell: ReportCell) -> tuple[bool, str]:
     """Whether any stack was shown to be slower than the fastest, and the sentence."""
     best = lead(cell).leaders[0]
     # Each as best / rival, so that below 1 the best is faster.
@@ -72,7 +72,7 @@ def _verdict(cell: Cell) -> tuple[bool, str]:
     return True, said + _also(cell, best)
 
 
-def _block_by_block(cell: Cell) -> tuple[bool, str]:
+def _block_by_block(cell: ReportCell) -> tuple[bool, str]:
     """Like `_verdict`, for exact loads in too few blocks for intervals."""
     found = lead(cell)
     best = found.leaders[0]
@@ -98,7 +98,7 @@ def _range(ratios: list[float]) -> str:
     return both[0] if both[0] == both[1] else f"{both[0].removesuffix(' %')} to {both[1]}"
 
 
-def _also(cell: Cell, best: str) -> str:
+def _also(cell: ReportCell, best: str) -> str:
     """How the best stack differs from the others, besides its protocol."""
     stacks = {r.stack.name: r.stack for r in cell.results}
     said = sentences(stacks[best], list(stacks.values()))
@@ -139,7 +139,7 @@ def _offset(ratio: float) -> str:
     return f"{percent(abs(1 - ratio))} {'below' if ratio < 1 else 'above'}"
 
 
-def _why_none(cell: Cell) -> str:
+def _why_none(cell: ReportCell) -> str:
     if not cell.seen.begun:
         return "no visits were made"
     invalid = cell.seen.spoiled
@@ -151,7 +151,7 @@ def _why_none(cell: Cell) -> str:
     )
 
 
-def _believe(cell: Cell, limit_s: float) -> str:
+def _believe(cell: ReportCell, limit_s: float) -> str:
     if not cell.seen.begun:
         return "There is no result yet."
     sentences = []

@@ -17,7 +17,7 @@ from dragstrip.results.tables.docstrings import docstrings
 from dragstrip.verdict.rules import VERSION
 
 
-class Limit(Struct, frozen=True, kw_only=True):
+class ThresholdRow(Struct, frozen=True, kw_only=True):
     """One threshold of the verdict, as a row of a table."""
 
     name: str
@@ -30,7 +30,7 @@ class Limit(Struct, frozen=True, kw_only=True):
         return self.value != self.default
 
 
-class Struck(Struct, frozen=True, kw_only=True):
+class ReasonCount(Struct, frozen=True, kw_only=True):
     """A reason, and how many visits it invalidated."""
 
     code: ReasonCode
@@ -41,8 +41,8 @@ class Struck(Struct, frozen=True, kw_only=True):
 class Belief(Struct, frozen=True, kw_only=True):
     rules: int
     """Version of the rules, see `dragstrip.verdict.rules`."""
-    limits: tuple[Limit, ...]
-    struck: tuple[Struck, ...]
+    limits: tuple[ThresholdRow, ...]
+    struck: tuple[ReasonCount, ...]
     """Most frequent first."""
     bias: tuple[Bias, ...]
     sentence: str
@@ -61,7 +61,7 @@ def belief(study: Study, table: pl.LazyFrame) -> Belief:
         rules=VERSION,
         limits=limits(study.thresholds),
         struck=tuple(
-            Struck(code=code, visits=n, meaning=REASONS[code])
+            ReasonCount(code=code, visits=n, meaning=REASONS[code])
             for code, n in sorted(struck.items(), key=lambda item: (-item[1], item[0]))
         ),
         bias=tuple(found),
@@ -70,10 +70,12 @@ def belief(study: Study, table: pl.LazyFrame) -> Belief:
     )
 
 
-def limits(used: Thresholds) -> tuple[Limit, ...]:
+def limits(used: Thresholds) -> tuple[ThresholdRow, ...]:
     """Every threshold, ordered and worded as in the model."""
     meanings = docstrings(model)["Thresholds"]
     return tuple(
-        Limit(name=name, value=value, default=getattr(DEFAULTS, name), meaning=meanings[name])
+        ThresholdRow(
+            name=name, value=value, default=getattr(DEFAULTS, name), meaning=meanings[name]
+        )
         for name, value in structs.asdict(used).items()
     )

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from msgspec import Struct
 
-from dragstrip.report.data.cells import Cell
+from dragstrip.report.data.cells import ReportCell
 
 MOST_ROWS = 200
 """A longer table would not help; blocks with an invalid visit and the most unusual ones stay."""
 
 
-class Place(Struct, frozen=True):
+class StackVisit(Struct, frozen=True):
     """One stack's visit in an attempt."""
 
     verdict: str
@@ -27,7 +27,7 @@ class BlockRow(Struct, frozen=True, kw_only=True):
     index: int
     attempt: int
     counts: bool
-    places: tuple[Place | None, ...]
+    places: tuple[StackVisit | None, ...]
     """In the order of the stacks; None if no visit was made."""
     ratios: tuple[float | None, ...]
     """Page load time / the first stack's; None for that stack, and if either did not load."""
@@ -38,7 +38,7 @@ class BlockRows(Struct, frozen=True):
     left_out: int
 
 
-def block_rows(cell: Cell, names: Sequence[str], files: Mapping[int, str]) -> BlockRows:
+def block_rows(cell: ReportCell, names: Sequence[str], files: Mapping[int, str]) -> BlockRows:
     """`names` are the stacks to show, the first one that ratios are to; `files` are the visits'
     pages by row of visits.parquet."""
     attempts: dict[tuple[int, int], list[dict[str, object]]] = {}
@@ -49,11 +49,11 @@ def block_rows(cell: Cell, names: Sequence[str], files: Mapping[int, str]) -> Bl
     return BlockRows(tuple(rows[:MOST_ROWS]), _attempts(cell) - len(rows[:MOST_ROWS]))
 
 
-def _attempts(cell: Cell) -> int:
+def _attempts(cell: ReportCell) -> int:
     return cell.seen.visits.select("block", "attempt").unique().height
 
 
-def _kept(cell: Cell, stacks: int) -> pl.DataFrame:
+def _kept(cell: ReportCell, stacks: int) -> pl.DataFrame:
     """All visits, or those of invalid blocks first, then of blocks furthest from the median
     load."""
     visits = cell.seen.visits
@@ -84,11 +84,11 @@ def _row(
     )
 
 
-def _place(row: Mapping[str, object], files: Mapping[int, str]) -> Place:
+def _place(row: Mapping[str, object], files: Mapping[int, str]) -> StackVisit:
     reasons, load = row["reasons"], row["plt_ms"]
     told = "; ".join(reasons) if isinstance(reasons, list) and reasons else str(row["error"] or "")
     number = row["row"]
-    return Place(
+    return StackVisit(
         verdict=str(row["verdict"]),
         outcome=str(row["outcome"]),
         plt_ms=load if isinstance(load, float) and row["outcome"] == "loaded" else None,
@@ -97,7 +97,7 @@ def _place(row: Mapping[str, object], files: Mapping[int, str]) -> Place:
     )
 
 
-def _ratio(first: Place | None, other: Place | None) -> float | None:
+def _ratio(first: StackVisit | None, other: StackVisit | None) -> float | None:
     if first is None or other is None or first is other or not first.plt_ms or not other.plt_ms:
         return None
     return other.plt_ms / first.plt_ms

@@ -39,7 +39,7 @@ class StackResult(Struct, frozen=True, kw_only=True):
         return int(self.loads.censored.sum())
 
 
-class Cell(Struct, frozen=True, kw_only=True):
+class ReportCell(Struct, frozen=True, kw_only=True):
     page: Page
     network: Network
     connection: ConnectionMode = "first"
@@ -80,13 +80,13 @@ def page_file(number: int, place: str) -> str:
 
 def cells(
     study: Study, table: pl.LazyFrame, metrics: Sequence[str] = tuple(BY_NAME)
-) -> Iterator[Cell]:
+) -> Iterator[ReportCell]:
     """Every cell of the study, even without visits.
 
     `table` as for `dragstrip.results.observed.observed`.
     """
     for seen in observed(study, table):
-        yield Cell(
+        yield ReportCell(
             page=study.page(seen.page),
             network=study.network(seen.network),
             clock=study.clock,

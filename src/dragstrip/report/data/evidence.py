@@ -38,7 +38,7 @@ class LinkFacts(Struct, frozen=True, kw_only=True):
     largest_frame_bytes: int
 
 
-class Evidence(Struct, frozen=True, kw_only=True):
+class EvidenceSummary(Struct, frozen=True, kw_only=True):
     total: int
     invalid: int
     costs: tuple[StackCost, ...]
@@ -48,7 +48,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     links: tuple[LinkFacts, ...]
 
 
-def evidence(study: Study, table: pl.LazyFrame) -> Evidence:
+def evidence(study: Study, table: pl.LazyFrame) -> EvidenceSummary:
     """`table` is visits.parquet."""
     total = sum((pl.col(f"overhead_{name}") for name in OVERHEAD), pl.lit(0.0)).alias("total")
     sums = [pl.len().alias("visits"), (~pl.col("valid")).sum().alias("invalid")]
@@ -56,7 +56,7 @@ def evidence(study: Study, table: pl.LazyFrame) -> Evidence:
     parts = [*(pl.col(f"overhead_{name}").median() for name in OVERHEAD), total.median()]
     costs = dict(_by("stack", table, parts))
     links = dict(_by("network", table, [e for side in _SIDES for e in _link(side)]))
-    return Evidence(
+    return EvidenceSummary(
         total=whole["visits"],
         invalid=whole["invalid"],
         costs=tuple(

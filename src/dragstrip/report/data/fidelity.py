@@ -19,7 +19,7 @@ _ADDRESS = pl.col("url").str.replace("(?s)[?;].*", "").alias("address")
 """As `dragstrip.model.page.address`."""
 
 
-class Gap(Struct, frozen=True, kw_only=True):
+class AddressGap(Struct, frozen=True, kw_only=True):
     """An address (see `dragstrip.model.visit.address`) and what happened to the requests for it."""
 
     address: str
@@ -28,7 +28,7 @@ class Gap(Struct, frozen=True, kw_only=True):
     """By stack, over all its visits."""
 
 
-class Fidelity(Struct, frozen=True, kw_only=True):
+class PageFidelity(Struct, frozen=True, kw_only=True):
     """A page's replay over all visits of a study that loaded it."""
 
     page: Page
@@ -37,11 +37,11 @@ class Fidelity(Struct, frozen=True, kw_only=True):
     asked: int
     """Recorded URLs that at least one visit asked for."""
     recorded: int
-    gaps: tuple[Gap, ...]
+    gaps: tuple[AddressGap, ...]
     """Most frequent first."""
 
 
-def fidelity(study: Study, tables: Mapping[str, pl.LazyFrame]) -> tuple[Fidelity, ...]:
+def fidelity(study: Study, tables: Mapping[str, pl.LazyFrame]) -> tuple[PageFidelity, ...]:
     """One entry per visited page of the study. `tables` are a capsule's."""
     loaded = tables["visits"].filter(pl.col("outcome") == "loaded").select(_VISIT)
     visits = _collect(loaded.group_by("page", "stack").len())
@@ -50,9 +50,9 @@ def fidelity(study: Study, tables: Mapping[str, pl.LazyFrame]) -> tuple[Fidelity
     urls = _collect(served.select("page", "url").unique())
     gaps = pl.concat([_collect(_inexact(served)), _collect(_unanswered(requests, served))])
 
-    def one(page: Page) -> Fidelity:
+    def one(page: Page) -> PageFidelity:
         recorded = {r.url for r in page.resources}
-        return Fidelity(
+        return PageFidelity(
             page=page,
             visits=dict(visits.filter(pl.col("page") == page.name)["stack", "len"].iter_rows()),
             asked=len(recorded & set(urls.filter(pl.col("page") == page.name)["url"])),
@@ -91,9 +91,9 @@ def _counts(rows: pl.LazyFrame) -> pl.LazyFrame:
     return rows.group_by("page", "stack", "address", "answer").len()
 
 
-def _gaps(rows: pl.DataFrame) -> tuple[Gap, ...]:
+def _gaps(rows: pl.DataFrame) -> tuple[AddressGap, ...]:
     found: dict[tuple[str, str], dict[str, int]] = {}
     for row in rows.sort("stack").iter_rows(named=True):
         found.setdefault((row["address"], row["answer"]), {})[row["stack"]] = row["len"]
     ordered = sorted(found.items(), key=lambda item: (-sum(item[1].values()), item[0]))
-    return tuple(Gap(address=a, answer=w, requests=counts) for (a, w), counts in ordered)
+    return tuple(AddressGap(address=a, answer=w, requests=counts) for (a, w), counts in ordered)

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from dragstrip.report.data.cells import Cell
+from dragstrip.report.data.cells import ReportCell
 from dragstrip.results.compare.stacks import compare_stacks
 from dragstrip.results.compare.summary import Comparison
 from dragstrip.results.observed import BY_NAME
@@ -16,14 +16,14 @@ ENOUGH_BLOCKS = 5
 ALIKE = 0.05
 """Stacks are alike if the 95 % intervals of their ratios lie within this of 1."""
 
-Kind = Literal["lead", "tie", "alike", "open", "too few", "none"]
+LeaderKind = Literal["lead", "tie", "alike", "open", "too few", "none"]
 
 
 class Lead(Struct, frozen=True):
     """`lead`: one stack beats all others. `tie`: several beat some. `alike`: shown to differ by no
     more than `ALIKE`. `open`: no difference was shown. Then `too few` blocks, or `none`."""
 
-    kind: Kind
+    kind: LeaderKind
     leaders: tuple[str, ...] = ()
     """The best stack first, then those not shown to be worse."""
     by: Comparison | None = None
@@ -36,7 +36,7 @@ class Lead(Struct, frozen=True):
         return abs(1 - 1 / self.by.ratio) if self.by else 0.0
 
 
-def lead(cell: Cell, metric: str = "plt_ms") -> Lead:
+def lead(cell: ReportCell, metric: str = "plt_ms") -> Lead:
     first, *others = [r.stack.name for r in cell.results]
     found = [c for r in cell.results if (c := r.against_first.get(metric))]
     if not found or len(found) < len(others):
@@ -57,12 +57,12 @@ def lead(cell: Cell, metric: str = "plt_ms") -> Lead:
     return Lead(_kind(cell, rivals, beaten), leaders, by, cell.counted)
 
 
-def few_but_exact(cell: Cell) -> bool:
+def few_but_exact(cell: ReportCell) -> bool:
     """Too few blocks for an interval, but their loads have no noise."""
     return cell.exact and 0 < cell.counted < ENOUGH_BLOCKS
 
 
-def each(cell: Cell, a: str, b: str, metric: str = "plt_ms") -> list[float]:
+def each(cell: ReportCell, a: str, b: str, metric: str = "plt_ms") -> list[float]:
     """a / b of every block; 1 where neither load ended, and without end where `a` did not."""
     of_a, of_b = cell.seen.of(a, metric), cell.seen.of(b, metric)
     values_a, values_b = (np.where(of.censored, np.inf, of.values) for of in (of_a, of_b))
@@ -85,7 +85,7 @@ def _beaten(c: Comparison, sign: int) -> bool:
     return edge is not None and (edge - 1) * sign > 0
 
 
-def _kind(cell: Cell, rivals: list[Comparison], beaten: list[Comparison]) -> Kind:
+def _kind(cell: ReportCell, rivals: list[Comparison], beaten: list[Comparison]) -> LeaderKind:
     if cell.counted < ENOUGH_BLOCKS and not few_but_exact(cell):
         return "too few"
     if beaten:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 import polars as pl
 from msgspec import Struct
 
-from dragstrip.report.data.cells import Cell
+from dragstrip.report.data.cells import ReportCell
 
 OUTLIERS_FROM = 3
 """Blocks a cell needs before its slowest loads count as outliers."""
@@ -18,7 +18,7 @@ class Shown(Struct, frozen=True):
     """``typical``, ``invalid``, ``slowest`` or ``asked for``."""
 
 
-def shown(cell: Cell, room: int, also: Collection[str] = ()) -> list[Shown]:
+def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[Shown]:
     """Each at most once: the ids in `also`; then, while their requests fit into `room`, each
     stack's typical visit, the invalid ones in order, and each stack's slowest."""
     taken: dict[int, Shown] = {}
@@ -33,7 +33,7 @@ def shown(cell: Cell, room: int, also: Collection[str] = ()) -> list[Shown]:
     return list(taken.values())
 
 
-def _candidates(cell: Cell, also: Collection[str]) -> Iterator[tuple[str, int, int]]:
+def _candidates(cell: ReportCell, also: Collection[str]) -> Iterator[tuple[str, int, int]]:
     """Why, row, number of requests."""
     visits = cell.seen.visits
     if also:
@@ -48,7 +48,7 @@ def _candidates(cell: Cell, also: Collection[str]) -> Iterator[tuple[str, int, i
             yield from _told("slowest", rows.tail(1))
 
 
-def _by_load(cell: Cell, rows: pl.DataFrame) -> pl.DataFrame:
+def _by_load(cell: ReportCell, rows: pl.DataFrame) -> pl.DataFrame:
     """Of two middle visits, the faster one is typical. A failed load is the slowest."""
     loaded = pl.col("outcome") == "loaded"
     load = pl.when(loaded).then("plt_ms").otherwise(pl.lit(cell.seen.limit_ms))

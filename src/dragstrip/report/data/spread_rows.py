@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dragstrip.model.stack import Stack
-from dragstrip.report.data.cells import Cell
+from dragstrip.report.data.cells import ReportCell
 from dragstrip.report.words.numbers import DASH
 from dragstrip.results.compare.stacks import spread
 from dragstrip.stats.spread import LEAST, STATISTICS, Statistic, statistic_of
@@ -19,7 +19,7 @@ class SpreadRow(Struct, frozen=True):
     """For each of `STATISTICS` its value in ms, and its ratio to the first stack in words."""
 
 
-def spread_rows(cell: Cell) -> Iterator[SpreadRow]:
+def spread_rows(cell: ReportCell) -> Iterator[SpreadRow]:
     """None if no block counts."""
     first = cell.results[0].stack.name
     for result in cell.results:
@@ -32,7 +32,7 @@ def spread_rows(cell: Cell) -> Iterator[SpreadRow]:
             yield SpreadRow(result.stack, tuple(columns))
 
 
-def _ratio(cell: Cell, first: str, name: str, statistic: Statistic) -> str:
+def _ratio(cell: ReportCell, first: str, name: str, statistic: Statistic) -> str:
     if name == first:
         return "1"
     found = spread(cell.seen, first, name, statistic)

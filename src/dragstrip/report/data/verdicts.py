@@ -12,13 +12,13 @@ SHOWN_VISITS = 600
 """A longer table would not help; the rest is in the capsule's visits.parquet."""
 
 
-class Rate(Struct, frozen=True):
+class StackRate(Struct, frozen=True):
     stack: str
     visits: int
     invalid: int
 
 
-class Cause(Struct, frozen=True):
+class ReasonByStack(Struct, frozen=True):
     code: str
     visits: dict[str, int]
     """By stack."""
@@ -34,8 +34,8 @@ class InvalidVisit(Struct, frozen=True):
 
 
 class Verdicts(Struct, frozen=True, kw_only=True):
-    rates: tuple[Rate, ...]
-    causes: tuple[Cause, ...]
+    rates: tuple[StackRate, ...]
+    causes: tuple[ReasonByStack, ...]
     """Most frequent first."""
     invalid: tuple[InvalidVisit, ...]
     """The first `SHOWN_VISITS`, in the order they were made."""
@@ -60,9 +60,9 @@ def verdicts(study: Study, table: pl.LazyFrame, files: Mapping[int, str]) -> Ver
     columns += ["outcome", "error", "reasons", "plt_ms"]
     shown = invalid.select(columns).head(SHOWN_VISITS).collect(engine="streaming")
     return Verdicts(
-        rates=tuple(Rate(s.name, *made.get(s.name, (0, 0))) for s in study.visited),
+        rates=tuple(StackRate(s.name, *made.get(s.name, (0, 0))) for s in study.visited),
         causes=tuple(
-            Cause(code, by_stack)
+            ReasonByStack(code, by_stack)
             for code, by_stack in sorted(causes.items(), key=lambda c: (-sum(c[1].values()), c[0]))
         ),
         invalid=tuple(

@@ -8,7 +8,7 @@ import vl_convert
 from markupsafe import Markup
 
 from dragstrip.audit.capture import Family
-from dragstrip.audit.judge import Row
+from dragstrip.audit.judge import AuditRow
 from dragstrip.report.figures.palette import ALARM, PROTOCOL, UNKNOWN
 
 _INK, _GRID, _SOFT = "#1d2129", "#e6e8ec", "#9aa0ab"
@@ -24,7 +24,7 @@ _COLOURS: dict[Family, str] = {
 }
 
 
-def bounds(rows: Sequence[Row]) -> Markup | None:
+def bounds(rows: Sequence[AuditRow]) -> Markup | None:
     """Every capture's load time over the least its bytes allow: impossible below the diagonal."""
     points = [
         {
@@ -71,7 +71,7 @@ def bounds(rows: Sequence[Row]) -> Markup | None:
     return _svg(alt.layer(*layers).properties(width=_WIDTH - 60, height=340))
 
 
-def shares(rows: Sequence[Row]) -> Markup | None:
+def shares(rows: Sequence[AuditRow]) -> Markup | None:
     """Which protocols carried the captures labelled QUIC, as bars of answers, least QUIC first."""
     labelled = [r for r in rows if r.claims.protocol == "quic" and r.protocol_answers]
     if not labelled:
@@ -113,7 +113,7 @@ def shares(rows: Sequence[Row]) -> Markup | None:
     return _svg(chart)
 
 
-def connects(rows: Sequence[Row]) -> Markup | None:
+def connects(rows: Sequence[AuditRow]) -> Markup | None:
     """Each capture's fastest connect by claimed round trip, with the time one round trip takes."""
     points = [
         {"claim": f"{r.claims.rtt_ms:g} ms", "connect": r.connect_min_ms, "spread": _spread(i)}

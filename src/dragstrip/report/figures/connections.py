@@ -31,14 +31,14 @@ _SECONDS = "seconds from the navigation's start"
 Row = dict[str, Any]
 
 
-class Picture(Struct, frozen=True):
+class ConnectionPicture(Struct, frozen=True):
     title: str
     caption: str
     html: Markup
     """Inline SVG."""
 
 
-def connection_pictures(capsule: Capsule, visit: Visit) -> list[Picture]:
+def connection_pictures(capsule: Capsule, visit: Visit) -> list[ConnectionPicture]:
     """Two pictures per large connection of the visit; none if its packets were not kept.
 
     Raises `NoTshark` if they were never dissected and tshark is missing.
@@ -60,7 +60,7 @@ def connection_pictures(capsule: Capsule, visit: Visit) -> list[Picture]:
     return made
 
 
-def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Picture:
+def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> ConnectionPicture:
     """Bytes against time at the origin, above what was in flight and, by the qlog, the window."""
     down = [p for p in mine if p.side == "down" and p.payload]
     numbers = _numbers(down)
@@ -96,10 +96,12 @@ def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Pi
     lower = [_flight(flow, flight)] if flight else []
     both = alt.vconcat(upper, *lower, spacing=8)
     chart = both.resolve_scale(x="shared", color="independent")
-    return Picture(f"What the origin sent: {_name(flow)}", _sending_caption(flow), _svg(chart))
+    return ConnectionPicture(
+        f"What the origin sent: {_name(flow)}", _sending_caption(flow), _svg(chart)
+    )
 
 
-def streams(flow: Flow, mine: Sequence[Packet]) -> Picture:
+def streams(flow: Flow, mine: Sequence[Packet]) -> ConnectionPicture:
     """When the browser could read each stream's bytes, one row per stream."""
     paths = {s: path for p in mine for s, path in zip(p.requests, p.paths, strict=False)}
     asked = {s: p.time_ms for p in reversed(mine) for s in p.requests}
@@ -135,7 +137,7 @@ def streams(flow: Flow, mine: Sequence[Packet]) -> Picture:
         caption += " A TLS record is readable only as a whole, so h2 arrives in larger pieces."
     if left_out:
         caption += f" The first {len(shown)} of {len(asked)} streams."
-    return Picture(f"Streams: {_name(flow)}", caption, _svg(chart))
+    return ConnectionPicture(f"Streams: {_name(flow)}", caption, _svg(chart))
 
 
 def _chunks(mine: Sequence[Packet]) -> Iterator[tuple[int, float, float, int]]:

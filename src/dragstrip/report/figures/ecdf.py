@@ -11,12 +11,12 @@ import altair as alt
 import numpy as np
 
 from dragstrip.model.study import Study
-from dragstrip.report.data.cells import Cell
+from dragstrip.report.data.cells import ReportCell
 from dragstrip.report.figures.palette import colour, dashes
 from dragstrip.results.observed import BY_NAME
 from dragstrip.stats.ecdf import ecdf
 
-Spec = dict[str, Any]
+VegaSpec = dict[str, Any]
 
 MOST_POINTS = 200
 """A longer curve is drawn through this many of its steps: more would not be visible."""
@@ -26,7 +26,7 @@ _INK, _GRID = "#1d2129", "#e6e8ec"
 _FONT = "Inter, 'Helvetica Neue', Arial, sans-serif"
 
 
-def curves(cell: Cell) -> dict[str, Any]:
+def curves(cell: ReportCell) -> dict[str, Any]:
     """By metric, by stack: `x` (seconds for times), `y` (share of visits at most x), the median
     `mid`, and `lost`, how many loads never got there. Metrics and stacks without a value are left
     out.
@@ -55,7 +55,7 @@ def curves(cell: Cell) -> dict[str, Any]:
     return found
 
 
-def specification(study: Study) -> Spec:
+def specification(study: Study) -> VegaSpec:
     """For the data sets `curves`, `points` and `middles`, which the page's script fills."""
     names = [s.name for s in study.stacks]
     tint = alt.Scale(domain=names, range=[colour(s.protocol) for s in study.stacks])
@@ -79,7 +79,7 @@ def specification(study: Study) -> Spec:
         )
         .configure_legend(labelFontSize=12, symbolStrokeWidth=2.5, symbolSize=320, orient="top")
     )
-    spec: Spec = json.loads(chart.to_json())
+    spec: VegaSpec = json.loads(chart.to_json())
     return spec
 
 

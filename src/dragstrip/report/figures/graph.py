@@ -13,7 +13,7 @@ from dragstrip.report.words.numbers import counted, duration
 
 _WIDTH, _LABEL, _ROW, _AXIS = 1100, 380, 13, 24
 _NEAR = 0.2
-"""A step so near to the load event has no line of its own."""
+"""A step this close to the load event gets no line."""
 _COLOURS = {
     "Document": "#33479e",
     "Stylesheet": "#7b4fa3",
@@ -56,7 +56,7 @@ def places(graph: Graph) -> list[float | None]:
 
 
 def binding(graph: Graph, steps: Sequence[float | None], node: Node) -> Wait | None:
-    """The wait that holds last, of those that hold at all before the load event."""
+    """The last wait before the load event."""
     sizes = _sizes(graph)
     known = [(h, w) for w in node.waits if (h := _held(w, steps, sizes)) is not None]
     return max(known, key=lambda pair: pair[0])[1] if known else None

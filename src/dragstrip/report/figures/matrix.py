@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Study
-from dragstrip.report.data.answer import Answer
-from dragstrip.report.data.cells import Cell
+from dragstrip.report.data.answer import CellAnswer
+from dragstrip.report.data.cells import ReportCell
 from dragstrip.report.data.leaders import Lead, lead
 from dragstrip.report.figures.palette import colour
 from dragstrip.report.words.numbers import listed
@@ -19,7 +19,7 @@ RANKED = [m for m in BY_NAME.values() if m.better != "neither"]
 """Metrics that a stack can lead in, page load time first."""
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class MatrixEntry(Struct, frozen=True, kw_only=True):
     """What other pages of the report need from a cell."""
 
     page: str
@@ -28,12 +28,12 @@ class Entry(Struct, frozen=True, kw_only=True):
     where: str
     file: str
     """Path of its page, from the report's folder."""
-    answer: Answer
+    answer: CellAnswer
     leads: dict[str, Lead]
     """By metric."""
 
 
-class Share(Struct, frozen=True):
+class ResultShare(Struct, frozen=True):
     """How many cells have the same result."""
 
     label: str
@@ -42,13 +42,13 @@ class Share(Struct, frozen=True):
     """Empty where no stack leads."""
 
 
-def leads(cell: Cell) -> dict[str, Lead]:
+def leads(cell: ReportCell) -> dict[str, Lead]:
     return {m.name: lead(cell, m.name) for m in RANKED}
 
 
 def rows(
-    study: Study, entries: Sequence[Entry]
-) -> dict[tuple[str, ConnectionMode], list[Entry | None]]:
+    study: Study, entries: Sequence[MatrixEntry]
+) -> dict[tuple[str, ConnectionMode], list[MatrixEntry | None]]:
     """By page and connection mode, in the order of networks; None for cells outside the study."""
     found = {(e.page, e.network, e.connection): e for e in entries}
     return {
@@ -58,7 +58,7 @@ def rows(
     }
 
 
-def known(entries: Sequence[Entry]) -> list[Metric]:
+def known(entries: Sequence[MatrixEntry]) -> list[Metric]:
     """The metrics with an answer in any cell, and page load time."""
     return [
         m
@@ -67,20 +67,20 @@ def known(entries: Sequence[Entry]) -> list[Metric]:
     ]
 
 
-def shares(study: Study, entries: Sequence[Entry], metric: str) -> list[Share]:
+def shares(study: Study, entries: Sequence[MatrixEntry], metric: str) -> list[ResultShare]:
     """Counts of cells by sole leader, then ties, then cells without a leader. Zero counts are left
     out."""
     found = [e.leads[metric] for e in entries]
     alone = Counter(x.leaders[0] for x in found if x.kind == "lead")
     ties = Counter(listed(sorted(x.leaders)) for x in found if x.kind == "tie")
     rest = Counter(x.kind for x in found)
-    rows = [Share(f"{s.name} leads", alone[s.name], colour(s.protocol)) for s in study.stacks]
-    rows += [Share(f"{names} lead", count, "#8b8f98") for names, count in ties.most_common()]
+    rows = [ResultShare(f"{s.name} leads", alone[s.name], colour(s.protocol)) for s in study.stacks]
+    rows += [ResultShare(f"{names} lead", count, "#8b8f98") for names, count in ties.most_common()]
     rows += [
-        Share("alike within 5 %", rest["alike"], "#d9dce2"),
-        Share("no difference shown", rest["open"], "#eceef1"),
-        Share("too few blocks", rest["too few"], ""),
-        Share("no answer", rest["none"], ""),
+        ResultShare("alike within 5 %", rest["alike"], "#d9dce2"),
+        ResultShare("no difference shown", rest["open"], "#eceef1"),
+        ResultShare("too few blocks", rest["too few"], ""),
+        ResultShare("no answer", rest["none"], ""),
     ]
     return [row for row in rows if row.cells]
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from dragstrip.model.page import Page, Resource
 from dragstrip.pages.format.archive import read_screenshot
 from dragstrip.pages.show import summarise
-from dragstrip.pages.tree import Node, depths, initiator_tree, walk
+from dragstrip.pages.tree import TreeResource, depths, initiator_tree, walk
 from dragstrip.report.site.templating import environment
 from dragstrip.report.words.numbers import counted, duration, percent, size
 from dragstrip.visit.check import Check
@@ -52,7 +52,7 @@ def kind(resource: Resource) -> str:
     return "font" if "font" in minor else known.get(minor, "other")
 
 
-def _tree(roots: Sequence[Node]) -> str:
+def _tree(roots: Sequence[TreeResource]) -> str:
     parts = []
     for node in walk(list(roots)):
         r = node.resource

@@ -28,7 +28,7 @@ _STYLE = (
 )
 
 
-class Level(Struct, frozen=True):
+class SpreadLevel(Struct, frozen=True):
     """The loads of the blocks that count at one loss, by stack, in ms; censored ones left out."""
 
     network: Network
@@ -37,19 +37,19 @@ class Level(Struct, frozen=True):
     censored: int
 
 
-class Spread(Struct, frozen=True, kw_only=True):
+class SpreadFigure(Struct, frozen=True, kw_only=True):
     page: str
     connection: ConnectionMode
     stacks: tuple[Stack, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[SpreadLevel, ...]
     """At least two, by rising loss."""
 
 
-Loads = Sequence[Observations]
+CellLoads = Sequence[Observations]
 """Page load times of a cell, in the order of the study's stacks."""
 
 
-def spreads(study: Study, loads: Mapping[CellKey, Loads]) -> Iterator[Spread]:
+def spreads(study: Study, loads: Mapping[CellKey, CellLoads]) -> Iterator[SpreadFigure]:
     """Every page whose networks differ only in loss."""
     for page in study.pages:
         for connection in study.connections:
@@ -59,13 +59,13 @@ def spreads(study: Study, loads: Mapping[CellKey, Loads]) -> Iterator[Spread]:
                 )
                 levels = tuple(level for level in reached if any(level.loads))
                 if len(levels) > 1:
-                    yield Spread(
+                    yield SpreadFigure(
                         page=page.name, connection=connection, stacks=study.stacks, levels=levels
                     )
 
 
-def _level(network: Network, loads: Loads) -> Level:
-    return Level(
+def _level(network: Network, loads: CellLoads) -> SpreadLevel:
+    return SpreadLevel(
         network,
         tuple(tuple(own.values[~(np.isnan(own.values) | own.censored)].tolist()) for own in loads),
         sum(int(own.censored.sum()) for own in loads),
@@ -91,7 +91,7 @@ def _lossless(network: Network) -> Network:
     )
 
 
-def drawing(spread: Spread) -> str:
+def drawing(spread: SpreadFigure) -> str:
     """The SVG: a group of boxes per loss, a box per stack."""
     highest_ms = max(ms for level in spread.levels for own in level.loads for ms in own)
     scale = (HEIGHT - TOP - FOOT) / (highest_ms * 1.04)
@@ -149,7 +149,7 @@ def _box(
         )
 
 
-def _loss(level: Level) -> str:
+def _loss(level: SpreadLevel) -> str:
     """Per direction and two-way."""
     network = level.network
     text = (

@@ -114,7 +114,7 @@ def _tiles(
 
 
 def _bins(cells: pl.DataFrame) -> int:
-    """Along each axis: what leaves a good number of cells in most tiles."""
+    """Tiles along each axis, so that most of them have enough cells."""
     return 5 if len(cells) < 4000 else 7
 
 

@@ -9,40 +9,40 @@ import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dragstrip.results.sampled import FACTORS, ratios
+from dragstrip.results.sampled import SAMPLED_FACTORS, ratios
 from dragstrip.stats import nearest
 from dragstrip.study.sample import Sample
 
-Pair = tuple[str, str]
+ComparedStacks = tuple[str, str]
 Floats = NDArray[np.float64]
-STOCK: Pair = ("h2", "h3")
-TUNED: Pair = ("h2+", "h3+")
+STOCK: ComparedStacks = ("h2", "h3")
+TUNED: ComparedStacks = ("h2+", "h3+")
 PAIRS = {"stock": STOCK, "tuned": TUNED}
 SAID = {"b": "h3", "neither": "neither", "a": "h2"}
 """`dragstrip.stats.nearest.ANSWERS` for these pairs."""
 
 
-class Standing(Struct, frozen=True, kw_only=True):
-    """How well left-out cells are told by their neighbours, of one pair."""
+class NearestStanding(Struct, frozen=True, kw_only=True):
+    """How well neighbours predict left-out cells, for one pair of stacks."""
 
     answers: dict[str, int]
     """Cells by answer."""
     right: float
-    """Share of cells told rightly."""
+    """Share of cells predicted correctly."""
     trust: list[nearest.Trust]
 
 
 class Map(Struct, frozen=True, kw_only=True):
     weights: tuple[float, ...]
-    """By factor, in the order of `FACTORS`."""
-    standing: dict[str, Standing]
+    """By factor, in the order of `SAMPLED_FACTORS`."""
+    standing: dict[str, NearestStanding]
 
 
 def places(cells: pl.DataFrame, sample: Sample) -> Floats:
-    """A row a cell, a column a factor: 0 and 1 are the ends of its range. Loss stands as in the
-    sample: cells without any at 0, the smallest at the share of those."""
+    """One row per cell, one column per factor; 0 and 1 are the ends of its range. Loss is placed as
+    in the sample: cells without loss at 0, the smallest loss at the share of those cells."""
     columns = []
-    for name in FACTORS:
+    for name in SAMPLED_FACTORS:
         low, high = getattr(sample, name)
         values = cells[name].cast(pl.Float64).to_numpy()
         with np.errstate(divide="ignore"):
@@ -54,8 +54,8 @@ def places(cells: pl.DataFrame, sample: Sample) -> Floats:
 
 
 def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
-    """Weights are found on every second cell; what is said of trust is of the others, whose
-    neighbours are all cells. Raises `ValueError` for fewer cells than neighbours need."""
+    """Weights are chosen on every second cell; trust is measured on the others, with all cells as
+    neighbours. Raises `ValueError` for fewer cells than neighbours need."""
     where = places(cells, sample)
     answers = {name: nearest.outcomes(ratios(cells, *pair)) for name, pair in PAIRS.items()}
     even, odd = np.arange(len(where)) % 2 == 0, np.arange(len(where)) % 2 == 1
@@ -63,7 +63,7 @@ def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
     standing = {}
     for name, found in answers.items():
         voted = nearest.votes(where * np.asarray(weights), found)[odd]
-        standing[name] = Standing(
+        standing[name] = NearestStanding(
             answers={SAID[a]: int((found == i).sum()) for i, a in enumerate(nearest.ANSWERS)},
             right=float((voted.argmax(axis=1) == found[odd]).mean()),
             trust=nearest.trust(voted, found[odd]),
@@ -76,8 +76,8 @@ def page_data(cells: pl.DataFrame, sample: Sample, found: Map) -> bytes:
     stacks = [stack for pair in PAIRS.values() for stack in pair]
     told: dict[str, Any] = {
         "planned": sample.cells,
-        "factors": FACTORS,
-        "ranges": [getattr(sample, name) for name in FACTORS],
+        "factors": SAMPLED_FACTORS,
+        "ranges": [getattr(sample, name) for name in SAMPLED_FACTORS],
         "lossless": sample.lossless,
         "weights": found.weights,
         "neighbours": nearest.NEIGHBOURS,
@@ -93,7 +93,7 @@ def page_data(cells: pl.DataFrame, sample: Sample, found: Map) -> bytes:
 def _row(cell: dict[str, Any], stacks: Sequence[str]) -> list[float | None]:
     times = (cell[f"plt_ms_{s}"] for s in stacks)
     return [
-        *(_plain(cell[name]) for name in FACTORS),
+        *(_plain(cell[name]) for name in SAMPLED_FACTORS),
         *(None if t is None else _plain(round(t, 1 if t < 1000 else 0)) for t in times),
     ]
 

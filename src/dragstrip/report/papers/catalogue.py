@@ -23,7 +23,7 @@ PAINT = {
     "visual_lvc_ms": "LVC",
     "plt_ms": "PLT",
 }
-PAIRS = (("TCP+", "TCP"), ("TCP+BBR", "TCP"), ("QUIC", "TCP+"), ("QUIC+BBR", "TCP+BBR"))
+ANOVA_PAIRS = (("TCP+", "TCP"), ("TCP+BBR", "TCP"), ("QUIC", "TCP+"), ("QUIC+BBR", "TCP+BBR"))
 SINGLE_HOST = ("wolsing2019-gnu.org", "wolsing2019-wikipedia.org")
 """The pages of table 3."""
 
@@ -117,7 +117,7 @@ def _wolsing(s: Sources) -> Iterator[Figure | None]:
     yield cdfs.gains(
         sites, stacks, "TCP", {m: PAINT[m] for m in ("visual_speed_index_ms", "plt_ms")}
     )
-    yield counts.anova(sites, PAIRS, PAINT)
+    yield counts.anova(sites, ANOVA_PAIRS, PAINT)
     yield counts.one_rtt(sites, SINGLE_HOST, PAINT)
     yield boxes.boxes(
         s.evidence.loads.filter(parity),

@@ -110,6 +110,7 @@ def markdown(found: Findings) -> str:
         + ", ".join(f"{n} {verdict}" for verdict, n in found.verdicts.items())
         + f"; {found.restated} restate another claim. {found.frozen.words()}".rstrip(),
         "",
+        *([found.predicted, ""] if found.predicted else []),
         "| claim | section | tier | says | published | ours | answer | how near |",
         "|---|---|---|---|---|---|---|---|",
     ]

@@ -10,6 +10,7 @@ from dragstrip.papers.overall.given import Way
 from dragstrip.papers.overall.headline import Headline, counts
 from dragstrip.papers.overall.rows import Row, Source
 from dragstrip.report.words.numbers import DASH
+from dragstrip.study.loader_error import predicted
 
 MOST = 90
 """Characters of our number; the rest stands on the page of the answer, and in the JSON."""
@@ -36,15 +37,15 @@ same as data: [papers.json](papers.json). What is to be run next: [plan](plan.md
 | reproduced | ours lies within what the claim allows |
 | equivalent | the claim sees a difference; ours is smaller than the margin |
 | contradicted | ours lies outside |
-| not testable | no number of loads would tell; the reason stands beside it |
-| setup | it holds because we built our pages so |
-| open | it needs more cells or blocks; which stands beside it |
+| not testable | no number of loads would decide it; the reason is given |
+| setup | it holds because our pages are built that way |
+| open | it needs more cells or blocks; the claim says which |
 
 Where several runs answer a claim, the way nearest to the paper counts: its own protocols, then
-today's browser in real time, then the browser in virtual time, then the load generator. All stand
-in the table. **How near**: `native` means the paper's own protocols, `surrogate` today's in their
-place; pages are recorded, made as the paper describes them, or stand-ins of our sizes. *n* is the
-least number of loads in a cell."""
+today's browser in real time, then the browser in virtual time, then the load generator in virtual
+time, whose answers are marked *predicted*. The table shows all. **How near**: `native` means the
+paper's own protocols, `surrogate` today's in their place; pages are recorded, made as the paper
+describes them, or stand-ins of our sizes. *n* is the least number of loads in a cell."""
 
 
 def page(rows: Sequence[Row], headlines: Iterable[Headline]) -> str:
@@ -75,14 +76,17 @@ def _sources(rows: Sequence[Row]) -> Iterator[str]:
         printed = sum(any(s.printed for s in row.sources.values()) for row in rows)
         yield (
             f"Answers marked *older rules* are read from pages published between {first} and "
-            f"{last}. Their capsules are not kept, and nobody froze their rules before the data. "
-            "Where today's rules would answer otherwise, or the printed numbers cannot tell, "
-            "[changed answers](changed-answers.md) counts, and the claim says what was printed: "
+            f"{last}. Their capsules are not kept, and their rules were not frozen in advance. "
+            "Where today's rules answer differently, or the printed numbers do not decide, "
+            "[changed answers](changed-answers.md) applies, and the claim says what was printed: "
             f"{printed} claims."
         )
         yield ""
     if restated := [row.id for row in rows if row.restates]:
         yield f"{len(restated)} claims restate another in other units: {', '.join(restated)}."
+        yield ""
+    if any("loader" in row.sources for row in rows):
+        yield f"For answers of the load generator: {predicted()}"
         yield ""
     apart = [row.id for row in rows if _apart(row)]
     told = f"{len(apart)} claims: {', '.join(apart)}" if apart else "no claim"
@@ -141,7 +145,7 @@ def short(ours: str) -> str:
 
 def _answer(row: Row) -> str:
     restates = f", restates {row.restates}" if row.restates else ""
-    said = f"**{row.answer}**{restates}"
+    said = f"**{row.answer}**{', predicted' if row.way == 'loader' else ''}{restates}"
     if row.needs:
         return f"{said}: {row.why}. Needs {row.needs.words()}"
     return f"{said}: {row.why}" if row.why else said

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dragstrip.papers.overall.campaign import Pace
+from dragstrip.papers.campaign.pace import Pace
 from dragstrip.papers.overall.given import Way
 from dragstrip.papers.overall.plan import Step
 from dragstrip.papers.overall.rows import Row
@@ -11,20 +11,20 @@ WAYS: Mapping[Way, str] = {
     "native": "its own protocols",
     "browser": "browser, real time",
     "virtual": "browser, virtual time",
-    "loader": "load generator",
+    "loader": "load generator, virtual time",
 }
 INTRO = """\
 Made by `uv run python bench/papers.py` from the claims, the answers so far, and [how often each
 claim is answered](../reference/claims-power.md) in made-up worlds.
 
-A claim's chance of an answer is the mean of that in worlds where it is true and in worlds where it
-is false, at the campaign's number of blocks. **Answers** is the sum of these chances beyond the
-steps before. Each step is the one that answers most claims an hour, after those above it.
+A claim's chance of an answer is the mean of its chances in worlds where it is true and in worlds
+where it is false, at the campaign's number of blocks. **Answers** is the sum of the chances that a
+step adds to those above it. Each step is the one with the most answers per hour at that point.
 
 Where a claim is answered: over its own protocols or in a browser in real time if it is about
-implementations of its time, about what is drawn, or about loads that nothing but computing delays;
-by the browser in virtual time if the network makes the difference; by the load generator if it is
-about more than 100 cells. Claims that can be answered in several ways take the first that a step
+implementations of its time, about what is drawn, or about loads that only computing delays; by the
+browser in virtual time if the network makes the difference; by the load generator if it is about
+more than 100 cells. Claims that can be answered in several ways take the first that a step
 offers."""
 SAMPLE = """\
 ## The same cells in all three
@@ -51,10 +51,10 @@ def page(rows: Sequence[Row], steps: Sequence[Step], pace: Pace, rules: Mapping[
 def _cost(pace: Pace) -> Iterator[str]:
     yield (
         f"Hours are of a machine with {pace.cores} free cores. A visit of a browser in virtual "
-        f"time is taken to cost {pace.visit_cpu_s} CPU seconds, {pace.object_cpu_s} for each "
+        f"time is assumed to cost {pace.visit_cpu_s} CPU seconds, {pace.object_cpu_s} for each "
         f"object and {pace.mb_cpu_s} for each megabyte, whatever the load lasts; a repeat visit "
         f"moves its page twice. In real time {pace.real_at_once} blocks run at once. The load "
-        f"generator is taken to cost {pace.loader_share} of that browser, which was not measured."
+        f"generator is assumed to cost {pace.loader_share} of that browser, which was not measured."
     )
 
 

@@ -12,11 +12,11 @@ from dragstrip.model.stack import Stack
 from dragstrip.papers.cells import Cell, Statistic, cells
 from dragstrip.papers.compare import ratio_of
 
-Standing = Literal["a", "b", "same", "open", "few a", "few b"]
+PairStanding = Literal["a", "b", "same", "open", "few a", "few b"]
 MARGIN = 0.05
 
 
-class Pair(Struct, frozen=True, kw_only=True):
+class PairRatio(Struct, frozen=True, kw_only=True):
     cell: Cell
     ratio: float
     """b / a of the medians (or means)."""
@@ -25,7 +25,7 @@ class Pair(Struct, frozen=True, kw_only=True):
     """95 % interval of the typical block's b / a; None with too few loads."""
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> PairStanding:
         """Which is faster; ``same`` is shown to lie within 5 %, ``open`` is neither.
 
         Too ``few`` loads have no interval, only a leader.
@@ -50,16 +50,16 @@ def pairs(
     metric: str,
     statistic: Statistic = "median",
     take: int | None = None,
-) -> list[Pair]:
+) -> list[PairRatio]:
     """Of every cell in which both have the metric; `take` keeps only a cell's first loads."""
     found = [c.first(take) if take else c for c in cells(loads, (a, b), metric)]
     return [_pair(cell, a, b, statistic) for cell in found]
 
 
-def _pair(cell: Cell, a: str, b: str, statistic: Statistic) -> Pair:
+def _pair(cell: Cell, a: str, b: str, statistic: Statistic) -> PairRatio:
     low, high = ratio_of([cell], a, b, statistic).interval() or (None, None)
     ratio = cell.centre(b, statistic) / cell.centre(a, statistic)
-    return Pair(cell=cell, ratio=ratio, low=low, high=high)
+    return PairRatio(cell=cell, ratio=ratio, low=low, high=high)
 
 
 def winner(cell: Cell, stacks: Sequence[Stack]) -> tuple[str, float, bool]:

@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from dragstrip.model.stack import Stack
-from dragstrip.report.papers.pairs import Pair, conditions, pairs, place, short
+from dragstrip.report.papers.pairs import PairRatio, conditions, pairs, place, short
 from dragstrip.report.papers.style import (
     INK,
     NONE,
@@ -168,7 +168,7 @@ def _rows(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> list[Row]:
     return [_row(p, a, b) for p in sorted(found, key=lambda p: conditions(p.cell))]
 
 
-def _row(pair: Pair, a: Stack, b: Stack) -> Row:
+def _row(pair: PairRatio, a: Stack, b: Stack) -> Row:
     cell, ratio = pair.cell, pair.ratio
     shown = pair.standing in ("a", "b")
     return {

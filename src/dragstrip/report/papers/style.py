@@ -106,7 +106,7 @@ def dash(stacks: Sequence[Stack]) -> alt.Scale:
 
 
 def two(a: Stack, b: Stack) -> tuple[str, str]:
-    """Two colours that can be told apart."""
+    """Two distinguishable colours."""
     first, second = colour(a.protocol), colour(b.protocol)
     return (first, second) if first != second else (first, OTHER)
 

@@ -32,11 +32,11 @@ _FACTORS = {
 }
 
 
-class Node(Struct, frozen=True):
+class TreeNode(Struct, frozen=True):
     text: str
     edge: str = ""
     """The branch that leads here."""
-    below: tuple["Node", ...] = ()
+    below: tuple["TreeNode", ...] = ()
     winner: str = ""
     """Of a leaf."""
     note: str = ""
@@ -95,30 +95,34 @@ def _grow(
     leaves: Sequence[tuple[dict[str, str], decision_tree.LeafAgreement]],
     levels: Mapping[str, Levels],
     edge: str = "",
-) -> Node:
+) -> TreeNode:
     if not leaves[0][0]:
         found = leaves[0][1]
         said = "agrees" if found.agreeing == found.scenarios else "differs"
         note = f"ours: {_tally(found.found)}" if found.scenarios else "ours: not run"
-        return Node("", edge, (), found.leaf.winner, note, said if found.scenarios else "not run")
+        return TreeNode(
+            "", edge, (), found.leaf.winner, note, said if found.scenarios else "not run"
+        )
     factor = next(iter(leaves[0][0]))
     groups: dict[str, list[tuple[dict[str, str], decision_tree.LeafAgreement]]] = {}
     for open_, leaf in leaves:
         rest = {k: v for k, v in open_.items() if k != factor}
         groups.setdefault(open_[factor], []).append((rest, leaf))
     below = tuple(_grow(group, levels, level) for level, group in groups.items())
-    return Node(factor.replace("_", " ").replace("n objects", "objects"), edge, below)
+    return TreeNode(factor.replace("_", " ").replace("n objects", "objects"), edge, below)
 
 
-def _node(tree: decision_tree.Tree, values: Mapping[str, Sequence[float]], edge: str = "") -> Node:
+def _node(
+    tree: decision_tree.Tree, values: Mapping[str, Sequence[float]], edge: str = ""
+) -> TreeNode:
     """`values` of each factor that scenarios can have here, from the least."""
     if isinstance(tree, decision_tree.Leaf):
-        return Node("", edge, (), tree.winner, f"({_tally(tree.counts)})")
+        return TreeNode("", edge, (), tree.winner, f"({_tally(tree.counts)})")
     below = []
     for side, low in ((tree.low, True), (tree.high, False)):
         own = [v for v in values[tree.factor] if (v <= tree.threshold) == low]
         below.append(_node(side, {**values, tree.factor: own}, _among(tree.factor, own)))
-    return Node(_FACTORS[tree.factor].name, edge, tuple(below))
+    return TreeNode(_FACTORS[tree.factor].name, edge, tuple(below))
 
 
 def _among(factor: str, values: Sequence[float]) -> str:
@@ -132,14 +136,14 @@ def _tally(found: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {winner}" for winner, count in found.items())
 
 
-def _drawn(root: Node) -> alt.LayerChart:
+def _drawn(root: TreeNode) -> alt.LayerChart:
     """Depth runs from left to right; leaves stand below each other."""
     depth = _depth(root)
     step = _WIDTH * 0.62 / max(depth, 1)
     nodes: list[Row] = []
     edges: list[Row] = []
 
-    def lay(node: Node, level: int, next_row: int) -> tuple[float, int]:
+    def lay(node: TreeNode, level: int, next_row: int) -> tuple[float, int]:
         x = (level if node.below else depth) * step
         ys = []
         for below in node.below:
@@ -199,5 +203,5 @@ def _drawn(root: Node) -> alt.LayerChart:
     return chart
 
 
-def _depth(node: Node) -> int:
+def _depth(node: TreeNode) -> int:
     return 1 + max(map(_depth, node.below)) if node.below else 0

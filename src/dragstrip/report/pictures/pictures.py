@@ -16,7 +16,7 @@ from dragstrip.model.study import CellKey, Study
 from dragstrip.model.visit import Visit
 from dragstrip.report.data.outlier import Outlier, outlier
 from dragstrip.report.data.typical import typical
-from dragstrip.report.figures.spread import Loads, Spread, drawing, spreads
+from dragstrip.report.figures.spread import CellLoads, SpreadFigure, drawing, spreads
 from dragstrip.report.pictures.film import Film, film
 from dragstrip.report.pictures.filmstrip import filmstrip
 from dragstrip.report.pictures.race import race_picture
@@ -29,7 +29,7 @@ RACED = 12
 """Stacks in one race; more would be too small to see."""
 
 
-class Picture(Struct, frozen=True, kw_only=True):
+class CellPicture(Struct, frozen=True, kw_only=True):
     title: str
     caption: str
     html: Markup
@@ -37,7 +37,7 @@ class Picture(Struct, frozen=True, kw_only=True):
     """Name to content."""
 
 
-def pictures(capsule: Capsule, visits_of_cell: Sequence[Visit]) -> list[Picture]:
+def pictures(capsule: Capsule, visits_of_cell: Sequence[Visit]) -> list[CellPicture]:
     """Race, filmstrip and outlier of one cell: a page, a network and a connection mode.
 
     `visits_of_cell` are all of its visits, attempts included. Empty if no block counts or no frames
@@ -59,13 +59,13 @@ def pictures(capsule: Capsule, visits_of_cell: Sequence[Visit]) -> list[Picture]
     ]
 
 
-def study_pictures(study: Study, loads: Mapping[CellKey, Loads]) -> list[Picture]:
+def study_pictures(study: Study, loads: Mapping[CellKey, CellLoads]) -> list[CellPicture]:
     """Pictures that span cells: the spread under loss of pages whose networks differ only in loss.
     Limited to a readable number of pages."""
     return [_spread(found) for found in islice(spreads(study, loads), SPREADS)]
 
 
-def _race(study: Study, films: Sequence[Film]) -> Iterator[Picture]:
+def _race(study: Study, films: Sequence[Film]) -> Iterator[CellPicture]:
     if not 2 <= len(films) <= RACED:
         return
     visit = films[0].visit
@@ -81,7 +81,7 @@ def _race(study: Study, films: Sequence[Film]) -> Iterator[Picture]:
     name = f"race-{cell}.webp"
     source = "data:image/webp;base64," + base64.b64encode(data).decode()
     said = escape(f"Side by side: {visit.page} loading over {', '.join(f.name for f in films)}")
-    yield Picture(
+    yield CellPicture(
         title="The race",
         caption=(
             "The visit of median page load time of each stack, in real time; a frame in the "
@@ -92,8 +92,8 @@ def _race(study: Study, films: Sequence[Film]) -> Iterator[Picture]:
     )
 
 
-def _filmstrip(study: Study, films: Sequence[Film]) -> Picture:
-    return Picture(
+def _filmstrip(study: Study, films: Sequence[Film]) -> CellPicture:
+    return CellPicture(
         title="What a viewer saw",
         caption=(
             "The same visits. Each picture shows the screen at the end of its time span; a "
@@ -106,7 +106,7 @@ def _filmstrip(study: Study, films: Sequence[Film]) -> Picture:
     )
 
 
-def _outlier(capsule: Capsule, found: Sequence[Outlier]) -> Iterator[Picture]:
+def _outlier(capsule: Capsule, found: Sequence[Outlier]) -> Iterator[CellPicture]:
     """The outlier of all stacks, beside its stack's typical visit."""
     if not found:
         return
@@ -117,7 +117,7 @@ def _outlier(capsule: Capsule, found: Sequence[Outlier]) -> Iterator[Picture]:
         return
     stack = capsule.manifest.study.stack(odd.visit.stack)
     block = odd.visit.block.rsplit("|", 1)[-1]
-    yield Picture(
+    yield CellPicture(
         title="The visit that looked least like its stack's typical one",
         caption=(
             f"{stack.name}, block {block}: {duration(odd.apart_ms)} lie between the two curves. "
@@ -127,10 +127,10 @@ def _outlier(capsule: Capsule, found: Sequence[Outlier]) -> Iterator[Picture]:
     )
 
 
-def _spread(spread: Spread) -> Picture:
+def _spread(spread: SpreadFigure) -> CellPicture:
     visits = sum(len(own) for level in spread.levels for own in level.loads)
     mode = "" if spread.connection == "first" else f", {spread.connection}"
-    return Picture(
+    return CellPicture(
         title=f"Spread under loss: {spread.page}{mode}",
         caption=(
             f"Page load times of {counted(visits, 'visit')} by random loss; boxes are quartiles, "

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dragstrip.audit.judge import Row, Summary
+from dragstrip.audit.judge import AuditRow, AuditSummary
 from dragstrip.report.figures import audit as audit_figures
 from dragstrip.report.figures import palette
 from dragstrip.report.site.templating import environment
@@ -10,7 +10,7 @@ from dragstrip.report.words import numbers as words
 from dragstrip.report.words.audit import sentences
 
 
-def page(title: str, summary: Summary, rows: Sequence[Row]) -> str:
+def page(title: str, summary: AuditSummary, rows: Sequence[AuditRow]) -> str:
     """The page's HTML. Everything that comes from captures is escaped."""
     made = environment()
     return made.get_template("audit.html.j2").render(

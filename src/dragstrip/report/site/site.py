@@ -31,7 +31,7 @@ from dragstrip.report.data.answer import answer
 from dragstrip.report.data.belief import belief
 from dragstrip.report.data.beside import beside
 from dragstrip.report.data.block_rows import block_rows
-from dragstrip.report.data.cells import Cell, cells, page_file
+from dragstrip.report.data.cells import ReportCell, cells, page_file
 from dragstrip.report.data.controls import by_metric, judgement
 from dragstrip.report.data.evidence import evidence
 from dragstrip.report.data.fidelity import fidelity
@@ -42,11 +42,11 @@ from dragstrip.report.figures import matrix, palette
 from dragstrip.report.figures import why as why_drawing
 from dragstrip.report.figures.ecdf import curves, specification
 from dragstrip.report.figures.forest import forest, reach
-from dragstrip.report.figures.matrix import Entry
-from dragstrip.report.figures.spread import Loads
-from dragstrip.report.pictures.pictures import Picture, pictures, study_pictures
+from dragstrip.report.figures.matrix import MatrixEntry
+from dragstrip.report.figures.spread import CellLoads
+from dragstrip.report.pictures.pictures import CellPicture, pictures, study_pictures
 from dragstrip.report.site.templating import environment
-from dragstrip.report.site.visit_page import Drawn, draw, judged
+from dragstrip.report.site.visit_page import VisitPage, draw, judged
 from dragstrip.report.words import numbers as words
 from dragstrip.report.words import why as why_words
 from dragstrip.results.capsule import JOURNAL, Capsule
@@ -96,7 +96,7 @@ class _Site:
         self._lookup = Lookup(capsule.path / JOURNAL)
         self._visit_files: dict[int, str] = {}
         """By row of visits.parquet: the path of the visit's page, from the report's folder."""
-        self._loads: dict[CellKey, Loads] = {}
+        self._loads: dict[CellKey, CellLoads] = {}
 
     def write(self, also: Collection[str]) -> None:
         for name in ("assets", "cells", "visits"):
@@ -138,7 +138,7 @@ class _Site:
         blocks = list(islice(self._study.blocks(), SHOWN_BLOCKS))
         self._page("parameters.html", "parameters.html.j2", blocks=blocks)
 
-    def _cells(self, also: Collection[str]) -> Iterator[Entry]:
+    def _cells(self, also: Collection[str]) -> Iterator[MatrixEntry]:
         study = self._study
         count = len(study.cells())
         room = 0
@@ -148,7 +148,7 @@ class _Site:
             chosen = shown(cell, room, also)
             drawn = draw(self._capsule, cell, chosen, self._lookup, Path(file).stem)
             room -= sum(len(d.visit.requests) for d in drawn)
-            entry = Entry(
+            entry = MatrixEntry(
                 page=cell.page.name,
                 network=cell.network.name,
                 connection=cell.connection,
@@ -168,7 +168,7 @@ class _Site:
                 self._page(f"visits/{one.file}", "visit.html.j2", drawn=one, entry=entry, all=drawn)
             yield entry
 
-    def _pictures(self, cell: Cell) -> list[Picture]:
+    def _pictures(self, cell: ReportCell) -> list[CellPicture]:
         if not self._study.client.frames or not len(self._lookup):
             return []
         rows = cell.seen.visits.select("row", "reasons").iter_rows()
@@ -180,11 +180,11 @@ class _Site:
 
     def _about(
         self,
-        cell: Cell,
-        entry: Entry,
-        drawn: list[Drawn],
+        cell: ReportCell,
+        entry: MatrixEntry,
+        drawn: list[VisitPage],
         files: Mapping[int, str],
-        found: list[Picture] | None,
+        found: list[CellPicture] | None,
     ) -> dict[str, Any]:
         axis = reach([c for r in cell.results if (c := r.against_first.get("plt_ms"))])
         return {

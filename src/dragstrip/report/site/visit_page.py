@@ -10,9 +10,9 @@ from dragstrip.model.errors import InputError
 from dragstrip.model.reasons import REASONS, Meaning
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Reason, ReasonCode, Visit
-from dragstrip.report.data.cells import Cell
+from dragstrip.report.data.cells import ReportCell
 from dragstrip.report.data.shown import Shown
-from dragstrip.report.figures.connections import Picture, connection_pictures
+from dragstrip.report.figures.connections import ConnectionPicture, connection_pictures
 from dragstrip.report.figures.waterfall import waterfall
 from dragstrip.report.words.numbers import DASH, amount
 from dragstrip.results.artefacts import Artefact, artefacts
@@ -27,7 +27,7 @@ CHARTED = ("typical", "asked for")
 """Whose packets are drawn."""
 
 
-class Drawn(Struct, frozen=True, kw_only=True):
+class VisitPage(Struct, frozen=True, kw_only=True):
     """A visit with its own page."""
 
     visit: Visit
@@ -38,7 +38,7 @@ class Drawn(Struct, frozen=True, kw_only=True):
     waterfall: Markup | None
     """None if the browser made no request."""
     readings: tuple[tuple[Reason, Meaning], ...]
-    charts: tuple[Picture, ...]
+    charts: tuple[ConnectionPicture, ...]
     """Of its connections, from its packets."""
     uncharted: str
     """Why the kept packets have no charts; empty otherwise."""
@@ -53,8 +53,8 @@ class Drawn(Struct, frozen=True, kw_only=True):
 
 
 def draw(
-    capsule: Capsule, cell: Cell, wanted: list[Shown], lookup: Lookup, stem: str
-) -> list[Drawn]:
+    capsule: Capsule, cell: ReportCell, wanted: list[Shown], lookup: Lookup, stem: str
+) -> list[VisitPage]:
     """The visits, on one time axis; `stem` begins their pages' names.
 
     A capsule without its journal has none.
@@ -68,7 +68,7 @@ def draw(
     ]
     until_ms = max((_end_ms(v) for s, _, v in found if s.why == "typical"), default=0) * 1.02
     return [
-        Drawn(
+        VisitPage(
             visit=visit,
             why=s.why,
             counts=counts,
@@ -85,7 +85,7 @@ def draw(
     ]
 
 
-def _charts(capsule: Capsule, visit: Visit, why: str) -> tuple[tuple[Picture, ...], str]:
+def _charts(capsule: Capsule, visit: Visit, why: str) -> tuple[tuple[ConnectionPicture, ...], str]:
     if not captured(capsule.path, visit):
         return (), ""
     if why not in CHARTED:
@@ -124,7 +124,7 @@ def _end_ms(visit: Visit) -> float:
     return max([visit.plt_ms or 0, *(r.end_ms or r.start_ms for r in visit.requests)])
 
 
-def _metrics(study: Study, cell: Cell, visit: Visit) -> Iterator[tuple[str, str, str, str]]:
+def _metrics(study: Study, cell: ReportCell, visit: Visit) -> Iterator[tuple[str, str, str, str]]:
     medians = {r.stack.name: r.medians for r in cell.results}.get(visit.stack, {})
     values = measures(visit, cell.network, study.stack(visit.stack))
     for name, value in values.items():

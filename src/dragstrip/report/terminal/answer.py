@@ -9,26 +9,26 @@ from rich.text import Text
 from dragstrip.model.study import Study
 from dragstrip.report.data.answer import answer
 from dragstrip.report.data.belief import Belief
-from dragstrip.report.data.cells import Cell, StackResult
+from dragstrip.report.data.cells import ReportCell, StackResult
 from dragstrip.report.data.leaders import lead
 from dragstrip.report.figures.palette import colour
 from dragstrip.report.words.numbers import DASH, counted, duration, led, ratio
 from dragstrip.stats.median import Median
 
 _STYLE = {"shown": "bold", "not shown": "bold", "too few": "yellow", "none": "red"}
-METRICS = ("plt_ms", "ttfb_ms")
+CELL_METRICS = ("plt_ms", "ttfb_ms")
 """The cells show only these."""
 SPELLED_OUT = 12
 """A study with more cells is a list, one line per cell."""
 
 
-def render(study: Study, cells: Sequence[Cell], found: Belief) -> RenderableType:
+def render(study: Study, cells: Sequence[ReportCell], found: Belief) -> RenderableType:
     """Print it with a `rich.console.Console`, on stderr if stdout carries JSON."""
     shown = [_list(cells)] if len(cells) > SPELLED_OUT else _parts(study, cells)
     return Group(*shown, *_doubts(found))
 
 
-def _parts(study: Study, cells: Sequence[Cell]) -> Iterator[RenderableType]:
+def _parts(study: Study, cells: Sequence[ReportCell]) -> Iterator[RenderableType]:
     for cell in cells:
         said = answer(cell, study.client.timeout_s)
         yield _table(cell)
@@ -48,7 +48,7 @@ def _doubts(found: Belief) -> Iterator[RenderableType]:
         yield Text(f"limits of this study's verdict: {', '.join(changed)}", style="yellow")
 
 
-def _list(cells: Sequence[Cell]) -> Table:
+def _list(cells: Sequence[ReportCell]) -> Table:
     table = Table(title="Page load time", title_justify="left", title_style="bold")
     for column in ("page", "network", "who leads, by how much"):
         table.add_column(column, overflow="fold")
@@ -61,7 +61,7 @@ def _list(cells: Sequence[Cell]) -> Table:
     return table
 
 
-def _table(cell: Cell) -> Table:
+def _table(cell: ReportCell) -> Table:
     first = cell.results[0].stack.name
     table = Table(
         title=cell.where,

@@ -1,10 +1,10 @@
 """An audit in sentences, for terminal and HTML alike."""
 
-from dragstrip.audit.judge import Summary
+from dragstrip.audit.judge import AuditSummary
 from dragstrip.report.words.numbers import counted, listed, percent
 
 
-def sentences(summary: Summary) -> list[str]:
+def sentences(summary: AuditSummary) -> list[str]:
     """One sentence per rule. Rules with nothing to judge are left out."""
     n = summary.captures
     found = [f"{summary.unbelievable} of {counted(n, 'capture')} cannot be what their labels say."]

@@ -6,7 +6,7 @@ from dragstrip.model.bridge import KNOWN
 from dragstrip.model.clock import Clock
 from dragstrip.report.data.cells import where
 from dragstrip.report.words.numbers import counted, listed, percent
-from dragstrip.results.compare.why import Part, Pooled, Span, Why, WhyCell
+from dragstrip.results.compare.why import FactorEffect, Pooled, Span, Why, WhyCell
 from dragstrip.results.observed import BY_NAME
 
 UNEXPLAINED = "protocol and implementation, unexplained"
@@ -53,7 +53,7 @@ def basis(found: WhyCell | Pooled) -> str:
     return said
 
 
-def by_size(found: WhyCell | Pooled) -> list[Part]:
+def by_size(found: WhyCell | Pooled) -> list[FactorEffect]:
     """The parts, the largest first."""
     return sorted(found.parts, key=lambda part: -abs(math.log(part.ratio)))
 

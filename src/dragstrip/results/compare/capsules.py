@@ -6,10 +6,10 @@ names agree and what they stand for does not, and what weakens the comparison.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.visit import Visit
@@ -23,7 +23,7 @@ from dragstrip.stats.majority import Majority
 from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
 
 
-class Estimate(Protocol):
+class RatioEstimate(Protocol):
     """What an estimator of b / a can say; see `dragstrip.stats.block_ratio`."""
 
     @property
@@ -33,7 +33,7 @@ class Estimate(Protocol):
     def p_below(self, ratio: float) -> float: ...
 
 
-class Difference(Struct, frozen=True, kw_only=True):
+class CapsuleDifference(Struct, frozen=True, kw_only=True):
     """One stack in one metric on one cell. Without blocks that count, `ratio` is None."""
 
     cell: str
@@ -68,11 +68,11 @@ class Difference(Struct, frozen=True, kw_only=True):
 class Compared(Struct, frozen=True):
     """A difference with the estimate it was read from, for gates to ask further."""
 
-    difference: Difference
-    estimate: Estimate | Majority | Filled | None
+    difference: CapsuleDifference
+    estimate: RatioEstimate | Majority | Filled | None
 
 
-class Comparison(Struct, frozen=True):
+class CapsuleComparison(Struct, frozen=True):
     notes: list[str]
     rows: list[Compared]
 
@@ -82,7 +82,7 @@ class _Load(Struct, frozen=True):
     censored: bool
 
 
-Pair = tuple[str, str]
+StackPair = tuple[str, str]
 """A stack of A and the stack of B that is held against it, by name."""
 
 
@@ -93,8 +93,8 @@ def compare_capsules(
     *,
     across_clocks: bool = False,
     across_clients: bool = False,
-    pairs: Sequence[Pair] = (),
-) -> Comparison:
+    pairs: Sequence[StackPair] = (),
+) -> CapsuleComparison:
     """Every metric, and the spread of those in `spread_of`, of each pair of stacks; without pairs,
     of every stack that both have.
 
@@ -143,7 +143,7 @@ def compare_capsules(
         )
     # A metric that no visit reports, as on a page that paints nothing, gets no row.
     rows = [r for r in rows if r.estimate or r.difference.metric == "plt_ms"]
-    return Comparison(notes(a, b, visits_a, visits_b), rows)
+    return CapsuleComparison(notes(a, b, visits_a, visits_b), rows)
 
 
 def _stacks(capsule: Capsule) -> list[str]:
@@ -157,42 +157,62 @@ def _cells(capsule: Capsule, visits: Sequence[Visit]) -> dict[str, Observed]:
     return {cell.name: cell for cell in observed(study, table) if cell.begun}
 
 
-def _loads(
-    in_a: Observed, in_b: Observed, stack: Pair, metric: str
-) -> tuple[list[_Load], list[_Load], bool]:
-    """Of A and of B, and whether they are pairs."""
+class _Sides(Struct, frozen=True):
+    """One metric of a stack on a cell, in A and in B."""
+
+    cell: Observed
+    stack: StackPair
+    metric: str
+    a: list[_Load]
+    b: list[_Load]
+    paired: bool
+
+    @property
+    def ended(self) -> bool:
+        return not any(load.censored for load in (*self.a, *self.b))
+
+    def equally_many(self) -> "_Sides":
+        both = min(len(self.a), len(self.b))
+        return structs.replace(self, a=self.a[:both], b=self.b[:both])
+
+    def difference(self, found: RatioEstimate | None, **more: Any) -> CapsuleDifference:
+        """As the estimate has it; `more` are fields beyond its value and interval."""
+        low, high = (found.interval() if found else None) or (None, None)
+        return CapsuleDifference(
+            cell=self.cell.name,
+            stack=_label(self.stack),
+            metric=self.metric,
+            ratio=found.value if found else None,
+            low=low,
+            high=high,
+            pairing="paired" if self.paired else "unpaired",
+            n_a=len(self.a),
+            n_b=len(self.b),
+            censored_a=sum(load.censored for load in self.a),
+            censored_b=sum(load.censored for load in self.b),
+            **more,
+        )
+
+
+def _sides(in_a: Observed, in_b: Observed, stack: StackPair, metric: str) -> _Sides:
     seen_a, seen_b = _by_seed(in_a, stack[0], metric), _by_seed(in_b, stack[1], metric)
     shared = [seed for seed in seen_a if seed in seen_b]
     if len(shared) > 1:
-        return [seen_a[s] for s in shared], [seen_b[s] for s in shared], True
-    return list(seen_a.values()), list(seen_b.values()), False
+        a, b = [seen_a[seed] for seed in shared], [seen_b[seed] for seed in shared]
+        return _Sides(in_a, stack, metric, a, b, paired=True)
+    return _Sides(in_a, stack, metric, [*seen_a.values()], [*seen_b.values()], paired=False)
 
 
 def _spread(
-    in_a: Observed, in_b: Observed, stack: Pair, metric: str, statistic: Statistic
+    in_a: Observed, in_b: Observed, stack: StackPair, metric: str, statistic: Statistic
 ) -> Compared:
     """Loads that failed or timed out enter at the time limit."""
-    a, b, pairs = _loads(in_a, in_b, stack, metric)
-    times_a, times_b = [o.value for o in a], [o.value for o in b]
-    estimate = quantile_ratio(times_a, times_b, statistic, paired=pairs)
-    low, high = (estimate.interval() if estimate else None) or (None, None)
+    sides = _sides(in_a, in_b, stack, metric)
+    times_a, times_b = ([load.value for load in side] for side in (sides.a, sides.b))
+    found = quantile_ratio(times_a, times_b, statistic, paired=sides.paired)
     return Compared(
-        Difference(
-            cell=in_a.name,
-            stack=_label(stack),
-            metric=metric,
-            ratio=estimate.value if estimate else None,
-            low=low,
-            high=high,
-            pairing="paired" if pairs else "unpaired",
-            estimator="quantiles",
-            statistic=statistic,
-            n_a=len(a),
-            n_b=len(b),
-            censored_a=sum(o.censored for o in a),
-            censored_b=sum(o.censored for o in b),
-        ),
-        estimate,
+        sides.difference(found, estimator="quantiles", statistic=statistic),
+        found,
     )
 
 
@@ -206,43 +226,28 @@ def _exact(capsule: Capsule) -> set[str]:
 
 
 def _compare(
-    in_a: Observed, in_b: Observed, stack: Pair, metric: str, exact: Collection[str]
+    in_a: Observed, in_b: Observed, stack: StackPair, metric: str, exact: Collection[str]
 ) -> Compared:
-    a, b, pairs = _loads(in_a, in_b, stack, metric)
-    both = min(len(a), len(b))
-    a, b = a[:both], b[:both]
-    found = _estimate(a, b) if a else None
-    low, high = (found.interval() if found else None) or (None, None)
+    sides = _sides(in_a, in_b, stack, metric).equally_many()
+    found = _estimate(sides.a, sides.b) if sides.a else None
     full = _filled(found, in_a, in_b, stack) if found else None
-    ended = not any(load.censored for load in (*a, *b))
-    votes = Majority(found) if found and not full and ended and in_a.network in exact else None
-    return Compared(
-        Difference(
-            cell=in_a.name,
-            stack=_label(stack),
-            metric=metric,
-            ratio=found.value if found else None,
-            low=low,
-            high=high,
-            pairing="paired" if pairs else "unpaired",
-            n_a=len(a),
-            n_b=len(b),
-            censored_a=sum(o.censored for o in a),
-            censored_b=sum(o.censored for o in b),
-            bound=full.bound() if full else None,
-            estimator="majority" if votes else "ranks",
-            ends=votes.ends if votes else None,
-        ),
-        full or votes or found,
+    exactly = found and not full and sides.ended and in_a.network in exact
+    votes = Majority(found) if found and exactly else None
+    difference = sides.difference(
+        found,
+        bound=full.bound() if full else None,
+        estimator="majority" if votes else "ranks",
+        ends=votes.ends if votes else None,
     )
+    return Compared(difference, full or votes or found)
 
 
-def _label(pair: Pair) -> str:
+def _label(pair: StackPair) -> str:
     a, b = pair
     return b if a == b else f"{b} against {a}"
 
 
-def _filled(found: BlockRatio, in_a: Observed, in_b: Observed, stack: Pair) -> Filled | None:
+def _filled(found: BlockRatio, in_a: Observed, in_b: Observed, stack: StackPair) -> Filled | None:
     """With the invalid visits of both sides; None where they do not cast doubt."""
     of_a, of_b = stack
     if not in_doubt(in_a, of_a) and not in_doubt(in_b, of_b):

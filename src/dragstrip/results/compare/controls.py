@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import CellKey, Study
+from dragstrip.results.blocks import BLOCK_METRICS
 from dragstrip.results.observed import Observed, observed
 from dragstrip.stats.block_ratio import block_ratio
 from dragstrip.stats.control import FalseAlarms, false_alarms, noise_floor
 from dragstrip.stats.power import detectable
 
-METRICS = ("plt_ms", "ttfb_ms", "fcp_ms")
 ALPHA = 0.05
 POWER = 0.8
 
@@ -56,13 +56,13 @@ def controls(study: Study, table: pl.LazyFrame) -> list[Control]:
     pairs: dict[tuple[str, str], dict[CellKey, Pairs]] = {}
     for seen in observed(study, table, names):
         cell = seen.page, seen.network, seen.connection
-        for metric in METRICS:
+        for metric in BLOCK_METRICS:
             for stack in study.controls:
                 found = _pairs(seen, metric, first.name, stack.name)
                 pairs.setdefault((metric, stack.name), {})[cell] = found
     return [
         _control(study, metric, {s: pairs[metric, s.name] for s in study.controls})
-        for metric in METRICS
+        for metric in BLOCK_METRICS
     ]
 
 

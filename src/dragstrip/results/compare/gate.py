@@ -23,7 +23,7 @@ from typing import Literal
 from msgspec import Struct
 
 from dragstrip.model.errors import InputError
-from dragstrip.results.compare.capsules import Compared, Difference
+from dragstrip.results.compare.capsules import CapsuleDifference, Compared
 from dragstrip.stats.holm import holm
 from dragstrip.stats.majority import Majority
 from dragstrip.stats.order_interval import SHORT
@@ -67,7 +67,7 @@ class Output(Struct, frozen=True, kw_only=True):
     rules: int
     """Of the verdict, by which the visits of both were judged."""
     notes: list[str]
-    differences: list[Difference]
+    differences: list[CapsuleDifference]
     conditions: list[Gated]
 
 
@@ -128,7 +128,7 @@ def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gate
     ]
 
 
-def _voted(condition: Condition, of: Difference, pairs: Majority) -> Gated:
+def _voted(condition: Condition, of: CapsuleDifference, pairs: Majority) -> Gated:
     beyond = pairs.beyond(condition.ratio, condition.way)
     return Gated(
         condition=condition.text,

@@ -15,7 +15,7 @@ from dragstrip.results.observed import observed
 from dragstrip.results.tables.build import refresh, scan
 
 
-class Asked(Struct, frozen=True):
+class PairCells(Struct, frozen=True):
     """Cells of a study in which one pair of stacks differs."""
 
     study: Study
@@ -26,7 +26,7 @@ class Asked(Struct, frozen=True):
 
 def largest_differences(
     capsule: Capsule, metric: str, most: int, pair: tuple[Stack, Stack] | None = None
-) -> list[Asked]:
+) -> list[PairCells]:
     """The cells with the largest ratios whose 95 % interval leaves 1 out, of the pair or of any two
     stacks, by pair. Raises `InputError` if none is shown."""
     study = capsule.manifest.study
@@ -42,8 +42,8 @@ def largest_differences(
     if not found:
         raise InputError(f"{capsule.path} shows no difference in {metric} to explain")
     found.sort(key=lambda one: -one[0])
-    by_pair: dict[tuple[str, str], Asked] = {}
+    by_pair: dict[tuple[str, str], PairCells] = {}
     for _, a, b, key in found[:most]:
-        before = by_pair.get((a.name, b.name), Asked(study, a, b, ()))
-        by_pair[a.name, b.name] = Asked(study, a, b, (*before.cells, key))
+        before = by_pair.get((a.name, b.name), PairCells(study, a, b, ()))
+        by_pair[a.name, b.name] = PairCells(study, a, b, (*before.cells, key))
     return list(by_pair.values())

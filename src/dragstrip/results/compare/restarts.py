@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from dragstrip.results.observed import Observed
 from dragstrip.stats.groups.components import LEAST_GROUPS, components
 
-Level = Literal["machine", "boot", "restart"]
-LEVELS: tuple[Level, ...] = get_args(Level)
+RestartLevel = Literal["machine", "boot", "restart"]
+LEVELS: tuple[RestartLevel, ...] = get_args(RestartLevel)
 
 
 class Between(Struct, frozen=True, kw_only=True):
     """Stack `b` against stack `a` over several machines, boots or restarts."""
 
-    level: Level
+    level: RestartLevel
     units: int
     """How many machines, boots or restarts."""
     ratio: float
@@ -57,7 +57,9 @@ def between(cell: Observed, a: str, b: str, metric: str) -> tuple[Between, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def _of(level: Level, units: NDArray[np.object_], logs: NDArray[np.float64]) -> Between | None:
+def _of(
+    level: RestartLevel, units: NDArray[np.object_], logs: NDArray[np.float64]
+) -> Between | None:
     groups = [logs[units == unit].tolist() for unit in dict.fromkeys(units.tolist())]
     found = components(groups)
     if found is None:

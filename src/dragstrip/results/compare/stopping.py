@@ -56,7 +56,7 @@ class Saving(Struct, frozen=True, kw_only=True):
         return 1 - self.made / self.fixed
 
 
-Seen = Mapping[str, Sequence[Observation | None]]
+BlockTimes = Mapping[str, Sequence[Observation | None]]
 """By stack, page load times of a cell's blocks in the order of their index; None if not known."""
 
 
@@ -111,7 +111,7 @@ def _sequential(study: Study) -> bool:
     return study.stopping is not None and study.runs >= LEAST_RUNS
 
 
-def _takes_long(study: Study, seen: Seen) -> bool:
+def _takes_long(study: Study, seen: BlockTimes) -> bool:
     """Judged by the first blocks only, so that more of them never change it."""
     if not study.slow:
         return False
@@ -119,7 +119,7 @@ def _takes_long(study: Study, seen: Seen) -> bool:
     return bool(loads_ms) and statistics.median(loads_ms) >= study.slow.over_s * 1000
 
 
-def _decided(study: Study, seen: Seen) -> bool:
+def _decided(study: Study, seen: BlockTimes) -> bool:
     rivals = [s.name for s in study.stacks[1:]]
     return _sequential(study) and all(_decide(study, seen, b).verdict != "go on" for b in rivals)
 
@@ -156,7 +156,7 @@ def saving(study: Study, table: pl.LazyFrame) -> Saving | None:
     return Saving(made=made, fixed=fixed, decided=tuple(decided), slow=slow)
 
 
-def _of_visits(study: Study, blocks: Sequence[Visits]) -> Seen:
+def _of_visits(study: Study, blocks: Sequence[Visits]) -> BlockTimes:
     limit_ms = study.client.timeout_s * 1000
     return {
         s.name: [observe(visits[s.name], "plt_ms", limit_ms) for visits in blocks]
@@ -164,7 +164,7 @@ def _of_visits(study: Study, blocks: Sequence[Visits]) -> Seen:
     }
 
 
-def _of_cell(cell: Observed) -> Seen:
+def _of_cell(cell: Observed) -> BlockTimes:
     """The blocks that count."""
     return {stack: _by_index(cell, stack) for stack in cell.stacks}
 
@@ -176,7 +176,7 @@ def _by_index(cell: Observed, stack: str) -> list[Observation | None]:
     return [None if math.isnan(ms) else Observation(ms, censored) for _, ms, censored in ordered]
 
 
-def _decide(study: Study, seen: Seen, b: str) -> Decision:
+def _decide(study: Study, seen: BlockTimes, b: str) -> Decision:
     """A load that never ended is slower than every load that did. Such loads never show that two
     stacks are the same."""
     assert study.stopping

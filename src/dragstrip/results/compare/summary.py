@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from dragstrip.model.clock import Kind
+from dragstrip.model.clock import ClockKind
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Outcome, Reason, Visit
 from dragstrip.results.bias import Bias, bias
@@ -105,7 +105,7 @@ class VisitLine(Struct, frozen=True, kw_only=True):
 
 class Summary(Struct, frozen=True, kw_only=True):
     study: str
-    clock: Kind
+    clock: ClockKind
     """Whose milliseconds all times are: ``real``, or virtual (`dragstrip.model.clock.Clock`)."""
     client: Literal["browser", "loader"] = "browser"
     """What loaded the pages. What the load generator (``loader``) measures is a prediction."""
@@ -133,7 +133,7 @@ def summarise(
     controls: Sequence[Control] = (),
     stopping: Saving | None = None,
     spreads: Iterable[Spread] = (),
-    clock: Kind = "real",
+    clock: ClockKind = "real",
     client: Literal["browser", "loader"] = "browser",
 ) -> Summary:
     """`comparisons`, `controls` and `stopping` come from the files of `results` of that name. No

@@ -8,7 +8,7 @@ import polars as pl
 from msgspec import Struct
 
 from dragstrip.model.bridge import KNOWN, LOSS, REST, Lattice
-from dragstrip.model.clock import Kind
+from dragstrip.model.clock import ClockKind
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import CellKey, Study
 from dragstrip.results.observed import Observed, observed
@@ -32,7 +32,7 @@ class Span(Struct, frozen=True, kw_only=True):
     high: float | None
 
 
-class Part(Span, frozen=True, kw_only=True):
+class FactorEffect(Span, frozen=True, kw_only=True):
     """What changing one factor does to the time, in the mean over all orders of changing."""
 
     factor: str
@@ -54,7 +54,7 @@ class WhyCell(Span, frozen=True, kw_only=True):
     page: str
     network: str
     connection: ConnectionMode
-    parts: tuple[Part, ...]
+    parts: tuple[FactorEffect, ...]
     unexplained: Span
     """Protocol and implementation, with whatever cannot be changed by itself."""
     interactions: tuple[Interaction, ...] = ()
@@ -74,7 +74,7 @@ class Pooled(Span, frozen=True, kw_only=True):
     network: str | None
     """None for all networks."""
     connection: ConnectionMode
-    parts: tuple[Part, ...]
+    parts: tuple[FactorEffect, ...]
     unexplained: Span
     cells: int
     over: str
@@ -95,7 +95,7 @@ class Why(Struct, frozen=True, kw_only=True):
     stacks: int
     orders: int
     orders_possible: int
-    clock: Kind = "real"
+    clock: ClockKind = "real"
     """Whose milliseconds the times are, see `dragstrip.model.clock.Clock`."""
 
 
@@ -191,11 +191,11 @@ def _typical(table: Measured, node: frozenset[str]) -> float:
     return float(np.exp(table.logs[:, list(table.nodes).index(node)].mean()))
 
 
-def _parts(shares: Mapping[str, LogRatio]) -> tuple[Part, ...]:
+def _parts(shares: Mapping[str, LogRatio]) -> tuple[FactorEffect, ...]:
     names = [name for name in KNOWN if name in shares and name != REST.name]
     adjusted = holm([shares[name].p() for name in names])
     return tuple(
-        Part(factor=n, words=KNOWN[n].words, **_span(shares[n]), shown=p <= ALPHA)
+        FactorEffect(factor=n, words=KNOWN[n].words, **_span(shares[n]), shown=p <= ALPHA)
         for n, p in zip(names, adjusted, strict=True)
     )
 

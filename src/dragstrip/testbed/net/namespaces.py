@@ -19,7 +19,7 @@ from typing import Literal
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.refusals import refusal
 
-Where = Literal["client", "link", "origin"]
+NamespaceName = Literal["client", "link", "origin"]
 
 _UNSHARE = "--mount --net --pid --fork --kill-child --mount-proc --propagation private --".split()
 _KEEP = """
@@ -42,11 +42,11 @@ class Namespaces:
     keeper_pid: int
     rootless: bool
 
-    def command(self, where: Where, *argv: str) -> list[str]:
+    def command(self, where: NamespaceName, *argv: str) -> list[str]:
         """The argument vector that runs `argv` in one of the network namespaces."""
         return [*self.enter("--mount"), "ip", "netns", "exec", where, *argv]
 
-    def configure(self, where: Where, lines: Sequence[str]) -> None:
+    def configure(self, where: NamespaceName, lines: Sequence[str]) -> None:
         """Run `ip -batch` lines in a namespace. Raises `TestbedError` naming the line."""
         done = subprocess.run(
             [*self.enter("--mount"), "ip", "-n", where, "-batch", "-"],
@@ -57,7 +57,7 @@ class Namespaces:
         if done.returncode:
             raise TestbedError(f"ip -batch in namespace {where!r} failed: {done.stderr.strip()}")
 
-    def run(self, where: Where, *argv: str) -> str:
+    def run(self, where: NamespaceName, *argv: str) -> str:
         """Run a program to its end and return its stdout. Raises `TestbedError`."""
         done = subprocess.run(self.command(where, *argv), capture_output=True, text=True)
         if done.returncode:
@@ -65,7 +65,7 @@ class Namespaces:
             raise TestbedError(f"{what!r} in namespace {where!r} failed: {done.stderr.strip()}")
         return done.stdout
 
-    def path(self, where: Where) -> str:
+    def path(self, where: NamespaceName) -> str:
         """A network namespace as a file the owner can open."""
         return f"/proc/{self.keeper_pid}/root/run/netns/{where}"
 

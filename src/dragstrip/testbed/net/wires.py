@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Address
 from typing import Literal
 
-from dragstrip.testbed.net.namespaces import Namespaces, Where
+from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
 
 CLIENT_IP = "10.64.0.1"
 GATEWAY_IP = "10.64.0.2"
 _FIRST_HOST = IPv4Address("10.64.1.1")
-_MAC: dict[Where, str] = {"client": "02:00:00:00:00:01", "origin": "02:00:00:00:00:02"}
+_MAC: dict[NamespaceName, str] = {"client": "02:00:00:00:00:01", "origin": "02:00:00:00:00:02"}
 OFFLOADS_OFF = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
 """For `ethtool -K`. Else the kernel hands the link super-packets of up to 64 kB and unfinished
 checksums."""
@@ -38,7 +38,7 @@ def wire_up(spaces: Namespaces, addresses: Mapping[str, str]) -> None:
 
 
 def route(
-    where: Where,
+    where: NamespaceName,
     verb: Literal["add", "replace"],
     congestion: str = "cubic",
     initial_window: int = 10,
@@ -56,7 +56,7 @@ def route(
     )
 
 
-def _plug(spaces: Namespaces, where: Where, address: str, peer: str) -> None:
+def _plug(spaces: Namespaces, where: NamespaceName, address: str, peer: str) -> None:
     peer_mac = _MAC["origin" if where == "client" else "client"]
     spaces.run(where, "sysctl", "-q", "-w", *_SYSCTLS)
     spaces.configure(

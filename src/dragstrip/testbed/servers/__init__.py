@@ -17,9 +17,9 @@ from dragstrip.testbed.servers.codec import Codec
 from dragstrip.testbed.servers.origin import Origin, OriginLog, origin
 from dragstrip.testbed.servers.program import Program
 from dragstrip.testbed.servers.second_origin import SecondOrigin
-from dragstrip.testbed.servers.site import Running, Site
+from dragstrip.testbed.servers.site import RunningProgram, ServerSite
 
-_DRIVERS: Mapping[Driver, Callable[[Server, Site], Running]] = {
+_DRIVERS: Mapping[Driver, Callable[[Server, ServerSite], RunningProgram]] = {
     "second-origin": SecondOrigin,
     "codec": Codec,
     "program": Program,
@@ -38,8 +38,8 @@ class Servers:
         self._spaces = spaces
         self._folder = folder
         self._addresses = addresses
-        self._started: dict[str, Running] = {}
-        self._other: Running | None = None
+        self._started: dict[str, RunningProgram] = {}
+        self._other: RunningProgram | None = None
         """Who answers, if it is not the origin."""
         self._serving: tuple[Page, bool] | None = None
         self.ca: Path | None = behind.ca
@@ -64,9 +64,9 @@ class Servers:
             self._other = self._running(stack.serving)
             self._other.tune(stack, rtt_ms)
 
-    def _running(self, server: Server) -> Running:
+    def _running(self, server: Server) -> RunningProgram:
         if server.name not in self._started:
-            site = Site(
+            site = ServerSite(
                 spaces=self._spaces,
                 folder=self._folder / server.name,
                 origin=self._origin,

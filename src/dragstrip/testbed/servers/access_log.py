@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct, structs
 
-from dragstrip.model.servers import PROTOCOLS, AccessLog
+from dragstrip.model.servers import LOGGED_PROTOCOLS, AccessLog
 from dragstrip.model.stack import Protocol
 from dragstrip.model.visit import Connection, Served
 from dragstrip.testbed.errors import TestbedError
@@ -17,7 +17,7 @@ _TOO_COARSE_MS = 1.0
 """A log with coarser times does not show when a request began."""
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class AccessLine(Struct, frozen=True, kw_only=True):
     """A request that ended."""
 
     began_us: int
@@ -39,7 +39,7 @@ class Line(Struct, frozen=True, kw_only=True):
         return f"https://{self.host}{self.path}"
 
 
-def read_lines(file: Path, form: AccessLog, behind: Sequence[Served] = ()) -> list[Line]:
+def read_lines(file: Path, form: AccessLog, behind: Sequence[Served] = ()) -> list[AccessLine]:
     """All lines by the time at which they began, and empties the log. Raises `TestbedError` naming
     line and field that are wrong.
 
@@ -61,7 +61,7 @@ def read_lines(file: Path, form: AccessLog, behind: Sequence[Served] = ()) -> li
     return sorted(lines, key=lambda line: line.began_us)
 
 
-def _begun(line: Line, began_us: int | None) -> Line:
+def _begun(line: AccessLine, began_us: int | None) -> AccessLine:
     """The line moved to where it began; what the origin was not asked for stays where it is."""
     if began_us is None:
         return line
@@ -69,7 +69,7 @@ def _begun(line: Line, began_us: int | None) -> Line:
     return structs.replace(line, began_us=began_us, ended_us=ended_us)
 
 
-def _line(text: bytes, form: AccessLog, where: str) -> Line:
+def _line(text: bytes, form: AccessLog, where: str) -> AccessLine:
     try:
         said = msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError as error:
@@ -88,7 +88,7 @@ def _line(text: bytes, form: AccessLog, where: str) -> Line:
             f"unexpected line in the server's access log: {where}: no {name} ({form.fields[name]})"
         )
 
-    protocol = {**PROTOCOLS, **form.protocols}.get(told("protocol"), "")
+    protocol = {**LOGGED_PROTOCOLS, **form.protocols}.get(told("protocol"), "")
     if protocol not in get_args(Protocol):
         raise TestbedError(
             f"the server's access log names an unknown protocol: {where}: {told('protocol')!r}"
@@ -98,7 +98,7 @@ def _line(text: bytes, form: AccessLog, where: str) -> Line:
             round(_seconds(told(name)) * form.seconds.get(name, 1.0) * 1e6)
             for name in ("ended", "took")
         )
-        return Line(
+        return AccessLine(
             began_us=ended_us - took_us,
             ended_us=ended_us,
             port=int(told("port")),
@@ -130,7 +130,7 @@ def _said(said: Mapping[str, Any], form: AccessLog) -> bool:
     return value in form.resumed
 
 
-def requests(lines: Sequence[Line], behind: Sequence[Served]) -> tuple[Served, ...]:
+def requests(lines: Sequence[AccessLine], behind: Sequence[Served]) -> tuple[Served, ...]:
     """Each line as the origin would have logged it.
 
     How the recording answered, and with which body, is the word of `behind`, what the origin saw of
@@ -139,7 +139,7 @@ def requests(lines: Sequence[Line], behind: Sequence[Served]) -> tuple[Served, .
     """
     origins = {(s.method, s.url): s for s in behind}
 
-    def served(line: Line) -> Served:
+    def served(line: AccessLine) -> Served:
         asked = origins.get((line.method, line.url))
         given = asked.body_bytes if asked else 0
         return Served(
@@ -162,12 +162,12 @@ def requests(lines: Sequence[Line], behind: Sequence[Served]) -> tuple[Served, .
     return tuple(served(line) for line in lines)
 
 
-def connections(lines: Sequence[Line]) -> tuple[Connection, ...]:
+def connections(lines: Sequence[AccessLine]) -> tuple[Connection, ...]:
     """Connections that carried a request, by the client's port, which also serves as their id.
 
     Each begins with its first request, as far as the log knows.
     """
-    first: dict[tuple[int, Protocol], Line] = {}
+    first: dict[tuple[int, Protocol], AccessLine] = {}
     for line in lines:
         first.setdefault((line.port, line.protocol), line)
     return tuple(

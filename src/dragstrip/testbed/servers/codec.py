@@ -23,7 +23,7 @@ from dragstrip.testbed.legacy.catalogue import installed
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.servers import inherit
 from dragstrip.testbed.servers.origin import OriginLog
-from dragstrip.testbed.servers.site import Site, addresses_of
+from dragstrip.testbed.servers.site import ServerSite, addresses_of
 from dragstrip.testbed.servers.template import arguments
 
 _WARM_UP_STEP = 500
@@ -37,7 +37,7 @@ class _Connections(Struct, frozen=True, kw_only=True):
 class Codec:
     """Starts at once and stays: a process that is fresh for each visit would be a cold one."""
 
-    def __init__(self, server: Server, site: Site) -> None:
+    def __init__(self, server: Server, site: ServerSite) -> None:
         """Raises `TestbedError` where it is not installed."""
         self._server = server
         self._warm: set[str] = set()

@@ -15,8 +15,6 @@ from dragstrip.testbed.net.namespaces import Namespaces, only_child
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
 
-PORT = 443
-
 
 class OriginLog(Struct, frozen=True, kw_only=True):
     requests: tuple[Served, ...]
@@ -46,7 +44,7 @@ class Certificates(Struct, frozen=True, kw_only=True):
     """Leaf and intermediate of all these hosts."""
 
 
-class Server(Protocol):
+class RunningServer(Protocol):
     """What answers at the far end of the link: an `Origin`, or servers that are not ours."""
 
     ca: Path | None

@@ -23,7 +23,7 @@ RELEASE = "sid"
 _LIST = "packages.json"
 
 
-class Package(Struct, frozen=True, kw_only=True):
+class UnpackedPackage(Struct, frozen=True, kw_only=True):
     """A Debian package as it was unpacked."""
 
     name: str
@@ -37,10 +37,14 @@ def home_of(server: Server) -> Path:
     return cache_folder("servers") / server.name
 
 
-def unpacked(server: Server) -> tuple[Package, ...]:
+def unpacked(server: Server) -> tuple[UnpackedPackage, ...]:
     """What its folder was made of, the server's own package first; empty if not installed."""
     file = home_of(server) / _LIST
-    return msgspec.json.decode(file.read_bytes(), type=tuple[Package, ...]) if file.exists() else ()
+    return (
+        msgspec.json.decode(file.read_bytes(), type=tuple[UnpackedPackage, ...])
+        if file.exists()
+        else ()
+    )
 
 
 def version_of(server: Server) -> str:
@@ -75,7 +79,7 @@ def loader(home: Path) -> list[str]:
     return [str(found[0]), "--library-path", ":".join(map(str, folders))]
 
 
-def install(server: Server, say: Callable[[str], None]) -> tuple[Package, ...]:
+def install(server: Server, say: Callable[[str], None]) -> tuple[UnpackedPackage, ...]:
     """Fetch, verify and unpack it with all it needs; what was there before is replaced.
 
     Raises `TestbedError`.
@@ -147,12 +151,12 @@ def _mirror() -> str:
     raise TestbedError("APT knows no Debian mirror here: run `apt-get update` first")
 
 
-def _package(archive: Path) -> Package:
+def _package(archive: Path) -> UnpackedPackage:
     told = _run("dpkg-deb", "--show", "--showformat", "${Package} ${Version}", str(archive))
     name, version = told.split()
     with archive.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Package(name=name, version=version, sha256=digest, bytes=archive.stat().st_size)
+    return UnpackedPackage(name=name, version=version, sha256=digest, bytes=archive.stat().st_size)
 
 
 def _run(*argv: str) -> str:

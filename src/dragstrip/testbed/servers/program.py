@@ -27,7 +27,7 @@ from dragstrip.testbed.process import until_stdin_ends
 from dragstrip.testbed.servers import access_log
 from dragstrip.testbed.servers.origin import OriginLog
 from dragstrip.testbed.servers.packages import installed, loader
-from dragstrip.testbed.servers.site import Site, addresses_of, port_of
+from dragstrip.testbed.servers.site import ServerSite, addresses_of, port_of
 from dragstrip.testbed.servers.template import arguments, mentioned, render
 
 _PATIENCE_S = 20.0
@@ -53,7 +53,7 @@ class Program:
     """One configuration at a time. Ending the process is what ends its connections for certain: a
     new configuration leaves requests under way, and often QUIC's listener, as they were."""
 
-    def __init__(self, server: Server, site: Site) -> None:
+    def __init__(self, server: Server, site: ServerSite) -> None:
         """Raises `TestbedError` where a program is missing."""
         for needed, package in server.needs.items():
             if not shutil.which(needed):

@@ -18,13 +18,13 @@ from dragstrip.model.visit import Connection
 from dragstrip.testbed.legacy.catalogue import installed
 from dragstrip.testbed.process import json_process
 from dragstrip.testbed.servers.origin import OriginLog
-from dragstrip.testbed.servers.site import Site, port_of
+from dragstrip.testbed.servers.site import ServerSite, port_of
 
 
 class SecondOrigin:
     """Runs until `stop`. Nothing of it can be tuned, and `Stack` refuses what asks for it."""
 
-    def __init__(self, server: Server, site: Site) -> None:
+    def __init__(self, server: Server, site: ServerSite) -> None:
         """Raises `TestbedError` if it is not installed or does not start."""
         program = installed(server.item)
         site.folder.mkdir()

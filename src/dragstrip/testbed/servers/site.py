@@ -20,7 +20,7 @@ _CHOSEN_PORTS = 20_000, 10_000
 
 
 @dataclass(frozen=True)
-class Site:
+class ServerSite:
     """Where a server runs. The namespace has no way out but the link."""
 
     spaces: Namespaces
@@ -37,7 +37,7 @@ class Site:
         return self.origin.certificates(list(self.addresses))
 
 
-class Running(Protocol):
+class RunningProgram(Protocol):
     """A server that is there. Everything may raise `TestbedError`."""
 
     def serve(self, page: Page, *, think: bool) -> None:

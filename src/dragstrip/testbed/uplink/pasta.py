@@ -23,7 +23,7 @@ from dragstrip.testbed.net.namespaces import Namespaces
 from dragstrip.testbed.net.wires import OFFLOADS_OFF
 from dragstrip.testbed.uplink import relay as uplink_relay
 from dragstrip.testbed.uplink.address import Subnet
-from dragstrip.testbed.uplink.relay import PORT
+from dragstrip.testbed.uplink.relay import RELAY_PORT
 from dragstrip.testbed.uplink.uplink import (
     GATEWAY_MAC,
     Uplink,
@@ -63,7 +63,7 @@ def pasta_uplink(spaces: Namespaces) -> Iterator[Uplink]:
         _await(spaces, said, "pasta made no interface", "ip", "link", "show", "dev", "pasta")
         _wire(spaces, subnet)
         with ends_with_us(relay, said):
-            listening = ("sh", "-c", f"ss -Hltn sport = {PORT} | grep -q .")
+            listening = ("sh", "-c", f"ss -Hltn sport = {RELAY_PORT} | grep -q .")
             _await(spaces, said, "the relay does not listen", *listening)
             yield Uplink(subnet, "to wherever this machine can connect, from its address (pasta)")
 
@@ -115,12 +115,13 @@ def _wire(spaces: Namespaces, subnet: Subnet) -> None:
     spaces.configure("link", ["link set origin up"])
     spaces.configure("origin", far_end("gate", subnet))
     spaces.run("origin", "ethtool", "-K", "gate", *OFFLOADS_OFF)
+    port = RELAY_PORT
     rules = f"""
 table inet way {{
   chain divert {{
     type filter hook prerouting priority mangle;
-    iifname gate meta nfproto ipv4 meta l4proto tcp tproxy ip to :{PORT} meta mark set 1 accept
-    iifname gate meta nfproto ipv6 meta l4proto tcp tproxy ip6 to :{PORT} meta mark set 1 accept
+    iifname gate meta nfproto ipv4 meta l4proto tcp tproxy ip to :{port} meta mark set 1 accept
+    iifname gate meta nfproto ipv6 meta l4proto tcp tproxy ip6 to :{port} meta mark set 1 accept
   }}
   chain gateway {{
     type nat hook prerouting priority dstnat;

@@ -2,8 +2,8 @@
 
     python -I relay.py [FROM=TO...]
 
-Runs in a namespace whose packet filter diverts TCP to `PORT` (tproxy). `FROM=TO` gives one address
-for another. Standard library only: it is started for every link and must not take long.
+Runs in a namespace whose packet filter diverts TCP to `RELAY_PORT` (tproxy). `FROM=TO` gives one
+address for another. Standard library only: it is started for every link and must not take long.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import struct
 import sys
 import threading
 
-PORT = 1
+RELAY_PORT = 1
 _IP_TRANSPARENT, _IPV6_TRANSPARENT = 19, 75
 _CHUNK = 1 << 17
 _RESET = struct.pack("ii", 1, 0)
@@ -26,7 +26,7 @@ def main() -> None:
             door.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
             door.setsockopt(socket.IPPROTO_IPV6, _IPV6_TRANSPARENT, 1)
         door.setsockopt(socket.IPPROTO_IP, _IP_TRANSPARENT, 1)
-        door.bind(("", PORT))
+        door.bind(("", RELAY_PORT))
         door.listen(1024)
         while True:
             client, _ = door.accept()

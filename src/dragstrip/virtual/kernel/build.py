@@ -12,7 +12,7 @@ from dragstrip.testbed.legacy.rewrite import rewrite
 from dragstrip.virtual.kernel.recipe import PROGRAMS, digest, options, root, rules
 from dragstrip.virtual.kernel.sources import sources, version
 
-Told = Callable[[str, int], None]
+BuildProgress = Callable[[str, int], None]
 """What is being done, and how many bytes of it are there, about five times a second."""
 
 
@@ -26,7 +26,7 @@ def lacking(given: Path | None) -> str:
     return f"{', '.join(missing)} missing: apt-get install {' '.join(missing.values())}"
 
 
-def build(given: Path | None = None, told: Told = lambda _what, _bytes: None) -> Path:
+def build(given: Path | None = None, told: BuildProgress = lambda _what, _bytes: None) -> Path:
     """Build the kernel from the sources `given` or Debian's; returns its path.
 
     Raises `TestbedError` if this machine lacks something, if the sources are not those that our

@@ -11,7 +11,7 @@ from dragstrip.testbed.errors import TestbedError
 PACKAGE = "linux-source-7.2"
 SUITE = "sid"
 """The Debian package with the sources, and the suite that has it."""
-VERSION = "7.2.13"
+KERNEL_VERSION = "7.2.13"
 """The kernel that was tried. Another release of the package is taken if the files to be changed are
 the same; it is then another kernel by name."""
 LICENCE = "GPL-2.0, as are our changes to it"

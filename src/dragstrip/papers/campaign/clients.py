@@ -1,0 +1,58 @@
+"""Which client visits a paper's cells: a browser or the load generator, never both."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from msgspec import structs
+
+from dragstrip.model.browsers import LOADER
+from dragstrip.model.errors import InputError
+from dragstrip.results.capsule import Capsule
+from dragstrip.study.clients import loaded_by
+from dragstrip.study.file import Outline
+
+ClientName = Literal["browser", "loader"]
+WITH_CACHE = "repeat-cached"
+"""Visits that the load generator cannot make: it has no cache."""
+
+
+def by_client(outlines: Iterable[Outline], client: str) -> list[Outline]:
+    """The same studies, visited by this client. Raises `InputError`."""
+    return [structs.replace(o, stacks=loaded_by(o.stacks, client)) for o in outlines]
+
+
+def makeable(outlines: Iterable[Outline], client: str) -> list[Outline]:
+    """What of these studies the client can visit: the load generator has no frames and no cache."""
+    if client != LOADER:
+        return list(outlines)
+    return [
+        structs.replace(
+            outline,
+            client=structs.replace(outline.client, frames=False),
+            connections=tuple(c for c in outline.connections if c != WITH_CACHE),
+        )
+        for outline in outlines
+    ]
+
+
+def client_of(folders: Sequence[Path]) -> ClientName:
+    """Who made the visits of these capsules. Raises `InputError` if both clients did."""
+    made = {Capsule.open(folder).manifest.study.predicted: folder for folder in folders}
+    if len(made) > 1:
+        raise InputError(
+            f"the load generator made {made[True]} and a browser made {made[False]}: they are no "
+            "evidence together; give each a folder of its own"
+        )
+    return "loader" if True in made else "browser"
+
+
+def check_client(folders: Sequence[Path], client: str) -> None:
+    """Raises `InputError` unless all visits of these capsules were made by this client."""
+    if not folders or (made := client_of(folders)) == client:
+        return
+    if made == LOADER:
+        said, way = "the load generator made its visits", "add --client loader"
+    else:
+        said, way = "a browser made its visits", "leave out --client loader"
+    raise InputError(f"{folders[0]}: {said}, and clients are never mixed: {way}, or another --out")

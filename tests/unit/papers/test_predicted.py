@@ -1,0 +1,188 @@
+"""The load generator's answers to claims: marked, open where it cannot know, and never mixed."""
+
+import msgspec
+import polars as pl
+import pytest
+from msgspec import structs
+from test_overall_answers import row, run
+from typer.testing import CliRunner
+
+import made_capsule
+from dragstrip.cli import app
+from dragstrip.model.clock import NETWORK
+from dragstrip.model.errors import InputError
+from dragstrip.papers.answers.findings import Findings, findings
+from dragstrip.papers.answers.predicted import PAINTED, without_paint
+from dragstrip.papers.campaign.clients import by_client, check_client, client_of, makeable
+from dragstrip.papers.campaign.plan import campaign
+from dragstrip.papers.campaign.space import reach, space
+from dragstrip.papers.claims import KNOWN, published
+from dragstrip.papers.evidence import METRICS, nothing
+from dragstrip.papers.measured import Evidence
+from dragstrip.papers.overall.campaign import campaigns
+from dragstrip.papers.overall.given import of_folder
+from dragstrip.report.papers import overall
+from dragstrip.report.papers.catalogue import Sources, drawn
+from dragstrip.report.papers.claims import markdown, page, write
+from dragstrip.study.clients import study_by
+from dragstrip.study.loader_error import predicted
+from made_loads import as_if_run
+
+
+def capsule(folder, client, **changes):
+    study = structs.replace(study_by(made_capsule.study(), client), **changes)
+    return made_capsule.capsule(folder, {"h2": [1000.0] * 5, "h3": [900.0] * 5}, of=study).path
+
+
+def answered(key, folder, share=12) -> Findings:
+    """As if the load generator had run every `share`-th cell."""
+    paper = published(key)
+    outlines = by_client(paper.outlines(), "loader")
+    evidence = without_paint(Evidence(as_if_run(space(outlines)[::share])))
+    return findings(paper, outlines, [capsule(folder, "loader")], evidence)
+
+
+@pytest.mark.parametrize("key", KNOWN)
+def test_page_text_and_data_say_that_the_load_generator_predicted_them(key, tmp_path):
+    found = answered(key, tmp_path)
+    assert found.client == "loader"
+    assert predicted() in markdown(found)
+    assert predicted() in page(found, [])
+    assert msgspec.json.decode(msgspec.json.encode(found))["predicted"] == predicted()
+    for claim in found.claims:
+        assert claim.near.words().startswith("predicted") == bool(claim.near.run)
+
+
+@pytest.mark.parametrize("key", ["cook2017", "wolsing2019"])
+def test_figures_say_so_and_draw_no_paint(key):
+    paper = published(key)
+    outlines = by_client(paper.outlines(), "loader")
+    loads = without_paint(Evidence(as_if_run(space(outlines)[::24])))
+    figures = drawn(Sources(paper=paper, evidence=loads, stacks=paper.stacks(outlines)))
+    assert figures
+    assert all(predicted() in figure.caption for figure in figures)
+
+
+def test_a_browsers_answers_say_nothing_of_it(tmp_path):
+    paper = published("ranjan2019")
+    made = [capsule(tmp_path, "browser")]
+    found = findings(paper, paper.outlines(), made, Evidence(nothing()))
+    assert (found.client, found.predicted) == ("browser", "")
+    assert "load generator" not in markdown(found) + page(found, [])
+
+
+@pytest.mark.parametrize("key", KNOWN)
+def test_what_is_drawn_computed_or_cached_stays_open_with_its_reason(key, tmp_path):
+    found = {c.id: c for c in answered(key, tmp_path, share=1).claims}
+    paper = published(key)
+    cells = space(paper.outlines())
+    for claim in paper.claims:
+        text = msgspec.json.encode(claim.predicate).decode()
+        told = found[claim.id]
+        if any(f'"{name}"' in text for name in PAINTED):
+            assert told.verdict in ("open", "not testable")
+            assert not told.ours
+            assert "paints nothing" in told.why or "stand-ins" in told.why
+        elif claim.predicate and "repeat-cached" in {*reach(claim.predicate, cells)["connection"]}:
+            assert (told.verdict, told.ours) == ("open", "")
+            assert "computes nothing" in told.why or "no cache" in told.why
+
+
+def test_what_the_network_decides_is_answered(tmp_path):
+    counted = answered("megyesi2016", tmp_path, share=1).verdicts
+    assert counted["reproduced"] + counted["contradicted"] > 3
+
+
+def test_a_load_that_never_ended_has_no_paint():
+    loads = pl.DataFrame({"censored": [True], **{name: [60_000.0] for name in METRICS}})
+    left = without_paint(Evidence(loads)).loads.row(0, named=True)
+    assert {name for name, value in left.items() if value is None} == set(PAINTED)
+
+
+def test_the_load_generator_takes_no_pictures_and_has_no_cache():
+    whole = by_client(published("cook2017").outlines(), "loader")
+    drawing = by_client(published("wolsing2019").outlines(), "loader")
+    assert all(s.loaded_by.follows_graphs for o in (*whole, *drawing) for s in o.stacks)
+    made = makeable([*whole, *drawing], "loader")
+    assert not any("repeat-cached" in o.connections or o.client.frames for o in made)
+    assert makeable(whole, "browser") == whole
+
+
+def test_visits_of_both_clients_are_never_evidence_together(tmp_path):
+    ours, other = capsule(tmp_path / "a", "loader"), capsule(tmp_path / "b", "browser")
+    assert (client_of([ours]), client_of([other]), client_of([])) == ("loader",) + ("browser",) * 2
+    paper = published("ranjan2019")
+    with pytest.raises(InputError, match="no evidence together"):
+        findings(paper, paper.outlines(), [ours, other], Evidence(nothing()))
+    check_client([ours], "loader")
+    check_client([other], "browser")
+    check_client([], "loader")
+    with pytest.raises(InputError, match="add --client loader, or another --out"):
+        check_client([ours], "browser")
+    with pytest.raises(InputError, match="leave out --client loader"):
+        check_client([other], "loader")
+
+
+def test_old_protocols_cannot_be_predicted():
+    asked = ["reproduce", "megyesi2016", "--native", "--client", "loader", "--dry-run"]
+    done = CliRunner().invoke(app, asked, standalone_mode=False)
+    assert isinstance(done.exception, InputError)
+    assert "--native with --client loader" in str(done.exception)
+
+
+def test_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for extra in ([], ["--virtual"]):
+        asked = ["reproduce", "ranjan2019", "--client", "loader", "--minutes", "0", *extra]
+        done = CliRunner().invoke(app, asked, standalone_mode=False)
+        assert done.exception is None
+    names = {folder.name for folder in (tmp_path / "capsules").iterdir()}
+    assert names == {"ranjan2019-loader", "ranjan2019-virtual-loader"}
+
+
+def test_its_answers_are_a_source_of_their_own_and_kept_from_virtual_time_only(tmp_path):
+    paper = published("ranjan2019")
+    for clock, folder in ((NETWORK, tmp_path / "v"), (None, tmp_path / "r")):
+        changes = {"clock": clock} if clock else {}
+        made = capsule(folder / "ranjan2019", "loader", **changes)
+        write(folder, findings(paper, paper.outlines(), [made], Evidence(nothing())), [])
+    given = of_folder(tmp_path / "v", "page", "command")
+    assert given.way == "loader"
+    with pytest.raises(InputError, match="run it with --virtual"):
+        of_folder(tmp_path / "r", "page", "command")
+
+
+def test_a_browsers_answer_wins_over_a_prediction_and_a_prediction_is_marked():
+    ours, other = run("loader", "contradicted", loads=50), run("virtual", "reproduced", page="b")
+    both = row(ours, other)
+    assert (both.answer, both.way, set(both.sources)) == (
+        "reproduced",
+        "virtual",
+        {"virtual", "loader"},
+    )
+    alone = row(ours)
+    assert (alone.answer, alone.way) == ("contradicted", "loader")
+    told = {found.answer: overall.page([found], []) for found in (both, alone)}
+    assert "**contradicted**, predicted" in told["contradicted"]
+    assert "**reproduced**, predicted" not in told["reproduced"]
+    assert all(predicted() in text for text in told.values())
+
+
+def test_more_cells_fit_into_a_time_where_only_computing_takes_any():
+    paper = published("biswal2016")
+
+    def cells(client, minutes, *, virtual):
+        outlines = by_client(paper.outlines(), client)
+        parts = campaign(paper, outlines, "smoke", 60 * minutes, virtual=virtual)
+        return sum(len(part.cells) for part in parts)
+
+    assert cells("browser", 1, virtual=False) == 0 < cells("loader", 1, virtual=True)
+    assert cells("browser", 10, virtual=False) < cells("browser", 10, virtual=True)
+
+
+def test_a_predicted_campaign_is_one_command():
+    (told,) = {c.name: c.commands() for c in campaigns() if c.way == "loader"}.values()
+    assert told == [
+        "dragstrip reproduce biswal2016 --virtual --client loader --study biswal2016 "
+        "--scale paper --out capsules/biswal2016-loader"
+    ]
