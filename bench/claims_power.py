@@ -12,7 +12,7 @@ with another seed, and only that counts. Seeded: the same code gives the same ta
 
 A claim's rows are kept in .cache/claims-power as soon as they are there, so that the same command
 goes on where it stopped. `--again` makes the named claims anew. `--write`: the table goes to
-docs/reference/claims-power.md and .json.
+docs/reference/claims-power.md and .json; a claim that was not made here keeps its rows there.
 """
 
 import argparse
@@ -141,15 +141,20 @@ def tried(claim: Claim, world: World, where: list[Place], loads: int, shape: Sha
 def write() -> None:
     """The table, of all pieces that are there."""
     rules = {key: rules_digest(key) for key in KNOWN}
-    pieces: dict[str, Piece] = {}
+    written = msgspec.json.decode(DOCS.with_suffix(".json").read_bytes(), type=list[Row])
+    rows: list[Row] = []
     for paper, claim in wanted([]):
         file = KEPT / f"{claim.id}.json"
-        if not file.exists():
+        if file.exists():
+            piece = msgspec.json.decode(file.read_bytes(), type=Piece)
+            if piece.rules != rules[paper.key]:
+                print(f"{claim.id} was made by older rules: --again makes it anew", file=sys.stderr)
+            own = piece.rows
+        else:
+            own = [row for row in written if row.claim == claim.id]
+        if not own:
             sys.exit(f"{claim.id} is not there yet: run it first")
-        pieces[claim.id] = msgspec.json.decode(file.read_bytes(), type=Piece)
-        if pieces[claim.id].rules != rules[paper.key]:
-            print(f"{claim.id} was made by older rules: --again makes it anew", file=sys.stderr)
-    rows = [row for piece in pieces.values() for row in piece.rows]
+        rows += own
     DOCS.with_suffix(".json").write_bytes(
         msgspec.json.format(msgspec.json.encode(rows), indent=0) + b"\n"
     )

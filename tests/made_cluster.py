@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import random
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from dragstrip.cluster.gate import Gate
 from dragstrip.cluster.setup import Setup
 from dragstrip.model.calibration import Calibration, Tolerance
 from dragstrip.model.study import Study
+from dragstrip.results.aa_control import BLOCKS, AAControl, Round
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.fingerprint import Fingerprint
 from dragstrip.results.machine import Machine
@@ -42,6 +44,21 @@ def one_is_odd(study: Study) -> Fingerprint:
 
 def measured(study: Study) -> Calibration:
     return Calibration(readings=(), tolerance=Tolerance(), took_s=0.0, realtime=True)
+
+
+def even(study: Study, seed: int) -> AAControl:
+    """Loads of 300 ms that differ by some percent. The worker that is told to lie holds the answers
+    of the second name by 30 ms."""
+    draw = random.Random(seed)
+    times = [300 * draw.gauss(1, 0.02) for _ in range(2 * BLOCKS)]
+    held = 30.0 if os.environ.get("LIE") else 0.0
+    made = Round(
+        a_ms=tuple(times[:BLOCKS]),
+        b_ms=tuple(held + ms for ms in times[BLOCKS:]),
+        visits=2 * BLOCKS,
+        took_s=1.0,
+    )
+    return AAControl(stack="h2", page="made", network="made", rounds=(made,))
 
 
 def one(study: Study) -> int:
@@ -114,6 +131,7 @@ def run_on(
                 place=partial(place, pause_s),
                 fingerprint=fingerprint,
                 calibrate=measured,
+                aa_control=even,
                 most=one,
                 independent=independent,
             ),

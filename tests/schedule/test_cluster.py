@@ -168,6 +168,32 @@ def test_a_machine_unlike_the_others_is_refused_or_let_in_as_another(admitted, s
     assert len(told) == (not admitted)
 
 
+def test_a_machine_that_holds_the_answers_of_one_side_is_refused(study, tmp_path):
+    said: list[str] = []
+    with dask_processes(tmp_path / "dask", 2) as dask:
+        liar = dask.add_worker_with(LIE="1")
+        dask.wait_for_workers()
+        run_on(dask.address, tmp_path / "c", study, pause_s=0.02, tell=said.append)
+    made_by = set.union(*machines(tmp_path / "c").values())
+    assert made_by
+    assert f"m{liar.pid}" not in made_by
+    [told] = [s for s in said if "makes no visits: its A/A control differs" in s]
+    assert f"m{liar.pid} " in told
+    assert "h2 is slower under its second name" in told
+    [start] = Capsule.open(tmp_path / "c").manifest.starts
+    controls = {one.machine.id: one.aa_control for one in start.admitted}
+    assert controls.keys() >= made_by
+    assert all(control and control.passed for control in controls.values())
+
+
+def test_a_cluster_of_liars_makes_no_visits(study, tmp_path):
+    with (
+        dask_processes(tmp_path / "dask", 1, LIE="1") as dask,
+        pytest.raises(TestbedError, match="no machine of the cluster can make visits: its A/A"),
+    ):
+        run_on(dask.address, tmp_path / "c", study)
+
+
 def test_a_page_that_a_machine_lacks_is_sent_once_by_digest(study, tmp_path, monkeypatch):
     sends: list[str] = []
     send = PageSender._send

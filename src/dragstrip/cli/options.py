@@ -46,7 +46,8 @@ Calibrate = Annotated[
     bool | None,
     typer.Option(
         "--calibrate/--no-calibrate",
-        help="Measure each link before its first visit (default: once per result folder).",
+        help="Measure each link before its first visit (default: once per result folder). "
+        "On a cluster also: make an A/A control on each machine.",
     ),
 ]
 Jobs = Annotated[

@@ -7,7 +7,8 @@ nothing of the attempt exists.
 import atexit
 import fcntl
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from dragstrip.cluster.setup import Batch, NotOpen, OpenedWorker, Result, Setup
 from dragstrip.cluster.words import RESOURCE
 from dragstrip.model.calibration import Calibration
 from dragstrip.model.errors import InputError
+from dragstrip.results.aa_control import AAControl
 from dragstrip.schedule.schedule import Attempt
 from dragstrip.testbed.workspace import scratch_root
 
@@ -49,10 +51,16 @@ def calibrate(token: str) -> Calibration:
     """Measures this machine's link, alone. Raises `TestbedError`."""
     bench = _known(token)
     assert bench.setup.calibrate
-    scratch_root().mkdir(mode=0o711, exist_ok=True)
-    with (scratch_root() / "calibrating.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _alone():
         return bench.setup.calibrate(bench.study)
+
+
+def aa_control(token: str, seed: int) -> AAControl:
+    """A round of this machine's A/A control, alone. Raises `TestbedError`."""
+    bench = _known(token)
+    assert bench.setup.aa_control
+    with _alone():
+        return bench.setup.aa_control(bench.study, seed)
 
 
 def prepare(token: str, seats: int, pages: tuple[str, ...]) -> None:
@@ -85,6 +93,15 @@ def _close_all() -> None:
     """A worker that is ended in order leaves no folder."""
     for token in list(_benches):
         close(token)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """No other worker of this machine measures."""
+    scratch_root().mkdir(mode=0o711, exist_ok=True)
+    with (scratch_root() / "calibrating.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _known(token: str) -> Bench:

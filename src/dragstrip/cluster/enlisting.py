@@ -13,6 +13,7 @@ from dragstrip.cluster.pages import PageSender
 from dragstrip.cluster.setup import OpenedWorker, Setup
 from dragstrip.cluster.tasks import Get, Tasks
 from dragstrip.model.calibration import Calibration
+from dragstrip.results.aa_control import AAControl
 from dragstrip.schedule.executor import AttemptState
 from dragstrip.schedule.host import Host
 
@@ -85,26 +86,53 @@ class Enlisting:
     def _measure(self, worker: CrewWorker, machine: CrewMachine) -> None:
         machine.measuring = worker
         if self._setup.calibrate is None:
-            self._take_on(machine)
+            self._control(worker, machine)
             return
 
         def then(worker: CrewWorker, get: Get) -> Iterable[AttemptState]:
             found: Calibration | None = self._fitness.result(worker, get)
             if found is not None:
                 machine.fingerprint = structs.replace(machine.fingerprint, calibration=found)
-                self._measured(machine, found)
+                self._measured(worker, machine, found)
             self._measure_new()
             return ()
 
         self._tasks.submit(worker, then, chores.calibrate, self._setup.token)
 
-    def _measured(self, machine: CrewMachine, found: Calibration) -> None:
+    def _measured(self, worker: CrewWorker, machine: CrewMachine, found: Calibration) -> None:
         if found.good:
-            self._take_on(machine)
+            self._control(worker, machine)
             return
         bad = next(r for r in found.readings if not r.good)
+        self._refuse_all(machine, f"its link is out of tolerance: {bad.describe()}")
+
+    def _control(self, worker: CrewWorker, machine: CrewMachine) -> None:
+        """Rounds of the A/A control, until the machine passes or is refused."""
+        if self._setup.aa_control is None:
+            self._take_on(machine)
+            return
+
+        def then(worker: CrewWorker, get: Get) -> Iterable[AttemptState]:
+            found: AAControl | None = self._fitness.result(worker, get)
+            if found is not None:
+                whole = found.after(machine.fingerprint.aa_control)
+                machine.fingerprint = structs.replace(machine.fingerprint, aa_control=whole)
+                if whole.refusal:
+                    self._refuse_all(machine, whole.refusal)
+                elif whole.passed:
+                    self._take_on(machine)
+                else:
+                    self._control(worker, machine)
+            self._measure_new()
+            return ()
+
+        before = machine.fingerprint.aa_control
+        seed = len(before.rounds) if before else 0
+        self._tasks.submit(worker, then, chores.aa_control, self._setup.token, seed)
+
+    def _refuse_all(self, machine: CrewMachine, reason: str) -> None:
         for one in list(machine.workers):
-            self._fitness.refuse(one, f"its link is out of tolerance: {bad.describe()}")
+            self._fitness.refuse(one, reason)
 
     def _take_on(self, machine: CrewMachine) -> None:
         self._owner.admitted(machine.fingerprint)

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from dragstrip.model.calibration import Calibration
 from dragstrip.model.study import Study
+from dragstrip.results.aa_control import AAControl
 from dragstrip.results.fingerprint import Fingerprint
 from dragstrip.schedule.worker import MadeVisit, VisitPlace
 
@@ -22,6 +23,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     fingerprint: Callable[[Study], Fingerprint]
     calibrate: Callable[[Study], Calibration] | None
     """Measures a machine's link before its first visit; None where that is not asked for."""
+    aa_control: Callable[[Study, int], AAControl] | None
+    """Makes a round of a machine's A/A control, by a seed; None where none is made."""
     most: Callable[[Study], int]
     """Attempts that a machine has room for at most."""
     independent: bool = False

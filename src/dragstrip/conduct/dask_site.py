@@ -11,6 +11,7 @@ from dragstrip.cluster.connect import connected
 from dragstrip.cluster.fleet import Fleet
 from dragstrip.cluster.gate import Gate
 from dragstrip.cluster.setup import Setup
+from dragstrip.conduct.aa_control import aa_control
 from dragstrip.conduct.clocks import admission_of, guest_of, place_of
 from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.site import browsers_of, servers_of
@@ -50,6 +51,7 @@ def dask_site(
         place=place_of,
         fingerprint=fingerprint,
         calibrate=None if calibrate is False or study.clock.virtual else measured,
+        aa_control=None if calibrate is False or study.clock.virtual else aa_control,
         most=most,
         independent=study.clock.virtual and cluster.jobs is None,
     )

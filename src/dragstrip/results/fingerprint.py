@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from dragstrip.model.calibration import Calibration
 from dragstrip.model.clock import NETWORK, Clock
+from dragstrip.results.aa_control import AAControl
 from dragstrip.results.machine import Machine
 
 
@@ -25,6 +26,8 @@ class Fingerprint(Struct, frozen=True, kw_only=True):
     """The kernel of its guests, by name, in virtual time."""
     calibration: Calibration | None = None
     """What its link was measured to do; None if it was not measured."""
+    aa_control: AAControl | None = None
+    """Its A/A control; None if none was made, as in virtual time."""
 
 
 def unlike(one: Fingerprint, other: Fingerprint) -> list[str]:

@@ -4,7 +4,7 @@ The loads of all stacks between A and B are measured. Changing a factor has an e
 on which others were changed before; its share is the mean effect over all orders that can be built:
 the Shapley value, for orders under restrictions. Shares of the logs add up to ln(B / A), so their
 ratios multiply to B / A. A share is a linear function of a block's log times, so every block gives
-one value of it, and its interval is Student's over blocks.
+one value of it, and its interval is that of their mean (`dragstrip.stats.log_ratio`).
 
 The network's random loss is a factor of another kind: it is not the stacks' but what both meet. Its
 share is a difference of differences: how much further apart the stacks are with loss than without.
@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragstrip.stats.log_ratio import LogRatio
+from dragstrip.stats.log_ratio import LogRatio, third_of_mean
 
 Node = frozenset[str]
 """A stack, by the factors that are as B has them."""
@@ -86,9 +86,8 @@ def share(name: str, orders: Collection[Order], total: int, tables: Tables) -> L
     if len(apart) < 2:
         return LogRatio(found.mean, None, 0, found.n)
     square = float(apart.var(ddof=1)) / len(apart) * (1 - len(apart) / total)
-    return _pooled(
-        [(found.mean, found.error**2, found.freedom), (0.0, square, len(apart) - 1)], found.n
-    )
+    own = found.mean, found.error**2, found.freedom, found.third
+    return _pooled([own, (0.0, square, len(apart) - 1, 0.0)], found.n)
 
 
 def difference(orders: Collection[Order], tables: Tables) -> LogRatio:
@@ -125,7 +124,8 @@ def _estimate(weights: Weights, tables: Tables) -> LogRatio:
     for lossy, table in tables.items():
         values = _values(weights, lossy, table)
         square = float(values.var(ddof=1)) / len(values) if len(values) > 1 else None
-        parts.append((float(values.mean()), square, len(values) - 1))
+        third = third_of_mean(values.tolist())
+        parts.append((float(values.mean()), square, len(values) - 1, third))
     return _pooled(parts, n)
 
 
@@ -136,10 +136,11 @@ def _values(weights: Weights, lossy: bool, table: Measured) -> NDArray[np.float6
     return values
 
 
-def _pooled(parts: Sequence[tuple[float, float | None, float]], n: int) -> LogRatio:
-    """The sum of independent estimates: means, squared errors, degrees of freedom."""
-    mean = sum(m for m, _, _ in parts)
-    squares = [(square, freedom) for _, square, freedom in parts if square != 0]
+def _pooled(parts: Sequence[tuple[float, float | None, float, float]], n: int) -> LogRatio:
+    """The sum of independent estimates: means, squared errors, degrees of freedom, third
+    cumulants."""
+    mean = sum(m for m, _, _, _ in parts)
+    squares = [(square, freedom) for _, square, freedom, _ in parts if square != 0]
     if any(square is None for square, _ in squares):
         return LogRatio(mean, None, 0, n)
     known = [(square, freedom) for square, freedom in squares if square]
@@ -147,7 +148,7 @@ def _pooled(parts: Sequence[tuple[float, float | None, float]], n: int) -> LogRa
     if not known:
         return LogRatio(mean, 0.0, n - 1, n)
     freedom = total**2 / sum(square**2 / freedom for square, freedom in known)
-    return LogRatio(mean, math.sqrt(total), freedom, n)
+    return LogRatio(mean, math.sqrt(total), freedom, n, sum(third for *_, third in parts))
 
 
 def _mean(weights: Sequence[Weights]) -> Weights:

@@ -15,7 +15,7 @@ from dragstrip.results.observed import Observed, observed
 from dragstrip.stats import attribution
 from dragstrip.stats.attribution import Measured, Tables
 from dragstrip.stats.holm import holm
-from dragstrip.stats.log_ratio import LogRatio
+from dragstrip.stats.log_ratio import LogRatio, third_of_mean
 
 ALPHA = 0.05
 _PAGES = 3
@@ -256,14 +256,16 @@ def _together(found: Sequence[LogRatio], over_pages: bool) -> LogRatio:
     means = np.array([one.mean for one in found])
     k = len(found)
     if over_pages:
-        return LogRatio(float(means.mean()), float(means.std(ddof=1)) / k**0.5, k - 1, k)
+        error = float(means.std(ddof=1)) / k**0.5
+        return LogRatio(float(means.mean()), error, k - 1, k, third_of_mean(means.tolist()))
     if any(one.error is None for one in found):
         return LogRatio(float(means.mean()), None, 0, k)
     squares = np.array([one.error or 0.0 for one in found]) ** 2 / k**2
     freedoms = np.array([max(one.freedom, 1) for one in found])
     total = float(squares.sum())
     freedom = total**2 / float((squares**2 / freedoms).sum()) if total else 1
-    return LogRatio(float(means.mean()), total**0.5, freedom, k)
+    third = sum(one.third for one in found) / k**3
+    return LogRatio(float(means.mean()), total**0.5, freedom, k, third)
 
 
 def _span(found: LogRatio) -> dict[str, Any]:

@@ -1,0 +1,46 @@
+"""The A/A control of a machine, with real visits: an honest machine passes, a lie shows."""
+
+from functools import partial
+
+import pytest
+from msgspec import structs
+
+from dragstrip.conduct.aa_control import aa_control
+from dragstrip.model.study import Client, Study
+from dragstrip.schedule.place import in_testbed
+from dragstrip.study.file import make_study
+from dragstrip.study.presets import find_network, find_stack
+
+
+@pytest.fixture
+def study(tmp_path) -> Study:
+    return make_study(
+        name="any",
+        pages=["demo"],
+        networks=[find_network("LTE")],
+        stacks=[find_stack("h2"), find_stack("h3")],
+        runs=1,
+        seed=1,
+        client=Client(),
+        cache=tmp_path,
+    )
+
+
+def holds_one_side(study: Study, folder, pages):
+    """The second name's first answers come one round trip late."""
+    first, second = study.stacks
+    late = structs.replace(second, hold_rtts=2)
+    return partial(in_testbed, structs.replace(study, stacks=(first, late)), folder, pages)
+
+
+def test_a_round_is_made_of_valid_visits_and_keeps_nothing(study):
+    found = aa_control(study, 0)
+    [made] = found.rounds
+    assert made.a_ms, made.invalid
+    assert all(50 < ms < 5000 for ms in (*made.a_ms, *made.b_ms))
+    assert (found.stack, found.page) == ("h2", "demo")
+
+
+def test_a_machine_that_holds_the_answers_of_one_side_shows(study):
+    [made] = aa_control(study, 0, holds_one_side).rounds
+    assert made.shown == 1 or made.mostly_invalid, made
