@@ -1,8 +1,12 @@
 """Where the three Rust programs are: in the wheel, or freshly built in a checkout."""
 
+import os
 from pathlib import Path
 
 from dragstrip.testbed.errors import TestbedError
+
+PROGRAMS = "DRAGSTRIP_PROGRAMS"
+"""Names the folder that has them, for guests, in which it is the same wherever they are."""
 
 
 def program(name: str) -> str:
@@ -11,7 +15,8 @@ def program(name: str) -> str:
     Raises `TestbedError`, which says how to build it.
     """
     package = Path(__file__).parents[1]
-    for folder in (package / "_bin", package.parent.parent / "target" / "release"):
+    told = [Path(named)] if (named := os.environ.get(PROGRAMS)) else []
+    for folder in (*told, package / "_bin", package.parent.parent / "target" / "release"):
         if (folder / name).is_file():
             return str(folder / name)
     raise TestbedError(

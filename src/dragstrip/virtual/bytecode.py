@@ -11,20 +11,25 @@ import shutil
 import site
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from dragstrip.testbed.cache import cache_folder, unfinished
 
+_PACKAGE = Path(__file__).parents[1]
 _MODULES = ("dragstrip.virtual.inside", "dragstrip.visit.check")
+SEEN_AT = "/mnt/home"
+"""The folder that has this package in a guest, wherever it is installed."""
 _KEPT = 4
 """Folders of other versions that stay: guests of a running command may use them."""
 
 
-def bytecode(path: str) -> Path:
-    """A folder for PYTHONPYCACHEPREFIX with what guests import, if `path` is their PYTHONPATH. Made
-    if it is not there; where it cannot be, guests compile."""
+def bytecode(needed: Sequence[str]) -> Path:
+    """A folder for PYTHONPYCACHEPREFIX with what guests import, if `needed` is their PYTHONPATH
+    beside this package. Made if it is not there; where it cannot be, guests compile."""
     root = cache_folder("bytecode").absolute()
+    path = ":".join([str(_PACKAGE.parent), *needed])
     name = _digest(path)
     with contextlib.suppress(OSError):
         if not (root / name).exists():
@@ -40,19 +45,25 @@ def _make(root: Path, name: str, path: str) -> None:
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         argv = [sys.executable, "-c", f"import {', '.join(_MODULES)}"]
         subprocess.run(argv, env=environment | told, capture_output=True)
-        (scratch / name).mkdir(exist_ok=True)
+        seen = scratch / name / SEEN_AT[1:]
+        seen.mkdir(parents=True, exist_ok=True)
+        (seen / _PACKAGE.name).symlink_to(os.path.relpath(_below(scratch / name), seen))
         (scratch / name).rename(root / name)
         others = sorted(root.glob("[0-9a-f]*/"), key=lambda p: p.stat().st_mtime, reverse=True)
         for old in others[1 + _KEPT :]:
             shutil.rmtree(old, ignore_errors=True)
 
 
+def _below(prefix: Path) -> Path:
+    """Where Python keeps what it compiled of this package."""
+    return prefix / str(_PACKAGE).lstrip("/")
+
+
 @cache  # each guest of a run asks
 def _digest(path: str) -> str:
     """Of everything that makes compiled code another: 16 hexadecimal digits."""
-    package = Path(__file__).parents[1]
-    seen = hashlib.sha256(f"{sys.version}|{sys.executable}|{path}".encode())
-    for file in (*sorted(package.rglob("*.py")), *map(Path, site.getsitepackages())):
+    seen = hashlib.sha256(f"{sys.version}|{sys.executable}|{SEEN_AT}|{path}".encode())
+    for file in (*sorted(_PACKAGE.rglob("*.py")), *map(Path, site.getsitepackages())):
         with contextlib.suppress(OSError):
             found = file.stat()
             seen.update(f"{file}|{found.st_mtime_ns}|{found.st_size}".encode())

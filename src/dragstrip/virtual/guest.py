@@ -22,14 +22,16 @@ from dragstrip.model.clock import Clock
 from dragstrip.testbed.cache import cache_folder
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.link import EXACT_TIMERS
+from dragstrip.testbed.programs import PROGRAMS, program
 from dragstrip.testbed.workspace import scratch_root
-from dragstrip.virtual.bytecode import bytecode
+from dragstrip.virtual.bytecode import SEEN_AT, bytecode
 from dragstrip.virtual.job import CAPSULE
 
 MEMORY_MB = 6144
 """What a guest may use; it takes only what it needs."""
 EPOCH_NS = 1_795_000_000_000_000_000
 """When virtual time begins, in every guest alike: 18 November 2026."""
+_PACKAGE = Path(__file__).parents[1]
 _SHARED = Path("/dev/shm")
 _MODES = {"network": "inf-cpu", "computing": ""}
 _LAST_LINES = 3
@@ -42,6 +44,9 @@ In decimal, for the BoringSSL of old browsers reads no other. See OPENSSL_ia32ca
 #
 # The job's folder is the process's current folder: so its path, which differs from guest to guest,
 # is nowhere in what the kernel is told. hostfs follows /proc/self/cwd outside the guest.
+#
+# What is installed is reached by the same names everywhere: the length of an argument or of the
+# environment changes a program's course.
 _INIT = """#!/bin/sh
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -53,13 +58,17 @@ mount -t hostfs none /mnt/job -o /proc/self/cwd
 [ ! -L /mnt/job/{capsule} ] || mount -t hostfs none /mnt/capsule -o /proc/self/cwd/{capsule}
 ip link set lo up
 ln -s {bytecode} /mnt/home/bytecode
+ln -s {package} /mnt/home/dragstrip
+ln -s {programs} /mnt/home/programs
+ln -s {python} /mnt/home/python
+export {programs_are_in}=/mnt/home/programs
 export PYTHONPYCACHEPREFIX=/mnt/home/bytecode PYTHONDONTWRITEBYTECODE=1
 export HOME=/mnt/home TMPDIR=/mnt/tmp {exact}=1
 export OPENSSL_ia32cap='{no_rdrand}'
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 ln -s {cache} /mnt/home/.cache/dragstrip
 cd /mnt/home
-{python} -m dragstrip.virtual.inside /mnt/job /mnt/capsule
+env PYTHONPATH={path} {python} -m dragstrip.virtual.inside /mnt/job /mnt/capsule
 """
 
 
@@ -122,27 +131,30 @@ def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest
 
 
 def _init() -> str:
-    path = _paths()
-    python = f"env PYTHONPATH={shlex.quote(path)} "
-    python += shlex.quote(sys.executable)
-    cache = shlex.quote(str(cache_folder("").absolute()))
+    needed = _needed()
+    told = {
+        "bytecode": bytecode(needed),
+        "cache": cache_folder("").absolute(),
+        "package": _PACKAGE,
+        "path": ":".join([SEEN_AT, *needed]),
+        "programs": Path(program("dragstrip-link")).parent,
+        "python": sys.executable,
+    }
     return _INIT.format(
-        bytecode=shlex.quote(str(bytecode(path))),
-        cache=cache,
         capsule=CAPSULE,
         exact=EXACT_TIMERS,
         no_rdrand=_NO_RDRAND,
-        python=python,
+        programs_are_in=PROGRAMS,
+        **{name: shlex.quote(str(value)) for name, value in told.items()},
     )
 
 
-def _paths() -> str:
-    """Where Python finds this package and what it needs. It follows from what is installed, and not
-    from who called: a command, a test and a cluster's worker have other paths, and must get the
-    same bytes."""
-    package, needed = Path(__file__).parents[2], Path(msgspec.__file__).parents[1]
-    found = [package] if needed.is_relative_to(sys.prefix) else [package, needed]
-    return ":".join(map(str, found))
+def _needed() -> list[str]:
+    """Where Python finds what this package needs, if not by itself. It follows from what is
+    installed, and not from who called: a command, a test and a cluster's worker have other paths,
+    and must get the same bytes."""
+    needed = Path(msgspec.__file__).parents[1]
+    return [] if needed.is_relative_to(sys.prefix) else [str(needed)]
 
 
 def _environment(folder: Path, seed: int) -> dict[str, str]:

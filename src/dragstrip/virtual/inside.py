@@ -30,17 +30,25 @@ from dragstrip.virtual.job import (
     result_file,
     write,
 )
+from dragstrip.virtual.settle import settle
 
 _POWER_OFF = 0x4321FEDC
 """LINUX_REBOOT_CMD_POWER_OFF, see reboot(2)."""
 _BEAT_S = 1.0
+PYTHON = "/mnt/home/python"
+"""A link to the interpreter, see `dragstrip.virtual.guest`."""
+_SCRATCH = Path("/mnt/tmp")
 
 
 def main(folder: Path, capsule: Path) -> None:
+    job = read(folder, JOB)
+    os.environ.pop("PYTHONPATH", None)  # programs get the same environment everywhere,
+    sys.executable = PYTHON  # and the same arguments
+    settle(_SCRATCH)
     threading.Thread(target=_beat, args=(folder / ALIVE,), daemon=True).start()
     ended: Exception | None = None
     try:
-        for number, made in enumerate(_results(read(folder, JOB), capsule)):
+        for number, made in enumerate(_results(job, capsule)):
             os.sync()  # what belongs to a visit is there before it is
             write(folder, result_file(number), made)
     except (CdpError, TestbedError, InputError) as error:
@@ -57,6 +65,7 @@ def _results(job: Job, capsule: Path) -> Iterator[Any]:
             with in_testbed(job.study, capsule if job.artefacts else None) as visit:
                 for block in job.blocks:
                     for stack in block.order:
+                        settle(_SCRATCH)
                         yield visit(VisitOrder(block=block, attempt=job.attempt, stack=stack))
         case CheckJob():
             from dragstrip.visit.check import check  # what holds pictures together loads slowly
