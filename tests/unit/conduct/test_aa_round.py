@@ -12,7 +12,7 @@ STUDY = structs.replace(made.study(), stacks=(H2, structs.replace(H2, name=SAME)
 
 
 def visit(block: str, stack: str, plt_ms: float | None, attempt: int = 0, code: str = "") -> Visit:
-    reasons = (Reason(code, "made up"),) if code else ()  # type: ignore[arg-type]
+    reasons = (Reason(code, "made up"),) if code else ()
     made_up = made.visit("h2", block=block, attempt=attempt, reasons=reasons)
     return structs.replace(made_up, stack=stack, plt_ms=plt_ms)
 
