@@ -8,16 +8,19 @@ Writes docs/reference/coverage.json and coverage.svg, and prints the table of co
 
 import sys
 from collections.abc import Callable, Iterator
+from itertools import combinations, permutations
 from pathlib import Path
+from statistics import fmean, stdev
 
 import altair as alt
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from dragstrip.stats.attribution import Measured, block_values
 from dragstrip.stats.control import false_alarms
 from dragstrip.stats.groups.components import components
-from dragstrip.stats.log_ratio import of_mean
+from dragstrip.stats.log_ratio import LogRatio, of_mean
 from dragstrip.stats.order_interval import least, order_interval
 from dragstrip.stats.sequential import Plan, decide
 from dragstrip.stats.spread import quantile_ratio
@@ -27,6 +30,7 @@ SIZES = (3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 31)
 SEED = 18
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
+Interval = Callable[[list[float], float], tuple[float, float] | None]
 
 
 def later(share: float) -> Draw:
@@ -43,8 +47,10 @@ LOADS: dict[str, Draw] = {
     "3 in 10 later": later(0.3),
 }
 """Logs of load times."""
-SHARES = 12
-"""Stacks whose visits enter a share of `why`: two factors and the rest, in all orders."""
+FACTOR = "factor"
+THREE = (FACTOR, "other", "rest")
+"""Differences between two stacks that `why` explains: eight stacks lie between. With one
+difference, there are the two alone."""
 
 
 def main() -> None:
@@ -76,7 +82,8 @@ def points(studies: int) -> Iterator[tuple[str, float, str, int, float, int]]:
                 if n >= least(level):
                     held = np.mean([_in(order_interval(sorted(v), level), centre) for v in values])
                     yield name, level, loads, n, float(held), studies
-            yield "share of why", 0.95, loads, n, _share(logs, r, n, studies), studies
+            for name, held_by in _shares(logs, r, n, studies):
+                yield name, 0.95, loads, n, held_by, studies
         for k in (3, 4, 5, 7, 10, 15):
             r = np.random.default_rng([SEED, number, k, 3])
             yield "over restarts", 0.95, loads, k, _restarts(logs, r, k, studies), studies
@@ -107,15 +114,35 @@ def _in(interval: tuple[float, float] | None, truth: float) -> bool:
     return interval is not None and interval[0] <= truth <= interval[1]
 
 
-def _share(logs: Draw, r: np.random.Generator, n: int, studies: int) -> float:
-    """A mean effect over orders: half of the stacks have the factor, half do not."""
-    visits = logs(r, (studies, n, SHARES))
-    one = visits[:, :, : SHARES // 2].mean(axis=2) - visits[:, :, SHARES // 2 :].mean(axis=2)
-    # A stack whose visits alone are skewed gives the share its skewness.
-    own = one + 0.5 * visits[:, :, 0]
-    centre = 0.5 * float(logs(r, (400_000,)).mean())
-    held = [_in(of_mean(row, 0.95), np.exp(centre)) for row in own.tolist()]
-    return float(np.mean(held))
+def _shares(
+    logs: Draw, r: np.random.Generator, n: int, studies: int
+) -> Iterator[tuple[str, float]]:
+    """Of a factor that does nothing, and of one that brings these loads: without it loads are
+    normal. The second also by Student's t, which takes no account of skewness, and as the only
+    difference."""
+
+    def held(
+        players: tuple[str, ...], alike: bool, truth: float, interval: Interval = of_mean
+    ) -> float:
+        nodes = [frozenset(c) for k in range(len(players) + 1) for c in combinations(players, k)]
+        size = studies, n, len(nodes)
+        has = np.array([alike or FACTOR in node for node in nodes])
+        times = np.where(has, logs(r, size), 0.05 * r.normal(size=size))
+        table = Measured(nodes, times.reshape(-1, len(nodes)))
+        own = block_values(FACTOR, list(permutations(players)), table)
+        rows = np.reshape(own, (studies, n)).tolist()
+        return float(np.mean([_in(interval(row, 0.95), np.exp(truth)) for row in rows]))
+
+    centre = float(logs(r, (400_000,)).mean())
+    yield "share of why, no effect", held(THREE, True, 0.0)
+    yield "share of why", held(THREE, False, centre)
+    yield "share of why, Student's t alone", held(THREE, False, centre, _student)
+    yield "share of why, one difference", held((FACTOR,), False, centre)
+
+
+def _student(logs: list[float], level: float) -> tuple[float, float] | None:
+    n = len(logs)
+    return LogRatio(fmean(logs), stdev(logs) / n**0.5, n - 1, n).interval(level)
 
 
 BLOCKS_EACH = 6

@@ -142,7 +142,7 @@ Part of the error is the graph's, part is that of the protocols. Here the graph 
 Chromium's own loads with another seed, stacks it was not learned from among them: when does a
 request start, and when does the load event end, given when the answers it waits for were there?
 Requests that wait for a part of an answer are left out: no browser says when that part came. So are
-those that differ from others only in a query that is drawn anew in each load.
+those that differ from others only in a query that changes with each load.
 """
 _RATIOS = """## Does it decide as Chromium does?
 
