@@ -13,7 +13,6 @@ pub mod control;
 mod delivery;
 mod digest;
 mod fast_open;
-mod h3_quinn;
 mod har;
 mod log;
 mod origin;

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
 use bytes::Bytes;
+use dragstrip_http3::{Connection as Transport, Offer, Qpack, Streams};
 use h3::server::RequestResolver;
 use http::Response;
 use quinn::crypto::rustls::{HandshakeData, QuicServerConfig};
@@ -18,7 +19,6 @@ use socket2::{Domain, Socket, Type};
 
 use crate::congestion::Steering;
 use crate::connections::Generation;
-use crate::h3_quinn::{Connection as Transport, Streams};
 use crate::log::{Connection, Log, Protocol};
 use crate::origin::{MAX_STREAMS, Shared};
 use crate::paced_socket::PacedSocket;
@@ -32,6 +32,9 @@ use crate::tuning::{Quic, Tls};
 /// What quinn may hold unacknowledged per connection. A whole page, so that priorities decide what
 /// is sent next and not which answer came first into the buffer.
 const SEND_WINDOW: u64 = 256 << 20;
+
+/// As Chromium allows, in streams.
+const BLOCKED_STREAMS: u64 = 100;
 
 const IDLE: Duration = Duration::from_secs(180);
 const NO_ERROR: VarInt = VarInt::from_u32(0x100); // H3_NO_ERROR, RFC 9114 section 8.1
@@ -137,7 +140,11 @@ async fn serve(
         () = generation.ended.cancelled() => Err(anyhow!("closed during the handshake")),
     };
     match opened {
-        Ok((quinn, completed)) => {
+        Ok(Opened {
+            quinn,
+            completed,
+            qpack,
+        }) => {
             let verdict = log_when(
                 completed,
                 quinn.clone(),
@@ -146,7 +153,7 @@ async fn serve(
             );
             generation.streams.spawn(verdict);
             tokio::select! {
-                () = http(quinn.clone(), connection, shared.clone(), &generation) => {}
+                () = http(quinn.clone(), qpack, connection, shared.clone(), &generation) => {}
                 () = generation.ended.cancelled() => {}
             }
             if quinn.stats().frame_rx.acks > 0 {
@@ -176,13 +183,19 @@ async fn log_when(
     });
 }
 
+struct Opened {
+    quinn: quinn::Connection,
+    completed: ZeroRttAccepted,
+    qpack: Qpack,
+}
+
 /// Returns as soon as the client's keys are known: 0-RTT requests are served before it answers.
 async fn handshake(
     incoming: Incoming,
     listener: &Listener,
     shared: &Shared,
     connection: &mut Connection,
-) -> Result<(quinn::Connection, ZeroRttAccepted)> {
+) -> Result<Opened> {
     let tuning = shared.tuning();
     let mut tls = listener.tls.tuned(tuning.tls);
     let witness = Witness::new(tls.session_storage.clone());
@@ -215,19 +228,38 @@ async fn handshake(
         .into_0rtt()
         .map_err(|_| anyhow!("no 0.5-RTT keys"))?;
     let watched = quinn.clone();
-    let read = move || Some(telemetry::of_quic(&watched, &flow));
+    let qpack = tables(tuning.http.qpack_table_bytes);
+    let watched_qpack = qpack.clone();
+    let read = move || Some(telemetry::of_quic(&watched, &flow, &watched_qpack));
     connection.gauge.watch(read);
-    Ok((quinn, completed))
+    Ok(Opened {
+        quinn,
+        completed,
+        qpack,
+    })
+}
+
+/// Of that size each way.
+fn tables(table_bytes: u64) -> Qpack {
+    let offer = match table_bytes {
+        0 => Offer::default(),
+        table_bytes => Offer {
+            table_bytes,
+            blocked_streams: BLOCKED_STREAMS,
+        },
+    };
+    Qpack::new(offer, table_bytes)
 }
 
 async fn http(
     quinn: quinn::Connection,
+    qpack: Qpack,
     connection: Connection,
     shared: Arc<Shared>,
     generation: &Generation,
 ) {
     let streams = Streams::default();
-    let transport = Transport::new(quinn, streams.clone());
+    let transport = Transport::new(quinn, qpack, streams.clone());
     let Ok(mut h3) = h3::server::builder()
         .send_grease(false)
         .build(transport)

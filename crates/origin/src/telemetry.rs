@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use dragstrip_http3::Qpack;
 use dragstrip_socket::TcpInfo;
 use serde::Serialize;
 use socket2::Socket;
@@ -35,6 +36,10 @@ pub struct Transport {
     pub packet_bytes: u64,
     /// Frames that asked the client to acknowledge less often.
     pub ack_frequency_frames: Option<u64>,
+    /// Entries that the client put into QPACK's dynamic table for its requests.
+    pub qpack_request_entries: Option<u64>,
+    /// Entries that the origin put into the other one for its answers.
+    pub qpack_answer_entries: Option<u64>,
     /// The client's SYN brought data that was taken (TCP Fast Open); QUIC has no SYN.
     pub syn_data: Option<bool>,
     /// QUIC and http:// have none.
@@ -117,13 +122,15 @@ pub(crate) fn of_tcp(socket: &Socket, initial_window: u64, records: Sent) -> Opt
         congestion_events: None,
         packet_bytes: info.tcpi_snd_mss.into(),
         ack_frequency_frames: None,
+        qpack_request_entries: None,
+        qpack_answer_entries: None,
         syn_data: Some(info.syn_data()),
         tls_records: (records.count > 0).then_some(records),
     })
 }
 
-pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow) -> Transport {
-    let (stats, view) = (quinn.stats(), flow.view());
+pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow, qpack: &Qpack) -> Transport {
+    let (stats, view, tables) = (quinn.stats(), flow.view(), qpack.usage());
     let packet_bytes = view.packet_bytes;
     Transport {
         congestion: view.congestion.kernel_name().to_owned(),
@@ -141,6 +148,8 @@ pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow) -> Transport {
         congestion_events: Some(stats.path.congestion_events),
         packet_bytes: stats.path.current_mtu.into(),
         ack_frequency_frames: Some(stats.frame_tx.ack_frequency),
+        qpack_request_entries: Some(tables.peer_entries),
+        qpack_answer_entries: Some(tables.own_entries),
         syn_data: None,
         tls_records: None,
     }

@@ -13,6 +13,9 @@ use crate::fast_open;
 use crate::records::Records;
 use crate::telemetry;
 
+/// As much as Chromium offers.
+const LARGEST_TABLE: u64 = 64 << 10;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Congestion {
@@ -99,6 +102,8 @@ pub struct Http {
     /// Tell clients of h1 and h2 that h3 is to be had on the same port (RFC 7838). Those of h3 are
     /// always told.
     pub alt_svc: bool,
+    /// Size of QPACK's dynamic table, each way (RFC 9204); 0 is none.
+    pub qpack_table_bytes: u64,
     /// Answer nothing on a connection until this long after its first request, as if its handshake
     /// took that much longer: an effect of known size.
     pub hold_ms: f64,
@@ -147,6 +152,7 @@ impl Default for Http {
         Self {
             priorities: true,
             alt_svc: false,
+            qpack_table_bytes: 0,
             hold_ms: 0.0,
             h1_only: Vec::new(),
         }
@@ -172,6 +178,11 @@ impl Tuning {
             (0.0..=60_000.0).contains(&self.http.hold_ms),
             "tune.http.hold_ms: {} is not between 0 and 60000",
             self.http.hold_ms
+        );
+        ensure!(
+            self.http.qpack_table_bytes <= LARGEST_TABLE,
+            "tune.http.qpack_table_bytes: {} is more than {LARGEST_TABLE}",
+            self.http.qpack_table_bytes
         );
         Ok(())
     }

@@ -1,12 +1,11 @@
-//! HTTP/3. The library's QPACK has no dynamic table: requests are a little longer than Chromium's to
-//! a server that offers one (docs/decisions/0032-loader.md).
+//! HTTP/3 with Chromium's settings.
 
 use std::future::poll_fn;
 
 use bytes::{Buf, Bytes};
+use dragstrip_http3::{Connection, LastOffer, Offer, Opener, Qpack, Streams};
 use h3::client::SendRequest;
 use h3::error::{ConnectionError, StreamError};
-use h3_quinn::OpenStreams;
 use http::Version;
 use tokio::sync::watch;
 
@@ -15,11 +14,15 @@ use crate::input::ResourceId;
 use crate::net::Shared;
 use crate::net::common::{Answer, Driver, multiplexed, upload};
 
-/// As Chromium announces it.
+/// What Chromium announces (quiche's quic_spdy_session.h, quic_constants.h).
 const FIELD_SECTION: u64 = 256 * 1024;
+const OFFER: Offer = Offer {
+    table_bytes: 64 * 1024,
+    blocked_streams: 100,
+};
 
 pub(super) struct Handle {
-    sender: SendRequest<OpenStreams, Bytes>,
+    sender: SendRequest<Opener, Bytes>,
     /// None until the handshake is through; then whether what was sent before it was taken.
     handshake: watch::Sender<Option<bool>>,
 }
@@ -27,12 +30,14 @@ pub(super) struct Handle {
 /// With `early` the handshake is not through yet; `through` must follow.
 pub(super) async fn begin(
     quinn: quinn::Connection,
+    last_offer: LastOffer,
     early: bool,
 ) -> Result<(Handle, Driver), Failure> {
+    let qpack = Qpack::remembering(OFFER, OFFER.table_bytes, last_offer, early);
     let (mut connection, sender) = h3::client::builder()
         .max_field_section_size(FIELD_SECTION)
         .send_grease(false)
-        .build(h3_quinn::Connection::new(quinn.clone()))
+        .build(Connection::new(quinn.clone(), qpack, Streams::default()))
         .await
         .map_err(|error| lost(&error))?;
     let driver = Box::pin(async move {

@@ -1,13 +1,14 @@
 //! Opening a QUIC connection with Chromium's transport parameters.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use dragstrip_http3::LastOffer;
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{
     ClientConfig, Endpoint, EndpointConfig, Runtime, TokenMemoryCache, TokenStore, TokioRuntime,
@@ -37,13 +38,18 @@ pub struct QuicMemory {
     tokens: Arc<dyn TokenStore>,
     /// Endpoints made so far: each gets a seed of its own.
     endpoints: Rc<Cell<u64>>,
+    last_offers: LastOffers,
 }
+
+/// Of QPACK's table, by host.
+type LastOffers = Rc<RefCell<BTreeMap<String, LastOffer>>>;
 
 impl Default for QuicMemory {
     fn default() -> Self {
         Self {
             tokens: Arc::new(TokenMemoryCache::default()),
             endpoints: Rc::default(),
+            last_offers: Rc::default(),
         }
     }
 }
@@ -58,6 +64,7 @@ pub struct Client {
     rejected: Rc<RefCell<BTreeSet<String>>>,
     seed: u64,
     endpoints: Rc<Cell<u64>>,
+    last_offers: LastOffers,
 }
 
 impl QuicMemory {
@@ -92,11 +99,17 @@ impl QuicMemory {
             rejected: Rc::default(),
             seed,
             endpoints: self.endpoints.clone(),
+            last_offers: self.last_offers.clone(),
         })
     }
 }
 
 impl Client {
+    fn last_offer(&self, host: &str) -> LastOffer {
+        let mut known = self.last_offers.borrow_mut();
+        known.entry(host.to_owned()).or_default().clone()
+    }
+
     /// A socket of its own, as Chromium has for each session.
     fn endpoint(&self, address: SocketAddr) -> std::io::Result<Endpoint> {
         let any = match address {
@@ -173,7 +186,8 @@ async fn connect(
         shown,
         target.host.clone(),
     );
-    let (handle, driver) = http3::begin(quinn.clone(), accepted.is_some()).await?;
+    let last_offer = client.last_offer(&target.host);
+    let (handle, driver) = http3::begin(quinn.clone(), last_offer, accepted.is_some()).await?;
     let handle = Rc::new(Handle::H3(handle));
     shared.handles.borrow_mut().insert(id, handle.clone());
     {

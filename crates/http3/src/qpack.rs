@@ -1,0 +1,296 @@
+//! The two tables of a connection, and the streams on which their ends talk (RFC 9204 section 4.2).
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use quinn::SendStream;
+use shiguredo_http3::qpack::{
+    DecodeOutput, Decoder, DecoderStreamReceiver, DynamicDecoder, EncoderStreamReceiver, Header,
+    estimate_encoded_size, integer,
+};
+
+use crate::encoder::Encoder;
+
+/// Of an entry in addition to its name and value (RFC 9204 section 3.2.1).
+pub(crate) const ENTRY_OVERHEAD: u64 = 32;
+
+/// Types of the two streams (RFC 9204 section 4.2).
+pub(crate) const ENCODER: u8 = 0x02;
+pub(crate) const DECODER: u8 = 0x03;
+
+/// h3 decides how long a section may be.
+const LONGEST_SECTION: u64 = 1 << 24;
+
+/// What one side lets the other do (RFC 9204 section 5). Nothing, by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Offer {
+    /// SETTINGS_QPACK_MAX_TABLE_CAPACITY.
+    pub table_bytes: u64,
+    /// SETTINGS_QPACK_BLOCKED_STREAMS.
+    pub blocked_streams: u64,
+}
+
+/// What a peer offered last; connections to it share this.
+#[derive(Debug, Clone, Default)]
+pub struct LastOffer(Arc<Mutex<Offer>>);
+
+/// How the tables of a connection were used so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Entries the peer put into the table for what it sends.
+    pub peer_entries: u64,
+    /// Entries we put into the table for what we send.
+    pub own_entries: u64,
+}
+
+/// The tables of one connection. Clones share them.
+#[derive(Clone)]
+pub struct Qpack {
+    /// What we let the peer do; its table for what it sends.
+    pub(crate) offer: Offer,
+    /// The most we use of the table that the peer offers.
+    limit: u64,
+    last_offer: LastOffer,
+    tables: Arc<Mutex<Tables>>,
+}
+
+struct Tables {
+    encoder: Encoder,
+    decoder: DynamicDecoder,
+    /// What the peer's encoder said and has no end yet.
+    insertions: EncoderStreamReceiver,
+    /// What the peer's decoder said and has no end yet.
+    acknowledgements: DecoderStreamReceiver,
+    /// Insertions the peer knows we received.
+    told: u64,
+    to_decoder: Writer,
+    to_encoder: Writer,
+    /// Told when insertions arrive.
+    waiting: Vec<Waker>,
+}
+
+/// A stream of instructions, and those that it did not take yet.
+#[derive(Default)]
+struct Writer {
+    stream: Option<SendStream>,
+    pending: Vec<u8>,
+}
+
+/// The peer broke a rule of QPACK; the connection ends with this code (RFC 9204 section 6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Broken {
+    Section = 0x200,
+    EncoderStream = 0x201,
+    DecoderStream = 0x202,
+}
+
+impl Qpack {
+    /// Offers `offer` and uses at most `limit` bytes of the peer's table.
+    pub fn new(offer: Offer, limit: u64) -> Self {
+        Self::with(offer, limit, Offer::default(), LastOffer::default())
+    }
+
+    /// On a connection that begins with early data, what the peer offered last holds from the start
+    /// (RFC 9114 section 7.2.4.2).
+    pub fn remembering(offer: Offer, limit: u64, last_offer: LastOffer, early: bool) -> Self {
+        let begin = if early {
+            last_offer.get()
+        } else {
+            Offer::default()
+        };
+        Self::with(offer, limit, begin, last_offer)
+    }
+
+    fn with(offer: Offer, limit: u64, begin: Offer, last_offer: LastOffer) -> Self {
+        let mut encoder = Encoder::default();
+        encoder.offered(begin, limit);
+        let mut decoder = DynamicDecoder::new().max_field_section_size(LONGEST_SECTION);
+        decoder.set_max_table_capacity(offer.table_bytes);
+        let mut insertions = EncoderStreamReceiver::new();
+        insertions.set_max_table_capacity(offer.table_bytes);
+        Self {
+            offer,
+            limit,
+            last_offer,
+            tables: Arc::new(Mutex::new(Tables {
+                encoder,
+                decoder,
+                insertions,
+                acknowledgements: DecoderStreamReceiver::new(),
+                told: 0,
+                to_decoder: Writer::default(),
+                to_encoder: Writer::default(),
+                waiting: Vec::new(),
+            })),
+        }
+    }
+
+    pub fn usage(&self) -> Usage {
+        let tables = self.tables();
+        Usage {
+            peer_entries: tables.decoder.table().insert_count(),
+            own_entries: tables.encoder.inserted(),
+        }
+    }
+
+    pub(crate) fn offered(&self, peer: Offer) {
+        self.last_offer.set(peer);
+        self.tables().encoder.offered(peer, self.limit);
+    }
+
+    /// Takes the stream on which we tell the peer's decoder of insertions.
+    pub(crate) fn write_insertions_to(&self, stream: SendStream) {
+        self.tables().to_decoder.open(stream, ENCODER);
+    }
+
+    /// Takes the stream on which we acknowledge the peer's insertions.
+    pub(crate) fn write_acknowledgements_to(&self, stream: SendStream) {
+        self.tables().to_encoder.open(stream, DECODER);
+    }
+
+    /// A section as h3 wrote it, as it goes to the peer on `stream`.
+    pub(crate) fn encode(&self, stream: u64, section: &[u8]) -> Option<Vec<u8>> {
+        let mut tables = self.tables();
+        if !tables.encoder.is_on() || !tables.to_decoder.is_clear() {
+            return None;
+        }
+        let decoder = Decoder::new().max_field_section_size(LONGEST_SECTION);
+        let fields = decoder.decode(section).ok()?;
+        let encoded = tables.encoder.encode(stream, &fields);
+        let instructions = std::mem::take(&mut tables.encoder.instructions);
+        tables.to_decoder.write(&instructions);
+        Some(encoded)
+    }
+
+    /// A section as the peer sent it on `stream`, as h3 can read it.
+    pub(crate) fn poll_decode(
+        &self,
+        cx: &mut Context<'_>,
+        stream: u64,
+        section: &[u8],
+    ) -> Poll<Result<Vec<u8>, Broken>> {
+        let mut tables = self.tables();
+        let tables = &mut *tables;
+        let fields = match tables.decoder.decode(section) {
+            Ok(DecodeOutput::Decoded(fields)) => fields,
+            Ok(DecodeOutput::Blocked) => {
+                tables.waiting.push(cx.waker().clone());
+                return Poll::Pending;
+            }
+            Err(_) => return Poll::Ready(Err(Broken::Section)),
+        };
+        let required = tables.decoder.last_required_insert_count();
+        let mut told = Vec::new();
+        if required > 0 {
+            integer::encode_integer_to_vec(&mut told, stream, 7, 0x80);
+            tables.told = tables.told.max(required);
+        }
+        // As Chromium does, with the next section and not with each insertion.
+        let new = tables.decoder.table().insert_count() - tables.told;
+        if new > 0 {
+            integer::encode_integer_to_vec(&mut told, new, 6, 0x00);
+            tables.told += new;
+        }
+        tables.to_encoder.write(&told);
+        Poll::Ready(Ok(plain(&fields)))
+    }
+
+    /// Nobody will decode the section of `stream`.
+    pub(crate) fn cancel(&self, stream: u64) {
+        if self.offer.table_bytes > 0 {
+            let mut told = Vec::new();
+            integer::encode_integer_to_vec(&mut told, stream, 6, 0x40);
+            self.tables().to_encoder.write(&told);
+        }
+    }
+
+    /// Bytes from the peer's encoder.
+    pub(crate) fn insert(&self, bytes: &[u8]) -> Result<(), Broken> {
+        let mut tables = self.tables();
+        let tables = &mut *tables;
+        tables.insertions.receive(bytes);
+        loop {
+            match tables.insertions.process(tables.decoder.table_mut()) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(_) => return Err(Broken::EncoderStream),
+            }
+        }
+        for waker in tables.waiting.drain(..) {
+            waker.wake();
+        }
+        Ok(())
+    }
+
+    /// Bytes from the peer's decoder.
+    pub(crate) fn acknowledge(&self, bytes: &[u8]) -> Result<(), Broken> {
+        let mut tables = self.tables();
+        let tables = &mut *tables;
+        tables.acknowledgements.receive(bytes);
+        loop {
+            let inserted = tables.encoder.inserted();
+            match tables.acknowledgements.process(inserted) {
+                Ok(Some(told)) if tables.encoder.told(told) => {}
+                Ok(None) => return Ok(()),
+                _ => return Err(Broken::DecoderStream),
+            }
+        }
+    }
+
+    /// Nothing here leaves the tables half changed, so a panic elsewhere does not spoil them.
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LastOffer {
+    fn get(&self) -> Offer {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, offer: Offer) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = offer;
+    }
+}
+
+impl Writer {
+    fn open(&mut self, stream: SendStream, kind: u8) {
+        // Before the sections that need it. Fails only on a closed stream.
+        let _ = stream.set_priority(i32::MAX);
+        self.stream = Some(stream);
+        self.pending.insert(0, kind);
+        self.write(&[]);
+    }
+
+    /// Everything written so far has gone to the transport.
+    fn is_clear(&mut self) -> bool {
+        self.write(&[]);
+        self.stream.is_some() && self.pending.is_empty()
+    }
+
+    /// Never waits: what the peer's flow control keeps back goes with the next write.
+    fn write(&mut self, bytes: &[u8]) {
+        self.pending.extend_from_slice(bytes);
+        let Some(stream) = &mut self.stream else {
+            return;
+        };
+        let mut context = Context::from_waker(Waker::noop());
+        while !self.pending.is_empty() {
+            match Pin::new(&mut *stream).poll_write(&mut context, &self.pending) {
+                Poll::Ready(Ok(written)) => drop(self.pending.drain(..written)),
+                // A lost connection is for others to tell.
+                Poll::Ready(Err(_)) | Poll::Pending => break,
+            }
+        }
+    }
+}
+
+/// A section without a dynamic table, which h3 can read.
+fn plain(fields: &[Header]) -> Vec<u8> {
+    let mut encoder = shiguredo_http3::qpack::Encoder::new().use_huffman(false);
+    let mut out = vec![0; estimate_encoded_size(fields)];
+    let length = encoder.encode(&mut out, fields, 0);
+    out.truncate(length.expect("estimated as an upper bound"));
+    out
+}
