@@ -8,7 +8,7 @@ from msgspec import structs
 
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page, Resource, digest_of
-from dragstrip.model.stack import Protocol, Stack
+from dragstrip.model.stack import QUIC_ONLY, Protocol, Stack
 from dragstrip.model.study import Study
 from dragstrip.model.visit import (
     Connection,
@@ -229,6 +229,7 @@ CHANGED = {
     "udp_payload_bytes": 1300,
     "flow_window_bytes": 1,
     "ack_every_packets": 4,
+    "qpack_table_bytes": 256,
     "tls": "1.2",
     "resumption": False,
     "early_data": True,
@@ -243,6 +244,6 @@ CHANGED = {
 
 def plain_stack(field: str) -> Stack:
     """With a protocol and a client for which the field means something."""
-    quic = field in ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
+    quic = field in QUIC_ONLY
     client = {"browser": "loader"} if field in ("fast_open", "post_quantum") else {}
     return Stack(name="plain", protocol="h3" if quic else "h2", **client)

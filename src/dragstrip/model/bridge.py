@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from dragstrip.model.errors import InputError
 from dragstrip.model.orders import FactorSet, find_orders
 from dragstrip.model.servers import OURS, known
-from dragstrip.model.stack import QUIC_ONLY, TCP_ONLY, Stack
+from dragstrip.model.stack import LIKE_TCP, QUIC_ONLY, TCP_ONLY, Stack
 
 
 class Factor(Struct, frozen=True):
@@ -51,6 +51,7 @@ FACTORS = (
     Factor("early-data", "early data", ("early_data",)),
     Factor("datagram", "datagram size", ("udp_payload_bytes",)),
     Factor("acks", "acknowledgements asked for", ("ack_every_packets",)),
+    Factor("header-table", "QPACK's dynamic table", ("qpack_table_bytes",)),
     Factor("flow-control", "flow-control window", ("flow_window_bytes",)),
     Factor("priorities", "priorities", ("priorities",)),
     Factor("discovery", "discovery", ("discovery",)),
@@ -60,7 +61,6 @@ FACTORS = (
 KNOWN: Mapping[str, Factor] = {f.name: f for f in (*FACTORS, LOSS, REST)}
 _REPEAT_ONLY = ("resumption", "fast-open", "early-data")
 """Without effect on a first visit."""
-_STOCK: Mapping[str, Any] = {f.name: f.default for f in structs.fields(Stack)}
 _LIKE_QUIC: Mapping[str, Any] = {
     "fast_open": False,
     "tls_record": 1369,
@@ -160,7 +160,7 @@ class Lattice:
         """A's or B's value, or its nearest equivalent over the other's transport."""
         own = self.b if as_b else self.a
         if field in (QUIC_ONLY if own.transport == "tcp" else TCP_ONLY):
-            return _STOCK[field] if own.transport == "tcp" else _LIKE_QUIC[field]
+            return LIKE_TCP[field] if own.transport == "tcp" else _LIKE_QUIC[field]
         return own.record if field == "tls_record" else getattr(own, field)
 
     def _build(self, node: FactorSet) -> Stack | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct, structs
 
 from dragstrip.model.browsers import find_browser
-from dragstrip.model.stack import NAMES, QUIC_ONLY, TCP_ONLY, Stack
+from dragstrip.model.stack import LIKE_TCP, NAMES, QUIC_ONLY, TCP_ONLY, Stack
 
 SIX_CONNECTIONS = "connections (h1 opens up to six per host, each with its own initial window)"
 """What HTTP/1.1 has in every browser (RFC 9112 section 9.4 sets no number)."""
@@ -84,7 +84,7 @@ def _value(stack: Stack, name: str, other: Stack) -> object:
         if name in TCP_ONLY or name == "record":
             return None
         if name in QUIC_ONLY and stack.transport == "tcp":
-            return _STOCK[name]
+            return LIKE_TCP[name]
         if name == "tls" and "gquic" in (stack.protocol, other.protocol):
             return None
     return getattr(stack, name)
@@ -107,8 +107,6 @@ def _browsers(b: object, a: object) -> str:
     return f"browser ({find_browser(str(b)).what} against {find_browser(str(a)).what})"
 
 
-_STOCK = {f.name: f.default for f in structs.fields(Stack)}
-
 _SAY: dict[str, Callable[[object, object], str]] = {
     "congestion": _against("congestion control"),
     "initial_window_packets": _against("initial window"),
@@ -120,6 +118,7 @@ _SAY: dict[str, Callable[[object, object], str]] = {
     "udp_payload_bytes": _against("UDP payloads", " bytes"),
     "flow_window_bytes": _against("flow-control window", " bytes"),
     "ack_every_packets": _against("packets per acknowledgement"),
+    "qpack_table_bytes": lambda b, a: f"QPACK's dynamic table {b} against {a} bytes",
     "tls": _against("TLS"),
     "resumption": _plain("session resumption"),
     "post_quantum": _plain("key exchange"),

@@ -55,6 +55,9 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """QUIC: flow-control window granted to the client, per connection and stream."""
     ack_every_packets: int | None = None
     """QUIC: ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency)."""
+    qpack_table_bytes: int = 0
+    """HTTP/3: size of QPACK's dynamic table each way (RFC 9204), of which the other side uses as much
+    as it likes. HPACK's is 4096 bytes unless a side says otherwise (RFC 9113 section 6.5.2)."""
     tls: Literal["1.2", "1.3", "quic-crypto"] = "1.3"
     """gQUIC has its own handshake, QUIC Crypto."""
     resumption: bool = True
@@ -105,6 +108,10 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError(f"server {self.server} chooses its own record sizes: omit tls_record")
         if not 1200 <= self.udp_payload_bytes <= 1472:
             raise ValueError("udp_payload_bytes must be between 1200 and 1472")
+        if not 0 <= self.qpack_table_bytes <= 65536:
+            raise ValueError("qpack_table_bytes must be between 0 and 65536")
+        if self.qpack_table_bytes and self.protocol != "h3":
+            raise ValueError(f"qpack_table_bytes does not exist for {self.protocol}; omit it")
         if self.protocol == "h3" and self.tls != "1.3":
             raise ValueError("QUIC needs tls 1.3")
         if (self.protocol == "gquic") != (self.tls == "quic-crypto"):
@@ -198,6 +205,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         left_out |= {"browser"} if self.browser == TODAY else set()
         left_out |= {"fast_open"} if not self.fast_open else set()
         left_out |= {"post_quantum"} if self.post_quantum else set()
+        left_out |= {"qpack_table_bytes"} if not self.qpack_table_bytes else set()
         left_out |= {"tls_record"} if self.tls_record is None else set()
         left_out |= {"brought"} if self.brought is None else set()
         fields = {k: v for k, v in msgspec.to_builtins(self).items() if k not in left_out}
@@ -233,7 +241,19 @@ TCP_ONLY = (
     "fast_open",
     "tls_record",
 )
-QUIC_ONLY = ("udp_payload_bytes", "flow_window_bytes", "ack_every_packets", "discovery")
+QUIC_ONLY = (
+    "udp_payload_bytes",
+    "flow_window_bytes",
+    "ack_every_packets",
+    "qpack_table_bytes",
+    "discovery",
+)
+
+LIKE_TCP: Mapping[str, Any] = {
+    **{f.name: f.default for f in structs.fields(Stack) if f.name in QUIC_ONLY},
+    "qpack_table_bytes": 4096,
+}
+"""What QUIC has that is nearest to what comes with TCP: no option, but HPACK's table."""
 
 
 def _protocol(protocol: str) -> str:
@@ -284,6 +304,10 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "ack_every_packets": (
         "acknowledgements",
         lambda n: f"asks for an ACK every {n} packets" if n else "acknowledgements as they come",
+    ),
+    "qpack_table_bytes": (
+        "QPACK's dynamic table",
+        lambda n: f"QPACK's dynamic table {n} bytes" if n else "no dynamic table in QPACK",
     ),
     "tls": ("TLS", lambda v: "QUIC Crypto" if v == "quic-crypto" else f"TLS {v}"),
     "resumption": ("resumption", _either("resumes sessions", "no resumption")),

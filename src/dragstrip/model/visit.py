@@ -153,6 +153,10 @@ class Transport(Struct, frozen=True, kw_only=True):
     """UDP payload of a full packet, or TCP's segment size."""
     ack_frequency_frames: int | None = None
     """How often the client was asked to acknowledge less often."""
+    qpack_request_entries: int | None = None
+    """HTTP/3: entries that the client put into QPACK's dynamic table for its requests."""
+    qpack_answer_entries: int | None = None
+    """HTTP/3: entries that the origin put into the other one for its answers."""
     tls_records: int | None = None
     """TLS records that carried answers; None over QUIC and http://, like the next two."""
     tls_early_record_bytes: int | None = None

@@ -25,6 +25,7 @@ _QUIC_OF_ITS_OWN = (
     "udp_payload_bytes",
     "flow_window_bytes",
     "ack_every_packets",
+    "qpack_table_bytes",
     "early_data",
 )
 _BROUGHT: Mapping[str, Any] = {

@@ -11,10 +11,11 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 6
+VERSION = 7
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    7: ("the use of QPACK's dynamic table is judged",),
     6: ("TCP Fast Open is judged, as the client's kernel reports it",),
     5: (
         "other processes no longer invalidate a visit that had precedence over them, if the "

@@ -18,6 +18,8 @@ _SMALL_RECORD = 1369
 """Size of the first records of a connection whose records grow (crates/origin/src/records.rs)."""
 _FRAME = 16384
 """The chunk size in which the origin hands answers to TLS: longer answers fill a record."""
+_MANY = 10
+"""From this many answers on, a connection's client uses QPACK's dynamic table if it can."""
 _GROWN = 16 * _FRAME
 """From this length on, an answer uses larger records than those at the start."""
 
@@ -160,6 +162,7 @@ def transport(visit: Visit, stack: Stack) -> Iterator[Reason]:
             "stack-drift", f"{silent} of {len(told)} connections report no transport state"
         )
     longest: dict[int, int] = {}
+    answered = Counter(served.connection for served in visit.served)
     for served in visit.served:
         if served.end_us:
             longest[served.connection] = max(longest.get(served.connection, 0), served.body_bytes)
@@ -170,6 +173,7 @@ def transport(visit: Visit, stack: Stack) -> Iterator[Reason]:
         for lie in (
             *_lies(c, c.transport, stack),
             *_record_lies(c.transport, stack, longest.get(c.id, 0)),
+            *_table_lies(c.transport, stack, answered[c.id]),
         )
     )
     for lie, times in lies.items():
@@ -209,6 +213,17 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
         yield (f"UDP payloads have {got.packet_bytes} bytes, not {stack.udp_payload_bytes}")
     if stack.ack_every_packets and not got.ack_frequency_frames:
         yield "the browser ignores requests to acknowledge less often"
+
+
+def _table_lies(got: Transport, stack: Stack, answered: int) -> Iterator[str]:
+    """The first requests may leave before the origin's offer is there, so only a connection with
+    many shows that its client makes no use of it."""
+    if got.qpack_request_entries is None or got.qpack_answer_entries is None:
+        return
+    if not stack.qpack_table_bytes and got.qpack_request_entries + got.qpack_answer_entries:
+        yield "QPACK's dynamic table was used, but not offered"
+    if stack.qpack_table_bytes and answered >= _MANY and not got.qpack_request_entries:
+        yield "the browser makes no use of QPACK's dynamic table"
 
 
 def _record_lies(got: Transport, stack: Stack, longest: int) -> Iterator[str]:

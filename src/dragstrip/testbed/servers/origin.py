@@ -106,6 +106,7 @@ class Origin:
             },
             http={
                 "priorities": stack.priorities,
+                "qpack_table_bytes": stack.qpack_table_bytes,
                 "alt_svc": stack.discovery == "alt-svc",
                 "hold_ms": stack.hold_rtts * rtt_ms,
                 "h1_only": self._h1_only(stack),
