@@ -172,6 +172,7 @@ def test_the_other_servers_transport_is_named_in_words():
         "congestion control",
         "packet size",
         "flow control",
+        "QPACK's dynamic table",
         "priorities",
         "server",
         "server's TLS",

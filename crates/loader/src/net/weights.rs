@@ -65,8 +65,16 @@ pub(super) struct Weighted<S> {
     below: S,
     frames: Frames,
     /// Ready to leave.
-    out: Vec<u8>,
+    out: Out,
     written: usize,
+}
+
+/// What leaves, and where in it a HEADERS frame begins. Chromium writes each by itself, so each request
+/// travels in a packet of its own.
+#[derive(Default)]
+struct Out {
+    bytes: Vec<u8>,
+    requests: Vec<usize>,
 }
 
 impl<S> Weighted<S> {
@@ -74,7 +82,7 @@ impl<S> Weighted<S> {
         Self {
             below,
             frames: Frames::new(streams),
-            out: Vec::new(),
+            out: Out::default(),
             written: 0,
         }
     }
@@ -97,10 +105,10 @@ impl Frames {
         }
     }
 
-    fn push(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
+    fn push(&mut self, mut bytes: &[u8], out: &mut Out) {
         while !bytes.is_empty() {
             let passed = self.pass.min(bytes.len());
-            out.extend_from_slice(&bytes[..passed]);
+            out.bytes.extend_from_slice(&bytes[..passed]);
             self.pass -= passed;
             bytes = &bytes[passed..];
             let taken = (FRAME_HEADER - self.header.len()).min(bytes.len());
@@ -112,13 +120,22 @@ impl Frames {
         }
     }
 
-    fn frame(&mut self, out: &mut Vec<u8>) {
+    fn frame(
+        &mut self,
+        Out {
+            bytes: out,
+            requests,
+        }: &mut Out,
+    ) {
         let header = std::mem::take(&mut self.header);
         let &[a, b, c, kind, flags, ref id @ ..] = &header[..] else {
             return;
         };
         let length = u32::from_be_bytes([0, a, b, c]);
         self.pass = length as usize;
+        if kind == HEADERS {
+            requests.push(out.len());
+        }
         let stream = id.try_into().map_or(0, u32::from_be_bytes);
         let fits = length + PRIORITY_BYTES <= LARGEST_FRAME;
         let lacks = kind == HEADERS && flags & PRIORITY_FLAG == 0 && fits;
@@ -139,15 +156,21 @@ impl Frames {
 
 impl<S: AsyncWrite + Unpin> Weighted<S> {
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while self.written < self.out.len() {
-            let rest = &self.out[self.written..];
-            let written = ready!(Pin::new(&mut self.below).poll_write(cx, rest))?;
+        let Out { bytes, requests } = &mut self.out;
+        while self.written < bytes.len() {
+            let next = requests.iter().find(|start| **start > self.written);
+            if requests.contains(&self.written) {
+                ready!(Pin::new(&mut self.below).poll_flush(cx))?;
+            }
+            let piece = &bytes[self.written..*next.unwrap_or(&bytes.len())];
+            let written = ready!(Pin::new(&mut self.below).poll_write(cx, piece))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             self.written += written;
         }
-        self.out.clear();
+        bytes.clear();
+        requests.clear();
         self.written = 0;
         Poll::Ready(Ok(()))
     }
@@ -170,7 +193,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Weighted<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        if this.out.len() >= BUFFER {
+        if this.out.bytes.len() >= BUFFER {
             ready!(this.poll_drain(cx))?;
         }
         this.frames.push(bytes, &mut this.out);
@@ -236,7 +259,7 @@ mod tests {
             let priority = [0x80, 0, 0, 0, 255];
             let weighted = frame(1, 0x24, 1, &[&priority[..], &payload].concat());
             let expected = [preface, settings, weighted, body].concat();
-            let (mut frames, mut out, mut rest) = (Frames::new(streams), Vec::new(), &plain[..]);
+            let (mut frames, mut out, mut rest) = (Frames::new(streams), Out::default(), &plain[..]);
             for cut in cuts.iter().cycle() {
                 let (piece, later) = rest.split_at((*cut).min(rest.len()));
                 frames.push(piece, &mut out);
@@ -245,7 +268,8 @@ mod tests {
                     break;
                 }
             }
-            prop_assert_eq!(out, expected);
+            prop_assert_eq!(out.bytes, expected);
+            prop_assert_eq!(out.requests, [PREFACE + FRAME_HEADER + payload.len()]);
         }
     }
 }
