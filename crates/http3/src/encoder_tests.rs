@@ -11,13 +11,15 @@ const OFFER: Offer = Offer {
     blocked_streams: 2,
 };
 
+type Fields = Vec<(String, String)>;
+
 /// The peer: a decoder, sections that wait, and what it would tell.
 struct Peer {
     decoder: DynamicDecoder,
     insertions: EncoderStreamReceiver,
     /// On their way, in the order in which they left.
     instructions: VecDeque<Vec<u8>>,
-    waiting: VecDeque<(u64, Vec<u8>, Vec<(String, String)>)>,
+    waiting: VecDeque<(u64, Vec<u8>, Fields)>,
 }
 
 impl Peer {
@@ -56,7 +58,7 @@ impl Peer {
                 continue;
             };
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-            let decoded: Vec<_> = decoded
+            let decoded: Fields = decoded
                 .iter()
                 .map(|field| (text(field.name()), text(field.value())))
                 .collect();

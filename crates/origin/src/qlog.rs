@@ -31,10 +31,10 @@ pub(crate) fn stream(folder: &Path, connection: &Connection) -> Result<QlogStrea
 /// Writes the windows of a TCP connection whenever they have changed, as `stream` does QUIC's.
 /// Never ends, but does nothing more once the file cannot be written or the socket is gone.
 pub(crate) async fn windows(folder: Option<&Path>, connection: &Connection, socket: &Socket) {
-    if let Some(folder) = folder {
-        if let Err(error) = write_windows(folder, connection, socket).await {
-            eprintln!("dragstrip-origin: {error:#}");
-        }
+    if let Some(folder) = folder
+        && let Err(error) = write_windows(folder, connection, socket).await
+    {
+        eprintln!("dragstrip-origin: {error:#}");
     }
     pending().await
 }

@@ -23,7 +23,9 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
     fields = {"name": name, **table}
     for side in ("down", "up"):
         if not isinstance(fields.get(side, {}), Mapping):
-            raise InputError(f"{side}: needs a table like {{ rate_mbps = 1 }}, not {fields[side]!r}")
+            raise InputError(
+                f"{side}: needs a table like {{ rate_mbps = 1 }}, not {fields[side]!r}"
+            )
     sides = {side: dict(fields.get(side, {})) for side in ("down", "up")}
     if "two_way_loss" in fields:
         share = fields.pop("two_way_loss")
