@@ -8,7 +8,7 @@ counts.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from dragstrip.model.browsers import find_browser
 from dragstrip.model.stack import LIKE_TCP, NAMES, QUIC_ONLY, TCP_ONLY, Stack

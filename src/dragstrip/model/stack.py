@@ -56,8 +56,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ack_every_packets: int | None = None
     """QUIC: ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency)."""
     qpack_table_bytes: int = 0
-    """HTTP/3: size of QPACK's dynamic table each way (RFC 9204), of which the other side uses as much
-    as it likes. HPACK's is 4096 bytes unless a side says otherwise (RFC 9113 section 6.5.2)."""
+    """HTTP/3: size of QPACK's dynamic table, each way (RFC 9204). HPACK's is 4096 bytes unless a
+    side says otherwise (RFC 9113 section 6.5.2)."""
     tls: Literal["1.2", "1.3", "quic-crypto"] = "1.3"
     """gQUIC has its own handshake, QUIC Crypto."""
     resumption: bool = True

@@ -21,12 +21,12 @@ from dragstrip.study.traces import read_trace
 def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
     """The network of a table. Raises `InputError` naming the place inside the table."""
     fields = {"name": name, **table}
-    for side in ("down", "up"):
-        if not isinstance(fields.get(side, {}), Mapping):
-            raise InputError(
-                f"{side}: needs a table like {{ rate_mbps = 1 }}, not {fields[side]!r}"
-            )
-    sides = {side: dict(fields.get(side, {})) for side in ("down", "up")}
+    sides: dict[str, dict[str, Any]] = {}
+    for way in ("down", "up"):
+        given = fields.get(way, {})
+        if not isinstance(given, Mapping):
+            raise InputError(f"{way}: needs a table like {{ rate_mbps = 1 }}, not {given!r}")
+        sides[way] = dict(given)
     if "two_way_loss" in fields:
         share = fields.pop("two_way_loss")
         if any("loss" in side or "gilbert_elliott" in side for side in sides.values()):
