@@ -523,6 +523,21 @@ def other_control(scene: Scene, beyond: bool) -> Scene:
     return scene.but(congestion=(asked, "another" if beyond else asked))
 
 
+def table_unoffered(scene: Scene, beyond: bool) -> Scene:
+    """A client that fills a QPACK table which the origin never offered."""
+    told = tuple(
+        structs.replace(
+            connection,
+            transport=structs.replace(
+                connection.transport, qpack_request_entries=int(beyond), qpack_answer_entries=0
+            ),
+        )
+        for connection in scene.visit.connections
+    )
+    stack = structs.replace(scene.stack, qpack_table_bytes=0)
+    return replace(scene, stack=stack).but(connections=told)
+
+
 def _either(amount: float, beyond: bool) -> float:
     return amount if beyond else -amount
 
@@ -537,6 +552,7 @@ FALSEHOODS = [
     Falsehood("stack-drift", "an answer nobody gave", stranger),
     Falsehood("stack-drift", "a window one packet larger", window),
     Falsehood("stack-drift", "another congestion control", other_control, ("h1", "h2")),
+    Falsehood("stack-drift", "a header table nobody offered", table_unoffered, ("h3",)),
     Falsehood("replay-miss", "requests nobody recorded", invented),
     Falsehood("replay-miss", "a recorded object", missing),
     Falsehood("replay-miss", "a request that was refused", refused),

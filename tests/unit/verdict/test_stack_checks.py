@@ -82,6 +82,27 @@ def test_each_lie_about_tls_records_is_drift(record, lie, said):
     assert tuple(transport(structs.replace(honest, connections=(told,)), stack)) == ()
 
 
+@pytest.mark.parametrize(
+    ("table_bytes", "entries", "answers", "said"),
+    [
+        (4096, 0, 10, "makes no use of QPACK's dynamic table"),
+        (4096, 0, 9, ""),
+        (4096, 1, 10, ""),
+        (0, 0, 10, ""),
+        (0, 1, 1, "used, but not offered"),
+    ],
+)
+def test_a_header_table_is_used_exactly_if_it_is_offered(table_bytes, entries, answers, said):
+    stack = structs.replace(find_stack("QUIC"), qpack_table_bytes=table_bytes)
+    used = made.transport(stack, qpack_request_entries=entries, qpack_answer_entries=0)
+    seen = visit(stack)
+    connection = structs.replace(seen.connections[0], transport=used)
+    answer = structs.replace(seen.served[0], connection=connection.id)
+    seen = structs.replace(seen, connections=(connection,), served=(answer,) * answers)
+    details = [reason.detail for reason in transport(seen, stack)]
+    assert [said in detail for detail in details] == ([True] if said else [])
+
+
 def test_short_answers_say_nothing_about_large_records():
     assert told(find_stack("h2"), tls_largest_record_bytes=900, tls_early_record_bytes=900) == ()
 
