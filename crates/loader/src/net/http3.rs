@@ -7,7 +7,8 @@ use dragstrip_http3::{Connection, LastOffer, Offer, Opener, Qpack, Streams};
 use h3::client::SendRequest;
 use h3::error::{ConnectionError, StreamError};
 use http::Version;
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
+use tokio::task::yield_now;
 
 use crate::event::{Failure, FailureKind, Finish, Outgoing};
 use crate::input::ResourceId;
@@ -23,6 +24,9 @@ const OFFER: Offer = Offer {
 
 pub(super) struct Handle {
     sender: SendRequest<Opener, Bytes>,
+    /// Held while a request leaves. Chromium's requests are tasks of their own, after each of which its
+    /// QUIC sends, so each travels in a packet of its own.
+    leaving: Mutex<()>,
     /// None until the handshake is through; then whether what was sent before it was taken.
     handshake: watch::Sender<Option<bool>>,
 }
@@ -48,7 +52,12 @@ pub(super) async fn begin(
         }))
     });
     let handshake = watch::Sender::new((!early).then_some(true));
-    Ok((Handle { sender, handshake }, driver))
+    let handle = Handle {
+        sender,
+        leaving: Mutex::new(()),
+        handshake,
+    };
+    Ok((handle, driver))
 }
 
 impl Handle {
@@ -82,6 +91,7 @@ impl Handle {
         shared: &Shared,
     ) -> Result<Finish, Failure> {
         let mut sender = self.sender.clone();
+        let leaving = self.leaving.lock().await;
         let sent = sender.send_request(multiplexed(request, Version::HTTP_3)?);
         let mut stream = sent.await.map_err(|error| failure(&error))?;
         if request.body_bytes > 0 {
@@ -89,6 +99,8 @@ impl Handle {
             sent.map_err(|error| failure(&error))?;
         }
         stream.finish().await.map_err(|error| failure(&error))?;
+        yield_now().await; // to quinn, which sends
+        drop(leaving);
         let answer = loop {
             let answer = stream
                 .recv_response()
