@@ -83,6 +83,8 @@ def _value(stack: Stack, name: str, other: Stack) -> object:
     if stack.transport != other.transport:
         if name in TCP_ONLY or name == "record":
             return None
+        if name == "qpack_table_bytes" and "h1" in (stack.protocol, other.protocol):
+            return None  # HTTP/1.1 compresses no headers
         if name in QUIC_ONLY and stack.transport == "tcp":
             return LIKE_TCP[name]
         if name == "tls" and "gquic" in (stack.protocol, other.protocol):
@@ -118,7 +120,7 @@ _SAY: dict[str, Callable[[object, object], str]] = {
     "udp_payload_bytes": _against("UDP payloads", " bytes"),
     "flow_window_bytes": _against("flow-control window", " bytes"),
     "ack_every_packets": _against("packets per acknowledgement"),
-    "qpack_table_bytes": lambda b, a: f"QPACK's dynamic table {b} against {a} bytes",
+    "qpack_table_bytes": lambda b, a: f"header table {b} against {a} bytes",
     "tls": _against("TLS"),
     "resumption": _plain("session resumption"),
     "post_quantum": _plain("key exchange"),
