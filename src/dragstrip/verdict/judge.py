@@ -139,7 +139,7 @@ def _reasons(
         yield from request_checks.unanswered(visit, page, stack)
         yield from content_checks.as_recorded(visit, page)
         yield from content_checks.complete(visit, page, limits)
-        yield from stack_checks.transport(visit, stack)
+        yield from stack_checks.transport(visit, network, stack)
     yield from request_checks.aborted(visit, limits)
     yield from discovery_checks.discovered(visit, network, stack)
     yield from stack_checks.handshakes(visit, page, network, stack)

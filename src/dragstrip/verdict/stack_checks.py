@@ -19,7 +19,10 @@ _SMALL_RECORD = 1369
 _FRAME = 16384
 """The chunk size in which the origin hands answers to TLS: longer answers fill a record."""
 _MANY = 10
-"""From this many answers on, a connection's client uses QPACK's dynamic table if it can."""
+"""With this many requests, a client that knows of QPACK's dynamic table uses it if it can."""
+_ROUNDS = 4
+"""Round trips after which a client knows the origin's settings: three for a handshake and its
+settings, one more if those were lost."""
 _GROWN = 16 * _FRAME
 """From this length on, an answer uses larger records than those at the start."""
 
@@ -150,7 +153,7 @@ def _cached(visit: Visit) -> Iterator[Reason]:
         yield Reason("warm", f"{len(stale)} answers came from a cache: {some(stale)}")
 
 
-def transport(visit: Visit, stack: Stack) -> Iterator[Reason]:
+def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
     """The sending side of every connection, as the origin's kernel or QUIC library reports it."""
     yield from _other_control(visit, stack)
     if "transport" in stack.untold:
@@ -162,7 +165,7 @@ def transport(visit: Visit, stack: Stack) -> Iterator[Reason]:
             "stack-drift", f"{silent} of {len(told)} connections report no transport state"
         )
     longest: dict[int, int] = {}
-    answered = Counter(served.connection for served in visit.served)
+    informed = _informed(visit, network)
     for served in visit.served:
         if served.end_us:
             longest[served.connection] = max(longest.get(served.connection, 0), served.body_bytes)
@@ -173,7 +176,7 @@ def transport(visit: Visit, stack: Stack) -> Iterator[Reason]:
         for lie in (
             *_lies(c, c.transport, stack),
             *_record_lies(c.transport, stack, longest.get(c.id, 0)),
-            *_table_lies(c.transport, stack, answered[c.id]),
+            *_table_lies(c.transport, stack, informed[c.id]),
         )
     )
     for lie, times in lies.items():
@@ -215,14 +218,24 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
         yield "the browser ignores requests to acknowledge less often"
 
 
-def _table_lies(got: Transport, stack: Stack, answered: int) -> Iterator[str]:
-    """The first requests may leave before the origin's offer is there, so only a connection with
-    many shows that its client makes no use of it."""
+def _informed(visit: Visit, network: Network) -> Counter[int]:
+    """By connection, requests that came so late that their client knew the origin's settings, even
+    if these were lost once. Requests that leave together with the first may not."""
+    accepted = {c.id: c.t_us for c in visit.connections}
+    patience_us = _ROUNDS * max(network.rtt_ms, _EARLY_RTT_MS) * 1000
+    return Counter(
+        served.connection
+        for served in visit.served
+        if served.t_us > accepted.get(served.connection, served.t_us) + patience_us
+    )
+
+
+def _table_lies(got: Transport, stack: Stack, informed: int) -> Iterator[str]:
     if got.qpack_request_entries is None or got.qpack_answer_entries is None:
         return
     if not stack.qpack_table_bytes and got.qpack_request_entries + got.qpack_answer_entries:
         yield "QPACK's dynamic table was used, but not offered"
-    if stack.qpack_table_bytes and answered >= _MANY and not got.qpack_request_entries:
+    if stack.qpack_table_bytes and informed >= _MANY and not got.qpack_request_entries:
         yield "the browser makes no use of QPACK's dynamic table"
 
 

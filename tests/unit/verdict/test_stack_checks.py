@@ -25,7 +25,7 @@ def told(stack: Stack, **changes: object) -> tuple[Reason, ...]:
     """What is said of a connection whose transport is bent."""
     honest = visit(stack)
     bent = structs.replace(honest.connections[0], transport=made.transport(stack, **changes))
-    return tuple(transport(structs.replace(honest, connections=(bent,)), stack))
+    return tuple(transport(structs.replace(honest, connections=(bent,)), made.LTE, stack))
 
 
 def judged(seen: Visit, stack: Stack) -> set[str]:
@@ -74,32 +74,36 @@ def test_each_lie_about_tls_records_is_drift(record, lie, said):
     long = structs.replace(honest.served[0], body_bytes=300_000, connection=connection.id)
     bent = structs.replace(connection, transport=made.transport(stack, **lie))
     seen = structs.replace(honest, connections=(bent,), served=(long,))
-    (reason,) = transport(seen, stack)
+    (reason,) = transport(seen, made.LTE, stack)
     assert reason.code == "stack-drift"
     assert said in reason.detail
     honest = structs.replace(seen, connections=(connection,))
     told = structs.replace(connection, transport=made.transport(stack))
-    assert tuple(transport(structs.replace(honest, connections=(told,)), stack)) == ()
+    assert tuple(transport(structs.replace(honest, connections=(told,)), made.LTE, stack)) == ()
 
 
 @pytest.mark.parametrize(
-    ("table_bytes", "entries", "answers", "said"),
+    ("table_bytes", "entries", "requests", "after_rtts", "said"),
     [
-        (4096, 0, 10, "makes no use of QPACK's dynamic table"),
-        (4096, 0, 9, ""),
-        (4096, 1, 10, ""),
-        (0, 0, 10, ""),
-        (0, 1, 1, "used, but not offered"),
+        (4096, 0, 10, 4.1, "makes no use of QPACK's dynamic table"),
+        (4096, 0, 9, 4.1, ""),
+        (4096, 0, 10, 3.9, ""),
+        (4096, 1, 10, 4.1, ""),
+        (0, 0, 10, 4.1, ""),
+        (0, 1, 1, 4.1, "used, but not offered"),
     ],
 )
-def test_a_header_table_is_used_exactly_if_it_is_offered(table_bytes, entries, answers, said):
+def test_a_header_table_is_used_exactly_if_it_is_offered(
+    table_bytes, entries, requests, after_rtts, said
+):
     stack = structs.replace(find_stack("QUIC"), qpack_table_bytes=table_bytes)
     used = made.transport(stack, qpack_request_entries=entries, qpack_answer_entries=0)
     seen = visit(stack)
     connection = structs.replace(seen.connections[0], transport=used)
-    answer = structs.replace(seen.served[0], connection=connection.id)
-    seen = structs.replace(seen, connections=(connection,), served=(answer,) * answers)
-    details = [reason.detail for reason in transport(seen, stack)]
+    at_us = connection.t_us + round(after_rtts * made.LTE.rtt_ms * 1000)
+    answer = structs.replace(seen.served[0], connection=connection.id, t_us=at_us)
+    seen = structs.replace(seen, connections=(connection,), served=(answer,) * requests)
+    details = [reason.detail for reason in transport(seen, made.LTE, stack)]
     assert [said in detail for detail in details] == ([True] if said else [])
 
 
@@ -110,7 +114,7 @@ def test_short_answers_say_nothing_about_large_records():
 def test_a_connection_that_tells_nothing_is_drift():
     stack = find_stack("TCP")
     silent = structs.replace(visit(stack).connections[0], transport=None)
-    (reason,) = transport(structs.replace(visit(stack), connections=(silent,)), stack)
+    (reason,) = transport(structs.replace(visit(stack), connections=(silent,)), made.LTE, stack)
     assert reason.code == "stack-drift"
 
 

@@ -188,6 +188,13 @@ async fn connect(
     );
     let last_offer = client.last_offer(&target.host);
     let (handle, driver) = http3::begin(quinn.clone(), last_offer, accepted.is_some()).await?;
+    if accepted.is_none() {
+        // Chromium reads all that has come before its next request leaves: the server's settings,
+        // mostly. Here that takes a turn each of quinn, of who accepts streams and of who reads them.
+        for _ in 0..3 {
+            tokio::task::yield_now().await;
+        }
+    }
     let handle = Rc::new(Handle::H3(handle));
     shared.handles.borrow_mut().insert(id, handle.clone());
     {
