@@ -245,8 +245,8 @@ def too_soon(scene: Scene, beyond: bool) -> Scene:
 def too_late(scene: Scene, beyond: bool) -> Scene:
     asked = scene.network.down
     slack = max(scene.limits.delay_error_ms, scene.limits.delay_error_share * asked.delay_ms)
-    most = asked.delay_ms + asked.least_ms(100) + slack
-    return scene.down(transit_min_ms=most + _either(EPSILON, beyond))
+    flight_ms = asked.delay_ms + slack + _either(EPSILON, beyond)
+    return scene.down(transit_min_ms=flight_ms, flight_min_ms=flight_ms)
 
 
 def lost(*, many: bool) -> Callable[[Scene, bool], Scene]:

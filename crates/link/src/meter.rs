@@ -43,6 +43,9 @@ pub struct Report {
     pub line_ms: f64,
     pub line_bytes: u64,
     pub transit_min_ms: Option<f64>,
+    /// The least of what packets spent in the link beyond the bottleneck: neither waiting for it nor on
+    /// it.
+    pub flight_min_ms: Option<f64>,
     pub lateness_p50_us: Option<f64>,
     pub lateness_p99_us: Option<f64>,
     pub lateness_max_us: Option<f64>,
@@ -71,6 +74,7 @@ pub struct Meter {
     waits_ns: Histogram<u64>,
     wait_max_ns: u64,
     transit_min_ns: u64,
+    flight_min_ns: u64,
     busy: Busy,
     line_ns: u64,
     line_bytes: u64,
@@ -99,6 +103,7 @@ impl Default for Meter {
             waits_ns: times(),
             wait_max_ns: 0,
             transit_min_ns: u64::MAX,
+            flight_min_ns: u64::MAX,
             busy: Busy::default(),
             line_ns: 0,
             line_bytes: 0,
@@ -135,6 +140,9 @@ impl Meter {
         self.bytes_out += u64::from(packet.bytes);
         let transit_ns = actual_ns.saturating_sub(packet.arrival_ns);
         self.transit_min_ns = self.transit_min_ns.min(transit_ns);
+        let bottleneck_ns = packet.waited_ns.unwrap_or(0) + packet.line_ns;
+        let flight_ns = transit_ns.saturating_sub(bottleneck_ns);
+        self.flight_min_ns = self.flight_min_ns.min(flight_ns);
         self.far_ends.sent(packet, transit_ns);
         let lateness_ns = actual_ns.saturating_sub(packet.at_ns);
         self.lateness_ns.saturating_record(lateness_ns);
@@ -205,6 +213,7 @@ impl Meter {
             line_ms: self.line_ns as f64 / 1e6,
             line_bytes: self.line_bytes,
             transit_min_ms: any_out.then_some(self.transit_min_ns as f64 / 1e6),
+            flight_min_ms: any_out.then_some(self.flight_min_ns as f64 / 1e6),
             lateness_p50_us: lateness_us(self.lateness_ns.value_at_quantile(0.5)),
             lateness_p99_us: lateness_us(self.lateness_ns.value_at_quantile(0.99)),
             lateness_max_us: lateness_us(self.lateness_ns.max()),
@@ -315,9 +324,25 @@ mod tests {
     }
 
     #[test]
+    fn the_flight_leaves_out_what_a_busy_bottleneck_took() {
+        let mut meter = Meter::default();
+        for i in 1..10 {
+            let packet = Packet {
+                line_ns: 1_000_000,
+                ..packet(i * 1_000_000 + 5_000_000, (i - 1) * 1_000_000)
+            };
+            sent(&mut meter, &packet, packet.at_ns);
+        }
+        let report = meter.report(0, Counts::default(), 0);
+        assert_eq!(report.transit_min_ms, Some(6.0));
+        assert_eq!(report.flight_min_ms, Some(5.0));
+    }
+
+    #[test]
     fn a_report_of_nothing_has_no_times() {
         let report = Meter::default().report(0, Counts::default(), 0);
         assert_eq!(report.transit_min_ms, None);
+        assert_eq!(report.flight_min_ms, None);
         assert_eq!(report.lateness_p99_us, None);
     }
 }

@@ -273,6 +273,10 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     """Everything that the bottleneck carried, counted like `busy_bytes`."""
     transit_min_ms: float | None
     """Least time any packet actually spent in the link; None if none passed."""
+    flight_min_ms: float | None = None
+    """The same without what the packet waited for the bottleneck and spent on it, by the link's own
+    schedule: the delay, even where the bottleneck is never idle. None in capsules older than the
+    field."""
     lateness_p50_us: float | None
     lateness_p99_us: float | None
     lateness_max_us: float | None

@@ -198,5 +198,9 @@ def _delay(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterat
         yield f"a packet passed in {got.transit_min_ms:.3f} ms, the delay is {least:g} ms"
     elif asked.trace:
         return  # the first packet may have waited out an outage
+    elif got.flight_min_ms is not None:
+        if got.flight_min_ms > most + slack:
+            took = f"{got.flight_min_ms:.3f} ms beyond the bottleneck"
+            yield f"no packet passed in less than {took}, the delay is {most:g} ms"
     elif got.transit_min_ms > most + asked.least_ms(_SMALL) + slack:
         yield f"no packet passed in less than {got.transit_min_ms:.3f} ms, the delay is {most:g} ms"

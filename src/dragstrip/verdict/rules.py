@@ -11,10 +11,11 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 7
+VERSION = 8
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    8: ("what packets waited for the bottleneck no longer counts as its delay",),
     7: ("the use of QPACK's dynamic table is judged",),
     6: ("TCP Fast Open is judged, as the client's kernel reports it",),
     5: (

@@ -253,6 +253,11 @@ def test_loss_is_judged_by_what_reached_its_stage():
     assert made.direction(packets_in=1200, loss_trials=400, dropped_loss=20).realised_loss == 0.05
 
 
+@pytest.mark.parametrize(("flight_ms", "said"), [(37.1, set()), (39.0, {"link-drift"})])
+def test_a_bottleneck_that_is_never_idle_says_nothing_of_the_delay(flight_ms, said):
+    assert codes(with_link("down", transit_min_ms=60.0, flight_min_ms=flight_ms)) == said
+
+
 def test_bursts_of_loss_may_vary_more_than_single_losses():
     chain = GilbertElliott(p=0.005, r=0.1)  # 4.76 % in bursts of ten
     lossy = structs.replace(made.LTE.down, gilbert_elliott=chain)
