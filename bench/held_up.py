@@ -48,6 +48,7 @@ CELLS = {
     "demo, DSL": ("demo", "DSL"),
     "demo, 3G": ("demo", "sitespeed-3g"),
     "64 small, 100 Mbit/s": ("synth:64x10KB@4", "100mbit/100mbit/5ms/0%/100ms"),
+    "90 objects, bare": ("synth:90x15KB@4", "bare"),
     "computes half a second, LTE": ("computes", "LTE"),
     "computes half a second, bare": ("computes", "bare"),
 }

@@ -267,10 +267,13 @@ def late(scene: Scene, beyond: bool) -> Scene:
 
 
 def starved(who: str) -> Callable[[Scene, bool], Scene]:
+    """Others ran all the while."""
+
     def waits(scene: Scene, beyond: bool) -> Scene:
         limits = scene.limits
         most = max(limits.wait_ms, limits.wait_share * scene.visit.plt_ms)
-        return scene.host(**{f"{who}_wait_ms": most + _either(EPSILON, beyond)})
+        wait_ms = most + _either(EPSILON, beyond)
+        return scene.host(**{f"{who}_wait_ms": wait_ms, "outside_cpu_s": wait_ms / 1000})
 
     return waits
 

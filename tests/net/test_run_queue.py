@@ -27,17 +27,35 @@ def test_two_that_share_a_core_wait_for_each_other_and_a_sleeper_at_the_other_en
         for _ in range(2):
             spin = spaces.command("client", "taskset", "-c", core, "sh", "-c", SPIN)
             children.enter_context(running(spin))
-        seen: dict[str, float] = {}
+        client = origin = None
         deadline = time.monotonic() + 20
         # Waits are booked when they end.
-        while len(seen) < 2 or seen["client"] < 100:
-            assert time.monotonic() < deadline, seen
+        while client is None or origin is None or client < 100:
+            assert time.monotonic() < deadline, (client, origin)
             queue = RunQueue(spaces)
             time.sleep(1)
-            seen = queue.longest_ms()
-        assert seen["origin"] < seen["client"]
+            seen = queue.look()
+            client, origin = seen.longest_ms("client"), seen.longest_ms("origin")
+        assert origin < client
+
+
+def test_running_is_counted_where_it_happens():
+    with namespaces() as spaces, contextlib.ExitStack() as children:
+        children.enter_context(running(spaces.command("link", "sh", "-c", SPIN)))
+        children.enter_context(running(spaces.command("client", "sleep", "600")))
+        deadline = time.monotonic() + 20
+        link = client = None
+        while not link or client is None or link < 0.3:
+            assert time.monotonic() < deadline, (link, client)
+            queue = RunQueue(spaces)
+            time.sleep(1)
+            seen = queue.look()
+            link, client = seen.ran_s("link"), seen.ran_s("client")
+        assert link > client
 
 
 def test_an_end_without_processes_says_nothing():
     with namespaces() as spaces:
-        assert RunQueue(spaces).longest_ms() == {}
+        seen = RunQueue(spaces).look()
+        assert seen.longest_ms("client") is None
+        assert seen.ran_s("link") is None

@@ -330,6 +330,15 @@ class HostReport(Struct, frozen=True, kw_only=True):
     browser_cpu_s: float | None = None
     """CPU time of all the browser's processes; None if unknown."""
     origin_cpu_s: float | None = None
+    link_cpu_s: float | None = None
+    """CPU time of the link; None if unknown, and in older evidence, like the next three."""
+    dragstrip_cpu_s: float | None = None
+    """CPU time of the process that drives the visit."""
+    interrupts_share: float | None = None
+    """Share of all cores' time that interrupts took: packets, most of all."""
+    outside_cpu_s: float | None = None
+    """CPU time of anything that is no part of this testbed: other testbeds, other programs, and
+    what the hypervisor took. Kernels count CPU time in steps of 10 ms."""
     browser_wait_ms: float | None = None
     """The longest time that a browser thread waited for a CPU, ready to run; None if the kernel did
     not report it."""

@@ -77,21 +77,28 @@ def heated(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Time in which a browser or server thread was ready to run but no CPU was free."""
+    """Time in which a browser or server thread was ready to run but others had the CPUs.
+
+    Threads of one browser also wait for each other. A thread cannot have waited for others longer
+    than they ran, so that much counts at most.
+    """
     if visit.host is None:
         return
+    outside_s = visit.host.outside_cpu_s
+    outside_ms = inf if outside_s is None else outside_s * 1000
     limit_ms = max(limits.wait_ms, limits.wait_share * _spent_ms(visit, visit.host))
     for who, wait_ms in (
         ("browser", visit.host.browser_wait_ms),
         ("server", visit.host.server_wait_ms),
     ):
-        if wait_ms is None or wait_ms <= limit_ms:
+        if wait_ms is None or min(wait_ms, outside_ms) <= limit_ms:
             continue
         if _beyond_need(visit, network, stack) > limits.held_up_share:
+            ran = "" if outside_s is None else f", and others ran for {outside_ms:.0f} ms"
             yield Reason(
                 "overloaded",
-                f"a thread of the {who} waited {wait_ms:.1f} ms for a CPU (limit {limit_ms:.1f} "
-                "ms)",
+                f"a thread of the {who} waited {wait_ms:.1f} ms for a CPU{ran} (limit "
+                f"{limit_ms:.1f} ms)",
             )
 
 

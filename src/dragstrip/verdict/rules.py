@@ -11,10 +11,14 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 8
+VERSION = 9
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    9: (
+        "threads of browser or server may wait for each other: a wait counts only as long as "
+        "something outside the testbed ran",
+    ),
     8: ("what packets waited for the bottleneck no longer counts as its delay",),
     7: ("the use of QPACK's dynamic table is judged",),
     6: ("TCP Fast Open is judged, as the client's kernel reports it",),

@@ -17,12 +17,12 @@ from dragstrip.model.network import Direction, Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Block, Client
-from dragstrip.model.visit import LinkReport, Overhead, Request, Served, Visit
+from dragstrip.model.visit import HostReport, LinkReport, Overhead, Request, Served, Visit
 from dragstrip.testbed.background import background
 from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.frames import visual
-from dragstrip.visit.host import HostMeter, others_share
-from dragstrip.visit.run_queue import RunQueue
+from dragstrip.visit.host import HostMeter, others_share, outside_cpu_s
+from dragstrip.visit.run_queue import Looked, RunQueue
 from dragstrip.visit.server_word import with_server_word, without_late_stamps
 from dragstrip.visit.wire import Wire
 
@@ -67,7 +67,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
             loaded = tab.load(plan.page.url)
             ended = time.monotonic()
             link = bed.link.report()
-            host_report, waits = host.report(), queue.longest_ms()
+            host_report, threads = host.report(), queue.look()
             spent_s = _spent(browser_cpu_s, browser.cpu_s())
             bed.origin.look()
             bed.link.passthrough()  # what is still open closes fast, and outside the visit
@@ -128,14 +128,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
         connections=log.connections,
         congestion=log.congestion,
         link=link,
-        host=structs.replace(
-            host_report,
-            browser_cpu_s=spent_s,
-            origin_cpu_s=origin_cpu_s,
-            others_share=others_share(host_report, spent_s, origin_cpu_s),
-            browser_wait_ms=waits.get("client"),
-            server_wait_ms=waits.get("origin"),
-        ),
+        host=_completed(host_report, threads, spent_s, origin_cpu_s),
         overhead=Overhead(
             prepare_ms=(navigated - begun) * 1000,
             before_navigation_ms=max(0.0, (loaded.time_origin_s - loaded.sent_s) * 1000),
@@ -215,6 +208,22 @@ def _delay_only(network: Network) -> Network:
         return Direction(delay_ms=direction.delay_ms)
 
     return structs.replace(network, down=only(network.down), up=only(network.up))
+
+
+def _completed(
+    host: HostReport, threads: Looked, browser_cpu_s: float | None, origin_cpu_s: float | None
+) -> HostReport:
+    """With what the parts of the testbed used, and so everybody else."""
+    known = structs.replace(
+        host,
+        browser_cpu_s=browser_cpu_s,
+        origin_cpu_s=origin_cpu_s,
+        link_cpu_s=threads.ran_s("link"),
+        others_share=others_share(host, browser_cpu_s, origin_cpu_s),
+        browser_wait_ms=threads.longest_ms("client"),
+        server_wait_ms=threads.longest_ms("origin"),
+    )
+    return structs.replace(known, outside_cpu_s=outside_cpu_s(known))
 
 
 def _less(end_ms: float | None, start_ms: float) -> float | None:

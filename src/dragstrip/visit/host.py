@@ -19,6 +19,7 @@ class HostMeter:
 
     def __init__(self) -> None:
         self._started = time.monotonic()
+        self._itself_s = time.process_time()
         self._before = _cpu_ticks()
         self._clock_ahead_ms = clock_ahead_ms()
         self._speed = CpuSpeed()
@@ -26,11 +27,13 @@ class HostMeter:
     def report(self) -> HostReport:
         spent = [now - then for now, then in zip(_cpu_ticks(), self._before, strict=True)]
         total = max(1, sum(spent))
-        idle, iowait, steal = spent[3], spent[4], spent[7]
+        idle, iowait, irq, softirq, steal = spent[3:8]
         return HostReport(
             wall_ms=(time.monotonic() - self._started) * 1000,
             busy_share=1 - (idle + iowait) / total,
             steal_share=steal / total,
+            interrupts_share=(irq + softirq) / total,
+            dragstrip_cpu_s=time.process_time() - self._itself_s,
             clock_jump_ms=clock_ahead_ms() - self._clock_ahead_ms,
             precedence=has_precedence(),
             **self._speed.report(),
@@ -50,8 +53,21 @@ def others_share(
     """Share of all cores' time of `host` that was spent, and by neither browser nor server."""
     if browser_cpu_s is None:
         return None
-    all_s = host.wall_ms / 1000 * (os.cpu_count() or 1)
-    return max(0.0, host.busy_share - (browser_cpu_s + (server_cpu_s or 0.0)) / all_s)
+    return max(0.0, host.busy_share - (browser_cpu_s + (server_cpu_s or 0.0)) / _all_s(host))
+
+
+def outside_cpu_s(host: HostReport) -> float | None:
+    """CPU seconds of `host` that nothing of this testbed used: not browser, server, link or
+    dragstrip, nor interrupts, which carry its packets. None if the browser's or the link's are
+    unknown."""
+    if host.others_share is None or host.link_cpu_s is None:
+        return None
+    others_s = (host.others_share - (host.interrupts_share or 0.0)) * _all_s(host)
+    return max(0.0, others_s - host.link_cpu_s - (host.dragstrip_cpu_s or 0.0))
+
+
+def _all_s(host: HostReport) -> float:
+    return host.wall_ms / 1000 * (os.cpu_count() or 1)
 
 
 def clock_ahead_ms() -> float:

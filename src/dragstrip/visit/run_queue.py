@@ -1,55 +1,79 @@
-"""How long the threads of a testbed waited for a CPU: the time they were ready to run and did not.
+"""How long the threads of a testbed ran, and waited for a CPU: ready to run, but not running.
 
-The kernel counts it for each thread (second field of /proc/PID/task/TID/schedstat, see
-https://docs.kernel.org/scheduler/sched-stats.html). Which end of the link a process belongs to is
-its network namespace, so any browser and any server is covered, and no other visit on the machine.
+The kernel counts both for each thread (first and second field of /proc/PID/task/TID/schedstat, see
+https://docs.kernel.org/scheduler/sched-stats.html). Where a process belongs is its network
+namespace, so any browser and any server is covered, and no other visit on the machine.
 """
 
 import contextlib
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
 
-ENDS: tuple[NamespaceName, NamespaceName] = ("client", "origin")
+PLACES: tuple[NamespaceName, ...] = ("client", "link", "origin")
 
-Waits = dict[tuple[NamespaceName, str], int]
-"""Nanoseconds each thread has waited since it began, by the end it belongs to and its id."""
+Thread = tuple[NamespaceName, str]
+"""Where a thread belongs, and its id."""
+
+
+class Spent(NamedTuple):
+    """What a thread did since it began, or between two looks, in nanoseconds."""
+
+    ran_ns: int = 0
+    waited_ns: int = 0
+
+
+class Looked:
+    """What the threads of a testbed spent in the meantime."""
+
+    def __init__(self, spent: dict[Thread, Spent]) -> None:
+        self._spent = spent
+
+    def longest_ms(self, where: NamespaceName) -> float | None:
+        """The wait of the one thread there that waited longest; None without kernel data. A sum
+        over threads would count what they wait for each other."""
+        waits = [spent.waited_ns / 1e6 for spent in self._of(where)]
+        return max(waits, default=None)
+
+    def ran_s(self, where: NamespaceName) -> float | None:
+        """CPU seconds of all threads there; None without kernel data."""
+        of = self._of(where)
+        return sum(spent.ran_ns for spent in of) / 1e9 if of else None
+
+    def _of(self, where: NamespaceName) -> list[Spent]:
+        return [spent for (place, _), spent in self._spent.items() if place == where]
 
 
 class RunQueue:
-    """Starts when made; `longest_ms` covers the time since."""
+    """Starts when made; `look` tells what was spent since."""
 
     def __init__(self, spaces: Namespaces) -> None:
         self._proc = f"/proc/{spaces.keeper_pid}/root/proc"
-        self._ends = {os.stat(spaces.path(where)).st_ino: where for where in ENDS}
+        self._places = {os.stat(spaces.path(where)).st_ino: where for where in PLACES}
         self._before = dict(self._look())
 
-    def longest_ms(self) -> dict[NamespaceName, float]:
-        """The wait of the one thread of each end that waited longest; a sum over threads would
-        count what they wait for each other. An end without kernel data is missing.
+    def look(self) -> Looked:
+        """What each thread spent since the start. A thread that has ended meanwhile is missing."""
+        return Looked({thread: self._since(thread, now) for thread, now in self._look()})
 
-        A thread that has ended meanwhile does not count.
-        """
-        longest: dict[NamespaceName, float] = {}
-        for (where, thread), waited_ns in self._look():
-            since_ms = (waited_ns - self._before.get((where, thread), 0)) / 1e6
-            longest[where] = max(longest.get(where, 0.0), since_ms)
-        return longest
+    def _since(self, thread: Thread, now: Spent) -> Spent:
+        before = self._before.get(thread, Spent())
+        return Spent(now.ran_ns - before.ran_ns, now.waited_ns - before.waited_ns)
 
-    def _look(self) -> Iterator[tuple[tuple[NamespaceName, str], int]]:
+    def _look(self) -> Iterator[tuple[Thread, Spent]]:
         for process in os.listdir(self._proc):
             # Processes and threads come and go while they are looked at.
             with contextlib.suppress(OSError):
-                if process.isdigit() and (where := self._end(process)):
+                if process.isdigit() and (where := self._place(process)):
                     yield from self._threads(where, f"{self._proc}/{process}/task")
 
-    def _end(self, process: str) -> NamespaceName | None:
-        return self._ends.get(os.stat(f"{self._proc}/{process}/ns/net").st_ino)
+    def _place(self, process: str) -> NamespaceName | None:
+        return self._places.get(os.stat(f"{self._proc}/{process}/ns/net").st_ino)
 
-    def _threads(
-        self, where: NamespaceName, folder: str
-    ) -> Iterator[tuple[tuple[NamespaceName, str], int]]:
+    def _threads(self, where: NamespaceName, folder: str) -> Iterator[tuple[Thread, Spent]]:
         for thread in os.listdir(folder):
             with contextlib.suppress(OSError), open(f"{folder}/{thread}/schedstat") as told:
-                yield (where, thread), int(told.read().split()[1])
+                ran, waited, *_ = told.read().split()
+                yield (where, thread), Spent(int(ran), int(waited))

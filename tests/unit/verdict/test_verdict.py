@@ -302,7 +302,7 @@ def test_what_nobody_asked_for_is_drift(what):
 @pytest.mark.parametrize(
     "kept",
     [
-        {"browser_wait_ms": 800.0},
+        {"browser_wait_ms": 800.0, "outside_cpu_s": 0.8},
         {"others_share": 0.8, "browser_cpu_s": 0.5},
         {"steal_share": 0.3, "busy_share": 0.6, "browser_cpu_s": 0.5},
     ],
@@ -321,7 +321,7 @@ def test_precedence_helps_a_load_that_the_network_decides(idle_share, said):
 
 
 def test_a_bottleneck_busy_with_others_excuses_nobody():
-    busy = bound_by_its_link(0.01, browser_wait_ms=800.0)
+    busy = bound_by_its_link(0.01, browser_wait_ms=800.0, outside_cpu_s=0.8)
     beside = structs.replace(
         busy, background=(BackgroundReport(load=Background(), seconds=1.0, sent_bytes=1),)
     )
