@@ -2,11 +2,13 @@
 
     uv run python bench/held_up.py measure FILE [ROUNDS] [--plain] [--cells a,b] [--loads x,y]
     uv run python bench/held_up.py show FILE... docs/reference/busy-machine
+    uv run python bench/held_up.py equal FILE docs/reference/busy-loops
 
 `measure` crosses what else runs on the machine with pages from network-bound to CPU-bound and links
 from slow to bare, h1, h2 and h3, in turns with a quiet machine, and appends every visit to FILE as
 JSON lines. `--plain` gives nobody precedence. `show` holds each visit against the quiet ones of its
-cell and stack, file by file.
+cell and stack, file by file. `equal` asks whether believed visits beside other work are equivalent
+to believed quiet ones: within 2 % by two one-sided Welch tests of log times, at 5 %.
 """
 
 import argparse
@@ -25,12 +27,14 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from math import exp, log
 from pathlib import Path
 from unittest import mock
 
 import altair as alt
 import msgspec
 from msgspec import Struct, structs
+from scipy.stats import ttest_ind
 
 from dragstrip.model.study import Block, Client, Study
 from dragstrip.model.thresholds import DEFAULTS
@@ -43,6 +47,8 @@ from dragstrip.verdict import host_checks
 from dragstrip.visit.ideal import needed_ms
 
 STACKS = ("h1", "h2", "h3")
+WITHIN = 0.02
+ALPHA = 0.05
 CELLS = {
     "demo, LTE": ("demo", "LTE"),
     "demo, DSL": ("demo", "DSL"),
@@ -83,7 +89,7 @@ class Row(Struct, frozen=True):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("measure", "show"))
+    parser.add_argument("what", choices=("measure", "show", "equal"))
     parser.add_argument("files", nargs="+")
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--cells", default="|".join(CELLS))
@@ -92,6 +98,11 @@ def main() -> None:
     if asked.what == "show":
         *files, target = map(Path, asked.files)
         show([list(rows(file)) for file in files], target)
+        return
+    if asked.what == "equal":
+        file, target = map(Path, asked.files)
+        seen = list(compared(list(rows(file))))
+        target.with_suffix(".md").write_text("\n".join([*equal_page(seen, target.name), ""]))
         return
     rounds = int(asked.files[1]) if len(asked.files) > 1 else 3
     with tempfile.TemporaryDirectory() as folder:
@@ -314,12 +325,64 @@ def page(seen: list[Against], name: str) -> Iterator[str]:
             )
     yield ""
     yield "[Precedence](../decisions/0031-precedence.md) is what visits on a busy machine get."
-    yield "Visits without it are like an ordinary user's."
+    yield "Visits without it are like an ordinary user's. [Whether believed visits beside two loops"
+    yield "are equivalent to quiet ones](busy-loops.md)."
     yield ""
     yield f"{len(seen)} visits of {days_of(seen)}:"
     yield ""
     yield "    uv run python bench/held_up.py measure FILE 1 [--plain]"
     yield "    uv run python bench/held_up.py show FILE... docs/reference/busy-machine"
+
+
+def equal_page(seen: list[Against], name: str) -> Iterator[str]:
+    busy = [s for s in seen if s.row.load != "quiet"]
+    believed = sum(s.believed for s in busy)
+    yield f"# Beside {' and '.join(dict.fromkeys(s.row.load for s in busy))}"
+    yield ""
+    yield (
+        f"**{believed} of {len(busy)} visits beside them passed all checks of the machine "
+        f"({believed / len(busy):.0%}).** Two cores, as root, so browser and server had "
+        "[precedence](../decisions/0031-precedence.md); in turns with quiet visits."
+    )
+    yield ""
+    yield "Ratios are of geometric means, believed visits beside the load against believed quiet"
+    yield "ones. Equivalent: within 2 % by two one-sided Welch tests of log times, at 5 %."
+    yield ""
+    yield (
+        "| page and link | stack | believed | quiet believed | page load | spread, quiet "
+        "| equivalent | first byte | equivalent |"
+    )
+    yield "|---" * 9 + "|"
+    for cell, stack in itertools.product(dict.fromkeys(s.row.cell for s in seen), STACKS):
+        mine = [s for s in seen if (s.row.cell, s.row.visit.stack) == (cell, stack)]
+        groups = [[s for s in mine if (s.row.load == "quiet") == quiet] for quiet in (False, True)]
+        counts = (f"{sum(s.believed for s in g)} of {len(g)}" for g in groups)
+        plt, quiet_spread, plt_equal = equal(*groups, "plt_ms")
+        ttfb, _, ttfb_equal = equal(*groups, "ttfb_ms")
+        yield (
+            f"| {cell} | {stack} | {' | '.join(counts)} | {plt} | {quiet_spread} | {plt_equal} "
+            f"| {ttfb} | {ttfb_equal} |"
+        )
+    yield ""
+    yield f"{len(seen)} visits of {days_of(seen)}:"
+    yield ""
+    cells = "|".join(dict.fromkeys(s.row.cell for s in seen))
+    yield f"    uv run python bench/held_up.py measure FILE 6 --loads '2 loops' --cells '{cells}'"
+    yield f"    uv run python bench/held_up.py equal FILE docs/reference/{name}"
+
+
+def equal(busy: list[Against], quiet: list[Against], metric: str) -> tuple[str, str, str]:
+    """Ratio, coefficient of variation when quiet, and whether the two are equivalent."""
+    a, b = ([log(getattr(s.row.visit, metric)) for s in g if s.believed] for g in (busy, quiet))
+    if min(len(a), len(b)) < 2:
+        return "-", "-", "too few"
+    step = log(1 + WITHIN)
+    above = ttest_ind([x + step for x in a], b, equal_var=False, alternative="greater").pvalue
+    below = ttest_ind([x - step for x in a], b, equal_var=False, alternative="less").pvalue
+    p = max(above, below)
+    ratio = exp(statistics.fmean(a) - statistics.fmean(b))
+    said = "yes" if p < ALPHA else "not shown"
+    return f"{ratio:.3f}", f"{statistics.stdev(b):.1%}", f"{said}, p = {p:.2g}"
 
 
 def spread(off: list[float]) -> str:
