@@ -20,7 +20,7 @@ from dragstrip.papers.overall.campaign import campaigns
 from dragstrip.papers.overall.given import of_folder, read, write
 from dragstrip.papers.overall.headline import headlines
 from dragstrip.papers.overall.needs import powers
-from dragstrip.papers.overall.plan import plan
+from dragstrip.papers.overall.plan import already_made, plan
 from dragstrip.papers.overall.rows import Row, rows
 from dragstrip.report.papers import overall, overall_plan
 
@@ -47,8 +47,9 @@ def add(folder: Path, name: str) -> None:
 def pages() -> dict[str, str]:
     """The text of each file, by name. Raises `InputError` for a headline that no longer holds."""
     known = powers(DOCS / "reference" / "claims-power.json")
-    found = rows(map(published, KEYS), read(RESULTS / "answers"), known)
-    steps = plan(found, known, pace(), campaigns())
+    given = read(RESULTS / "answers")
+    found = rows(map(published, KEYS), given, known)
+    steps = plan(found, known, pace(), campaigns(), already_made(given))
     return {
         "papers.md": overall.page(found, headlines(RESULTS / "headlines.toml")),
         "papers.json": as_json(found),

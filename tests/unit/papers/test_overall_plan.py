@@ -4,14 +4,16 @@ import shlex
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from typer.testing import CliRunner
 
 from dragstrip.cli import app
 from dragstrip.papers.campaign.pace import pace
 from dragstrip.papers.claims import published
 from dragstrip.papers.overall.campaign import Campaign, campaigns
+from dragstrip.papers.overall.given import Given, Told
 from dragstrip.papers.overall.needs import powers
-from dragstrip.papers.overall.plan import plan
+from dragstrip.papers.overall.plan import already_made, plan
 from dragstrip.papers.overall.rows import rows
 
 ROOT = next(p for p in Path(__file__).parents if (p / "pyproject.toml").exists())
@@ -45,6 +47,36 @@ def test_what_a_folder_has_is_neither_paid_nor_counted_twice():
     assert second.hours == pytest.approx(19 * first.hours)
     assert first.claims == ("cook2017-15", "cook2017-16")
     assert second.answers < first.answers
+
+
+def test_what_was_run_before_is_not_planned_again():
+    small, large = campaign("v", 5, "cook2017-servers"), campaign("v", 100, "cook2017-servers")
+    _, second = plan(OPEN, POWERS, PACE, [large, small])
+    begun = {"v": dict.fromkeys(small.costs(PACE), 5), "another": {}}
+    (step,) = plan(OPEN, POWERS, PACE, [large, small], begun)
+    assert step.campaign.blocks == 100
+    assert step.hours == pytest.approx(second.hours)
+    assert step.answers == pytest.approx(second.answers)
+
+
+def test_kept_answers_say_what_was_run():
+    cells = campaign("v", 5, "cook2017-servers").costs(PACE)
+    whole = Told(id="cook2017-15", answer="open", loads=5, run=8)
+    part = Told(id="cook2017-14", answer="open", loads=5, run=13)  # of 14
+    given = Given(
+        paper="cook2017",
+        page="v",
+        way="virtual",
+        made="2026-11-25",
+        rules="",
+        frozen=True,
+        source="capsule",
+        command="",
+        answers=(whole, part),
+    )
+    assert already_made([given]) == {"v": dict.fromkeys(cells, 5)}
+    published_page = structs.replace(given, source="published page")
+    assert already_made([published_page]) == {"v": {}}
 
 
 def test_a_claim_over_several_studies_is_answered_once_all_of_them_ran():

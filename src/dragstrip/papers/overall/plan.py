@@ -1,6 +1,8 @@
 """Which campaigns answer the most open claims an hour."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -8,6 +10,7 @@ from dragstrip.papers.campaign.pace import Pace
 from dragstrip.papers.campaign.space import CELL, reach, space
 from dragstrip.papers.claims import published
 from dragstrip.papers.overall.campaign import Campaign, Cell
+from dragstrip.papers.overall.given import Given
 from dragstrip.papers.overall.needs import Power, Powers
 from dragstrip.papers.overall.rows import Row
 
@@ -35,16 +38,39 @@ Made = dict[str, dict[Cell, int]]
 """Blocks of each cell, by folder."""
 
 
-def plan(rows: Sequence[Row], known: Powers, pace: Pace, left: Iterable[Campaign]) -> list[Step]:
+def already_made(given: Iterable[Given]) -> Made:
+    """What the folders hold whose answers are kept: all cells of the claims that they ran whole."""
+    made: Made = {}
+    for page in given:
+        cells = _cells_of(page.paper)
+        there = made.setdefault(page.page, {})
+        for told in page.answers:
+            mine = cells.get(told.id, frozenset())
+            if page.source == "capsule" and told.run == len(mine):
+                there.update({cell: max(told.loads, there.get(cell, 0)) for cell in mine})
+    return made
+
+
+def plan(
+    rows: Sequence[Row],
+    known: Powers,
+    pace: Pace,
+    left: Iterable[Campaign],
+    begun: Mapping[str, Mapping[Cell, int]] = MappingProxyType({}),
+) -> list[Step]:
     """The campaigns, each time the one with the most answers an hour next.
 
     A claim's chance of an answer is the mean of that in worlds where it is true and where it is
-    false. Claims that restate others are not counted.
+    false. Claims that restate others are not counted. What is begun is not paid again, and the
+    chance that it had is spent: its claims are still open.
     """
     claims = {row.id: row for row in rows if row.answer == "open" and not row.restates}
-    open_ = [_Open(campaign, claims, known, pace) for campaign in left]
+    made: Made = {name: dict(cells) for name, cells in begun.items()}
+    all_ = [_Open(campaign, claims, known, pace) for campaign in left]
+    open_ = [one for one in all_ if not one.over(made)]
     sure: dict[str, float] = dict.fromkeys(claims, 0.0)
-    made: Made = {}
+    for one in all_:
+        sure.update({i: max(p, sure[i]) for i, p in one.spent(made).items()})
     steps = []
     while open_:
         chosen = max(open_, key=lambda c: (c.gain(sure, made) / c.hours(made), -c.hours(made)))
@@ -64,12 +90,10 @@ class _Open:
     ) -> None:
         self.campaign = campaign
         self._costs = campaign.costs(pace)
-        paper = published(campaign.paper)
-        whole = space(paper.outlines())
         self._cells = {
-            claim.id: frozenset(reach(claim.predicate, whole).select("study", *CELL).iter_rows())
-            for claim in paper.claims
-            if claim.predicate and _can(campaign, claims.get(claim.id))
+            claim: cells
+            for claim, cells in _cells_of(campaign.paper).items()
+            if _can(campaign, claims.get(claim))
         }
         self._known = {claim: known.get(claim, {}) for claim in self._cells}
 
@@ -81,8 +105,19 @@ class _Open:
         return there
 
     def chances(self, made: Made) -> dict[str, float]:
-        """How likely its folder answers each claim."""
-        there = self.blocks(made)
+        """How likely its folder answers each claim, once it has run."""
+        return self._chances(self.blocks(made))
+
+    def spent(self, made: Made) -> dict[str, float]:
+        """The same of what its folder holds before."""
+        return self._chances(made.get(self.campaign.name, {}))
+
+    def over(self, made: Made) -> bool:
+        """Whether its folder holds all of it."""
+        there = made.get(self.campaign.name, {})
+        return all(there.get(cell, 0) >= self.campaign.blocks for cell in self._costs)
+
+    def _chances(self, there: Mapping[Cell, int]) -> dict[str, float]:
         return {
             claim: _power(self._known[claim], min(there.get(cell, 0) for cell in cells)).mean
             for claim, cells in self._cells.items()
@@ -109,6 +144,18 @@ class _Open:
             claims=tuple(sorted(raised)),
             answers=self.gain(sure, made),
         )
+
+
+@cache
+def _cells_of(paper: str) -> dict[str, frozenset[Cell]]:
+    """The cells that each claim of a paper asks for."""
+    found = published(paper)
+    whole = space(found.outlines())
+    return {
+        claim.id: frozenset(reach(claim.predicate, whole).select("study", *CELL).iter_rows())
+        for claim in found.claims
+        if claim.predicate
+    }
 
 
 def _can(campaign: Campaign, row: Row | None) -> bool:
