@@ -72,9 +72,9 @@ REASONS: Mapping[ReasonCode, Meaning] = {
         "`picture_share`",
     ),
     "overloaded": Meaning(
-        "beyond its limit, the link was late, a browser or server thread waited for a CPU, the "
-        "hypervisor took CPU time, or CPUs were throttled for heat; or, if frames are recorded, "
-        "some may be lost",
+        "beyond its limit, the link was late, a browser or server thread waited for a CPU that "
+        "others used, the hypervisor took CPU time, or CPUs were throttled for heat; or, if frames "
+        "are recorded, some may be lost",
         "use a quieter machine or fewer jobs; run as root, so that the link gets real-time "
         "priority",
     ),
