@@ -357,8 +357,9 @@ def equal_page(seen: list[Against], name: str) -> Iterator[str]:
         mine = [s for s in seen if (s.row.cell, s.row.visit.stack) == (cell, stack)]
         groups = [[s for s in mine if (s.row.load == "quiet") == quiet] for quiet in (False, True)]
         counts = (f"{sum(s.believed for s in g)} of {len(g)}" for g in groups)
-        plt, quiet_spread, plt_equal = equal(*groups, "plt_ms")
-        ttfb, _, ttfb_equal = equal(*groups, "ttfb_ms")
+        busy_ones, quiet_ones = groups
+        plt, quiet_spread, plt_equal = equal(busy_ones, quiet_ones, "plt_ms")
+        ttfb, _, ttfb_equal = equal(busy_ones, quiet_ones, "ttfb_ms")
         yield (
             f"| {cell} | {stack} | {' | '.join(counts)} | {plt} | {quiet_spread} | {plt_equal} "
             f"| {ttfb} | {ttfb_equal} |"

@@ -13,6 +13,7 @@ docs/reference/virtual-throughput.md there.
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import polars as pl
 
@@ -65,7 +66,7 @@ def page(folder: Path, runs: int) -> Iterator[str]:
             said = f"{found.value:.3f}"
             if found.low is not None and found.high is not None:
                 said += f" ({found.low:.3f} to {found.high:.3f})"
-            middles = (f"{mine[c].median():.2f}" for c in ("mbps", "mbps_virtual"))
+            middles = (f"{median(mine[c].to_list()):.2f}" for c in ("mbps", "mbps_virtual"))
             yield f"| {name} | `{link}` | {stack} | {' | '.join(middles)} | {said} | {found.n} |"
 
 
