@@ -383,7 +383,8 @@ def equal(busy: list[Against], quiet: list[Against], metric: str) -> tuple[str, 
     p = max(above, below)
     ratio = exp(statistics.fmean(a) - statistics.fmean(b))
     said = "yes" if p < ALPHA else "not shown"
-    return f"{ratio:.3f}", f"{statistics.stdev(b):.1%}", f"{said}, p = {p:.2g}"
+    sure = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    return f"{ratio:.3f}", f"{statistics.stdev(b):.1%}", f"{said}, {sure}"
 
 
 def spread(off: list[float]) -> str:
