@@ -336,13 +336,18 @@ def page(seen: list[Against], name: str) -> Iterator[str]:
 
 def equal_page(seen: list[Against], name: str) -> Iterator[str]:
     busy = [s for s in seen if s.row.load != "quiet"]
-    believed = sum(s.believed for s in busy)
-    yield f"# Beside {' and '.join(dict.fromkeys(s.row.load for s in busy))}"
+    others, cells = (
+        list(dict.fromkeys(names))
+        for names in ((s.row.load for s in busy), (s.row.cell for s in seen))
+    )
+    believed, ahead = sum(s.believed for s in busy), sum(s.row.precedence for s in busy)
+    yield f"# Beside {' and '.join(others)}"
     yield ""
     yield (
-        f"**{believed} of {len(busy)} visits beside them passed all checks of the machine "
-        f"({believed / len(busy):.0%}).** Two cores, as root, so browser and server had "
-        "[precedence](../decisions/0031-precedence.md); in turns with quiet visits."
+        f"**{believed} of {len(busy)} visits passed all checks of the machine "
+        f"({believed / len(busy):.0%}).** {ahead} of them had "
+        "[precedence](../decisions/0031-precedence.md). Visits on the quiet machine took turns "
+        "with them."
     )
     yield ""
     yield "Ratios are of geometric means, believed visits beside the load against believed quiet"
@@ -353,13 +358,13 @@ def equal_page(seen: list[Against], name: str) -> Iterator[str]:
         "| equivalent | first byte | equivalent |"
     )
     yield "|---" * 9 + "|"
-    for cell, stack in itertools.product(dict.fromkeys(s.row.cell for s in seen), STACKS):
+    for cell, stack in itertools.product(cells, STACKS):
         mine = [s for s in seen if (s.row.cell, s.row.visit.stack) == (cell, stack)]
-        groups = [[s for s in mine if (s.row.load == "quiet") == quiet] for quiet in (False, True)]
-        counts = (f"{sum(s.believed for s in g)} of {len(g)}" for g in groups)
-        busy_ones, quiet_ones = groups
-        plt, quiet_spread, plt_equal = equal(busy_ones, quiet_ones, "plt_ms")
-        ttfb, _, ttfb_equal = equal(busy_ones, quiet_ones, "ttfb_ms")
+        beside = [s for s in mine if s.row.load != "quiet"]
+        quiet = [s for s in mine if s.row.load == "quiet"]
+        counts = (f"{sum(s.believed for s in g)} of {len(g)}" for g in (beside, quiet))
+        plt, quiet_spread, plt_equal = equal(beside, quiet, "plt_ms")
+        ttfb, _, ttfb_equal = equal(beside, quiet, "ttfb_ms")
         yield (
             f"| {cell} | {stack} | {' | '.join(counts)} | {plt} | {quiet_spread} | {plt_equal} "
             f"| {ttfb} | {ttfb_equal} |"
@@ -367,8 +372,11 @@ def equal_page(seen: list[Against], name: str) -> Iterator[str]:
     yield ""
     yield f"{len(seen)} visits of {days_of(seen)}:"
     yield ""
-    cells = "|".join(dict.fromkeys(s.row.cell for s in seen))
-    yield f"    uv run python bench/held_up.py measure FILE 6 --loads '2 loops' --cells '{cells}'"
+    rounds = len(busy) // (len(others) * len(cells) * len(STACKS))
+    yield (
+        f"    uv run python bench/held_up.py measure FILE {rounds} --loads '{','.join(others)}' "
+        f"--cells '{'|'.join(cells)}'"
+    )
     yield f"    uv run python bench/held_up.py equal FILE docs/reference/{name}"
 
 

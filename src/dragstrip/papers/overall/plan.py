@@ -70,14 +70,14 @@ def plan(
     open_ = [one for one in all_ if not one.over(made)]
     sure: dict[str, float] = dict.fromkeys(claims, 0.0)
     for one in all_:
-        sure.update({i: max(p, sure[i]) for i, p in one.spent(made).items()})
+        _raise(sure, one.spent(made))
     steps = []
     while open_:
         chosen = max(open_, key=lambda c: (c.gain(sure, made) / c.hours(made), -c.hours(made)))
         open_.remove(chosen)
         chances = chosen.chances(made)
         steps.append(chosen.step(sure, made))
-        sure.update({i: max(p, sure[i]) for i, p in chances.items()})
+        _raise(sure, chances)
         made[chosen.campaign.name] = chosen.blocks(made)
     return steps
 
@@ -114,8 +114,7 @@ class _Open:
 
     def over(self, made: Made) -> bool:
         """Whether its folder holds all of it."""
-        there = made.get(self.campaign.name, {})
-        return all(there.get(cell, 0) >= self.campaign.blocks for cell in self._costs)
+        return self._left_s(made) == 0
 
     def _chances(self, there: Mapping[Cell, int]) -> dict[str, float]:
         return {
@@ -129,9 +128,11 @@ class _Open:
 
     def hours(self, made: Made) -> float:
         """What is left to be made of it."""
+        return max(self._left_s(made) / 3600, _LEAST_HOURS)
+
+    def _left_s(self, made: Made) -> float:
         there, blocks = made.get(self.campaign.name, {}), self.campaign.blocks
-        spent = (s * max(0, blocks - there.get(cell, 0)) for cell, s in self._costs.items())
-        return max(sum(spent) / 3600, _LEAST_HOURS)
+        return sum(s * max(0, blocks - there.get(cell, 0)) for cell, s in self._costs.items())
 
     def step(self, sure: Mapping[str, float], made: Made) -> Step:
         cells = self.campaign.cells()
@@ -144,6 +145,11 @@ class _Open:
             claims=tuple(sorted(raised)),
             answers=self.gain(sure, made),
         )
+
+
+def _raise(sure: dict[str, float], chances: Mapping[str, float]) -> None:
+    """To the chances that are higher."""
+    sure.update({claim: max(chance, sure[claim]) for claim, chance in chances.items()})
 
 
 @cache
