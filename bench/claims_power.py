@@ -168,7 +168,7 @@ def write() -> None:
 
 
 def table(rows: list[Row]) -> Iterator[str]:
-    """A line a claim: how often it is answered rightly, and its worst world."""
+    """One line per claim: how often it is answered rightly, and its worst world."""
     yield "| claim | predicate | true: reproduced | false: contradicted | wrong at most | where |"
     yield "|---|---|---|---|---|---|"
     for claim, group in groupby(rows, key=lambda r: r.claim):

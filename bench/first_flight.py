@@ -93,7 +93,7 @@ def table(seen: list[Seen]) -> str:
 
 
 def picture(seen: list[Seen]) -> alt.Chart:
-    """A row a stack, a tick a packet, of the visit with the median duration."""
+    """One row per stack, one tick per packet, of the visit with the median duration."""
     rows = []
     for name in STACKS:
         mine = sorted((s for s in seen if s.stack.name == name), key=lambda s: s.flight.duration_ms)

@@ -37,7 +37,7 @@ from msgspec import Struct, structs
 from scipy.stats import ttest_ind
 
 from dragstrip.model.study import Block, Client, Study
-from dragstrip.model.thresholds import DEFAULTS
+from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.model.visit import Visit
 from dragstrip.schedule import place
 from dragstrip.schedule.worker import VisitOrder
@@ -49,6 +49,8 @@ from dragstrip.visit.ideal import needed_ms
 STACKS = ("h1", "h2", "h3")
 WITHIN = 0.02
 ALPHA = 0.05
+LIMITS = ((20, 0.02), (40, 0.05), (40, 0.1), (80, 0.1), (80, 0.2), (120, 0.5), (1e9, 1.0))
+"""For a thread's wait: ms, or a share of the load if that is more. The last is none."""
 CELLS = {
     "demo, LTE": ("demo", "LTE"),
     "demo, DSL": ("demo", "DSL"),
@@ -121,7 +123,7 @@ def loads(folder: Path) -> dict[str, list[list[str]]]:
     source.write_text("\n".join(functions))
     page.write_text(PLAYS)
     builds = f"while :; do cc -O2 -c {source} -o /dev/null; done"
-    browser = shutil.which("chromium") or "chromium"
+    browser = shutil.which("chromium") or shutil.which("chromium-headless-shell") or "chromium"
     return {
         "1 loop": [LOOP],
         "2 loops": [LOOP] * 2,
@@ -254,7 +256,45 @@ def show(files: list[list[Row]], target: Path) -> None:
     """Writes NAME.md and NAME.svg."""
     seen = [against for file in files for against in compared(file)]
     chart(seen).save(target.with_suffix(".svg"))
-    target.with_suffix(".md").write_text("\n".join([*page(seen, target.name), ""]))
+    lines = [*page(seen, target.name), "", *by_limit(files), ""]
+    target.with_suffix(".md").write_text("\n".join(lines))
+
+
+def by_limit(files: list[list[Row]]) -> Iterator[str]:
+    """False alarms against misses, for several limits of the wait for a CPU."""
+    yield "## How long a thread may wait"
+    yield ""
+    yield "A load was **held up** if it took 2 % longer than every quiet load of its cell and"
+    yield "stack; all others are **honest**. All checks of the machine are applied, with these"
+    yield "limits of a thread's wait for a CPU (`wait_ms`, `wait_share`)."
+    yield ""
+    yield (
+        "| a thread may wait | quiet visits refused | honest visits beside other work refused "
+        "| held-up visits believed | the longest believed, against the slowest quiet one |"
+    )
+    yield "|---" * 5 + "|"
+    for wait_ms, share in LIMITS:
+        limits = structs.replace(DEFAULTS, wait_ms=wait_ms, wait_share=share)
+        quiet, honest, held_up = [], [], []
+        for seen in ([*compared(file, limits)] for file in files):
+            slowest: dict[tuple[str, str], float] = defaultdict(lambda: -1.0)
+            for s in seen:
+                if s.row.load == "quiet":
+                    key = s.row.cell, s.row.visit.stack
+                    slowest[key] = max(slowest[key], s.off)
+                    quiet.append(s.believed)
+            for s in seen:
+                if s.row.load != "quiet":
+                    over = (1 + s.off) / (1 + slowest[s.row.cell, s.row.visit.stack]) - 1
+                    (held_up if over > WITHIN else honest).append((s.believed, over))
+        worst = max((over for believed, over in [*honest, *held_up] if believed), default=0.0)
+        now = ", today" if (wait_ms, share) == (DEFAULTS.wait_ms, DEFAULTS.wait_share) else ""
+        yield (
+            f"| {f'{wait_ms:g} ms or {share:.0%} of the load' if share < 1 else 'any time'}{now} "
+            f"| {quiet.count(False)} of {len(quiet)} "
+            f"| {sum(not b for b, _ in honest)} of {len(honest)} "
+            f"| {sum(b for b, _ in held_up)} of {len(held_up)} | {worst:+.1%} |"
+        )
 
 
 class Against(Struct, frozen=True):
@@ -267,7 +307,7 @@ class Against(Struct, frozen=True):
     believed: bool
 
 
-def compared(seen: list[Row]) -> Iterator[Against]:
+def compared(seen: list[Row], limits: Thresholds = DEFAULTS) -> Iterator[Against]:
     quiet: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in seen:
         if row.load == "quiet" and row.visit.plt_ms:
@@ -279,12 +319,12 @@ def compared(seen: list[Row]) -> Iterator[Against]:
             off = visit.plt_ms / statistics.median(quiet[row.cell, visit.stack]) - 1
             needed = needed_ms(visit, network, stack) or 0.0
             against = [
-                *host_checks.on_time(visit, network, DEFAULTS),
-                *host_checks.heated(visit, DEFAULTS),
+                *host_checks.on_time(visit, network, limits),
+                *host_checks.heated(visit, limits),
                 *(
                     reason
                     for check in (host_checks.stolen, host_checks.crowded, host_checks.waited)
-                    for reason in check(visit, network, stack, DEFAULTS)
+                    for reason in check(visit, network, stack, limits)
                 ),
             ]
             yield Against(row, off, 1 - needed / visit.plt_ms, not against)

@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def rows(lessons: Capsule, tried: Capsule) -> Iterator[str]:
-    """A table, a line a page."""
+    """A table, one line per page."""
     yield HEAD
     yield "|---|---|---|---|---|---|"
     visits = [v for v in tried.visits() if v.valid and v.plt_ms is not None]

@@ -58,7 +58,7 @@ def pages() -> dict[str, str]:
 
 
 def as_json(found: list[Row]) -> str:
-    """A line a claim."""
+    """One line per claim."""
     return "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in found) + "\n]\n"
 
 

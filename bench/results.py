@@ -89,7 +89,7 @@ def took_s(capsule: Capsule, visits: Sequence[Visit]) -> float:
 
 
 def singles(study: Study, counted: pl.DataFrame) -> list[str]:
-    """A row a cell: the one load of each stack, and what share the others are of the first's."""
+    """One row per cell: each stack's one load, and the others relative to the first."""
     first, *others = (stack.name for stack in study.stacks)
     order = ["page_bytes", "objects", "rate_mbps", "rtt_ms", "loss"]
     cells = counted.sort(order).pivot("stack", index=[*CELL, *order], values="plt_ms")

@@ -1,6 +1,7 @@
 """Does the verdict cry wolf? Clean visits, of which none may be flagged but for a busy host.
 
     uv run python bench/verdicts.py [PAGE...] [--visits 1000] [--journal FILE] [--minutes N]
+    uv run python bench/verdicts.py --campaigns CAPSULE...
 
 h1, h2, h3, h3 found by Alt-Svc and TCP with early data load pages over four networks, one of them
 with loss, on first and repeat visits: a synthetic page, the demo page and each PAGE (a recording).
@@ -8,7 +9,8 @@ Nothing is rerun and nothing left out. `overloaded` is an honest word of a busy 
 link may also miss its rate; any reason against a visit that was not overloaded is a false verdict
 until somebody has looked at it (exit code 1). Writes verdicts.md and verdicts.json into
 docs/reference. A thousand visits take an hour: with --minutes it stops after so many, and goes on
-from its journal when it is started again (exit code 3 until it is done).
+from its journal when it is started again (exit code 3 until it is done). With --campaigns it makes
+no visits, but adds what today's rules say of the visits in capsules that are there.
 """
 
 import argparse
@@ -29,13 +31,16 @@ from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
 
 from dragstrip.browsers.registry import browser_version
+from dragstrip.model.clock import REAL
 from dragstrip.model.network import Network
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
+from dragstrip.results.capsule import Capsule
 from dragstrip.results.journal import Journal, read
 from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.verdict import rules
 from dragstrip.verdict.clock_checks import offset_ms
 from dragstrip.verdict.content_checks import as_recorded, complete
 from dragstrip.verdict.together import in_study, with_reasons
@@ -53,6 +58,11 @@ OUT = Path("docs/reference")
 
 def main() -> None:
     asked = arguments()
+    if asked.campaigns:
+        found = json.loads((OUT / "verdicts.json").read_text())
+        found["campaigns"] = [campaign(folder) for folder in asked.campaigns]
+        write(found)
+        sys.exit(any(row["false"] for row in found["campaigns"]))
     networks = [structs.replace(Network.parse(text), name=name) for name, text in NETWORKS.items()]
     networks += [find_network("bare"), find_network("LTE")]
     pages = [*(page if page == "demo" else f"synth:{page}" for page in PAGES), *asked.pages]
@@ -76,10 +86,14 @@ def main() -> None:
         sys.exit(3)
     visits = list(with_reasons(read(asked.journal), in_study(study, read(asked.journal))))
     found = summary(study, visits) | {"journal_kb": asked.journal.stat().st_size / 1000}
+    write(found)
+    sys.exit(bool(found["false"]))
+
+
+def write(found: dict[str, Any]) -> None:
     (OUT / "verdicts.json").write_text(json.dumps(found, indent=1) + "\n")
     (OUT / "verdicts.md").write_text(text(found))
     print(text(found))
-    sys.exit(bool(found["false"]))
 
 
 def arguments() -> argparse.Namespace:
@@ -88,6 +102,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--visits", type=int, default=1000)
     parser.add_argument("--journal", type=Path, default=Path(".cache/verdicts/journal.jsonl"))
     parser.add_argument("--minutes", type=float, default=math.inf)
+    parser.add_argument("--campaigns", nargs="+", type=Path)
     return parser.parse_args()
 
 
@@ -136,6 +151,27 @@ def summary(study: Study, visits: Sequence[Visit]) -> dict[str, Any]:
             if (key := (network.name, stack))
         ],
         "margins": margins(study, visits),
+    }
+
+
+def campaign(folder: Path) -> dict[str, Any]:
+    """What today's rules say of a campaign's visits; controls are visits like all others."""
+    capsule = Capsule.open(folder)
+    study = capsule.manifest.study
+    visits, codes, false = 0, Counter[str](), []
+    for visit in capsule.visits():
+        visits += 1
+        codes.update({r.code for r in visit.reasons})
+        if HONEST not in visit.verdict:
+            false += told([visit])
+    return {
+        "study": study.name,
+        "made": "in real time" if study.clock == REAL else "in virtual time",
+        "browsers": sorted({stack.browser for stack in study.stacks}),
+        "visits": visits,
+        "reasons": dict(codes),
+        "false": false,
+        "rules": rules.VERSION,
     }
 
 
@@ -254,8 +290,33 @@ def text(found: dict[str, Any]) -> str:
         ),
         *listed("Said of calm visits", found["false"]),
         *listed("Said of overloaded visits besides", found["beside_overload"]),
+        *campaigns(found.get("campaigns", [])),
     ]
     return "\n".join(said) + "\n"
+
+
+def campaigns(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
+    """Campaigns repeat what is invalid, but their visits are all here, repeated ones included."""
+    if not rows:
+        return
+    visits = sum(row["visits"] for row in rows)
+    false = [reason for row in rows for reason in row["false"]]
+    yield from (
+        "",
+        "## Campaigns",
+        "",
+        f"All {visits} visits of campaigns, judged by version {rows[0]['rules']} of the rules: "
+        f"**{len(false)} reasons against calm visits**. Made by "
+        "`python bench/verdicts.py --campaigns CAPSULE...`.",
+        "",
+        "| study | made | by | visits | reasons |",
+        "|---|---|---|---|---|",
+    )
+    for row in rows:
+        codes = ", ".join(f"{code} {n}" for code, n in row["reasons"].items()) or "none"
+        by = ", ".join(row["browsers"])
+        yield f"| {row['study']} | {row['made']} | {by} | {row['visits']} | {codes} |"
+    yield from listed("Said of calm visits", false)
 
 
 def listed(title: str, reasons: list[dict[str, str]]) -> list[str]:

@@ -1,11 +1,14 @@
 """How fast is virtual time? Seconds of loads, of the wall clock and of the processor.
 
     uv run python bench/virtual/speed.py [--native] [--write]
+    uv run python bench/virtual/speed.py --client loader
 
 Three studies, one guest at a time and then one a core: the demo page over LTE, a page of 50 objects
 on a slow lossy link (loads of 11 s), and 13 MB at 1 Mbit/s (loads of 160 s). Seconds are of whole
 commands: start, guests, verdict, tables and report. `--native` runs the first two in real time,
-too, which needs a quiet machine. `--write`: the table goes to docs/reference/virtual-speed.json.
+too, which needs a quiet machine. `--client loader`: by the load generator, one guest at a time and
+eight times as many runs, for it makes many visits in a guest. `--write`: the table goes to
+docs/reference/virtual-speed.json.
 """
 
 import argparse
@@ -21,8 +24,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from dragstrip.model.browsers import LOADER
+
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "virtual-speed.json"
 DRAGSTRIP = [sys.executable, "-c", "from dragstrip.cli import main; main()"]
+LOADER_RUNS = 8
 STUDIES = {
     "demo over LTE, 3 x h1, h2, h3": (["demo"], "LTE", ["h1", "h2", "h3"], 3),
     "50 x 10 kB, 0.468 Mbit/s, 131 ms, 1.5 % loss": (
@@ -60,13 +66,17 @@ def main() -> None:
     asked = arguments()
     rows = []
     for name, (pages, network, stacks, runs) in STUDIES.items():
-        ways = [("network", 1), ("network", len(os.sched_getaffinity(0)))]
+        ways = [("network", 1)]
+        if asked.client == LOADER:
+            runs *= LOADER_RUNS
+        else:
+            ways.append(("network", len(os.sched_getaffinity(0))))
         if asked.native and runs > 1:
             ways.append(("real", 1))
         for clock, jobs in ways:
             if jobs > 1 and runs == 1:
                 continue
-            row = measured(name, pages, network, stacks, runs, clock, jobs)
+            row = measured(name, pages, network, stacks, runs, clock, jobs, asked.client)
             rows.append(row)
             print(
                 f"| {row.study} | {row.clock}, {row.jobs} at once | {row.visits} | "
@@ -85,12 +95,14 @@ def measured(
     runs: int,
     clock: str,
     jobs: int,
+    client: str,
 ) -> Row:
     with tempfile.TemporaryDirectory() as kept:
         argv = [*DRAGSTRIP, "race", *pages, "--network", network, "--runs", str(runs), "--json"]
         argv += [word for stack in stacks for word in ("--stack", stack)]
         argv += ["--out", f"{kept}/c", "--no-calibrate"]
         argv += ["--virtual", "--jobs", str(jobs)] if clock == "network" else []
+        argv += ["--client", client] if client else []
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         done = subprocess.run(argv, capture_output=True, check=True)
         wall_s = time.monotonic() - began
@@ -110,6 +122,7 @@ def measured(
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--native", action="store_true", help="in real time, too")
+    parser.add_argument("--client", default="", help="who loads the pages, by default a browser")
     parser.add_argument("--write", action="store_true")
     return parser.parse_args()
 

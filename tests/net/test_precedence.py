@@ -8,9 +8,7 @@ import pytest
 from msgspec import structs
 
 import made
-from dragstrip.schedule import place
 from dragstrip.schedule.place import wants_precedence
-from dragstrip.schedule.worker import VisitOrder
 from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.precedence import Precedence, has_precedence, precedence
 from dragstrip.testbed.testbed import testbed as make_testbed
@@ -73,24 +71,8 @@ def test_a_machine_that_would_starve_the_others_gives_none(tmp_path, monkeypatch
         assert not has_precedence()
 
 
-@pytest.mark.parametrize(
-    ("attempt", "others", "now", "wanted"),
-    [
-        (0, 0.05, 1.0, False),
-        (0, 0.5, 0.0, True),
-        (1, 0.05, 0.0, True),
-        (0, None, 0.5, True),
-        (0, None, 0.01, False),
-    ],
-)
-def test_it_is_wanted_on_a_busy_machine_alone(attempt, others, now, wanted, monkeypatch):
-    monkeypatch.setattr(place, "busy_share", lambda _: now)
-    block = next(iter(made.study().blocks()))
-    order = VisitOrder(block=block, attempt=attempt, stack=block.order[0])
-    host = made.visit().host
-    last = (
-        None
-        if others is None
-        else made.visit("h2", host=structs.replace(host, others_share=others))
-    )
-    assert wants_precedence(order, last) is wanted
+@pytest.mark.parametrize(("others", "wanted"), [(0.05, False), (0.5, True), (None, False)])
+def test_it_is_wanted_on_a_busy_machine_alone(others, wanted):
+    host = structs.replace(made.visit().host, others_share=others)
+    assert wants_precedence(made.visit("h2", host=host)) is wanted
+    assert not wants_precedence(None)

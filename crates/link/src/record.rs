@@ -160,7 +160,7 @@ fn write_all(
     Ok(())
 }
 
-/// A line a packet; times are ns of the Unix epoch.
+/// One line per packet; times are ns of the Unix epoch.
 struct Csv;
 
 impl Csv {

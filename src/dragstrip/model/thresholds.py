@@ -48,12 +48,12 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Share of all cores' time that anything but browser and server may use: the link, dragstrip
     itself, other testbeds and other programs. It may be more, up to `held_up_share`."""
     precedence_share: Share = 0.35
-    """Share of the page load time that bytes and round trips may leave unexplained if others used
-    more than the limit before, and browser and server had precedence over them."""
-    wait_ms: Limit = 120.0
+    """Share of the page load time that bytes and round trips may leave unexplained if browser and
+    server had precedence over other processes."""
+    wait_ms: Limit = 40.0
     """A browser or server thread may have waited this long for a CPU while something outside the
     testbed ran, or the next limit if that is larger."""
-    wait_share: Share = 0.5
+    wait_share: Share = 0.05
     """Share of the page load time; see the one before. It may be more, up to `held_up_share`, if
     the load took no longer than its bytes and round trips need."""
     throttles: Annotated[int, Meta(ge=0)] = 0

@@ -10,7 +10,7 @@ from dragstrip.audit.judge import judge
 
 
 def audited(folder: Path) -> pl.DataFrame:
-    """A row a capture: `name`, `impossible`. Raises `InputError` for what is no folder of HARs."""
+    """One row per capture: `name`, `impossible`. Raises `InputError` for a folder without HARs."""
     patterns = [compile_pattern(p) for p in NAME_PATTERNS]
     rows = [
         judge(capture, from_name(capture.name, patterns) or Claims())

@@ -1,4 +1,4 @@
-"""What claims are judged by: a row a load that counts, with the factors of its cell.
+"""What claims are judged by: one row per load that counts, with the factors of its cell.
 
 Only complete blocks of valid visits enter (`dragstrip.results.blocks`). A load that failed or timed
 out stands at the client's limit and is counted in `censored`: it is never dropped.

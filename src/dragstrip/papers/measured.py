@@ -59,10 +59,10 @@ Key = tuple[str, str, str, str]
 
 class Evidence(Struct, frozen=True, dict=True):
     loads: pl.DataFrame
-    """A row a load, columns `dragstrip.papers.evidence.SCHEMA`. `loss` is that of each direction,
+    """One row per load, columns `dragstrip.papers.evidence.SCHEMA`. `loss` is each direction's,
     `rate_mbps` the down rate."""
     audit: pl.DataFrame | None = None
-    """A row a foreign capture, column `impossible`; see `dragstrip.audit.judge.AuditRow`."""
+    """One row per foreign capture, column `impossible`; see `dragstrip.audit.judge.AuditRow`."""
     made: tuple[Measured, ...] = ()
     """Cells that stand in no frame."""
     struck: Mapping[Key, Struck] = {}

@@ -23,7 +23,7 @@ KINDS = (
     ArtefactKind("pcap", ".pcapng", "packets with their keys; opens in Wireshark"),
     ArtefactKind("pcap", ".keys", "TLS keys in the format of SSLKEYLOGFILE"),
     ArtefactKind("wire", ".json", "the packets taken apart: connections, requests, handshakes"),
-    ArtefactKind("wire", ".parquet", "a row a packet"),
+    ArtefactKind("wire", ".parquet", "one row per packet"),
 )
 
 

@@ -34,7 +34,7 @@ def captured(capsule: Path, visit: Visit) -> bool:
 def dissection(capsule: Path, visit: Visit) -> Dissection:
     """The dissection of a captured visit, made when first asked for.
 
-    It stays in ``wire/VISIT.json``, beside ``wire/VISIT.parquet`` with a row a packet. Raises
+    It stays in ``wire/VISIT.json``, beside ``wire/VISIT.parquet`` with one row per packet. Raises
     `NoTshark`, and `InputError` if the capture cannot be read.
     """
     target = capsule / "wire" / f"{visit.file_name}.json"

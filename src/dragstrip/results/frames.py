@@ -22,11 +22,11 @@ class Frames:
         self._capsule = Capsule.open(path)
 
     def visits(self) -> pl.DataFrame:
-        """A row a visit, those of invalid attempts included (column ``valid``)."""
+        """One row per visit, those of invalid attempts included (column ``valid``)."""
         return self.table("visits")
 
     def requests(self) -> pl.DataFrame:
-        """A row a request as the browser saw it."""
+        """One row per request as the browser saw it."""
         return self.table("requests")
 
     def table(self, name: str) -> pl.DataFrame:

@@ -106,7 +106,7 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _values(self) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
-        """By stack: a row a visit, a column a metric; and which loads did not come to their end."""
+        """By stack: one row per visit, one column per metric; and which loads did not end."""
         metrics = [pl.col(name).cast(pl.Float64) for name in BY_NAME]
         return {
             stack: (rows.select(metrics).to_numpy(), (rows["outcome"] != "loaded").to_numpy())

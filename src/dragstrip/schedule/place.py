@@ -14,11 +14,10 @@ from dragstrip.schedule.lab import lab
 from dragstrip.schedule.worker import MadeVisit, Visitor, VisitOrder
 from dragstrip.testbed.precedence import precedence
 from dragstrip.visit.drive import VisitPlan
-from dragstrip.visit.host import Patience, busy_share
+from dragstrip.visit.host import Patience
 
 _OTHERS_SHARE = 0.1
 """A machine is busy if others use more than this share of its CPU time."""
-_LOOK_S = 0.3
 
 
 @contextlib.contextmanager
@@ -45,7 +44,7 @@ def in_testbed(
             if block != (order.block.id, order.attempt):
                 block = order.block.id, order.attempt
                 # In a guest nothing else runs.
-                ahead.keep(not study.clock.virtual and wants_precedence(order, last))
+                ahead.keep(not study.clock.virtual and wants_precedence(last))
                 if order.attempt and not ahead.taken:
                     patience.await_quiet(study.thresholds)  # the main reason for reruns
             made = place.visit(
@@ -71,14 +70,9 @@ def _start() -> str:
     return f"{digest}.{time.time_ns() // 1_000_000}"
 
 
-def wants_precedence(order: VisitOrder, last: Visit | None) -> bool:
-    """Whether a block that starts with this order runs on a busy machine: if it is a rerun, because
-    busy machines cause most of them, or if others used the CPU during the visit before. Before the
-    first visit: if others use it now.
+def wants_precedence(last: Visit | None) -> bool:
+    """Whether the next block runs on a busy machine: if others used the CPU during the visit
+    before. The first has none: a testbed that has just opened is busy itself.
     """
-    if order.attempt:
-        return True
-    if last is None:
-        return busy_share(_LOOK_S) > _OTHERS_SHARE
-    others = last.host.others_share if last.host else None
+    others = last.host.others_share if last and last.host else None
     return others is not None and others > _OTHERS_SHARE

@@ -38,7 +38,7 @@ LOSS = "loss"
 
 
 class Measured(NamedTuple):
-    """What was measured on one network: a row a block, a column a stack."""
+    """What was measured on one network: one row per block, one column per stack."""
 
     nodes: Sequence[Node]
     logs: NDArray[np.float64]

@@ -36,10 +36,10 @@ def outcomes(ratios: Sequence[float] | Floats, margin: float = MARGIN) -> NDArra
 
 
 def votes(places: Floats, answers: NDArray[np.int_], k: int = NEIGHBOURS) -> Floats:
-    """A row a cell: the shares of `ANSWERS` among its `k` nearest others.
+    """One row per cell: the shares of `ANSWERS` among its `k` nearest others.
 
-    `places` has a row a cell and a column a factor, already weighted. Raises `ValueError` if there
-    are not more than `k` cells.
+    `places` has one row per cell and one column per factor, already weighted. Raises
+    `ValueError` if there are not more than `k` cells.
     """
     if len(places) <= k:
         raise ValueError(f"{len(places)} cells have no {k} neighbours each")

@@ -3,11 +3,18 @@
 from collections.abc import Iterator
 from math import inf
 
+from msgspec import structs
+
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import HostReport, Reason, Visit
 from dragstrip.visit.ideal import needed_ms
+
+OLDER_WAIT_MS = 120.0
+OLDER_WAIT_SHARE = 0.5
+"""Default limits for older evidence, which does not say how long others ran: most of a thread's
+wait is for the browser's own threads."""
 
 
 def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
@@ -42,28 +49,28 @@ def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
     """CPU time that others used.
 
-    They take none from processes with precedence. But precedence changes loads that computing
-    dominates, so it only excuses loads that the network dominates (bench/held_up.py).
+    They take none from processes with precedence. But precedence itself changes loads that
+    computing dominates, so with it only loads count that the network dominates (bench/held_up.py).
     """
     share = visit.host.others_share if visit.host else None
-    if visit.host is None or share is None or share <= limits.others_share:
+    if visit.host is None or share is None:
         return
-    used = (
-        f"processes other than browser and server used {share:.0%} of the CPU time (limit "
-        f"{limits.others_share:.0%})"
-    )
     if visit.host.precedence:
-        computed = _beyond_need(visit, network, stack)
-        if computed > limits.precedence_share:
+        if _beyond_need(visit, network, stack) > limits.precedence_share:
             yield Reason(
                 "overloaded",
-                f"{used}, and bytes and round trips explain too little of the load for precedence "
-                f"to compensate (limit {1 - limits.precedence_share:.0%})",
+                "browser and server had precedence on a busy machine, and bytes and round trips "
+                "explain too little of the load for that to change nothing (limit "
+                f"{1 - limits.precedence_share:.0%})",
             )
         return
     held_up = _held_up(visit, network, stack, share)
-    if held_up > limits.held_up_share:
-        yield Reason("overloaded", f"{used}, {_of_the_load(held_up, limits)}")
+    if share > limits.others_share and held_up > limits.held_up_share:
+        yield Reason(
+            "overloaded",
+            f"processes other than browser and server used {share:.0%} of the CPU time (limit "
+            f"{limits.others_share:.0%}), {_of_the_load(held_up, limits)}",
+        )
 
 
 def heated(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
@@ -80,11 +87,14 @@ def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
     """Time in which a browser or server thread was ready to run but others had the CPUs.
 
     Threads of one browser also wait for each other. A thread cannot have waited for others longer
-    than they ran, so that much counts at most.
+    than they ran, so that much counts at most. Others do not hold up a testbed with precedence,
+    unless one beside it has precedence, too (`crowded` judges such visits).
     """
-    if visit.host is None:
+    if visit.host is None or (visit.host.precedence and not visit.beside):
         return
     outside_s = visit.host.outside_cpu_s
+    if outside_s is None:
+        limits = _for_older_evidence(limits)
     outside_ms = inf if outside_s is None else outside_s * 1000
     limit_ms = max(limits.wait_ms, limits.wait_share * _spent_ms(visit, visit.host))
     for who, wait_ms in (
@@ -100,6 +110,13 @@ def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
                 f"a thread of the {who} waited {wait_ms:.1f} ms for a CPU{ran} (limit "
                 f"{limit_ms:.1f} ms)",
             )
+
+
+def _for_older_evidence(limits: Thresholds) -> Thresholds:
+    """With other defaults; what a study set stays."""
+    older = {"wait_ms": OLDER_WAIT_MS, "wait_share": OLDER_WAIT_SHARE}
+    changed = limits.changed()
+    return structs.replace(limits, **{n: v for n, v in older.items() if n not in changed})
 
 
 def _beyond_need(visit: Visit, network: Network, stack: Stack) -> float:

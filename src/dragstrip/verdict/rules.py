@@ -11,10 +11,15 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 9
+VERSION = 10
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    10: (
+        "a thread may wait for others 40 ms or 5 % of the load, not 120 ms or half of it",
+        "with precedence no thread waits for others, unless testbeds ran beside each other; but "
+        "then only loads count that the network dominates, however much others computed",
+    ),
     9: (
         "threads of browser or server may wait for each other: a wait counts only as long as "
         "something outside the testbed ran",
@@ -45,7 +50,10 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
     ),
 }
 
-_DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {1: {"wait_ms": 300.0}}
+_DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {
+    1: {"wait_ms": 300.0, "wait_share": 0.5},
+    **{version: {"wait_ms": 120.0, "wait_share": 0.5} for version in range(2, 10)},
+}
 """Default limits of older rules that differ from today's."""
 
 

@@ -40,13 +40,6 @@ class HostMeter:
         )
 
 
-def busy_share(seconds: float) -> float:
-    """Share of all cores' time that is not idle while this process waits for so long."""
-    meter = HostMeter()
-    time.sleep(seconds)
-    return meter.report().busy_share
-
-
 def others_share(
     host: HostReport, browser_cpu_s: float | None, server_cpu_s: float | None
 ) -> float | None:

@@ -64,6 +64,14 @@ def test_the_way_nearest_to_the_paper_that_decides_counts(runs, answer, way):
     assert set(found.sources) == {one[0] for one in runs}
 
 
+def test_an_open_claim_shows_the_try_that_ran_most_of_its_cells():
+    part = run("browser", "open", page="part", run=9, why="171 of its 180 cells are not run")
+    whole = run("loader", "open", page="whole", run=180, why="the interval reaches over the edge")
+    found = row(part, whole)
+    assert (found.page, found.why) == ("whole", "the interval reaches over the edge")
+    assert row(structs.replace(part, way="native"), part).page == "part"
+
+
 def test_of_one_way_a_decided_answer_counts_then_most_loads_then_the_latest():
     open_ = run("browser", "open", loads=100, page="open")
     few = run("browser", "reproduced", loads=5, page="few")

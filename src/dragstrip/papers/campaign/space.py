@@ -1,4 +1,4 @@
-"""A paper's whole parameter space as a frame: a row a cell of its studies, run or not."""
+"""A paper's whole parameter space as a frame: one row per cell of its studies, run or not."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -24,6 +24,8 @@ class Source(Struct, frozen=True, kw_only=True):
     """What the page prints, where today's rules give another answer or cannot tell."""
     n: int
     """Loads a cell, the least."""
+    run: int
+    """Cells that were run; 0 for a published page whose capsule is not kept."""
     stacks: str
     pages: str
     page: str
@@ -109,6 +111,7 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
             why=told.why,
             printed=told.printed,
             n=told.loads,
+            run=told.run,
             stacks=told.stacks,
             pages=told.pages,
             page=page.page,
@@ -126,10 +129,11 @@ def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, str]:
 
 
 def decided_by(sources: dict[Way, Source]) -> Way | None:
-    """The way nearest to the paper that decides; failing that, the one that tells most."""
+    """The way nearest to the paper that decides; failing that, the one that ran most of the claim's
+    cells, and of equals the nearest."""
     ended = [way for way, source in sources.items() if source.answer in DECIDED]
     tried = [way for way, source in sources.items() if source.ours]
-    return next(iter([*ended, *tried]), None)
+    return next(iter(ended), max(tried, key=lambda way: sources[way].run, default=None))
 
 
 def _answer(

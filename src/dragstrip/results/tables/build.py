@@ -1,9 +1,9 @@
 """The capsule's tidy Parquet tables, rebuilt from the journal at any time.
 
-visits.parquet     a row a visit, as in the journal: every scalar and metric, verdict, host, link
-requests.parquet   a row a request as the browser saw it
-served.parquet     a row a request as the origin saw it
-connections.parquet  a row a connection of the origin, with its transport's statistics
+visits.parquet     one row per visit, as in the journal: scalars and metrics, verdict, host, link
+requests.parquet   one row per request as the browser saw it
+served.parquet     one row per request as the origin saw it
+connections.parquet  one row per connection of the origin, with its transport's statistics
 
 Columns carry the names of `dragstrip.model.visit` and so their units; columns of a nested record
 carry its name in front, such as ``link_down_lateness_p99_us``. A field added to the model is a

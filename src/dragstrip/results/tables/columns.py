@@ -114,7 +114,7 @@ _TABLE_RECORD = {
 
 
 def describe(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """A row a column: table, column, type, unit (empty without one), meaning."""
+    """One row per column: table, column, type, unit (empty without one), meaning."""
     rows = [
         {
             "table": table,

@@ -1,4 +1,4 @@
-"""A row a stack: what it is, and in what it differs from the first besides the protocol."""
+"""One row per stack: what it is, and in what it differs from the first besides the protocol."""
 
 import polars as pl
 
