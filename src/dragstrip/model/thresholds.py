@@ -47,9 +47,10 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     others_share: Share = 0.25
     """Share of all cores' time that anything but browser and server may use: the link, dragstrip
     itself, other testbeds and other programs. It may be more, up to `held_up_share`."""
-    precedence_share: Share = 0.35
-    """Share of the page load time that bytes and round trips may leave unexplained if browser and
-    server had precedence over other processes."""
+    precedence_share: Share = 0.28
+    """Share of the page load time that computing may explain if browser and server had precedence
+    over other processes: their CPU time, and no more than what bytes and round trips leave
+    unexplained."""
     wait_ms: Limit = 40.0
     """A browser or server thread may have waited this long for a CPU while something outside the
     testbed ran, or the next limit if that is larger."""

@@ -56,12 +56,13 @@ def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) ->
     if visit.host is None or share is None:
         return
     if visit.host.precedence:
-        if _beyond_need(visit, network, stack) > limits.precedence_share:
+        computed = _held_up(visit, network, stack, 1.0)
+        if computed > limits.precedence_share:
             yield Reason(
                 "overloaded",
-                "browser and server had precedence on a busy machine, and bytes and round trips "
-                "explain too little of the load for that to change nothing (limit "
-                f"{1 - limits.precedence_share:.0%})",
+                "browser and server had precedence on a busy machine, which changes loads that "
+                f"computing dominates: it may explain {computed:.0%} of this one (limit "
+                f"{limits.precedence_share:.0%})",
             )
         return
     held_up = _held_up(visit, network, stack, share)

@@ -19,6 +19,7 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
         "a thread may wait for others 40 ms or 5 % of the load, not 120 ms or half of it",
         "with precedence no thread waits for others, unless testbeds ran beside each other; but "
         "then only loads count that the network dominates, however much others computed",
+        "where packets overtake each other, the rate is judged on the line alone",
     ),
     9: (
         "threads of browser or server may wait for each other: a wait counts only as long as "
@@ -52,7 +53,10 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
 
 _DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {
     1: {"wait_ms": 300.0, "wait_share": 0.5},
-    **{version: {"wait_ms": 120.0, "wait_share": 0.5} for version in range(2, 10)},
+    **{
+        version: {"wait_ms": 120.0, "wait_share": 0.5, "precedence_share": 0.35}
+        for version in range(2, 10)
+    },
 }
 """Default limits of older rules that differ from today's."""
 

@@ -98,6 +98,22 @@ def test_an_uplink_far_too_fast_shows_with_60_kb(factor, said):
     assert Scene(seen, made.PAGE, made.LTE, made.STACKS["h2"]).codes() == said
 
 
+@pytest.mark.parametrize(
+    ("more", "said"), [({}, {"link-drift"}), ({"jitter_ms": 10.0, "jitter_reorders": True}, set())]
+)
+def test_shuffled_packets_tell_no_rate_behind_the_jitter(more, said):
+    """The line kept its rate; what left the link after the jitter looks half as fast."""
+    down = structs.replace(made.LTE.down, **more)
+    network = structs.replace(made.LTE, down=down)
+    link = made.visit().link
+    busy_bytes = 200 * 1500
+    slow = structs.replace(
+        link.down, busy_bytes=busy_bytes, busy_ms=2 * down.least_ms(busy_bytes), reordered=0
+    )
+    seen = structs.replace(made.visit(), link=structs.replace(link, down=slow))
+    assert Scene(seen, made.PAGE, network, made.STACKS["h2"]).codes() == said
+
+
 def test_a_bottleneck_nobody_asked_for_is_drift():
     free = Network(name="free", down=Direction(delay_ms=37), up=Direction(delay_ms=37))
     for line_bytes, said in ((0, set()), (40, {"link-drift"})):
