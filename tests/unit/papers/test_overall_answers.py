@@ -64,12 +64,16 @@ def test_the_way_nearest_to_the_paper_that_decides_counts(runs, answer, way):
     assert set(found.sources) == {one[0] for one in runs}
 
 
-def test_an_open_claim_shows_the_try_that_ran_most_of_its_cells():
-    part = run("browser", "open", page="part", run=9, why="171 of its 180 cells are not run")
-    whole = run("loader", "open", page="whole", run=180, why="the interval reaches over the edge")
-    found = row(part, whole)
+def test_an_open_claim_shows_the_try_that_ran_all_its_cells():
+    grid = "biswal2016-07"
+    few, edge = "171 of its 180 cells are not run", "the interval reaches over the edge"
+    part = run("browser", "open", page="part", run=9, why=few, claim=grid)
+    whole = run("loader", "open", page="whole", run=180, why=edge, claim=grid)
+    found = row(part, whole, claim=grid)
     assert (found.page, found.why) == ("whole", "the interval reaches over the edge")
-    assert row(structs.replace(part, way="native"), part).page == "part"
+    assert row(structs.replace(part, way="native"), part, claim=grid).page == "part"
+    more = run("virtual", "open", page="more", run=10, claim=grid)
+    assert row(part, more, claim=grid).page == "part"  # neither ran all: the nearest
 
 
 def test_of_one_way_a_decided_answer_counts_then_most_loads_then_the_latest():

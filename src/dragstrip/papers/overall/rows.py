@@ -8,7 +8,7 @@ from msgspec import Struct
 from dragstrip.papers.answer import Verdict
 from dragstrip.papers.answers.absent import absent
 from dragstrip.papers.answers.missing import DECIDED
-from dragstrip.papers.campaign.space import space
+from dragstrip.papers.campaign.space import reach, space
 from dragstrip.papers.claims import Claim, Published, Tier
 from dragstrip.papers.overall.given import WAYS, Given, Told, Way, of_claim
 from dragstrip.papers.overall.needs import Needs, Powers, needs
@@ -78,7 +78,7 @@ def _row(
     paper: Published, claim: Claim, cells: pl.DataFrame, given: Sequence[Given], known: Powers
 ) -> Row:
     sources = best(of_claim(given, claim.id))
-    way = decided_by(sources)
+    way = decided_by(sources, reach(claim.predicate, cells).height if claim.predicate else 0)
     answer, why = _answer(claim, sources, way, absent(claim, cells))
     shown = way or next(iter(sources), None)
     told = sources[shown] if shown else None
@@ -128,12 +128,13 @@ def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, str]:
     return rank, bool(told.ours), told.loads, page.made
 
 
-def decided_by(sources: dict[Way, Source]) -> Way | None:
-    """The way nearest to the paper that decides; failing that, the one that ran most of the claim's
-    cells, and of equals the nearest."""
+def decided_by(sources: dict[Way, Source], cells: int) -> Way | None:
+    """The way nearest to the paper that decides a claim about so many cells. If none does, the
+    nearest that ran all of them, or else the nearest that ran some."""
     ended = [way for way, source in sources.items() if source.answer in DECIDED]
     tried = [way for way, source in sources.items() if source.ours]
-    return next(iter(ended), max(tried, key=lambda way: sources[way].run, default=None))
+    whole = [way for way in tried if sources[way].run >= cells]
+    return next(iter([*ended, *whole, *tried]), None)
 
 
 def _answer(
