@@ -260,43 +260,6 @@ def show(files: list[list[Row]], target: Path) -> None:
     target.with_suffix(".md").write_text("\n".join(lines))
 
 
-def by_limit(files: list[list[Row]]) -> Iterator[str]:
-    """False alarms against misses, for several limits of the wait for a CPU."""
-    yield "## How long a thread may wait"
-    yield ""
-    yield "A load was **held up** if it took 2 % longer than every quiet load of its cell and"
-    yield "stack; all others are **honest**. All checks of the machine are applied, with these"
-    yield "limits of a thread's wait for a CPU (`wait_ms`, `wait_share`)."
-    yield ""
-    yield (
-        "| a thread may wait | quiet visits refused | honest visits beside other work refused "
-        "| held-up visits believed | the longest believed, against the slowest quiet one |"
-    )
-    yield "|---" * 5 + "|"
-    for wait_ms, share in LIMITS:
-        limits = structs.replace(DEFAULTS, wait_ms=wait_ms, wait_share=share)
-        quiet, honest, held_up = [], [], []
-        for seen in ([*compared(file, limits)] for file in files):
-            slowest: dict[tuple[str, str], float] = defaultdict(lambda: -1.0)
-            for s in seen:
-                if s.row.load == "quiet":
-                    key = s.row.cell, s.row.visit.stack
-                    slowest[key] = max(slowest[key], s.off)
-                    quiet.append(s.believed)
-            for s in seen:
-                if s.row.load != "quiet":
-                    over = (1 + s.off) / (1 + slowest[s.row.cell, s.row.visit.stack]) - 1
-                    (held_up if over > WITHIN else honest).append((s.believed, over))
-        worst = max((over for believed, over in [*honest, *held_up] if believed), default=0.0)
-        now = ", today" if (wait_ms, share) == (DEFAULTS.wait_ms, DEFAULTS.wait_share) else ""
-        yield (
-            f"| {f'{wait_ms:g} ms or {share:.0%} of the load' if share < 1 else 'any time'}{now} "
-            f"| {quiet.count(False)} of {len(quiet)} "
-            f"| {sum(not b for b, _ in honest)} of {len(honest)} "
-            f"| {sum(b for b, _ in held_up)} of {len(held_up)} | {worst:+.1%} |"
-        )
-
-
 class Against(Struct, frozen=True):
     """A load beside the median of the quiet ones of its cell and stack, which shared its hour."""
 
@@ -328,6 +291,49 @@ def compared(seen: list[Row], limits: Thresholds = DEFAULTS) -> Iterator[Against
                 ),
             ]
             yield Against(row, off, 1 - needed / visit.plt_ms, not against)
+
+
+def by_limit(files: list[list[Row]]) -> Iterator[str]:
+    """False alarms against misses, for several limits of the wait for a CPU."""
+    yield "## How long a thread may wait"
+    yield ""
+    yield "A load was **held up** if it took 2 % longer than every quiet load of its cell and"
+    yield "stack; all others are **honest**. All checks of the machine are applied, with these"
+    yield "limits of a thread's wait for a CPU (`wait_ms`, `wait_share`)."
+    yield ""
+    yield (
+        "| a thread may wait | quiet visits refused | honest visits beside other work refused "
+        "| held-up visits believed | the longest believed, against the slowest quiet one |"
+    )
+    yield "|---" * 5 + "|"
+    for wait_ms, share in LIMITS:
+        limits = structs.replace(DEFAULTS, wait_ms=wait_ms, wait_share=share)
+        seen = [[*compared(file, limits)] for file in files]
+        quiet = [s.believed for file in seen for s in file if s.row.load == "quiet"]
+        busy = [pair for file in seen for pair in against_slowest(file)]
+        honest = [s.believed for s, longer in busy if longer <= WITHIN]
+        held_up = [s.believed for s, longer in busy if longer > WITHIN]
+        worst = max((longer for s, longer in busy if s.believed), default=0.0)
+        now = ", today" if (wait_ms, share) == (DEFAULTS.wait_ms, DEFAULTS.wait_share) else ""
+        yield (
+            f"| {f'{wait_ms:g} ms or {share:.0%} of the load' if share < 1 else 'any time'}{now} "
+            f"| {quiet.count(False)} of {len(quiet)} "
+            f"| {honest.count(False)} of {len(honest)} "
+            f"| {held_up.count(True)} of {len(held_up)} | {worst:+.1%} |"
+        )
+
+
+def against_slowest(seen: list[Against]) -> Iterator[tuple[Against, float]]:
+    """Each load beside other work, and the share by which it took longer than the slowest quiet one
+    of its cell and stack."""
+    slowest: dict[tuple[str, str], float] = defaultdict(lambda: -1.0)
+    for s in seen:
+        if s.row.load == "quiet":
+            key = s.row.cell, s.row.visit.stack
+            slowest[key] = max(slowest[key], s.off)
+    for s in seen:
+        if s.row.load != "quiet":
+            yield s, (1 + s.off) / (1 + slowest[s.row.cell, s.row.visit.stack]) - 1
 
 
 def page(seen: list[Against], name: str) -> Iterator[str]:

@@ -42,6 +42,7 @@ from dragstrip.study.file import make_study
 from dragstrip.study.gaps import Gap
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.testbed.legacy.catalogue import catalogue
+from dragstrip.visit.metrics import object_times
 
 STACKS = (
     "h2-chromium53-origin",
@@ -223,9 +224,7 @@ def measured(visit: Visit) -> float | None:
     """Of the one object beside the document, or of the whole page."""
     if visit.page.endswith(PAGE):
         return visit.plt_ms
-    objects = [r for r in visit.requests if r.url.endswith(".png")]
-    sent, end = (objects[0].send_start_ms, objects[0].end_ms) if objects else (None, None)
-    return end - sent if sent is not None and end is not None else None
+    return next((o.sent_ms for o in object_times(visit) if o.url.endswith(".png")), None)
 
 
 def in_words(page: str) -> str:

@@ -274,7 +274,7 @@ def text(found: dict[str, Any]) -> str:
         "|---|---|---|---|---|---|",
         *(
             f"| {r['network']} | {r['stack']} | {r['visits']} | {r['valid']} | "
-            + (", ".join(f"{code} {n}" for code, n in r["reasons"].items()) or "none")
+            + counted(r["reasons"])
             + f" | {r['plt_ms']:.0f} ms |"
             for r in found["rows"]
         ),
@@ -296,7 +296,7 @@ def text(found: dict[str, Any]) -> str:
 
 
 def campaigns(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
-    """Campaigns repeat what is invalid, but their visits are all here, repeated ones included."""
+    """All visits of the campaigns, those that were invalid and made again included."""
     if not rows:
         return
     visits = sum(row["visits"] for row in rows)
@@ -313,10 +313,13 @@ def campaigns(rows: Sequence[dict[str, Any]]) -> Iterable[str]:
         "|---|---|---|---|---|",
     )
     for row in rows:
-        codes = ", ".join(f"{code} {n}" for code, n in row["reasons"].items()) or "none"
-        by = ", ".join(row["browsers"])
-        yield f"| {row['study']} | {row['made']} | {by} | {row['visits']} | {codes} |"
+        by, reasons = ", ".join(row["browsers"]), counted(row["reasons"])
+        yield f"| {row['study']} | {row['made']} | {by} | {row['visits']} | {reasons} |"
     yield from listed("Said of calm visits", false)
+
+
+def counted(reasons: dict[str, int]) -> str:
+    return ", ".join(f"{code} {n}" for code, n in reasons.items()) or "none"
 
 
 def listed(title: str, reasons: list[dict[str, str]]) -> list[str]:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from figures import OBJECTS, PAGE, Row, draw, record, table
+from figures import NETWORKS, OBJECTS, PAGE, Row, draw, record, table
 from msgspec import structs
 from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
@@ -28,12 +28,9 @@ from dragstrip.model.visit import Visit
 from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.visit.metrics import object_times
 
 SIZES = {"10KB": 1e4, "100KB": 1e5, "1MB": 1e6, "10MB": 1e7}
-NETWORKS = {
-    "10 ms, no rate limit": "unlimited/unlimited/5ms/0%/unbounded",
-    "25/5 Mbit/s, 24 ms": "25mbit/5mbit/12ms/0%/200ms",
-}
 STACKS = ("TCP+", "QUIC", "TCP+BBR", "QUIC+BBR", "caddy-h2", "caddy-h3")
 MANY_OBJECTS = "50x11.8KB"
 """With its document 51 objects."""
@@ -117,9 +114,7 @@ def visit_all(asked: Study, what: str, console: Console) -> list[Visit]:
 
 def of_object(visit: Visit) -> list[Row]:
     """The one object beside the document, from request sent to last byte."""
-    objects = [r for r in visit.requests if r.url.endswith(".png")]
-    sent, end = (objects[0].send_start_ms, objects[0].end_ms) if objects else (None, None)
-    ms = end - sent if sent is not None and end is not None else None
+    ms = next((o.sent_ms for o in object_times(visit) if o.url.endswith(".png")), None)
     return [_row(visit, OBJECTS, visit.page.removeprefix("synth-1x"), ms)]
 
 

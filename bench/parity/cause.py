@@ -17,7 +17,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+from figures import NETWORKS
 from msgspec import structs
 
 import dragstrip
@@ -30,8 +32,9 @@ from dragstrip.stats.block_ratio import matched, ratio
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
 from dragstrip.testbed.programs import PROGRAMS
+from dragstrip.visit.metrics import object_times
 
-NETWORK = "unlimited/unlimited/5ms/0%/unbounded"
+NETWORK = "10 ms, no rate limit"
 BLOCKS = 4
 """Of a turn."""
 VIRTUAL_BLOCKS = 5
@@ -45,18 +48,13 @@ KEPT = Path(".cache/parity-cause")
 
 def main() -> None:
     turns = int(sys.argv[1]) if len(sys.argv) > 1 else 8
-    builds = {NOW: os.environ.get(PROGRAMS, "")} | dict(b.split("=", 1) for b in sys.argv[2:])
+    builds = {NOW: ""} | dict(build.split("=", 1) for build in sys.argv[2:])
     seen: dict[str, list[Visit]] = {build: [] for build in builds}
     for turn in range(turns):
-        for number, (build, programs) in enumerate(builds.items()):
-            if programs:
-                os.environ[PROGRAMS] = programs
-            else:
-                os.environ.pop(PROGRAMS, None)
-            seen[build] += visits(study(turn, BLOCKS), KEPT / f"{turn}-{number}")
-    if programs := builds[NOW]:
-        os.environ[PROGRAMS] = programs
-    seen[VIRTUAL] = visits(study(0, VIRTUAL_BLOCKS), KEPT / "virtual", virtual=True)
+        for build, programs in builds.items():
+            with mock.patch.dict(os.environ, {PROGRAMS: programs} if programs else {}):
+                seen[build] += visits(study(turn, BLOCKS), KEPT / f"{build}-{turn}")
+    seen[VIRTUAL] = visits(study(0, VIRTUAL_BLOCKS), KEPT / VIRTUAL, virtual=True)
     rows = [row for build, made in seen.items() for row in told(build, made)]
     found = {"turns": turns, "rows": rows}
     (OUT / "parity-cause.json").write_text(json.dumps(found, indent=1) + "\n")
@@ -68,7 +66,7 @@ def study(seed: int, blocks: int) -> Study:
     made = make_study(
         name="parity-cause",
         pages=["synth:1x1MB"],
-        networks=[structs.replace(Network.parse(NETWORK), name="10 ms, no rate limit")],
+        networks=[structs.replace(Network.parse(NETWORKS[NETWORK]), name=NETWORK)],
         stacks=stacks(),
         runs=blocks,
         seed=seed + 1,
@@ -90,40 +88,36 @@ def visits(asked: Study, out: Path, *, virtual: bool = False) -> list[Visit]:
 
 
 def told(build: str, made: Sequence[Visit]) -> Iterable[dict[str, Any]]:
-    """A row for each stack, of valid visits."""
-    times = {
-        stack.name: {
-            str(v.seed): ms
-            for v in made
-            if v.valid and v.stack == stack.name and (ms := took_ms(v)) is not None
-        }
-        for stack in stacks()
+    """One row per stack, of valid visits."""
+    valid = {
+        stack.name: [v for v in made if v.valid and v.stack == stack.name] for stack in stacks()
     }
-    for stack, mine in times.items():
-        valid = [v for v in made if v.valid and v.stack == stack]
-        pairs = matched(times[REFERENCE], mine)
+    times = {stack: dict(map(timed, mine)) for stack, mine in valid.items()}
+    for stack, mine in valid.items():
+        pairs = matched(times[REFERENCE], times[stack])
         found = ratio(*pairs) if pairs[0] else None
         yield {
             "build": build,
             "stack": stack,
             "visits": sum(v.stack == stack for v in made),
-            "valid": len(valid),
-            "ms": middle(mine.values()),
+            "valid": len(mine),
+            "ms": middle(times[stack].values()),
             "ratio": found and [found.value, found.low, found.high],
-            "packets_up": middle(v.link.up.packets_out for v in valid if v.link),
-            "browser_cpu_s": middle(v.host.browser_cpu_s for v in valid if v.host),
-            "origin_cpu_s": middle(v.host.origin_cpu_s for v in valid if v.host),
-            "link_cpu_s": middle(v.host.link_cpu_s for v in valid if v.host),
-            "reasons": dict(Counter(r.code for v in made if v.stack == stack for r in v.reasons)),
+            "packets_up": middle(v.link.up.packets_out for v in mine if v.link),
+            "browser_cpu_s": middle(v.host.browser_cpu_s for v in mine if v.host),
+            "origin_cpu_s": middle(v.host.origin_cpu_s for v in mine if v.host),
+            "link_cpu_s": middle(v.host.link_cpu_s for v in mine if v.host),
+            "reasons": dict(
+                Counter(c for v in made if v.stack == stack for c in {r.code for r in v.reasons})
+            ),
         }
 
 
-def took_ms(visit: Visit) -> float | None:
-    """From the object's request to its last byte."""
-    [asked] = [r for r in visit.requests if r.url.endswith(".png")]
-    if asked.send_start_ms is None or asked.end_ms is None:
-        return None
-    return asked.end_ms - asked.send_start_ms
+def timed(visit: Visit) -> tuple[str, float]:
+    """The block's seed, and ms from the object's request to its last byte."""
+    [took_ms] = [o.sent_ms for o in object_times(visit) if o.url.endswith(".png")]
+    assert took_ms is not None
+    return str(visit.seed), took_ms
 
 
 def middle(values: Iterable[float | None]) -> float | None:
@@ -139,23 +133,35 @@ def page(found: dict[str, Any]) -> Iterable[str]:
         f"`uv run python bench/parity/cause.py {found['turns']} [NAME=FOLDER...]`: one object of",
         "1 MB over 10 ms without a rate limit, first visits, builds in turns. Medians of valid",
         "visits; ratios to TCP+ in the same block, with 95 % intervals. CPU time is of the whole",
-        "visit, page and handshake included.",
+        "visit, page and handshake included. In virtual time computing takes none, so what is left",
+        "of the lead there is the protocols'. Chromium ignores requests to acknowledge otherwise",
+        "(`stack-drift`), so acknowledgements could not be varied alone.",
         "",
         "| origin | stack | valid | request to last byte | ratio | packets up | CPU: browser "
         "| origin | link |",
         "|---" * 9 + "|",
     )
     for row in found["rows"]:
-        compared = row["ratio"] if row["stack"] != REFERENCE else None
-        value = "" if compared is None else "{:.3f} ({:.3f} to {:.3f})".format(*compared)
+        value = "" if row["stack"] == REFERENCE or not row["ratio"] else in_words(*row["ratio"])
         cpu = (row["browser_cpu_s"], row["origin_cpu_s"], row["link_cpu_s"])
         yield (
-            f"| {row['build']} | {row['stack']} | {row['valid']} of {row['visits']} "
+            f"| {row['build']} | {row['stack']} | {row['valid']} of {row['visits']}{why(row)} "
             f"| {told_as('{:.1f} ms', row['ms'])} | {value} "
             f"| {told_as('{:.0f}', row['packets_up'])} | "
             + " | ".join(told_as("{:.0f} ms", None if s is None else s * 1000) for s in cpu)
             + " |"
         )
+
+
+def in_words(ratio: float, low: float | None, high: float | None) -> str:
+    between = "too few blocks for an interval" if low is None else f"{low:.3f} to {high:.3f}"
+    return f"{ratio:.3f} ({between})"
+
+
+def why(row: dict[str, Any]) -> str:
+    """Why some are invalid, if any are."""
+    reasons = ", ".join(f"{code} {n}" for code, n in row["reasons"].items())
+    return f" ({reasons})" if reasons else ""
 
 
 def told_as(form: str, value: float | None) -> str:

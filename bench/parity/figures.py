@@ -11,6 +11,10 @@ from msgspec import Struct
 from dragstrip.stats.block_ratio import matched
 from dragstrip.stats.block_ratio import ratio as block_ratio
 
+NETWORKS = {
+    "10 ms, no rate limit": "unlimited/unlimited/5ms/0%/unbounded",
+    "25/5 Mbit/s, 24 ms": "25mbit/5mbit/12ms/0%/200ms",
+}
 OBJECTS = "request to last byte"
 PAGE = "page load time"
 REFERENCE = {

@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import altair as alt
+from figures import NETWORKS
 from msgspec import Struct, structs
 
 from dragstrip.browsers.load import Load
@@ -27,10 +28,6 @@ from dragstrip.study.presets import find_stack
 from dragstrip.visit.qlog import read_windows
 
 STACKS = ("TCP+", "QUIC", "TCP+BBR", "QUIC+BBR")
-NETWORKS = {
-    "25/5 Mbit/s, 24 ms": "25mbit/5mbit/12ms/0%/200ms",
-    "10 ms, no rate limit": "unlimited/unlimited/5ms/0%/unbounded",
-}
 CASES = {
     "100KB": (
         "25/5 Mbit/s, 24 ms",
@@ -48,9 +45,9 @@ Here computing decides, and TCP is slower. The first 200 packets leave alike. Th
 pauses although the window is open, and the origin's checks of the socket, due every 2 ms, are up to
 20 ms late: its one thread does not get to them. Every segment is a separate packet for both kernels
 (offloads are off, or the link would see packets of 64 kB), and our origin leaves at most 16 kB
-unsent, so that an urgent answer can overtake: it must be woken for every 11 packets. Computing
-makes three quarters of the lead, and what waits unsent none of it. Over a link with a rate, as
-above, the kernel always has data.""",
+unsent, so that an urgent answer can overtake: it must be woken for every 11 packets. [Computing
+makes three quarters of the lead, and what waits unsent none of it](parity-cause.md). Over a link
+with a rate, as above, the kernel always has data.""",
     ),
 }
 """Size of the object to its network, and what the picture tells."""

@@ -9,12 +9,8 @@ from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import HostReport, Reason, Visit
+from dragstrip.verdict.rules import OLDER_WAITS
 from dragstrip.visit.ideal import needed_ms
-
-OLDER_WAIT_MS = 120.0
-OLDER_WAIT_SHARE = 0.5
-"""Default limits for older evidence, which does not say how long others ran: most of a thread's
-wait is for the browser's own threads."""
 
 
 def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reason]:
@@ -65,8 +61,10 @@ def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) ->
                 f"{limits.precedence_share:.0%})",
             )
         return
+    if share <= limits.others_share:
+        return
     held_up = _held_up(visit, network, stack, share)
-    if share > limits.others_share and held_up > limits.held_up_share:
+    if held_up > limits.held_up_share:
         yield Reason(
             "overloaded",
             f"processes other than browser and server used {share:.0%} of the CPU time (limit "
@@ -114,10 +112,10 @@ def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def _for_older_evidence(limits: Thresholds) -> Thresholds:
-    """With other defaults; what a study set stays."""
-    older = {"wait_ms": OLDER_WAIT_MS, "wait_share": OLDER_WAIT_SHARE}
+    """With its defaults; what a study set stays."""
     changed = limits.changed()
-    return structs.replace(limits, **{n: v for n, v in older.items() if n not in changed})
+    defaults = {n: v for n, v in OLDER_WAITS.items() if n not in changed}
+    return structs.replace(limits, **defaults)
 
 
 def _beyond_need(visit: Visit, network: Network, stack: Stack) -> float:

@@ -151,9 +151,9 @@ def burst_interval(trials: int, chain: GilbertElliott, tail: float) -> tuple[int
 
 
 def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    realised = got.realised_mbps
     if asked.jitter_ms or asked.reorder:
-        return  # packets that leave shuffled tell no rate; `_line` judges it before that
+        return  # both change the gaps between packets after the line, which `_line` judges
+    realised = got.realised_mbps
     if realised is None or got.busy_bytes < limits.rate_packets * ETHERNET_MTU:
         return
     # A trace bounds it from above. Opportunities bunch, so they do not bound short stretches.

@@ -78,10 +78,10 @@ def test_a_client_that_starves_in_a_short_load_is_not_believed(who, wait_ms, out
     assert starved(who, wait_ms, outside_s).codes() == said
 
 
-def starved(who: str, wait_ms: float, outside_s: float | None, **host: object) -> Scene:
+def starved(who: str, wait_ms: float, outside_s: float | None) -> Scene:
     quick = Network.parse("100mbit/100mbit/5ms/0%/200ms")
     visit = made.visit(plt_ms=400.0)
-    told = {f"{who}_wait_ms": wait_ms, "outside_cpu_s": outside_s, **host}
+    told = {f"{who}_wait_ms": wait_ms, "outside_cpu_s": outside_s}
     side = made.direction(transit_min_ms=5.1)
     link = LinkReport(down=side, up=side)
     seen = structs.replace(visit, host=structs.replace(visit.host, **told), link=link)
