@@ -71,8 +71,14 @@ def test_a_machine_that_would_starve_the_others_gives_none(tmp_path, monkeypatch
         assert not has_precedence()
 
 
-@pytest.mark.parametrize(("others", "wanted"), [(0.05, False), (0.5, True), (None, False)])
-def test_it_is_wanted_on_a_busy_machine_alone(others, wanted):
-    host = structs.replace(made.visit().host, others_share=others)
+@pytest.mark.parametrize(("outside", "wanted"), [(0.04, False), (0.08, True), (None, False)])
+def test_it_is_wanted_on_a_busy_machine_alone(outside, wanted):
+    all_s = 0.8 * (os.cpu_count() or 1)
+    host = structs.replace(
+        made.visit().host,
+        wall_ms=800.0,
+        others_share=0.5,  # its link's
+        outside_cpu_s=None if outside is None else outside * all_s,
+    )
     assert wants_precedence(made.visit("h2", host=host)) is wanted
     assert not wants_precedence(None)

@@ -59,6 +59,11 @@ def outside_cpu_s(host: HostReport) -> float | None:
     return max(0.0, others_s - host.link_cpu_s - (host.dragstrip_cpu_s or 0.0))
 
 
+def outside_share(host: HostReport) -> float | None:
+    """Share of all cores' time of `host` that nothing of this testbed used; None if unknown."""
+    return None if host.outside_cpu_s is None else host.outside_cpu_s / _all_s(host)
+
+
 def _all_s(host: HostReport) -> float:
     return host.wall_ms / 1000 * (os.cpu_count() or 1)
 
