@@ -2,7 +2,8 @@
 
     uv run python bench/virtual/throughput.py FOLDER [--runs N] [--write]
 
-Chromium loads one object of 6 MB (two, from two hosts, where two flows share the link) over the links of docs/reference/bbr.md, in real and in virtual time, with the same
+Chromium loads one object of 6 MB (two, from two hosts, where two flows share the link) over the
+links of docs/reference/bbr.md, in real and in virtual time, with the same
 seeds. Throughput is what large responses carried from the first byte to the last, of two flows
 both together. Prints a row for each link and stack: the medians of both clocks, and virtual / real
 with a 95 % interval over seeds. FOLDER keeps the capsules, so an interrupted bench goes on.
