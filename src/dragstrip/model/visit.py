@@ -16,8 +16,9 @@ from dragstrip.model.network import Side
 from dragstrip.model.page import address
 from dragstrip.model.stack import ConnectionMode, Protocol
 
-Outcome = Literal["loaded", "failed", "timeout"]
-"""What the stack did. `failed` and `timeout` are results (censored at the limit), not mistakes."""
+Outcome = Literal["loaded", "incomplete", "failed", "timeout"]
+"""What the stack did. All but `loaded` are results (censored at the limit), not mistakes:
+`incomplete` is a load event without objects of the page that the network lost."""
 
 ReasonCode = Literal[
     "fallback",  # no request used the protocol the stack asks for

@@ -22,10 +22,21 @@ from dragstrip.papers.measured import Evidence, Key, Struck
 from dragstrip.papers.struck import struck
 from dragstrip.results.blocks import trials
 from dragstrip.results.capsule import Capsule
-from dragstrip.visit.metrics import connect_to_request_ms, network_plt_ms, object_times
+from dragstrip.visit.metrics import (
+    FIRST_EVENTS,
+    connect_to_request_ms,
+    network_plt_ms,
+    object_times,
+)
 
 TIMES = ("plt_ms", "ttfb_ms", "fcp_ms")
 VISUAL = ("fvc_ms", "lvc_ms", "vc85_ms", "speed_index_ms")
+_NEED_ALL = (
+    *(name for name in TIMES if name not in FIRST_EVENTS),
+    *(f"visual_{name}" for name in VISUAL if name not in FIRST_EVENTS),
+    "network_plt_ms",
+)
+"""What only a load that ended has."""
 METRICS = (
     *TIMES,
     *(f"visual_{name}" for name in VISUAL),
@@ -134,6 +145,6 @@ def _times(visit: Visit, limit_ms: float) -> dict[str, object]:
     found["object_sent_max_ms"] = max(sent, default=None)
     found["object_queued_p90_ms"] = quantiles(queued, n=10)[-1] if len(queued) > 1 else None
     if censored:
-        found |= dict.fromkeys(("plt_ms", "network_plt_ms"), limit_ms)
+        found |= dict.fromkeys(_NEED_ALL, limit_ms)
         found = {name: limit_ms if value is None else value for name, value in found.items()}
     return {"censored": censored, **found}

@@ -8,6 +8,7 @@ from msgspec import Struct
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import CellKey
 from dragstrip.model.visit import Visit
+from dragstrip.visit.metrics import FIRST_EVENTS
 
 BlockMetric = Literal["plt_ms", "ttfb_ms", "fcp_ms"]
 BLOCK_METRICS: tuple[BlockMetric, ...] = ("plt_ms", "ttfb_ms", "fcp_ms")
@@ -69,10 +70,11 @@ def cells(found: Iterable[Trial]) -> dict[CellKey, list[Trial]]:
 def observe(visit: Visit, metric: BlockMetric, limit_ms: float) -> Observation | None:
     """The metric of a valid visit; None if the browser reported none although the page loaded.
 
-    A load that failed or timed out has no page load time, whatever the browser says: it is censored
-    at the client's limit, and so is every earlier event it never reached.
+    A load that is incomplete, failed or timed out has no page load time, nor anything else that
+    needs the whole page, whatever the browser says: it is censored at the client's limit, and so is
+    every earlier event it never reached.
     """
     value = getattr(visit, metric)
-    if value is not None and (visit.outcome == "loaded" or metric != "plt_ms"):
+    if value is not None and (visit.outcome == "loaded" or metric in FIRST_EVENTS):
         return Observation(value)
     return None if visit.outcome == "loaded" else Observation(limit_ms, censored=True)

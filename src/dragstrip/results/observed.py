@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Study, block_id
 from dragstrip.results.bias import EVERYWHERE, bias_of_table
-from dragstrip.visit.metrics import METRICS
+from dragstrip.visit.metrics import FIRST_EVENTS, METRICS
 
 BY_NAME = {m.name: m for m in METRICS}
 _COLUMN = {name: place for place, name in enumerate(BY_NAME)}
@@ -168,10 +168,11 @@ def _cell(
 
 
 def _censored(values: Floats, failed: NDArray[np.bool_], metric: str) -> NDArray[np.bool_]:
-    """An event that a load which did not come to its end never reached; its load event never."""
+    """An event that a load which did not come to its end never reached. If it needs the whole page,
+    a time that the browser gave is another page's."""
     if metric not in EVENTS:
         return np.zeros(len(values), dtype=bool)
-    return np.asarray(failed & (np.isnan(values) | (metric == "plt_ms")))
+    return np.asarray(failed & (np.isnan(values) | (metric not in FIRST_EVENTS)))
 
 
 def _judged(visits: pl.DataFrame, asked: Sequence[str]) -> pl.DataFrame:

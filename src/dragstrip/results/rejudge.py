@@ -19,13 +19,13 @@ VALID = "valid"
 
 
 class Changed(Struct, frozen=True, kw_only=True):
-    """A visit whose verdict on itself changes."""
+    """A visit whose verdict on itself, or whose outcome, changes."""
 
     visit: str
     """Its id, see `dragstrip.model.visit.Visit.id`."""
     stack: str
     before: str
-    """``valid``, or codes joined by commas."""
+    """``valid``, or codes joined by commas; and the outcome if that changes."""
     after: str
     reasons: tuple[Reason, ...]
     """Of `after`."""
@@ -63,13 +63,16 @@ def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudg
     count, changed = 0, []
     for visit, judged in zip(capsule.as_made(), _judged(study, capsule.as_made()), strict=True):
         count += 1
-        if visit.verdict != judged.verdict:
+        if (visit.verdict, visit.outcome) != (judged.verdict, judged.outcome):
+            before, after = visit.verdict, judged.verdict
+            if visit.outcome != judged.outcome:
+                before, after = f"{before} ({visit.outcome})", f"{after} ({judged.outcome})"
             changed.append(
                 Changed(
                     visit=visit.id,
                     stack=visit.stack,
-                    before=visit.verdict,
-                    after=judged.verdict,
+                    before=before,
+                    after=after,
                     reasons=judged.reasons,
                 )
             )

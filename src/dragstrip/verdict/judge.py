@@ -27,6 +27,7 @@ from dragstrip.verdict import (
     request_checks,
     stack_checks,
 )
+from dragstrip.verdict.completeness import outcome
 from dragstrip.verdict.picture import like_reference, recorded, watched
 from dragstrip.visit import physics
 
@@ -59,7 +60,7 @@ class Judge:
 
     def saw(self, visit: Visit) -> None:
         """Record a judged visit: its picture may become the page's reference."""
-        if visit.visual and visit.valid and visit.plt_ms:
+        if visit.visual and visit.valid and visit.outcome == "loaded":
             self._seen.setdefault(visit.page, visit.visual.final)
 
     def _reference(self, page: str) -> bytes:
@@ -80,7 +81,9 @@ def with_verdict(
     reference: bytes = b"",
     clock: Clock = REAL,
 ) -> Visit:
-    """The visit with its reasons; `reference` is the page's picture, a `Visual.final`, if any."""
+    """The visit with its outcome and reasons; `reference` is the page's picture, a `Visual.final`,
+    if any."""
+    visit = structs.replace(visit, outcome=outcome(visit, page))
     reasons = (
         *judge(visit, page, network, stack, limits, clock),
         *like_reference(visit, reference, limits),

@@ -11,10 +11,15 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 10
+VERSION = 11
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    11: (
+        "handshakes and connections that time out over QUIC are the network's doing: they no "
+        "longer invalidate a visit",
+        "a load is incomplete, not loaded, if the network lost objects of the page",
+    ),
     10: (
         "a thread may wait for others 40 ms or 5 % of the load, not 120 ms or half of it",
         "with precedence no thread waits for others, unless testbeds ran beside each other; but "

@@ -17,6 +17,9 @@ from dragstrip.model.visit import Request, Visit
 from dragstrip.visit.ideal import ideal_ms
 from dragstrip.visit.physics import ended
 
+FIRST_EVENTS = frozenset({"ttfb_ms", "fcp_ms", "fvc_ms"})
+"""Events that a load may reach although it never ends; every other event needs the whole page."""
+
 Measure = Callable[[Visit, Network, Stack], float | None]
 
 

@@ -181,7 +181,7 @@ def _believe(cell: ReportCell, limit_s: float) -> str:
     if censored := sum(r.censored for r in cell.results):
         stacks = listed([f"{r.stack.name} {r.censored}" for r in cell.results if r.censored])
         sentences.append(
-            f"{counted(censored, 'load')} failed or timed out ({stacks}) and "
+            f"{counted(censored, 'load')} failed, timed out or lost objects ({stacks}) and "
             f"{'counts' if censored == 1 else 'count'} as slower than every load that ended, "
             f"however long; medians show the limit of {limit_s:g} s for them."
         )

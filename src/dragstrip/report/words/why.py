@@ -101,7 +101,8 @@ def notes(answer: Why) -> list[str]:
             )
         if cell.censored:
             said.append(
-                f"On {place(answer, cell)}, {counted(cell.censored, 'load')} failed or timed out "
+                f"On {place(answer, cell)}, {counted(cell.censored, 'load')} failed, timed out or "
+                "lost objects "
                 "and entered at the time limit."
             )
     return said
