@@ -56,7 +56,7 @@ class JsonProcess:
             self._stdin.flush()
         except BrokenPipeError:
             raise self._died(f"before {cmd!r}") from None
-        return self._decoded(self._line(within_s), answer)
+        return self._decoded(self._line(within_s, f" {cmd!r}"), answer)
 
     def _decoded(self, line: bytes, answer: type[T]) -> T:
         try:
@@ -67,11 +67,11 @@ class JsonProcess:
         except msgspec.DecodeError as error:
             raise TestbedError(f"{self._name} answered {line[:200]!r}: {error}") from None
 
-    def _line(self, within_s: float = _ANSWER_TIMEOUT_S) -> bytes:
+    def _line(self, within_s: float = _ANSWER_TIMEOUT_S, asked: str = "") -> bytes:
         while b"\n" not in self._received:
             ready, _, _ = select.select([self._stdout], [], [], within_s)
             if not ready:
-                raise TestbedError(f"{self._name} has not answered for {within_s:g} s")
+                raise TestbedError(f"{self._name} has not answered{asked} for {within_s:g} s")
             chunk = os.read(self._stdout.fileno(), 1 << 20)
             if not chunk:
                 raise self._died("while dragstrip waited for its answer")
