@@ -66,7 +66,7 @@ struct Tables {
     told: u64,
     to_decoder: Writer,
     to_encoder: Writer,
-    /// Told when insertions arrive.
+    /// Told when insertions arrive, or none will.
     waiting: Vec<Waker>,
 }
 
@@ -217,10 +217,13 @@ impl Qpack {
                 Err(_) => return Err(Broken::EncoderStream),
             }
         }
-        for waker in tables.waiting.drain(..) {
-            waker.wake();
-        }
+        tables.wake();
         Ok(())
+    }
+
+    /// Has sections looked at again that wait for insertions.
+    pub(crate) fn wake(&self) {
+        self.tables().wake();
     }
 
     /// Bytes from the peer's decoder.
@@ -241,6 +244,14 @@ impl Qpack {
     /// Nothing here leaves the tables half changed, so a panic elsewhere does not spoil them.
     fn tables(&self) -> MutexGuard<'_, Tables> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tables {
+    fn wake(&mut self) {
+        for waker in self.waiting.drain(..) {
+            waker.wake();
+        }
     }
 }
 

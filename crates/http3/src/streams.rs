@@ -12,7 +12,7 @@ const CONTROL: u8 = 0x00; // RFC 9114 section 6.2.1
 
 const READ_BYTES: usize = 4096;
 
-/// Accepts streams until the connection ends.
+/// Accepts streams until the connection ends; then sections that wait for insertions fail.
 pub(crate) async fn accept(
     quinn: quinn::Connection,
     qpack: Qpack,
@@ -21,6 +21,7 @@ pub(crate) async fn accept(
     while let Ok(stream) = quinn.accept_uni().await {
         tokio::spawn(read(quinn.clone(), stream, qpack.clone(), to_h3.clone()));
     }
+    qpack.wake();
 }
 
 async fn read(

@@ -391,7 +391,10 @@ impl Decoding {
             }
             Poll::Pending => {
                 self.blocked = Some(section);
-                Poll::Pending
+                match self.connection.close_reason() {
+                    Some(reason) => Poll::Ready(Err(stream_lost(reason))),
+                    None => Poll::Pending,
+                }
             }
         }
     }

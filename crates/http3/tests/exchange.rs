@@ -158,3 +158,29 @@ async fn a_last_offer_holds_from_the_first_early_request() {
     exchange(early.clone(), Qpack::new(OFFER, 4096)).await;
     assert!(early.usage().own_entries > 20);
 }
+
+/// HEADERS whose first field is the first insertion (RFC 9204 section 4.5), which never comes.
+const BLOCKED: [u8; 5] = [0x01, 0x03, 0x02, 0x00, 0x80];
+
+#[tokio::test]
+async fn a_request_that_waits_for_an_insertion_ends_with_its_connection() {
+    let pair = pair().await;
+    let transport = Connection::new(
+        pair.server.clone(),
+        Qpack::new(OFFER, 4096),
+        Streams::default(),
+    );
+    let mut h3 = h3::server::builder()
+        .build::<_, Bytes>(transport)
+        .await
+        .unwrap();
+    let (mut request, _answer) = pair.client.open_bi().await.unwrap();
+    request.write_all(&BLOCKED).await.unwrap();
+    let resolver = h3.accept().await.unwrap().unwrap();
+    let waiting = tokio::spawn(async move { resolver.resolve_request().await.is_err() });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!waiting.is_finished(), "it waits for the insertion");
+    pair.server.close(0u32.into(), b"");
+    let ended = tokio::time::timeout(Duration::from_secs(5), waiting).await;
+    assert!(ended.expect("it ends with the connection").unwrap());
+}
