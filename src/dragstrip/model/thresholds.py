@@ -54,7 +54,7 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     wait_ms: Limit = 40.0
     """A browser or server thread may have waited this long for a CPU while something outside the
     testbed ran, or the next limit if that is larger."""
-    wait_share: Share = 0.05
+    wait_share: Share = 0.1
     """Share of the page load time; see the one before. It may be more, up to `held_up_share`, if
     the load took no longer than its bytes and round trips need."""
     throttles: Annotated[int, Meta(ge=0)] = 0

@@ -11,10 +11,11 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 11
+VERSION = 12
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    12: ("a thread may wait for others 10 % of the load, not 5 %",),
     11: (
         "handshakes and connections that time out over QUIC are the network's doing: they no "
         "longer invalidate a visit",
@@ -63,6 +64,8 @@ a thread's wait is for the browser's own threads."""
 _DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {
     1: {**OLDER_WAITS, "wait_ms": 300.0},
     **{version: {**OLDER_WAITS, "precedence_share": 0.35} for version in range(2, 10)},
+    10: {"wait_share": 0.05},
+    11: {"wait_share": 0.05},
 }
 """Default limits of older rules that differ from today's."""
 
