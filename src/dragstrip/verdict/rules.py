@@ -71,8 +71,15 @@ _DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {
 
 
 def limits_today(kept: Thresholds, versions: Iterable[int]) -> Thresholds:
-    """Translates the limits of a study made under older rules: limits at the old default get
-    today's default; limits that the study set stay."""
-    then = _DEFAULTS_THEN.get(min(versions, default=VERSION), {})
-    moved = {n: getattr(DEFAULTS, n) for n, old in then.items() if getattr(kept, n) == old}
+    """Translates the limits of a study made under older rules: limits at a default of then get
+    today's default; limits that the study set stay.
+
+    A study that was resumed under newer rules kept their defaults, so those of each version count.
+    """
+    moved = {
+        name: getattr(DEFAULTS, name)
+        for version in versions
+        for name, old in _DEFAULTS_THEN.get(version, {}).items()
+        if getattr(kept, name) == old
+    }
     return structs.replace(kept, **moved)

@@ -9,11 +9,12 @@ from msgspec import structs
 import made
 import made_capsule
 from dragstrip.model.errors import InputError
+from dragstrip.model.thresholds import Thresholds
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.manifest import Manifest
 from dragstrip.results.rejudge import rejudge
 from dragstrip.results.tables.build import judged_by, refresh, scan
-from dragstrip.verdict.rules import CHANGES, VERSION
+from dragstrip.verdict.rules import CHANGES, VERSION, limits_today
 
 WAITED_MS = 290.0
 """Valid while the limit was 300 ms, `overloaded` now that it is 120 ms or a share of the load."""
@@ -95,3 +96,17 @@ def test_rejudge_by_another_limit(tmp_path):
 def test_a_limit_that_cannot_be_is_an_error(tmp_path, limits, said):
     with pytest.raises(InputError, match=said):
         rejudge(capsule(tmp_path / "c", 1, wait_ms=300), limits)
+
+
+@pytest.mark.parametrize(
+    ("kept", "versions", "today"),
+    [
+        ({"wait_share": 0.5}, {8}, {}),
+        ({"wait_share": 0.05}, {8, 10}, {}),
+        ({"wait_share": 0.05}, {8}, {"wait_share": 0.05}),
+        ({"wait_share": 0.2}, {8, 10}, {"wait_share": 0.2}),
+    ],
+)
+def test_only_limits_that_a_study_set_are_kept(kept, versions, today):
+    found = limits_today(structs.replace(Thresholds(), **kept), versions)
+    assert found == structs.replace(Thresholds(), **today)
