@@ -20,8 +20,14 @@ STUDY = slow(made.study(runs=50, pages=("a", "b")))
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 
 
+def heeding(folder: Path, jobs: int) -> None:
+    # Whoever runs these tests in the background may ignore Ctrl-C, and children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    run_in(folder, STUDY, jobs)
+
+
 def start(folder: Path, jobs: int) -> multiprocessing.Process:
-    process = multiprocessing.get_context("fork").Process(target=run_in, args=(folder, STUDY, jobs))
+    process = multiprocessing.get_context("fork").Process(target=heeding, args=(folder, jobs))
     process.start()
     return process
 
