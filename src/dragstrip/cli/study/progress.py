@@ -55,7 +55,11 @@ class _Bar:
 
     def __call__(self, visit: Visit) -> None:
         made, total, left = _standing(self._schedule, self._estimate)
-        took = f"{visit.plt_ms:.0f} ms" if visit.outcome == "loaded" and visit.plt_ms else visit.outcome
+        took = (
+            f"{visit.plt_ms:.0f} ms"
+            if visit.outcome == "loaded" and visit.plt_ms
+            else visit.outcome
+        )
         verdict = "" if visit.valid else f" [red]{visit.verdict}[/red]"
         self._bar.update(
             self._task,
