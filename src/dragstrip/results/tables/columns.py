@@ -32,7 +32,8 @@ _WORDS = {
     "started_us": "Unix time of the navigation's start.",
     "browser": "What loaded the page, its version and start mode, as it reports them.",
     "graph": "The graph that the load generator followed, digest and source; empty for a browser.",
-    "outcome": "What the stack did: loaded, incomplete (the network lost objects of the page), failed or timeout.",
+    "outcome": "What the stack did: loaded, incomplete (the network lost objects of the page), "
+    "failed or timeout.",
     "fingerprint": "Of all that the stack is, but its name.",
     "description": "What the stack is, in words.",
     "also_differs": "What differs from the first stack besides the protocol; empty if nothing.",
