@@ -1,5 +1,7 @@
 """The page that follows a study, in a real browser: what is made is seen, and nothing else."""
 
+import subprocess
+import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -124,3 +126,19 @@ def test_only_this_machine_may_read_and_nobody_may_write(run, address):
             urllib.request.urlopen(wrong, timeout=10)
     assert urllib.request.urlopen(address, timeout=10).status == 200
     assert before == {path: path.stat().st_mtime_ns for path in run.capsule.path.rglob("*")}
+
+
+@pytest.mark.parametrize("port", [(), ("--port", "0")])
+def test_the_command_tells_where_its_page_is(run, port):
+    run.make(3)
+    argv = [sys.executable, "-c", "from dragstrip.cli import main; main()"]
+    argv += ["watch", str(run.capsule.path), *port]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr
+            told = process.stderr.readline()
+            assert told.startswith("watch: http://127.0.0.1:"), told + process.stderr.read()
+            with urllib.request.urlopen(told.split()[1], timeout=20) as answer:
+                assert answer.status == 200
+        finally:
+            process.terminate()

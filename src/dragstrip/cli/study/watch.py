@@ -2,7 +2,6 @@
 
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -22,25 +21,27 @@ def watch(
 ) -> int:
     """Show a live page of a running study."""
     Capsule.open(folder)
-    module = _server()
-    module.serve(folder, module.PORT if port is None else port, _tell)
+    try:
+        from dragstrip.watch.serve import WATCH_PORT, serve
+    except ModuleNotFoundError as error:
+        raise _lacking(error) from None
+    serve(folder, WATCH_PORT if port is None else port, _tell)
     return 0
 
 
 def beside(folder: Path) -> AbstractContextManager[None]:
     """Show the page while a run writes to `folder`. Raises `InputError` if a needed package is
     missing."""
-    found: AbstractContextManager[None] = _server().watching(folder, _tell)
-    return found
+    try:
+        from dragstrip.watch.serve import watching
+    except ModuleNotFoundError as error:
+        raise _lacking(error) from None
+    return watching(folder, _tell)
 
 
 def _tell(address: str) -> None:
     Console(stderr=True).print(f"watch: {address}", highlight=False, markup=False)
 
 
-def _server() -> ModuleType:
-    try:
-        from dragstrip.watch import serve
-    except ModuleNotFoundError as error:
-        raise InputError(f"watching needs {error.name}: pip install 'dragstrip[watch]'") from None
-    return serve
+def _lacking(error: ModuleNotFoundError) -> InputError:
+    return InputError(f"watching needs {error.name}: pip install 'dragstrip[watch]'")
