@@ -12,12 +12,14 @@ import msgspec
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import JOURNAL, MANIFEST, Capsule
 from dragstrip.results.manifest import Manifest
+from dragstrip.verdict.judge import Judge
+from dragstrip.verdict.rules import VERSION
 from dragstrip.watch.tally import StudyTally
 
 State = Literal["running", "stopped", "finished"]
 _PACE_S = 600.0
 """The pace is measured over this time."""
-_LEAST = 3
+_LEAST = 10
 """Visits that a pace needs."""
 
 
@@ -46,14 +48,15 @@ class Follower:
             for line in journal:
                 if not line.endswith(b"\n") or len(self.offsets) - before == most:
                     break  # the rest is still being written
-                visit = self._decoder.decode(line)
+                visit = self._decoded(line)
                 self.offsets.append(self._end)
                 self.cell_of.append(self.tally.add(visit))
                 self._end += len(line)
         made = len(self.offsets) - before
         if self._caught_up and made:
             self._arrivals.append((time.monotonic(), made))
-        self._caught_up = self._caught_up or made < most
+        if not self._caught_up and made < most:
+            self._caught_up, self._began = True, time.monotonic()
         return bool(made)
 
     def visit(self, number: int) -> Visit | None:
@@ -62,7 +65,7 @@ class Follower:
             return None
         with (self.folder / JOURNAL).open("rb") as journal:
             journal.seek(self.offsets[number])
-            return self._decoder.decode(journal.readline())
+            return self._decoded(journal.readline())
 
     @property
     def state(self) -> State:
@@ -98,10 +101,20 @@ class Follower:
             if start.finished
         )
 
+    def _decoded(self, line: bytes) -> Visit:
+        """A visit by today's rules."""
+        visit = self._decoder.decode(line)
+        if self.manifest.rules == {VERSION}:
+            return visit
+        visit = self._judge.judged(visit)
+        self._judge.saw(visit)
+        return visit
+
     def _load(self) -> None:
         self._manifest_s = (self.folder / MANIFEST).stat().st_mtime if self._there() else 0.0
         self.manifest: Manifest = Capsule.open(self.folder).manifest
         self.tally = StudyTally(self.manifest.study)
+        self._judge = Judge(self.manifest.study)
         self.offsets: list[int] = []
         """Where each visit's line begins."""
         self.cell_of: list[int | None] = []
@@ -110,6 +123,7 @@ class Follower:
         self._arrivals: deque[tuple[float, int]] = deque()
         self._caught_up = False
         self._began = time.monotonic()
+        """When all that was there had been read."""
         self.generation += 1
 
     def _reload(self) -> None:

@@ -15,6 +15,7 @@ from dragstrip.results.manifest import Manifest
 from dragstrip.results.rejudge import rejudge
 from dragstrip.results.tables.build import judged_by, refresh, scan
 from dragstrip.verdict.rules import CHANGES, VERSION, limits_today
+from dragstrip.watch.follow import Follower
 
 WAITED_MS = 290.0
 """Valid while the limit was 300 ms, `overloaded` now that it is 120 ms or a share of the load."""
@@ -43,6 +44,13 @@ def test_a_capsule_made_under_older_rules_is_read_by_todays(tmp_path):
     found = capsule(tmp_path / "c", 1, wait_ms=300)
     assert verdicts(found) == {"h2": "overloaded", "h3": "valid"}
     assert found.manifest.study.thresholds.changed() == {"wait_share": 0.2}
+
+
+def test_whoever_watches_sees_todays_verdicts(tmp_path):
+    follower = Follower(capsule(tmp_path / "c", 1, wait_ms=300).path)
+    assert follower.read()
+    assert follower.tally.standing().reasons == {"overloaded": 1}
+    assert [follower.visit(number).verdict for number in (0, 1)] == ["overloaded", "valid"]
 
 
 def test_a_limit_that_the_study_set_stays(tmp_path):
