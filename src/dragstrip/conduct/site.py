@@ -12,7 +12,7 @@ from dragstrip.conduct.clocks import admission_of, guest_of, place_of
 from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.watcher import Watcher
 from dragstrip.model.clock import NETWORK
-from dragstrip.model.errors import InputError
+from dragstrip.model.errors import importing
 from dragstrip.model.study import CellKey, Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
@@ -96,11 +96,7 @@ def on_cluster(
     watcher: Watcher,
 ) -> Iterator[VisitSite]:
     """Raises `InputError` if Dask is not installed or nothing answers at the address."""
-    try:
+    with importing("cluster", "--cluster"):
         from dragstrip.conduct.dask_site import dask_site
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"--cluster needs {error.name}: pip install 'dragstrip[cluster]'"
-        ) from None
     with dask_site(cluster, capsule, schedule, calibrate, watcher) as (executor, browser):
         yield VisitSite(executor, browser)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from dragstrip.model.errors import InputError
+from dragstrip.model.errors import importing
 from dragstrip.results.capsule import Capsule
 
 
@@ -21,10 +21,8 @@ def watch(
 ) -> int:
     """Show a live page of a running study."""
     Capsule.open(folder)
-    try:
+    with importing("watch", "watching"):
         from dragstrip.watch.serve import WATCH_PORT, serve
-    except ModuleNotFoundError as error:
-        raise _lacking(error) from None
     serve(folder, WATCH_PORT if port is None else port, _tell)
     return 0
 
@@ -32,16 +30,10 @@ def watch(
 def beside(folder: Path) -> AbstractContextManager[None]:
     """Show the page while a run writes to `folder`. Raises `InputError` if a needed package is
     missing."""
-    try:
+    with importing("watch", "watching"):
         from dragstrip.watch.serve import watching
-    except ModuleNotFoundError as error:
-        raise _lacking(error) from None
     return watching(folder, _tell)
 
 
 def _tell(address: str) -> None:
     Console(stderr=True).print(f"watch: {address}", highlight=False, markup=False)
-
-
-def _lacking(error: ModuleNotFoundError) -> InputError:
-    return InputError(f"watching needs {error.name}: pip install 'dragstrip[watch]'")
