@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:Deprecati
 
 
 def heeding(folder: Path, jobs: int) -> None:
-    # Whoever runs these tests in the background may ignore Ctrl-C, and children inherit that.
+    # A shell starts background jobs with Ctrl-C ignored, and their children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     run_in(folder, STUDY, jobs)
 

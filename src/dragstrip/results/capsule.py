@@ -101,11 +101,7 @@ class Capsule:
         if self.manifest.rules == {rules.VERSION}:
             yield from self.as_made()
             return
-        judge = Judge(self.manifest.study)
-        for visit in self.as_made():
-            judged = judge.judged(visit)
-            judge.saw(judged)
-            yield judged
+        yield from map(Judge(self.manifest.study).in_turn, self.as_made())
 
     def calibrated(self, found: Calibration) -> None:
         """Notes in the manifest what the link was measured to do before this start's visits."""

@@ -105,11 +105,7 @@ def with_limits(study: Study, limits: Mapping[str, str]) -> Study:
 
 
 def _judged(study: Study, visits: Iterable[Visit]) -> Iterator[Visit]:
-    judge = Judge(study)
-    for visit in visits:
-        judged = judge.judged(visit)
-        judge.saw(judged)
-        yield judged
+    return map(Judge(study).in_turn, visits)
 
 
 def _blocks(study: Study, visits: Iterable[Visit], found: ReasonsByVisit) -> int:

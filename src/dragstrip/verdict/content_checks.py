@@ -9,7 +9,7 @@ from urllib.parse import urldefrag
 
 from dragstrip.model.page import Page, Resource, address
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Reason, Request, Served, Visit
+from dragstrip.model.visit import Outcome, Reason, Request, Served, Visit
 from dragstrip.verdict.request_checks import BY_THE_NETWORK, some
 
 _PARTS = frozenset({206, 304, 416})
@@ -53,7 +53,7 @@ def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
     """
     if visit.plt_ms is None or visit.rehearsed is None:
         return
-    wanted = {(r.method, r.url) for r in (page.resources[place] for place in visit.rehearsed)}
+    wanted = _wanted(visit, page)
     if behind(visit, wanted):
         return
     missing = sorted(url for _, url in wanted - asked_for(visit))
@@ -63,6 +63,38 @@ def complete(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
             f"{len(missing)} of {len(wanted)} objects that the page fetched in its rehearsals were "
             f"not requested (limit {limits.missing_share:.0%}): {some(missing)}",
         )
+
+
+def outcome(visit: Visit, page: Page) -> Outcome:
+    """What the stack did, from a visit's evidence.
+
+    A browser fires the load event also when it has given up on an object. Such a load may end early
+    because it fetched less, so it is `incomplete`.
+    """
+    if visit.outcome not in ("loaded", "incomplete"):
+        return visit.outcome
+    return "incomplete" if _lost(visit, page) else "loaded"
+
+
+def _lost(visit: Visit, page: Page) -> bool:
+    """Whether the network lost objects of the page before the load event that no other request
+    brought. Objects that some rehearsal did without do not count."""
+    if visit.plt_ms is None:
+        return False
+    failed = {
+        _key(r)
+        for r in visit.requests
+        if r.error in BY_THE_NETWORK and (r.end_ms is None or r.end_ms <= visit.plt_ms)
+    }
+    missing = failed - {_key(r) for r in visit.requests if not r.error}
+    return bool(missing and missing & _wanted(visit, page))
+
+
+def _wanted(visit: Visit, page: Page) -> set[tuple[str, str]]:
+    """Method and URL of what every rehearsal fetched before the load event; of all that the page
+    has, if there was none."""
+    places = range(len(page.resources)) if visit.rehearsed is None else visit.rehearsed
+    return {(r.method, r.url) for r in (page.resources[place] for place in places)}
 
 
 def asked_for(visit: Visit) -> set[tuple[str, str]]:

@@ -27,7 +27,6 @@ from dragstrip.verdict import (
     request_checks,
     stack_checks,
 )
-from dragstrip.verdict.completeness import outcome
 from dragstrip.verdict.picture import like_reference, recorded, watched
 from dragstrip.visit import physics
 
@@ -58,6 +57,12 @@ class Judge:
             study.clock,
         )
 
+    def in_turn(self, visit: Visit) -> Visit:
+        """The same, and it is recorded: for the visits of a journal, one after the other."""
+        judged = self.judged(visit)
+        self.saw(judged)
+        return judged
+
     def saw(self, visit: Visit) -> None:
         """Record a judged visit: its picture may become the page's reference."""
         if visit.visual and visit.valid and visit.outcome == "loaded":
@@ -83,7 +88,7 @@ def with_verdict(
 ) -> Visit:
     """The visit with its outcome and reasons; `reference` is the page's picture, a `Visual.final`,
     if any."""
-    visit = structs.replace(visit, outcome=outcome(visit, page))
+    visit = structs.replace(visit, outcome=content_checks.outcome(visit, page))
     reasons = (
         *judge(visit, page, network, stack, limits, clock),
         *like_reference(visit, reference, limits),

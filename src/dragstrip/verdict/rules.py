@@ -64,8 +64,7 @@ a thread's wait is for the browser's own threads."""
 _DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {
     1: {**OLDER_WAITS, "wait_ms": 300.0},
     **{version: {**OLDER_WAITS, "precedence_share": 0.35} for version in range(2, 10)},
-    10: {"wait_share": 0.05},
-    11: {"wait_share": 0.05},
+    **{version: {"wait_share": 0.05} for version in (10, 11)},
 }
 """Default limits of older rules that differ from today's."""
 

@@ -104,11 +104,7 @@ class Follower:
     def _decoded(self, line: bytes) -> Visit:
         """A visit by today's rules."""
         visit = self._decoder.decode(line)
-        if self.manifest.rules == {VERSION}:
-            return visit
-        visit = self._judge.judged(visit)
-        self._judge.saw(visit)
-        return visit
+        return visit if self.manifest.rules == {VERSION} else self._judge.in_turn(visit)
 
     def _load(self) -> None:
         self._manifest_s = (self.folder / MANIFEST).stat().st_mtime if self._there() else 0.0

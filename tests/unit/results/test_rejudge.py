@@ -46,7 +46,7 @@ def test_a_capsule_made_under_older_rules_is_read_by_todays(tmp_path):
     assert found.manifest.study.thresholds.changed() == {"wait_share": 0.2}
 
 
-def test_whoever_watches_sees_todays_verdicts(tmp_path):
+def test_the_watch_page_shows_todays_verdicts(tmp_path):
     follower = Follower(capsule(tmp_path / "c", 1, wait_ms=300).path)
     assert follower.read()
     assert follower.tally.standing().reasons == {"overloaded": 1}

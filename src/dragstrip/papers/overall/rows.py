@@ -129,8 +129,8 @@ def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, str]:
 
 
 def decided_by(sources: dict[Way, Source], cells: int) -> Way | None:
-    """The way nearest to the paper that decides a claim about so many cells. If none does, the
-    nearest that ran all of them, or else the nearest that ran some."""
+    """The nearest way to the paper that decides the claim. If none does: the nearest that ran all
+    `cells` of the claim, or else the nearest that ran any."""
     ended = [way for way, source in sources.items() if source.answer in DECIDED]
     tried = [way for way, source in sources.items() if source.ours]
     whole = [way for way in tried if sources[way].run >= cells]

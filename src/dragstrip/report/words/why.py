@@ -102,8 +102,7 @@ def notes(answer: Why) -> list[str]:
         if cell.censored:
             said.append(
                 f"On {place(answer, cell)}, {counted(cell.censored, 'load')} failed, timed out or "
-                "lost objects "
-                "and entered at the time limit."
+                "lost objects and entered at the time limit."
             )
     return said
 
