@@ -120,7 +120,7 @@ def run_on(
     )
     with (
         Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule,
-        connected(address) as client,
+        connected(address, tell) as client,
     ):
         schedule = Schedule(study, capsule.made(), continues=lambda _: False)
         fleet = Fleet(

@@ -2,24 +2,24 @@
 
 import contextlib
 import logging
-from collections.abc import Iterator
-from importlib import import_module
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import dask
 from distributed import Client, LocalCluster
 
+from dragstrip.cluster.named import named
 from dragstrip.cluster.words import RESOURCE
 from dragstrip.model.errors import InputError
 
 _TIMEOUT_S = 10
-_EXAMPLE = "docs/howto/cluster.md shows an entry"
 
 
 @contextlib.contextmanager
-def connected(address: str) -> Iterator[Client]:
+def connected(address: str, said: Callable[[str], None]) -> Iterator[Client]:
     """``local:N`` starts N workers here, which end with this; ``tcp://...`` is a scheduler that
-    runs; anything else names an entry under `dragstrip.clusters` of Dask's configuration.
+    runs; anything else names an entry under `dragstrip.clusters` of Dask's configuration. `said`
+    hears of workers that cannot be started.
 
     Raises `InputError` if there is no such thing, or if nothing answers.
     """
@@ -28,7 +28,7 @@ def connected(address: str) -> Iterator[Client]:
         if address.startswith("local:"):
             target = opened.enter_context(_local(address))
         elif "://" not in address:
-            target = opened.enter_context(_named(address))
+            target = opened.enter_context(named(address, said))
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we say what matters
         try:
             client = Client(target, timeout=_TIMEOUT_S, set_as_default=False)
@@ -55,27 +55,3 @@ def _local(address: str) -> Any:
             resources={RESOURCE: 1},
             silence_logs=logging.CRITICAL,
         )
-
-
-@contextlib.contextmanager
-def _named(name: str) -> Iterator[Any]:
-    known = dask.config.get("dragstrip.clusters", {}) or {}
-    if name not in known:
-        said = f"it knows {', '.join(sorted(known))}" if known else "it knows none"
-        raise InputError(
-            f"--cluster {name}: Dask's configuration has no such entry under dragstrip.clusters "
-            f"({said}); {_EXAMPLE}, or give an address like tcp://HOST:8786, or local:3"
-        )
-    entry = known[name]
-    try:
-        module, _, kind = str(entry["class"]).rpartition(".")
-        made = getattr(import_module(module), kind)(**entry.get("arguments", {}))
-    except (KeyError, TypeError, ValueError, ImportError, AttributeError) as error:
-        raise InputError(
-            f"--cluster {name}: dragstrip.clusters.{name} of Dask's configuration makes no cluster "
-            f"({type(error).__name__}: {error}); {_EXAMPLE}"
-        ) from None
-    with made as cluster:
-        if "workers" in entry:
-            cluster.scale(entry["workers"])
-        yield cluster

@@ -57,7 +57,7 @@ def dask_site(
     )
     earlier = [one for start in capsule.manifest.starts for one in start.admitted]
     gate = Gate(study.clock, earlier, admit_others=cluster.admit_others)
-    with connected(cluster.address) as client:
+    with connected(cluster.address, watcher.said) as client:
         owner = _Owner(cluster, capsule, schedule, watcher)
         fleet = Fleet(client, setup, capsule.path, gate, owner)
         try:
