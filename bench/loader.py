@@ -1,13 +1,15 @@
 """The load generator's error against Chromium: docs/reference/loader.md.
 
-    uv run python bench/loader.py make FOLDER PAGE...       # makes all four steps' capsules
-    uv run python bench/loader.py write FOLDER [FOLDER...]  # reads them and writes the page
+    uv run python bench/loader.py make FOLDER PAGE...               # makes all four steps' capsules
+    uv run python bench/loader.py make FOLDER --browser CAPSULE     # predicts a capsule's visits
+    uv run python bench/loader.py write FOLDER [FOLDER...]          # reads them and writes the page
 
 `make` runs in virtual time, where computing takes none: Chromium on two networks, from which each
 page's graph is learned; Chromium on all four; the load generator on all four by the learned graph,
 and once more by the recording's structure alone. Links have the same luck in all of them. A folder
 that was begun is continued. Networks that need more blocks have a folder of their own; of a cell
-that is in several folders `write` takes the one with the most blocks.
+that is in several folders `write` takes the one with the most blocks. With `--browser` the second
+step is there already: the capsule of a study in virtual time, such as one that answers a paper.
 """
 
 import argparse
@@ -21,7 +23,7 @@ from typing import Literal
 import altair as alt
 import msgspec
 from loader_words import graphs_text, page_text
-from msgspec import Struct
+from msgspec import Struct, structs
 from page_graph import rows
 
 from dragstrip.conduct.clocks import jobs_of
@@ -47,15 +49,19 @@ TAUGHT_BY = ("h1", "h2", "h3")
 STACKS = ("h1", "h2", "h3", "TCP+", "QUIC")
 PAIRS = (("h2", "h3"), ("TCP+", "QUIC"), ("h1", "h2"))
 RUNS = 2
+STAND_IN = "a made-up stand-in"
+"""How the source of a page begins that nobody recorded."""
 
 
 Overflow = Literal["no queue", "the queue down", "the queue up"]
+Kind = Literal["recordings", "stand-ins"]
 
 
 class Cell(Struct, frozen=True, kw_only=True):
     """A page over a network with a stack: medians over blocks, in ms."""
 
     page: str
+    kind: Kind
     network: str
     stack: str
     browser: float
@@ -85,6 +91,7 @@ class Found(Struct, frozen=True, kw_only=True):
     by_network: dict[str, Errors]
     by_stack: dict[str, Errors]
     by_page: dict[str, Errors]
+    by_kind: dict[str, Errors]
     by_overflow: dict[str, Errors]
     luck_by_overflow: dict[str, float]
     """Mean of the cells' `luck`."""
@@ -101,7 +108,8 @@ def main() -> None:
     steps = parser.add_subparsers(dest="step", required=True)
     making = steps.add_parser("make")
     making.add_argument("folder", type=Path)
-    making.add_argument("pages", nargs="+")
+    making.add_argument("pages", nargs="*")
+    making.add_argument("--browser", type=Path, help="a capsule that a browser made")
     making.add_argument("--networks", nargs="+", default=NETWORKS)
     making.add_argument("--stacks", nargs="+", default=STACKS)
     making.add_argument("--runs", type=int, default=RUNS)
@@ -119,23 +127,28 @@ def make(asked: argparse.Namespace) -> None:
     folder: Path = asked.folder
     (folder / "pages").mkdir(parents=True, exist_ok=True)
     jobs = jobs_of(NETWORK, asked.jobs)
-    taught = _study(asked.pages, TAUGHT_ON, TAUGHT_BY, 1, seed=1)
+    if asked.browser:
+        study = structs.replace(Capsule.open(asked.browser).manifest.study, controls=())
+        if not (folder / "browser").exists():
+            (folder / "browser").symlink_to(asked.browser.resolve())
+    else:
+        study = _study(asked.pages, asked.networks, asked.stacks, asked.runs)
+        make_visits(study, folder / "browser", jobs=jobs)
+    taught = _study([str(p.path) for p in study.pages], TAUGHT_ON, TAUGHT_BY, 1, seed=1)
     make_visits(taught, folder / "taught", jobs=jobs)
-    make_visits(
-        _study(asked.pages, asked.networks, asked.stacks, asked.runs), folder / "browser", jobs=jobs
-    )
     lessons, known = Capsule.open(folder / "taught"), []
-    for page in taught.pages:
+    for page, own in zip(taught.pages, study.pages, strict=True):
         target = folder / "pages" / f"{page.name}.har.zip"
         try:
-            with_graph(page, learn(page, lessons), target)
+            learned = with_graph(page, learn(page, lessons), target)
         except InputError as error:
             print(f"left out: {error}", file=sys.stderr)
             continue
-        known.append(str(target))
-    for name, pages in (("loader", known), ("structure", asked.pages)):
-        study = _study(pages, asked.networks, asked.stacks, asked.runs)
-        make_visits(study_by(study, LOADER), folder / name, jobs=jobs)
+        known.append(structs.replace(learned, name=own.name))
+    for name, pages in (("loader", tuple(known)), ("structure", study.pages)):
+        client = structs.replace(study.client, frames=False)
+        predicted = structs.replace(study, name="loader", pages=pages, client=client)
+        make_visits(study_by(predicted, LOADER), folder / name, jobs=jobs)
 
 
 def _study(
@@ -161,11 +174,16 @@ def cells(folder: Path) -> Iterator[Cell]:
     browser, loader = (_times(folder / name) for name in ("browser", "loader"))
     structure = _times(folder / "structure") if (folder / "structure").exists() else {}
     overflow = _overflow(folder / "browser")
+    study = Capsule.open(folder / "browser").manifest.study
+    kinds: dict[str, Kind] = {
+        p.name: "stand-ins" if p.source.startswith(STAND_IN) else "recordings" for p in study.pages
+    }
     for key, times in browser.items():
         if key in loader:
             page, network, stack = key
             yield Cell(
                 page=page,
+                kind=kinds[page],
                 network=network,
                 stack=stack,
                 browser=median(times),
@@ -228,6 +246,7 @@ def write(folders: Sequence[Path]) -> None:
         by_network=_by(made, "network"),
         by_stack=_by(made, "stack"),
         by_page=_by(made, "page"),
+        by_kind=_by(made, "kind"),
         by_overflow=_by(sorted(made, key=lambda c: c.overflow), "overflow"),
         luck_by_overflow=_luck_by_overflow(made),
         unlost={f"{b} / {a}": _ratios(full, a, b) for a, b in PAIRS},

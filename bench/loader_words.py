@@ -62,6 +62,7 @@ def _page(found: Any, graphs: list[str]) -> Iterator[str]:
                 yield _ratio(name, pair)
         yield ""
     for title, groups in (
+        ("kind of page", found.by_kind),
         ("network", found.by_network),
         ("stack", found.by_stack),
         ("page", found.by_page),
@@ -94,8 +95,7 @@ _GRAPH_COMMANDS = """Graphs were learned from loads over h1, h2 and h3. The comm
 
     uv run python bench/page_graph.py LESSONS VISITS"""
 _SO_FAR = """Blocks per cell: {blocks}.
-A cell's time is the median of its blocks. Read the figures as those of these pages. Only the
-smallest page was loaded over DA2GC and MSS, where a browser takes long."""
+A cell's time is the median of its blocks. Read the figures as those of these pages."""
 _CELLS = """
 A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its figures
 are from its own documentation. They are not like for like: Lantern predicts loads of live pages on
@@ -157,7 +157,8 @@ _COMMANDS = """All cells: [loader.json](loader.json). The commands:
     uv run python bench/loader.py make FOLDER PAGE... --networks LTE DSL --runs 1
     uv run python bench/loader.py make DSL PAGE... --networks DSL --runs 3
     uv run python bench/loader.py make SLOW WIKIPEDIA --networks DA2GC MSS --runs 1
-    uv run python bench/loader.py write FOLDER DSL SLOW"""
+    uv run python bench/loader.py make STANDINS --browser capsules/wolsing2019-virtual/wolsing2019
+    uv run python bench/loader.py write FOLDER DSL SLOW STANDINS"""
 
 
 def _blocks(found: Any) -> str:
