@@ -103,6 +103,7 @@ def _examine() -> Iterator[CheckResult]:
     yield structs.replace(_attempt("firefox", lambda: browser_version(FIREFOX)), needed=False)
     yield _attempt("link program", lambda: program("dragstrip-link"))
     yield _attempt("origin program", lambda: program("dragstrip-origin"))
+    yield _attempt("load generator", lambda: program("dragstrip-loader"))
     yield from _legacy()
     yield _virtual()
     yield _proxies()
