@@ -2,7 +2,7 @@
 
     uv run python bench/loader.py make FOLDER PAGE...               # makes all four steps' capsules
     uv run python bench/loader.py make FOLDER --browser CAPSULE     # predicts a capsule's visits
-    uv run python bench/loader.py write FOLDER [FOLDER...]          # reads them and writes the page
+    uv run python bench/loader.py write FOLDER... [--kept]          # reads them and writes the page
 
 `make` runs in virtual time, where computing takes none: Chromium on two networks, from which each
 page's graph is learned; Chromium on all four; the load generator on all four by the learned graph,
@@ -10,6 +10,7 @@ and once more by the recording's structure alone. Links have the same luck in al
 that was begun is continued. Networks that need more blocks have a folder of their own; of a cell
 that is in several folders `write` takes the one with the most blocks. With `--browser` the second
 step is there already: the capsule of a study in virtual time, such as one that answers a paper.
+`--kept` takes cells of docs/reference/loader.json, too, as long as no folder has them.
 """
 
 import argparse
@@ -47,7 +48,7 @@ TAUGHT_ON = ("LTE", "DSL")
 NETWORKS = ("LTE", "DSL", "DA2GC", "MSS")
 TAUGHT_BY = ("h1", "h2", "h3")
 STACKS = ("h1", "h2", "h3", "TCP+", "QUIC")
-PAIRS = (("h2", "h3"), ("TCP+", "QUIC"), ("h1", "h2"))
+PAIRS = (("h2", "h3"), ("TCP", "QUIC"), ("TCP+", "QUIC"), ("TCP+BBR", "QUIC+BBR"), ("h1", "h2"))
 RUNS = 2
 STAND_IN = "a made-up stand-in"
 """How the source of a page begins that nobody recorded."""
@@ -55,6 +56,8 @@ STAND_IN = "a made-up stand-in"
 
 Overflow = Literal["no queue", "the queue down", "the queue up"]
 Kind = Literal["recordings", "stand-ins"]
+Key = tuple[str, str, str]
+"""Page, network and stack."""
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -74,6 +77,10 @@ class Cell(Struct, frozen=True, kw_only=True):
     is one block."""
     overflow: Overflow
     """Which queue of the link was full in a load of the browser."""
+
+    @property
+    def key(self) -> Key:
+        return self.page, self.network, self.stack
 
     @property
     def taught(self) -> bool:
@@ -101,6 +108,8 @@ class Found(Struct, frozen=True, kw_only=True):
     invalid: int
     """Cells left out because one of the clients had no valid load."""
     cells: list[Cell]
+    graphs: list[str]
+    """How well graphs explain a browser's loads: lines of a table."""
 
 
 def main() -> None:
@@ -116,11 +125,13 @@ def main() -> None:
     making.add_argument("--jobs", default="1")
     writing = steps.add_parser("write")
     writing.add_argument("folders", nargs="+", type=Path)
+    writing.add_argument("--kept", action="store_true", help="and cells of loader.json")
     asked = parser.parse_args()
     if asked.step == "make":
         make(asked)
     else:
-        write(asked.folders)
+        kept = (DOCS / "loader.json").read_bytes() if asked.kept else None
+        write(asked.folders, msgspec.json.decode(kept, type=Found) if kept else None)
 
 
 def make(asked: argparse.Namespace) -> None:
@@ -165,9 +176,6 @@ def _study(
         clock=NETWORK,
         cache=cache_folder("pages"),
     )
-
-
-Key = tuple[str, str, str]
 
 
 def cells(folder: Path) -> Iterator[Cell]:
@@ -222,9 +230,10 @@ def _overflow(folder: Path) -> dict[Key, Overflow]:
     return found
 
 
-def write(folders: Sequence[Path]) -> None:
+def write(folders: Sequence[Path], kept: Found | None) -> None:
     first = Capsule.open(folders[0] / "browser")
-    graphs: dict[str, None] = {}  # each line once: the head, and a page whose graph serves twice
+    # Each line once: the head, and a page whose graph serves twice.
+    graphs: dict[str, None] = dict.fromkeys(kept.graphs if kept else ())
     for folder in folders:
         learned, seen = Capsule.open(folder / "taught"), Capsule.open(folder / "browser")
         if {n.name for n in seen.manifest.study.networks} == set(TAUGHT_ON):
@@ -234,7 +243,9 @@ def write(folders: Sequence[Path]) -> None:
     if not made:
         (DOCS / "loader.md").write_text(graphs_text(browser, list(graphs)))
         return
-    asked = len(set().union(*(_asked(folder) for folder in folders)))
+    asked = set().union(*(_asked(folder) for folder in folders))
+    unmade = len(asked - {c.key for c in made})
+    made = [*(c for c in (kept.cells if kept else ()) if c.key not in asked), *made]
     full = [c for c in made if c.overflow == "no queue"]
     found = Found(
         browser=browser,
@@ -245,20 +256,25 @@ def write(folders: Sequence[Path]) -> None:
         structure=_errors([c for c in made if c.structure], structure=True),
         by_network=_by(made, "network"),
         by_stack=_by(made, "stack"),
-        by_page=_by(made, "page"),
+        by_page=_by([c for c in made if c.kind == "recordings"], "page"),
         by_kind=_by(made, "kind"),
         by_overflow=_by(sorted(made, key=lambda c: c.overflow), "overflow"),
         luck_by_overflow=_luck_by_overflow(made),
         unlost={f"{b} / {a}": _ratios(full, a, b) for a, b in PAIRS},
         pairs={f"{b} / {a}": _ratios(made, a, b) for a, b in PAIRS},
-        invalid=asked - len(made),
+        invalid=unmade,
         cells=made,
+        graphs=list(graphs),
     )
     text = msgspec.json.format(msgspec.json.encode(found), indent=1)
     (DOCS / "loader.json").write_bytes(text + b"\n")
-    kept = {"whole": found.whole, "pages": found.pages, "browser": found.browser}
-    PACKAGED.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
-    (DOCS / "loader.md").write_text(page_text(found, list(graphs)))
+    kinds = {
+        kind: {"pages": len({c.page for c in made if c.kind == kind}), "errors": errors}
+        for kind, errors in found.by_kind.items()
+    }
+    told = {"browser": found.browser, "kinds": kinds}
+    PACKAGED.write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
+    (DOCS / "loader.md").write_text(page_text(found, found.graphs))
     draw(made)
 
 
@@ -266,9 +282,8 @@ def _largest(found: Iterable[Cell]) -> list[Cell]:
     """Of a cell that is in several folders, the one with the most blocks."""
     made: dict[Key, Cell] = {}
     for cell in found:
-        key = (cell.page, cell.network, cell.stack)
-        if key not in made or made[key].runs < cell.runs:
-            made[key] = cell
+        if cell.key not in made or made[cell.key].runs < cell.runs:
+            made[cell.key] = cell
     return list(made.values())
 
 
@@ -301,7 +316,7 @@ def _luck_by_overflow(made: Sequence[Cell]) -> dict[str, float]:
 
 
 def _ratios(made: Sequence[Cell], a: str, b: str) -> Ratios:
-    by_key = {(c.page, c.network, c.stack): c for c in made}
+    by_key = {c.key: c for c in made}
     both = [
         (by_key[p, n, a], by_key[p, n, b])
         for p, n in dict.fromkeys((c.page, c.network) for c in made)
@@ -313,7 +328,7 @@ def _ratios(made: Sequence[Cell], a: str, b: str) -> Ratios:
 def draw(made: Sequence[Cell]) -> None:
     rows = [
         {"Chromium, s": c.browser / 1000, "load generator, s": c.loader / 1000}
-        | {"network": c.network, "stack": c.stack, "page": c.page}
+        | {"network": c.network, "pages": c.kind}
         for c in made
     ]
     values = [row[k] for row in rows for k in ("Chromium, s", "load generator, s")]
@@ -326,7 +341,7 @@ def draw(made: Sequence[Cell]) -> None:
             x=alt.X("Chromium, s:Q", scale=scale),
             y=alt.Y("load generator, s:Q", scale=scale),
             color=alt.Color("network:N", sort=list(NETWORKS)),
-            shape=alt.Shape("stack:N", sort=list(STACKS)),
+            shape=alt.Shape("pages:N", title="pages"),
         )
     )
     ends = [{"Chromium, s": v, "load generator, s": v} for v in (low, high)]

@@ -9,16 +9,26 @@ from msgspec import Struct
 _FILE = "loader_error.json"
 
 
-class _Whole(Struct, frozen=True):
+class _Errors(Struct, frozen=True):
     cells: int
     mean_absolute: float
     rank: float | None
 
+    @property
+    def words(self) -> str:
+        ranked = f", rank correlation {self.rank:.2f}" if self.rank is not None else ""
+        return f"{self.mean_absolute:.1%} in the mean of {self.cells} cells{ranked}"
+
+
+class _Kind(Struct, frozen=True):
+    pages: int
+    errors: _Errors
+
 
 class LoaderError(Struct, frozen=True):
-    whole: _Whole
-    pages: int
     browser: str
+    kinds: dict[str, _Kind]
+    """Of recordings, and of stand-ins for pages that nobody recorded."""
 
 
 @cache
@@ -36,10 +46,10 @@ def predicted() -> str:
             "Predictions: the load generator made these loads, not a browser; how far it is off is "
             "not measured."
         )
-    rank = f", rank correlation {found.whole.rank:.2f}" if found.whole.rank is not None else ""
+    by_kind = "; ".join(
+        f"on {kind.pages} {name} {kind.errors.words}" for name, kind in found.kinds.items()
+    )
     return (
-        "Predictions: the load generator made these loads, not a browser. On "
-        f"{found.pages} pages ({found.whole.cells} cells) its page load times were "
-        f"{found.whole.mean_absolute:.1%} off those of {found.browser} in the mean{rank} "
-        "(docs/reference/loader.md)."
+        "Predictions: the load generator made these loads, not a browser. How far its page load "
+        f"times are off those of {found.browser}: {by_kind} (docs/reference/loader.md)."
     )
