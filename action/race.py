@@ -5,7 +5,8 @@
 Each side is a study file; what its pages, servers and traces are is read beside it. The sides race
 in turns, block after block, so that what the machine does meanwhile meets both alike. `gate/` then
 holds the capsules `base` and `change` with their reports, `compare.json` and `comment.md`.
-Exit codes are those of `dragstrip compare`: 1 if a condition failed.
+Exit codes are those of `dragstrip compare`: 1 if a condition failed, 4 if none did, some are not
+decided and too many blocks of a side stayed invalid.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from typing import Any
 from msgspec import structs
 
 import dragstrip
+from dragstrip.cli.exits import STAYED_INVALID
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.study.file import read_study
@@ -76,7 +78,7 @@ def compare(out: Path, conditions: list[str]) -> Found:
     done = _call(*argv, *(word for c in conditions for word in ("--fail-if", c)), may_fail=True)
     (out / "compare.json").write_text(done.stdout)
     sys.stderr.write(done.stderr)
-    if done.returncode not in (0, 1):
+    if done.returncode not in (0, 1, STAYED_INVALID):
         sys.exit(done.returncode)
     return Found(done.returncode, json.loads(done.stdout))
 
@@ -86,6 +88,8 @@ def comment(answer: dict[str, Any], run_url: str = "") -> str:
     failed = [c for c in answer["conditions"] if c["verdict"] == "failed"]
     open_ = [c for c in answer["conditions"] if c["verdict"] == "not decided"]
     head = "slower than allowed" if failed else "no regression shown"
+    if answer["stayed_invalid"] and open_ and not failed:
+        head = "cannot tell, too many invalid loads"
     lines = [MARK, f"### dragstrip: {head}", ""]
     lines += [
         "| page and network | stack | metric | change / base | loads |",

@@ -58,6 +58,13 @@ def test_no_difference_is_no_regression(tmp_path, action):
     assert "### dragstrip: no regression shown" in action.comment(compared(tmp_path, 1.0))
 
 
+def test_a_side_that_stayed_invalid_is_no_pass(tmp_path, action):
+    answer = compared(tmp_path, 1.0) | {"stayed_invalid": True}
+    assert "### dragstrip: no regression shown" in action.comment(answer), "all is decided"
+    answer["conditions"][0]["verdict"] = "not decided"
+    assert "### dragstrip: cannot tell, too many invalid loads" in action.comment(answer)
+
+
 def test_the_action_calls_what_exists():
     read = yaml.safe_load((ROOT / "action.yml").read_text())
     steps = read["runs"]["steps"]

@@ -7,6 +7,8 @@ from msgspec import structs
 
 from dragstrip.cli import app, exits
 from dragstrip.model.errors import InputError
+from dragstrip.model.visit import Reason
+from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.capsules import (
     CapsuleComparison,
     CapsuleDifference,
@@ -264,6 +266,30 @@ def test_exit_codes_and_json(tmp_path, capfd):
     assert "fcp_ms" not in {d["metric"] for d in said["differences"]}
     assert "'slower > 5%': failed for h2 on made|LTE" in err
     assert app(["compare", b, a, *gated], standalone_mode=False) == exits.DONE
+
+
+@pytest.mark.parametrize("spoiled", [0, 1])
+def test_a_gate_that_lost_a_sides_blocks_and_cannot_decide_does_not_pass(spoiled, tmp_path, capfd):
+    good = capsule(tmp_path / "good", both(STEADY))
+    with Capsule.create(tmp_path / "bad", good.manifest) as bad:
+        for visit in good.visits():
+            broken = visit.stack == "h3" and visit.block.endswith("|3") and spoiled
+            reasons = (Reason("mixed", "h3: 0 of 1 requests"),) if broken else ()
+            noise = 1.02 if visit.seed % 2 else 0.98
+            plt_ms = (visit.plt_ms or 0) * noise
+            bad.append(structs.replace(visit, reasons=reasons, plt_ms=plt_ms))
+    for order in (("good", "bad"), ("bad", "good")):
+        argv = ["compare", *(str(tmp_path / name) for name in order)]
+        assert app(argv, standalone_mode=False) == exits.DONE, "no condition, no gate"
+        decided = app([*argv, "--fail-if", "down_bytes higher > 5%"], standalone_mode=False)
+        assert decided == exits.DONE
+        gated = app([*argv, "--fail-if", "slower > 1%"], standalone_mode=False)
+        assert gated == (exits.STAYED_INVALID if spoiled else exits.DONE)
+        err = capfd.readouterr().err
+        assert ("Too many blocks stayed invalid" in err) == bool(spoiled)
+    capsule(tmp_path / "slow", both(slowed(1.2)))
+    argv = ["compare", str(tmp_path / "bad"), str(tmp_path / "slow"), "--fail-if", "slower > 5%"]
+    assert app(argv, standalone_mode=False) == exits.FAILED_CONDITION
 
 
 def test_two_stacks_of_one_capsule_are_held_against_each_other(tmp_path, capfd):

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from dragstrip.results.compare.capsules import CapsuleComparison, CapsuleDifference, Compared
     from dragstrip.results.compare.gate import Gated
 
+_CANNOT_TELL = (
+    "Too many blocks stayed invalid, so the conditions that are not decided say nothing: see the "
+    "reports. A server that breaks looks like this, too."
+)
 _STYLES = {"failed": "bold red", "passed": "green", "not decided": "yellow"}
 
 
@@ -89,7 +93,12 @@ def compare(
     asked = {(c.metric, c.statistic) for c in conditions}
     rows = [row for row in found.rows if row.difference.metric in shown and _told(row, asked)]
     Console(stderr=True).print(_text(found.notes, rows, gated), highlight=False)
-    return exits.FAILED_CONDITION if any(g.verdict == "failed" for g in gated) else exits.DONE
+    if any(g.verdict == "failed" for g in gated):
+        return exits.FAILED_CONDITION
+    if found.stayed_invalid and any(g.verdict == "not decided" for g in gated):
+        Console(stderr=True).print(_CANNOT_TELL, style="bold red", highlight=False)
+        return exits.STAYED_INVALID
+    return exits.DONE
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -117,6 +126,7 @@ def _json(a: Path, b: Path, found: "CapsuleComparison", gated: "list[Gated]") ->
         notes=found.notes,
         differences=[row.difference for row in found.rows],
         conditions=gated,
+        stayed_invalid=found.stayed_invalid,
     )
     return msgspec.json.format(msgspec.json.encode(output), indent=2) + b"\n"
 

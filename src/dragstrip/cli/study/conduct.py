@@ -21,8 +21,6 @@ from dragstrip.results.capsule import Capsule
 if TYPE_CHECKING:
     import polars as pl
 
-ALLOWED_INVALID_BLOCKS = 0.05
-
 
 @contextmanager
 def shown(out: Path, *, watch: bool = False) -> Iterator[Watcher]:
@@ -102,6 +100,7 @@ def redraw(capsule: Capsule, also: Collection[str] = ()) -> Path:
 
 def exit_code(study: Study, table: "pl.LazyFrame") -> int:
     """Of a finished study; `table` is its visits.parquet."""
+    from dragstrip.results.blocks import ALLOWED_INVALID_BLOCKS
     from dragstrip.results.observed import observed
 
     blocks = [(cell.begun, cell.counted) for cell in observed(study, table)]

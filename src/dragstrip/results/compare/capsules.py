@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.visit import Visit
+from dragstrip.results.blocks import stayed_invalid, trials
 from dragstrip.results.bounds import Bound, Filled, filled, in_doubt, invalid_visits
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.notes import notes
@@ -75,6 +76,8 @@ class Compared(Struct, frozen=True):
 class CapsuleComparison(Struct, frozen=True):
     notes: list[str]
     rows: list[Compared]
+    stayed_invalid: bool
+    """Of one of them more blocks than `dragstrip.results.blocks` allows."""
 
 
 class _Load(Struct, frozen=True):
@@ -143,7 +146,11 @@ def compare_capsules(
         )
     # A metric that no visit reports, as on a page that paints nothing, gets no row.
     rows = [r for r in rows if r.estimate or r.difference.metric == "plt_ms"]
-    return CapsuleComparison(notes(a, b, visits_a, visits_b), rows)
+    spoiled = any(
+        stayed_invalid(trials(visits, _stacks(capsule)))
+        for capsule, visits in ((a, visits_a), (b, visits_b))
+    )
+    return CapsuleComparison(notes(a, b, visits_a, visits_b), rows, spoiled)
 
 
 def _stacks(capsule: Capsule) -> list[str]:

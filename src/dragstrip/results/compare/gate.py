@@ -69,6 +69,9 @@ class Output(Struct, frozen=True, kw_only=True):
     notes: list[str]
     differences: list[CapsuleDifference]
     conditions: list[Gated]
+    stayed_invalid: bool
+    """More than 5 % of the blocks of `a` or `b` stayed invalid, so a condition that
+    is not decided says nothing."""
 
 
 def metric_name(text: str) -> str:
