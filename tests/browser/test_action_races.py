@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from dragstrip.cli.exits import STAYED_INVALID
+
 SCRIPT = Path(__file__).parents[2] / "action" / "race.py"
 STUDY = """
 name = "gate"
@@ -36,14 +38,14 @@ def test_two_sides_race_in_turns_and_the_comment_says_how_they_differ(tmp_path, 
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
+    answer = json.loads((tmp_path / "gate" / "compare.json").read_text())
+    assert done.returncode == (STAYED_INVALID if answer["stayed_invalid"] else 0), done.stderr
     turns = [line.split()[-1] for line in done.stderr.splitlines() if line.startswith("round")]
     assert turns == ["base", "change", "change", "base"]
     comment = (tmp_path / "gate" / "comment.md").read_text()
     for stack in ("h2", "h3"):
         assert f"| synth-4x20KB over side | {stack} | plt_ms |" in comment
     assert "network side differs" in comment
-    answer = json.loads((tmp_path / "gate" / "compare.json").read_text())
     assert {row["stack"] for row in answer["differences"]} == {"h2", "h3"}
     for side in ("base", "change"):
         assert (tmp_path / "gate" / side / "report" / "index.html").is_file()
