@@ -49,6 +49,14 @@ def test_what_a_folder_has_is_neither_paid_nor_counted_twice():
     assert second.answers < first.answers
 
 
+def test_what_half_of_the_loads_left_open_is_not_hoped_of_the_rest():
+    small = campaign("v", 5, "cook2017-servers")
+    for made, hopes in ((2, True), (3, False)):
+        begun = {"v": dict.fromkeys(small.costs(PACE), made)}
+        (step,) = plan(OPEN, POWERS, PACE, [small], begun)
+        assert (step.answers > 0) == hopes
+
+
 def test_what_was_run_before_is_not_planned_again():
     small, large = campaign("v", 5, "cook2017-servers"), campaign("v", 100, "cook2017-servers")
     _, second = plan(OPEN, POWERS, PACE, [large, small])

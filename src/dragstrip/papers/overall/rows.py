@@ -101,8 +101,8 @@ def _row(
 
 
 def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
-    """The answer of each way that says most: a decided one before others, then the one of most
-    loads, then the latest."""
+    """The answer of each way that says most: a decided one before others, of those that are not
+    the one of most cells, then the one of most loads, then the latest."""
     found: dict[Way, Source] = {}
     for page, told in sorted(answers, key=_weight):
         found[page.way] = Source(
@@ -122,10 +122,11 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
     return {way: found[way] for way in WAYS if way in found}
 
 
-def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, str]:
+def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, int, str]:
     page, told = answer
-    rank = 2 if told.answer in DECIDED else int(told.answer != "open")
-    return rank, bool(told.ours), told.loads, page.made
+    decided = told.answer in DECIDED
+    rank = 2 if decided else int(told.answer != "open")
+    return rank, bool(told.ours), 0 if decided else told.run, told.loads, page.made
 
 
 def decided_by(sources: dict[Way, Source], cells: int) -> Way | None:
