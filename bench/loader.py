@@ -213,7 +213,7 @@ def _luck(times: Sequence[float]) -> float | None:
 def _times(folder: Path) -> dict[Key, list[float]]:
     found: dict[Key, list[float]] = {}
     for visit in Capsule.open(folder).visits():
-        if visit.valid and visit.plt_ms:
+        if visit.valid and visit.outcome == "loaded" and visit.plt_ms:
             found.setdefault((visit.page, visit.network, visit.stack), []).append(visit.plt_ms)
     return found
 
@@ -238,7 +238,8 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
         learned, seen = Capsule.open(folder / "taught"), Capsule.open(folder / "browser")
         if {n.name for n in seen.manifest.study.networks} == set(TAUGHT_ON):
             graphs |= dict.fromkeys(rows(learned, seen))
-    browser = first.manifest.starts[-1].browser_version
+    browsers = [*([kept.browser] if kept else []), first.manifest.starts[-1].browser_version]
+    browser = " and ".join(dict.fromkeys(browsers))
     made = _largest(cell for f in folders if (f / "loader").exists() for cell in cells(f))
     if not made:
         (DOCS / "loader.md").write_text(graphs_text(browser, list(graphs)))
