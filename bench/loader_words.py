@@ -102,7 +102,7 @@ _GRAPH_COMMANDS = """Graphs were learned from loads over h1, h2 and h3. The comm
 _SO_FAR = """Blocks per cell: {blocks}.
 A cell's time is the median of its blocks. Read the figures as those of these pages."""
 _KINDS = """Recordings are of sites, and the demo page is among them. Stand-ins are made-up pages of
-the sizes of wolsing2019's 38 sites. Their hosts, up to 59, are named early in the document, so many
+the sizes of wolsing2019's 38 sites. Their hosts, up to 59, are named early in the document, so
 connections begin together and fill the queues. There the load generator loses other packets than
 Chromium does, and over QUIC it takes longer to recover: lost handshakes can cost it many seconds.
 Chromium gives a handshake up after 4 s and ends without that host's objects. Such loads are left
