@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import structs
 
 import dragstrip
-from dragstrip.cli.exits import STAYED_INVALID
+from dragstrip.cli import exits
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.study.file import read_study
@@ -78,7 +78,7 @@ def compare(out: Path, conditions: list[str]) -> Found:
     done = _call(*argv, *(word for c in conditions for word in ("--fail-if", c)), may_fail=True)
     (out / "compare.json").write_text(done.stdout)
     sys.stderr.write(done.stderr)
-    if done.returncode not in (0, 1, STAYED_INVALID):
+    if done.returncode not in (exits.DONE, exits.FAILED_CONDITION, exits.STAYED_INVALID):
         sys.exit(done.returncode)
     return Found(done.returncode, json.loads(done.stdout))
 
@@ -87,9 +87,12 @@ def comment(answer: dict[str, Any], run_url: str = "") -> str:
     """The answer as Markdown."""
     failed = [c for c in answer["conditions"] if c["verdict"] == "failed"]
     open_ = [c for c in answer["conditions"] if c["verdict"] == "not decided"]
-    head = "slower than allowed" if failed else "no regression shown"
-    if answer["stayed_invalid"] and open_ and not failed:
+    if failed:
+        head = "slower than allowed"
+    elif open_ and answer["stayed_invalid"]:
         head = "cannot tell, too many invalid loads"
+    else:
+        head = "no regression shown"
     lines = [MARK, f"### dragstrip: {head}", ""]
     lines += [
         "| page and network | stack | metric | change / base | loads |",

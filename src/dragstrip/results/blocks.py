@@ -1,6 +1,6 @@
 """Which blocks count: the one place that turns a journal into paired observations."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -34,16 +34,6 @@ class Trial(Struct, frozen=True, kw_only=True):
     counts: bool
     """Every asked stack was visited and every visit, of others too, is valid. Only such blocks
     enter the statistics."""
-
-
-ALLOWED_INVALID_BLOCKS = 0.05
-"""If more blocks stay invalid, what is left may not speak for all of them."""
-
-
-def stayed_invalid(found: Collection[Trial]) -> bool:
-    """Whether the last attempts of more than `ALLOWED_INVALID_BLOCKS` hold an invalid visit."""
-    spoiled = sum(any(not v.valid for v in trial.visits.values()) for trial in found)
-    return spoiled > ALLOWED_INVALID_BLOCKS * len(found)
 
 
 def trials(visits: Iterable[Visit], stacks: Sequence[str]) -> list[Trial]:

@@ -4,7 +4,7 @@ Here is said which blocks count and what a load that failed or timed out is wort
 hand `dragstrip.results.blocks` says the same.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +33,8 @@ COLUMNS = (
 )
 LATER = ("machine", "testbed")
 """Columns that tables without a journal may lack, empty then."""
+ALLOWED_INVALID_BLOCKS = 0.05
+"""If more blocks stay invalid, what is left may not speak for all of them."""
 _CHUNK_VISITS = 100_000
 """Whole pages are read together, up to this many visits; memory grows with this, not the study."""
 
@@ -141,6 +143,12 @@ def observed(
                     name = block_id(page, network.name, connection, 0).rpartition("|")[0]
                     biased = bool(struck & {EVERYWHERE, name})
                     yield _cell(study, page, network.name, connection, own, names, biased=biased)
+
+
+def stayed_invalid(cells: Collection[Observed]) -> bool:
+    """Whether more than `ALLOWED_INVALID_BLOCKS` of their blocks are spoiled."""
+    begun = sum(cell.begun for cell in cells)
+    return sum(cell.spoiled for cell in cells) > ALLOWED_INVALID_BLOCKS * begun
 
 
 def _cell(

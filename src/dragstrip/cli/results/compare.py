@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from dragstrip.results.compare.gate import Gated
 
 _CANNOT_TELL = (
-    "Too many blocks stayed invalid, so the conditions that are not decided say nothing: see the "
-    "reports. A server that breaks looks like this, too."
+    "Too many blocks stayed invalid, so undecided conditions say nothing. See the reports: a "
+    "broken server looks like this, too."
 )
 _STYLES = {"failed": "bold red", "passed": "green", "not decided": "yellow"}
 
@@ -92,11 +92,12 @@ def compare(
         sys.stdout.buffer.write(_json(a, b, found, gated))
     asked = {(c.metric, c.statistic) for c in conditions}
     rows = [row for row in found.rows if row.difference.metric in shown and _told(row, asked)]
-    Console(stderr=True).print(_text(found.notes, rows, gated), highlight=False)
+    console = Console(stderr=True)
+    console.print(_text(found.notes, rows, gated), highlight=False)
     if any(g.verdict == "failed" for g in gated):
         return exits.FAILED_CONDITION
     if found.stayed_invalid and any(g.verdict == "not decided" for g in gated):
-        Console(stderr=True).print(_CANNOT_TELL, style="bold red", highlight=False)
+        console.print(_CANNOT_TELL, style="bold red", highlight=False)
         return exits.STAYED_INVALID
     return exits.DONE
 

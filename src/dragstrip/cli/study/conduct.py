@@ -100,8 +100,7 @@ def redraw(capsule: Capsule, also: Collection[str] = ()) -> Path:
 
 def exit_code(study: Study, table: "pl.LazyFrame") -> int:
     """Of a finished study; `table` is its visits.parquet."""
-    from dragstrip.results.blocks import ALLOWED_INVALID_BLOCKS
-    from dragstrip.results.observed import observed
+    from dragstrip.results.observed import ALLOWED_INVALID_BLOCKS, observed
 
     blocks = [(cell.begun, cell.counted) for cell in observed(study, table)]
     begun, counted = sum(b for b, _ in blocks), sum(c for _, c in blocks)

@@ -13,11 +13,10 @@ from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.visit import Visit
-from dragstrip.results.blocks import stayed_invalid, trials
 from dragstrip.results.bounds import Bound, Filled, filled, in_doubt, invalid_visits
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.notes import notes
-from dragstrip.results.observed import BY_NAME, Observed, observed
+from dragstrip.results.observed import BY_NAME, Observed, observed, stayed_invalid
 from dragstrip.results.tables.build import frames
 from dragstrip.stats.block_ratio import FAILED, BlockRatio, block_ratio
 from dragstrip.stats.majority import Majority
@@ -77,7 +76,7 @@ class CapsuleComparison(Struct, frozen=True):
     notes: list[str]
     rows: list[Compared]
     stayed_invalid: bool
-    """Of one of them more blocks than `dragstrip.results.blocks` allows."""
+    """More blocks of one of them than `dragstrip.results.observed` allows."""
 
 
 class _Load(Struct, frozen=True):
@@ -146,10 +145,7 @@ def compare_capsules(
         )
     # A metric that no visit reports, as on a page that paints nothing, gets no row.
     rows = [r for r in rows if r.estimate or r.difference.metric == "plt_ms"]
-    spoiled = any(
-        stayed_invalid(trials(visits, _stacks(capsule)))
-        for capsule, visits in ((a, visits_a), (b, visits_b))
-    )
+    spoiled = any(stayed_invalid(cells.values()) for cells in (of_a, of_b))
     return CapsuleComparison(notes(a, b, visits_a, visits_b), rows, spoiled)
 
 

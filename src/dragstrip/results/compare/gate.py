@@ -70,8 +70,7 @@ class Output(Struct, frozen=True, kw_only=True):
     differences: list[CapsuleDifference]
     conditions: list[Gated]
     stayed_invalid: bool
-    """More than 5 % of the blocks of `a` or `b` stayed invalid, so a condition that
-    is not decided says nothing."""
+    """More than 5 % of the blocks of `a` or `b` did: undecided conditions say nothing then."""
 
 
 def metric_name(text: str) -> str:
