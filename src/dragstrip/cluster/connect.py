@@ -23,13 +23,13 @@ def connected(address: str, said: Callable[[str], None]) -> Iterator[Client]:
 
     Raises `InputError` if there is no such thing, or if nothing answers.
     """
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we say what matters
     with contextlib.ExitStack() as opened:
         target: Any = address
         if address.startswith("local:"):
             target = opened.enter_context(_local(address))
         elif "://" not in address:
             target = opened.enter_context(named(address, said))
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we say what matters
         try:
             client = Client(target, timeout=_TIMEOUT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:

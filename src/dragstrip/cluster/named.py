@@ -22,7 +22,7 @@ _TEMPORARY = re.compile(r"/tmp/\S+")
 def named(name: str, said: Callable[[str], None]) -> Iterator[Any]:
     """The cluster of an entry under `dragstrip.clusters`, which ends with this.
 
-    A worker that cannot be started is told once for each reason. Raises `InputError` if there is no
+    Calls `said` once for each reason why workers do not start. Raises `InputError` if there is no
     such entry, or if it makes no cluster.
     """
     known = dask.config.get("dragstrip.clusters", {}) or {}
@@ -32,7 +32,7 @@ def named(name: str, said: Callable[[str], None]) -> Iterator[Any]:
             f"--cluster {name}: Dask's configuration has no such entry under dragstrip.clusters "
             f"({has}); {_EXAMPLE}, or give an address like tcp://HOST:8786, or local:3"
         )
-    with _retold(_Retold(f"--cluster {name}", said)):
+    with _errors_to(_Reasons(f"--cluster {name}", said)):
         cluster = _made(name, known[name])
         try:
             if "workers" in known[name]:
@@ -62,7 +62,7 @@ def _made(name: str, entry: Any) -> Any:
         ) from None
 
 
-class _Retold(logging.Handler):
+class _Reasons(logging.Handler):
     """Says the reason of a logged error instead of its traceback, and each reason once."""
 
     def __init__(self, place: str, said: Callable[[str], None]) -> None:
@@ -81,8 +81,8 @@ class _Retold(logging.Handler):
 
 
 @contextlib.contextmanager
-def _retold(handler: logging.Handler) -> Iterator[None]:
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+def _errors_to(handler: logging.Handler) -> Iterator[None]:
+    """Of the `_NOISY` loggers."""
     warnings.filterwarnings("ignore", r"\s*Port \d+ is already in use", UserWarning)
     loggers = [logging.getLogger(name) for name in _NOISY]
     before = [(logger.handlers, logger.propagate) for logger in loggers]
