@@ -128,6 +128,8 @@ def main() -> None:
     writing.add_argument("--kept", action="store_true", help="and cells of loader.json")
     asked = parser.parse_args()
     if asked.step == "make":
+        if bool(asked.pages) == bool(asked.browser):
+            making.error("give either pages or --browser CAPSULE")
         make(asked)
     else:
         kept = (DOCS / "loader.json").read_bytes() if asked.kept else None
