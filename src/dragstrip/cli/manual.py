@@ -11,7 +11,7 @@ CODES = {
     exits.FAILED_CONDITION: "The comparison failed the given condition.",
     exits.WRONG_INPUT: "Wrong input.",
     exits.NO_TESTBED: "The testbed cannot run here. `dragstrip doctor` says why.",
-    exits.STAYED_INVALID: "Too many blocks stayed invalid, for `compare --fail-if` of A or B.",
+    exits.STAYED_INVALID: "Too many blocks stayed invalid (`compare --fail-if`: in A or B).",
     exits.INTERRUPTED: "Interrupted. The last line is the command that resumes.",
 }
 _HEAD = r""".TH DRAGSTRIP 1 "" "dragstrip" "User Commands"

@@ -17,8 +17,8 @@ from dragstrip.papers.overall.rows import Row
 WORTH = 0.05
 """A claim whose chance of an answer a campaign raises by less is not told."""
 _LEAST_HOURS = 0.01
-_HALF = 2
-"""So many times the loads made are those whose chance is spent."""
+_SPENT = 2
+"""Loads made spend the chance of up to this many times as many loads."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -64,8 +64,8 @@ def plan(
 
     A claim's chance of an answer is the mean of that in worlds where it is true and where it is
     false. Claims that restate others are not counted. What is begun is not paid again, and the
-    chance that it had is spent: its claims are still open. Half of the simulated loads count as all
-    of them there, for what they left open is mostly that pages differ.
+    chance that it had is spent, because its claims are still open. Half of the simulated loads
+    spend the chance of all of them: what they left open is mostly that pages differ.
     """
     claims = {row.id: row for row in rows if row.answer == "open" and not row.restates}
     made: Made = {name: dict(cells) for name, cells in begun.items()}
@@ -114,7 +114,7 @@ class _Open:
     def spent(self, made: Made) -> dict[str, float]:
         """The same of what its folder holds before."""
         there = made.get(self.campaign.name, {})
-        return self._chances({cell: _HALF * blocks for cell, blocks in there.items()})
+        return self._chances({cell: _SPENT * blocks for cell, blocks in there.items()})
 
     def over(self, made: Made) -> bool:
         """Whether its folder holds all of it."""

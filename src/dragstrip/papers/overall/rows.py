@@ -101,8 +101,8 @@ def _row(
 
 
 def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
-    """The answer of each way that says most: a decided one before others, of those that are not
-    the one of most cells, then the one of most loads, then the latest."""
+    """The answer of each way that says most: a decided one first; among undecided ones that of the
+    most cells; then that of the most loads, then the latest."""
     found: dict[Way, Source] = {}
     for page, told in sorted(answers, key=_weight):
         found[page.way] = Source(
