@@ -10,7 +10,13 @@ from dragstrip.model.study import Slow
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.generators.synth import synth
 from dragstrip.papers.campaign.choose import choose, cost_s
-from dragstrip.papers.campaign.plan import campaign, chosen, of_ones_own, study_of
+from dragstrip.papers.campaign.plan import (
+    campaign,
+    chosen,
+    claims_named,
+    of_ones_own,
+    study_of,
+)
 from dragstrip.papers.campaign.space import CELL, reach, space
 from dragstrip.papers.claims import KNOWN, published
 
@@ -91,6 +97,36 @@ def test_studies_are_chosen_by_name():
     assert chosen(outlines, []) == outlines
     with pytest.raises(InputError, match="the paper has cook2017, cook2017-"):
         chosen(outlines, ["servers"])
+
+
+def test_only_the_cells_that_named_claims_look_at_are_run():
+    paper = published("ranjan2019")
+    claims = claims_named(paper, ["03", "ranjan2019-06"])
+    (part,) = campaign(paper, paper.outlines(), "20/50", 0, claims=claims)
+    wanted = [reach(c.predicate, space(paper.outlines())).select(CELL).rows() for c in claims]
+    assert set(part.cells.select(CELL).rows()) == {row for rows in wanted for row in rows}
+    assert (len(part.cells), part.total, part.runs) == (5, 32, 20)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("99", "--claim '99': ranjan2019 has claims 01 to 12"),
+        ("cook2017-01", "--claim 'cook2017-01': ranjan2019 has claims 01 to 12"),
+        ("12", "--claim ranjan2019-12: it looks at no cell of ranjan2019"),
+    ],
+)
+def test_a_claim_that_no_cell_answers_is_refused(name, said):
+    paper = published("ranjan2019")
+    with pytest.raises(InputError, match=f"^{said}$"):
+        campaign(paper, paper.outlines(), "paper", 0, claims=claims_named(paper, [name]))
+
+
+def test_a_claim_without_a_rule_is_refused():
+    paper = published("megyesi2016")
+    names = [c.id for c in paper.claims if c.predicate is None]
+    with pytest.raises(InputError, match="it has no rule, so no visit answers it; leave it out"):
+        claims_named(paper, names)
 
 
 def test_pages_of_ones_own_take_the_place_of_the_papers(tmp_path):

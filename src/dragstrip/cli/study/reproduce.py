@@ -72,6 +72,14 @@ def reproduce(
             help="Run only these of the paper's studies, by name (default: all).", metavar="NAME"
         ),
     ] = None,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Run only the cells that these claims look at, such as 03 (default: the cells of "
+            "all claims).",
+            metavar="ID",
+        ),
+    ] = None,
     page: Annotated[
         list[str] | None,
         typer.Option(
@@ -115,6 +123,7 @@ def reproduce(
         campaign,
         capsules_of,
         chosen,
+        claims_named,
         of_ones_own,
         present,
     )
@@ -138,8 +147,10 @@ def reproduce(
     if virtual or by == LOADER:
         wanted = paper.in_virtual_time(wanted)
 
+    claims = claims_named(paper, claim or ())
+
     def plan(budget_s: float, there: "Cells") -> list["Part"]:
-        return campaign(paper, wanted, scale, budget_s, slow, there, virtual=virtual)
+        return campaign(paper, wanted, scale, budget_s, slow, there, virtual=virtual, claims=claims)
 
     there = partial(present, folder, wanted)
     parts = plan(minutes * 60, there())

@@ -4,7 +4,7 @@ A paper's folder holds a capsule for each of its studies, named like it. A large
 the same capsules: cells and runs are only ever added.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from dragstrip.model.study import CellKey, Slow, Study
 from dragstrip.pages.resolve import expand, named
 from dragstrip.papers.campaign.choose import choose, cost_s
 from dragstrip.papers.campaign.pace import pace
-from dragstrip.papers.campaign.space import CELL, space
-from dragstrip.papers.claims import Published
+from dragstrip.papers.campaign.space import CELL, reach, space
+from dragstrip.papers.claims import Claim, Published
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.schedule.scale import share_of
 from dragstrip.study.file import Outline, make_study
@@ -71,18 +71,20 @@ def campaign(
     there: Cells = frozenset(),
     *,
     virtual: bool = False,
+    claims: Sequence[Claim] = (),
 ) -> list[Part]:
     """At scale `smoke` what is there and fits the budget, at `paper` or a share of 1 every cell.
 
     Without any time nothing, not even what is there. A share scales the runs; cells that take long
-    have those of `slow`. With `virtual` a cell costs what it takes to compute. Raises `InputError`
-    for any other scale.
+    have those of `slow`. With `virtual` a cell costs what it takes to compute. With `claims` only
+    the cells that these look at. Raises `InputError` for any other scale.
     """
-    cells = space(outlines, paper.parts)
+    whole = space(outlines, paper.parts)
     if virtual:
-        cells = cells.with_columns(block_s=_virtual_block_s(outlines))
+        whole = whole.with_columns(block_s=_virtual_block_s(outlines))
+    cells = asked_for(claims, whole) if claims else whole
     if scale == "smoke":
-        predicates = [claim.predicate for claim in paper.claims]
+        predicates = [claim.predicate for claim in claims or paper.claims]
         have = [i for i, key in enumerate(_keys(cells)) if budget_s and key in there]
         kept = cells[choose(cells, predicates, SMOKE_RUNS, SMOKE_SHARE * budget_s, have)]
     else:
@@ -92,7 +94,7 @@ def campaign(
         Part(
             outline=outline,
             cells=kept.filter(study=outline.name),
-            total=len(cells.filter(study=outline.name)),
+            total=len(whole.filter(study=outline.name)),
             runs=min(SMOKE_RUNS, outline.runs) if share is None else ceil(outline.runs * share),
             reruns=SMOKE_RERUNS if share is None else None,
             slow=slow or outline.slow,
@@ -139,6 +141,37 @@ def chosen(outlines: Sequence[Outline], names: Sequence[str]) -> list[Outline]:
         if name not in known:
             raise InputError(f"--study {name!r}: the paper has {', '.join(known)}")
     return [outline for outline in outlines if outline.name in names or not names]
+
+
+def claims_named(paper: Published, names: Sequence[str]) -> list[Claim]:
+    """Claims by their whole name or the number it ends in. Raises `InputError`."""
+    known = {claim.id.rpartition("-")[2]: claim for claim in paper.claims}
+    found = []
+    for name in names:
+        claim = known.get(name.removeprefix(f"{paper.key}-"))
+        if claim is None:
+            raise InputError(
+                f"--claim {name!r}: {paper.key} has claims {min(known)} to {max(known)}"
+            )
+        if claim.predicate is None:
+            raise InputError(
+                f"--claim {name!r}: it has no rule, so no visit answers it; leave it out"
+            )
+        found.append(claim)
+    return found
+
+
+def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells of a space that any of these claims looks at. Raises `InputError` if one of them
+    looks at none."""
+    kept = cells.clear()
+    for claim in claims:
+        found = reach(claim.predicate, cells) if claim.predicate else cells.clear()
+        if found.is_empty():
+            studies = ", ".join(cells["study"].unique(maintain_order=True)) or "no study"
+            raise InputError(f"--claim {claim.id}: it looks at no cell of {studies}")
+        kept = kept.vstack(found)
+    return cells.join(kept, on=["study", *CELL], how="semi", maintain_order="left")
 
 
 def study_of(part: Part, folder: Path, cache: Path) -> Study:
