@@ -5,6 +5,7 @@ import polars as pl
 from dragstrip.papers.campaign.space import reach
 from dragstrip.papers.claims import Claim
 from dragstrip.papers.levels import Absolute
+from dragstrip.papers.parts import parts_of
 from dragstrip.papers.predicates import AnyPredicate
 
 _NAMED = 3
@@ -28,5 +29,4 @@ def absent(claim: Claim, cells: pl.DataFrame) -> str:
 
 
 def _absolute(predicate: AnyPredicate) -> bool:
-    parts = getattr(predicate, "parts", [predicate])
-    return all(isinstance(part, Absolute) for part in parts)
+    return all(isinstance(part, Absolute) for part in parts_of(predicate))

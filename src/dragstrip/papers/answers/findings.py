@@ -11,6 +11,7 @@ from dragstrip.model.stack import Stack
 from dragstrip.papers.answer import Answer, Verdict
 from dragstrip.papers.answers.absent import absent
 from dragstrip.papers.answers.caveats import caveats
+from dragstrip.papers.answers.more import More, more
 from dragstrip.papers.answers.near import Near, Stacks, pages_of
 from dragstrip.papers.answers.predicted import beyond
 from dragstrip.papers.campaign.clients import ClientName, client_of
@@ -75,6 +76,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     ours: str
     """Our number with its 95 % interval; empty if there is none."""
     why: str
+    more: More | None = None
+    """Of an open claim, see `dragstrip.papers.answers.more`."""
     surrogates: dict[str, str]
     """Stacks that stood for the paper's own, and for what; empty if none did."""
     players: dict[str, str]
@@ -230,6 +233,7 @@ def _finding(
         answer = Answer(verdict="not testable", why=NO_COMPUTING)
     if answer.verdict == "open" and (why := absent(claim, cells)):
         answer = structs.replace(answer, verdict="not testable", why=why)
+    undecided = answer.verdict == "open" and claim.predicate and not claim.setup
     read = {source.id: source.read for source in paper.sources}
     behind = reached.filter(pl.col("blocks") > 0)
     said = caveats(claim.predicate, evidence, stacks) if claim.predicate else ()
@@ -251,6 +255,7 @@ def _finding(
         verdict=answer.verdict,
         ours=answer.ours,
         why=answer.why,
+        more=more(claim.predicate, evidence) if undecided and claim.predicate else None,
         surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
         players=paper.players(claim.predicate) if claim.predicate else {},
         servers=servers([stacks[name] for name in named]),

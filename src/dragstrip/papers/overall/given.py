@@ -10,6 +10,7 @@ from msgspec import Struct
 from dragstrip.model.errors import InputError
 from dragstrip.papers.answer import Verdict
 from dragstrip.papers.answers.findings import Finding, Findings
+from dragstrip.papers.answers.more import More
 from dragstrip.papers.answers.near import Pages, Stacks
 from dragstrip.results.capsule import MANIFEST, Capsule
 
@@ -28,6 +29,8 @@ class Told(Struct, frozen=True, kw_only=True):
     ours: str = ""
     """Our number with its interval; empty if there is none."""
     why: str = ""
+    more: More | None = None
+    """What would decide it, if it is open and some of it was run."""
     printed: str = ""
     """The answer that the page prints, where today's rules give another or cannot tell."""
     stacks: Stacks = "none"
@@ -126,6 +129,7 @@ def _told(claim: Finding) -> Told:
         answer=claim.verdict,
         ours=claim.ours,
         why=claim.why,
+        more=claim.more,
         stacks=claim.near.stacks,
         pages=claim.near.pages,
         loads=claim.near.loads,

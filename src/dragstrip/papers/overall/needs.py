@@ -13,6 +13,7 @@ from dragstrip.papers.campaign.space import reach, unhindered
 from dragstrip.papers.claims import Claim, Published
 from dragstrip.papers.levels import Difference, Sensitivity
 from dragstrip.papers.overall.given import Way
+from dragstrip.papers.parts import parts_of
 from dragstrip.papers.predicates import AnyPredicate, stacks_of
 from dragstrip.papers.rtts import OneRtt, OneRttTable
 from dragstrip.papers.shares import Extreme
@@ -127,8 +128,7 @@ def needs(
 
 def _sized(predicate: AnyPredicate) -> bool:
     """Whether it asks how large an effect is, which on a stand-in is no news of the page."""
-    parts = getattr(predicate, "parts", [predicate])
-    return any(isinstance(part, _SIZED) for part in parts)
+    return any(isinstance(part, _SIZED) for part in parts_of(predicate))
 
 
 def least(known: Mapping[int, Power]) -> int:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from dragstrip.papers.answer import Verdict
 from dragstrip.papers.answers.absent import absent
 from dragstrip.papers.answers.missing import DECIDED
+from dragstrip.papers.answers.more import More
 from dragstrip.papers.campaign.space import reach, space
 from dragstrip.papers.claims import Claim, Published, Tier
 from dragstrip.papers.overall.given import WAYS, Given, Told, Way, of_claim
@@ -20,6 +21,7 @@ class Source(Struct, frozen=True, kw_only=True):
     answer: Verdict
     ours: str
     why: str
+    more: More | None
     printed: str
     """What the page prints, where today's rules give another answer or cannot tell."""
     n: int
@@ -61,6 +63,8 @@ class Row(Struct, frozen=True, kw_only=True):
     """The best answer of each way."""
     needs: Needs | None
     """Of open claims."""
+    more: More | None
+    """Of open claims of which all cells were run: what would decide them."""
     restates: str
 
 
@@ -97,6 +101,7 @@ def _row(
         page=told.page if told and told.n else "",
         sources=sources,
         needs=needs(claim, paper, cells, known.get(claim.id, {})) if answer == "open" else None,
+        more=told.more if told and answer == "open" else None,
     )
 
 
@@ -109,6 +114,7 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
             answer=told.answer,
             ours=told.ours,
             why=told.why,
+            more=told.more,
             printed=told.printed,
             n=told.loads,
             run=told.run,

@@ -98,7 +98,8 @@ def place(claim: Finding) -> str:
 def beside(claim: Finding) -> list[str]:
     """The notes beside its answer."""
     again = [f"restates {claim.restates}, and is not counted again"] if claim.restates else []
-    return [*again, *filter(None, [claim.why]), *claim.caveats]
+    needs = [f"needs {claim.more.words()}"] if claim.more else []
+    return [*again, *filter(None, [claim.why]), *needs, *claim.caveats]
 
 
 def markdown(found: Findings) -> str:

@@ -5,6 +5,7 @@ from datetime import date
 
 from dragstrip.papers.answers.findings import VERDICTS
 from dragstrip.papers.answers.missing import DECIDED
+from dragstrip.papers.answers.more import TIMES
 from dragstrip.papers.claims import KEYS
 from dragstrip.papers.overall.given import Way
 from dragstrip.papers.overall.headline import Headline, counts
@@ -88,9 +89,29 @@ def _sources(rows: Sequence[Row]) -> Iterator[str]:
     if any("loader" in row.sources for row in rows):
         yield f"For answers of the load generator: {predicted()}"
         yield ""
+    yield from _open(rows)
     apart = [row.id for row in rows if _apart(row)]
     told = f"{len(apart)} claims: {', '.join(apart)}" if apart else "no claim"
     yield f"Two ways of answering decide differently for {told}."
+
+
+def _open(rows: Sequence[Row]) -> Iterator[str]:
+    """What open claims need, if their loads say so."""
+    wants = [row.more for row in rows if row.more]
+    if not wants:
+        return
+    blocks, pages, others = (
+        sum(want.of == of for want in wants) for of in ("blocks", "pages", None)
+    )
+    left = sum(row.answer == "open" for row in rows) - len(wants)
+    yield (
+        f"Open claims say what they need. If more loads were like those made, more blocks would "
+        f"decide {blocks} of them, and more pages {pages}. {TIMES[-1]} times as many would leave "
+        f"{others} open: their estimate lies too near the edge of what the claim allows, or the "
+        f"median and the mean of their pages lie on different sides of it. The other {left} lack "
+        "cells, or the paper's number of loads, or their capsule is not kept."
+    )
+    yield ""
 
 
 def _apart(row: Row) -> bool:
@@ -146,8 +167,8 @@ def short(ours: str) -> str:
 def _answer(row: Row) -> str:
     restates = f", restates {row.restates}" if row.restates else ""
     said = f"**{row.answer}**{', predicted' if row.way == 'loader' else ''}{restates}"
-    if row.needs:
-        return f"{said}: {row.why}. Needs {row.needs.words()}"
+    if wants := row.more or row.needs:
+        return f"{said}: {row.why}. Needs {wants.words()}"
     return f"{said}: {row.why}" if row.why else said
 
 

@@ -97,7 +97,8 @@ def _open(rows: Sequence[Row], steps: Sequence[Step]) -> Iterator[str]:
         if row.answer == "open":
             own = [str(n) for n, step in enumerate(steps, start=1) if row.id in step.claims]
             told = ", ".join(own) or (f"as {row.restates}" if row.restates else "none")
-            needs = row.needs.words() if row.needs else ""
+            wants = row.more or row.needs
+            needs = wants.words() if wants else ""
             yield f"| {row.id} | {needs} | {told} | {row.why.replace('|', chr(92) + '|')} |"
 
 
