@@ -49,6 +49,10 @@ struct State {
     due: Instant,
     next: Instant,
     held: bool,
+    /// The window has no room.
+    full: bool,
+    /// One packet may leave though it has none.
+    granted: bool,
 }
 
 /// What the controller does now. Bytes and bytes per second.
@@ -77,9 +81,26 @@ impl Flow {
         unpoisoned(&self.0).view
     }
 
+    /// Packets sent so far.
+    pub fn sent(&self) -> u32 {
+        unpoisoned(&self.0).sent
+    }
+
+    /// If the window is full, lets one packet leave all the same, as RFC 9002 section 7.5 lets a
+    /// probe.
+    pub fn grant(&self) {
+        let mut state = unpoisoned(&self.0);
+        state.granted = state.full;
+    }
+
+    fn granted(&self) -> bool {
+        unpoisoned(&self.0).granted
+    }
+
     fn on_sent(&self, now: Instant, bytes: u64) {
         let mut state = unpoisoned(&self.0);
         state.sent = state.sent.saturating_add(1);
+        state.granted = false;
         state.due = now;
         let Some(rate) = state.view.rate.filter(|_| state.sent > FREE_PACKETS) else {
             return;
@@ -132,6 +153,8 @@ impl Steering {
                 due: now,
                 next: now,
                 held: false,
+                full: false,
+                granted: false,
             }))),
         }
     }
@@ -245,7 +268,14 @@ impl Steered {
             window: self.real_window(),
             rate: self.pacing.then(|| self.rate()),
         };
-        unpoisoned(&self.flow.0).view = view;
+        let mut state = unpoisoned(&self.flow.0);
+        state.view = view;
+        state.full = !self.has_room();
+    }
+
+    /// RFC 9002 section 7: a window may be filled to its last byte. quinn leaves one free.
+    fn has_room(&self) -> bool {
+        self.in_flight + self.mtu <= self.real_window()
     }
 }
 
@@ -318,12 +348,10 @@ impl Controller for Steered {
     }
 
     fn window(&self) -> u64 {
-        let window = self.real_window();
-        // RFC 9002 section 7: a window may be filled to its last byte. quinn leaves one free.
-        if self.in_flight + self.mtu <= window {
+        if self.has_room() || self.flow.granted() {
             UNPACED
         } else {
-            window
+            self.real_window()
         }
     }
 

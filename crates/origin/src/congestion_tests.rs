@@ -31,6 +31,25 @@ fn a_window_of_32_packets_lets_32_out() {
 }
 
 #[test]
+fn a_grant_lets_one_packet_out_of_a_full_window_and_of_no_other() {
+    let now = Instant::now();
+    let steering = steering(Congestion::Cubic, true);
+    let mut controller = steering.clone().build(now, PACKET as u16);
+    let room = |controller: &dyn Controller| controller.window() > u32::MAX.into();
+    steering.flow.grant();
+    for sent in 0..32 {
+        assert!(room(&*controller));
+        controller.on_sent(now, PACKET, sent);
+    }
+    assert!(!room(&*controller));
+    steering.flow.grant();
+    assert!(room(&*controller));
+    controller.on_sent(now, PACKET, 32);
+    assert!(!room(&*controller));
+    assert_eq!(steering.flow.sent(), 33);
+}
+
+#[test]
 fn the_initial_window_counts_packets_of_the_size_it_was_made_of() {
     for congestion in [Congestion::Cubic, Congestion::Reno, Congestion::Bbr] {
         let now = Instant::now();

@@ -17,7 +17,7 @@ use quinn::{
 };
 use socket2::{Domain, Socket, Type};
 
-use crate::congestion::Steering;
+use crate::congestion::{Flow, Steering};
 use crate::connections::Generation;
 use crate::log::{Connection, Log, Protocol};
 use crate::origin::{MAX_STREAMS, Shared};
@@ -37,6 +37,8 @@ const SEND_WINDOW: u64 = 256 << 20;
 const BLOCKED_STREAMS: u64 = 100;
 
 const IDLE: Duration = Duration::from_secs(180);
+/// RFC 9000 section 18.2.
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 const NO_ERROR: VarInt = VarInt::from_u32(0x100); // H3_NO_ERROR, RFC 9114 section 8.1
 
 /// Serves from now on, unless the machine lacks the address family.
@@ -144,14 +146,16 @@ async fn serve(
             quinn,
             completed,
             qpack,
+            flow,
         }) => {
-            let verdict = log_when(
+            let rest = after_handshake(
                 completed,
+                flow,
                 quinn.clone(),
                 connection.clone(),
                 shared.log.clone(),
             );
-            generation.streams.spawn(verdict);
+            generation.streams.spawn(rest);
             tokio::select! {
                 () = http(quinn.clone(), qpack, connection, shared.clone(), &generation) => {}
                 () = generation.ended.cancelled() => {}
@@ -169,8 +173,9 @@ async fn serve(
 }
 
 /// Requests may come before the handshake is through; only then is it known whether it succeeded.
-async fn log_when(
+async fn after_handshake(
     completed: ZeroRttAccepted,
+    flow: Arc<Flow>,
     quinn: quinn::Connection,
     connection: Connection,
     log: Arc<Log>,
@@ -181,12 +186,26 @@ async fn log_when(
         error,
         ..connection
     });
+    probe_if_still(&quinn, &flow).await;
+}
+
+/// quinn-proto 0.11.19 arms the timer for 0.5-RTT data with the first packet after the handshake. If
+/// the window is full by then and none of that data arrived, there is no such packet: the connection
+/// would stand still. It gets one at the timeout that quinn misses.
+async fn probe_if_still(quinn: &quinn::Connection, flow: &Flow) {
+    let sent = flow.sent();
+    tokio::time::sleep(3 * quinn.rtt() + MAX_ACK_DELAY).await;
+    if flow.sent() == sent {
+        flow.grant();
+        quinn.set_max_concurrent_bi_streams(VarInt::from_u32(MAX_STREAMS)); // as before; wakes quinn
+    }
 }
 
 struct Opened {
     quinn: quinn::Connection,
     completed: ZeroRttAccepted,
     qpack: Qpack,
+    flow: Arc<Flow>,
 }
 
 /// Returns as soon as the client's keys are known: 0-RTT requests are served before it answers.
@@ -228,14 +247,16 @@ async fn handshake(
         .into_0rtt()
         .map_err(|_| anyhow!("no 0.5-RTT keys"))?;
     let watched = quinn.clone();
+    let watched_flow = flow.clone();
     let qpack = tables(tuning.http.qpack_table_bytes);
     let watched_qpack = qpack.clone();
-    let read = move || Some(telemetry::of_quic(&watched, &flow, &watched_qpack));
+    let read = move || Some(telemetry::of_quic(&watched, &watched_flow, &watched_qpack));
     connection.gauge.watch(read);
     Ok(Opened {
         quinn,
         completed,
         qpack,
+        flow,
     })
 }
 
