@@ -10,6 +10,8 @@ use shiguredo_http3::qpack::{
     estimate_encoded_size, integer,
 };
 
+use tokio::sync::watch;
+
 use crate::encoder::Encoder;
 
 /// Of an entry in addition to its name and value (RFC 9204 section 3.2.1).
@@ -52,6 +54,8 @@ pub struct Qpack {
     /// The most we use of the table that the peer offers.
     limit: u64,
     last_offer: LastOffer,
+    /// Whether the peer's offer has come.
+    heard: Arc<watch::Sender<bool>>,
     tables: Arc<Mutex<Tables>>,
 }
 
@@ -113,6 +117,7 @@ impl Qpack {
             offer,
             limit,
             last_offer,
+            heard: Arc::default(),
             tables: Arc::new(Mutex::new(Tables {
                 encoder,
                 decoder,
@@ -137,6 +142,13 @@ impl Qpack {
     pub(crate) fn offered(&self, peer: Offer) {
         self.last_offer.set(peer);
         self.tables().encoder.offered(peer, self.limit);
+        self.heard.send_replace(true);
+    }
+
+    /// Ends once the peer's offer has come.
+    pub async fn heard(&self) {
+        let mut heard = self.heard.subscribe();
+        let _ = heard.wait_for(|heard| *heard).await; // we hold the sender
     }
 
     /// Takes the stream on which we tell the peer's decoder of insertions.

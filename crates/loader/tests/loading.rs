@@ -303,3 +303,22 @@ async fn a_client_hello_is_as_long_on_repeat_visits() {
     assert!(first_with >= first + SHARE, "{sent:?}");
     assert!(repeat_with >= repeat + SHARE, "{sent:?}");
 }
+
+#[tokio::test]
+async fn a_quic_server_that_never_answers_is_given_up_as_chromium_does() {
+    let site = Site::new(&[("/", "", TEXT)]);
+    let nobody = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    nobody.set_nonblocking(true).unwrap();
+    let url = format!("https://a.test:{}/", nobody.local_addr().unwrap().port());
+    let page = json!({ "resources": [{ "url": url, "kind": "document", "priority": "highest" }] });
+    let fields = json!({ "protocol": "h3" });
+    let report = site.load(page, fields, &mut Memory::default()).await;
+    let error = "net::ERR_QUIC_PROTOCOL_ERROR.QUIC_NETWORK_IDLE_TIMEOUT";
+    assert_eq!(errors(&report), [error]);
+    let mut sizes = Vec::new();
+    while let Ok(size) = nobody.recv(&mut [0; 2000]) {
+        sizes.push(size);
+    }
+    // A ClientHello of two datagrams; probes after 0.3, 0.9 and 2.1 s; quinn's farewell.
+    assert_eq!(sizes, [1250; 6]);
+}

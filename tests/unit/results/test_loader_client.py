@@ -24,6 +24,7 @@ from dragstrip.results.compare.capsules import compare_capsules
 from dragstrip.study.clients import check_clients, loaded_by, study_by
 from dragstrip.study.file import make_study, read_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.verdict.request_checks import BY_THE_NETWORK
 from made_capsule import capsule, study
 
 URL = "https://a.test/"
@@ -169,6 +170,24 @@ def test_a_load_that_does_not_end_is_an_outcome(ended, outcome):
     assert (load.outcome, load.error) == (outcome, "connect: refused")
     assert load.exchanges[0].request.protocol is None
     assert load.exchanges[0].request.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Error("connect", "refused"), "connect: refused"),
+        (
+            Error("timeout", "net::ERR_QUIC_PROTOCOL_ERROR.QUIC_NETWORK_IDLE_TIMEOUT"),
+            "net::ERR_QUIC_PROTOCOL_ERROR.QUIC_NETWORK_IDLE_TIMEOUT",
+        ),
+    ],
+)
+def test_an_error_that_chromium_has_a_name_for_keeps_it(error, said):
+    """The verdict knows losses by it."""
+    lost = asked(0, 0, None, status=None, protocol=None, error=error)
+    load = read(answer(lost, load_us=None, ended="document"), GRAPH, 0.0, "")
+    assert load.exchanges[0].request.error == said
+    assert (said in BY_THE_NETWORK) == said.startswith("net::")
 
 
 def test_what_it_is_told_of_a_stack():

@@ -21,11 +21,8 @@ use quinn::crypto::{CryptoError, PacketKey};
 use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, UdpPoller};
 
-const LONG_HEADER: u8 = 0x80;
-/// Of a long header's type (RFC 9000 section 17.2).
-const TYPE: u8 = 0x30;
-const INITIAL: u8 = 0x00;
-const HANDSHAKE: u8 = 0x20;
+use crate::net::datagram::{HANDSHAKE, INITIAL, Reader, packet};
+
 /// An Initial packet of a client that is no longer has nothing but an ACK frame in it.
 const MOST_OF_AN_ACK: usize = 100;
 /// Frames (RFC 9000 section 19).
@@ -79,12 +76,9 @@ impl PacketKey for Unpadded {
 
 /// Where the padding at the end begins; None if there are frames that this does not know.
 fn frames_end(payload: &[u8]) -> Option<usize> {
-    let mut reader = Reader {
-        bytes: payload,
-        at: 0,
-    };
+    let mut reader = Reader::new(payload);
     let mut end = 0;
-    while reader.at < payload.len() {
+    while reader.at() < payload.len() {
         match reader.byte()? {
             PADDING => continue,
             PING => {}
@@ -104,7 +98,7 @@ fn frames_end(payload: &[u8]) -> Option<usize> {
             }
             _ => return None,
         }
-        end = reader.at;
+        end = reader.at();
     }
     Some(end)
 }
@@ -177,52 +171,6 @@ fn needed(datagram: &[u8]) -> Option<&[u8]> {
     let end = start + length;
     let empty = datagram[end..].iter().all(|byte| *byte == 0);
     Some(&datagram[start..if empty { end } else { datagram.len() }])
-}
-
-/// Type and length of the packet with a long header that begins here.
-fn packet(bytes: &[u8]) -> Option<(u8, usize)> {
-    let mut reader = Reader { bytes, at: 0 };
-    let first = reader.byte().filter(|first| first & LONG_HEADER != 0)?;
-    reader.skip(4)?; // version
-    for _ in 0..2 {
-        let id = reader.byte()?;
-        reader.skip(id.into())?;
-    }
-    if first & TYPE == INITIAL {
-        let token = reader.varint()?;
-        reader.skip(token)?;
-    }
-    let length = reader.varint()?;
-    reader.skip(length)?;
-    Some((first & TYPE, reader.at))
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn byte(&mut self) -> Option<u8> {
-        let byte = *self.bytes.get(self.at)?;
-        self.at += 1;
-        Some(byte)
-    }
-
-    /// RFC 9000 section 16.
-    fn varint(&mut self) -> Option<u64> {
-        let first = self.byte()?;
-        let mut value = u64::from(first & 0x3f);
-        for _ in 1..1 << (first >> 6) {
-            value = value << 8 | u64::from(self.byte()?);
-        }
-        Some(value)
-    }
-
-    fn skip(&mut self, bytes: u64) -> Option<()> {
-        let end = self.at.checked_add(usize::try_from(bytes).ok()?)?;
-        (end <= self.bytes.len()).then(|| self.at = end)
-    }
 }
 
 #[cfg(test)]

@@ -31,17 +31,22 @@ pub(super) struct Handle {
     handshake: watch::Sender<Option<bool>>,
 }
 
-/// With `early` the handshake is not through yet; `through` must follow.
+/// With `early` the handshake is not through yet; `through` must follow. The tables know when the
+/// server's settings have come.
 pub(super) async fn begin(
     quinn: quinn::Connection,
     last_offer: LastOffer,
     early: bool,
-) -> Result<(Handle, Driver), Failure> {
+) -> Result<(Handle, Driver, Qpack), Failure> {
     let qpack = Qpack::remembering(OFFER, OFFER.table_bytes, last_offer, early);
     let (mut connection, sender) = h3::client::builder()
         .max_field_section_size(FIELD_SECTION)
         .send_grease(false)
-        .build(Connection::new(quinn.clone(), qpack, Streams::default()))
+        .build(Connection::new(
+            quinn.clone(),
+            qpack.clone(),
+            Streams::default(),
+        ))
         .await
         .map_err(|error| lost(&error))?;
     let driver = Box::pin(async move {
@@ -57,7 +62,7 @@ pub(super) async fn begin(
         leaving: Mutex::new(()),
         handshake,
     };
-    Ok((handle, driver))
+    Ok((handle, driver, qpack))
 }
 
 impl Handle {

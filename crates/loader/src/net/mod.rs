@@ -4,12 +4,14 @@
 mod acks;
 pub mod clock;
 mod common;
+mod datagram;
 mod early;
 mod first_flight;
 mod http1;
 mod http2;
 mod http3;
 mod hybrid;
+mod probes;
 mod quic;
 mod session;
 mod socket;

@@ -43,7 +43,9 @@ class Error(Struct, frozen=True):
     message: str
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.message}"
+        """As Chromium names it, where the load generator does."""
+        named = self.message.startswith("net::")
+        return self.message if named else f"{self.kind}: {self.message}"
 
 
 class LoaderRequest(Struct, frozen=True, kw_only=True):
