@@ -10,11 +10,13 @@ from dragstrip.model.study import CellKey, Study
 from dragstrip.schedule.estimate import StudyPace
 
 SMOKE_S = 600.0
+_MOST = 100
 
 
 def scaled(study: Study, scale: str) -> Study:
     """``paper`` is the whole study; ``smoke`` is one block of the cheapest cells that fit into ten
-    minutes; a number from 0 to 1 (or a fraction) is a share of the runs. Raises `InputError`."""
+    minutes; a number from 0 to 1 is a share of the runs, and so is a fraction, which may be more
+    than 1. Raises `InputError`."""
     share = share_of(scale)
     if share is None:
         return structs.replace(study, runs=1, only=_cheapest(study, SMOKE_S))
@@ -29,9 +31,11 @@ def share_of(scale: str) -> Fraction | None:
         share = Fraction(1 if scale == "paper" else scale)
     except (ValueError, ZeroDivisionError):
         share = Fraction(0)
-    if not 0 < share <= 1:
+    most = _MOST if "/" in scale else 1
+    if not 0 < share <= most:
         raise InputError(
-            f"--scale {scale!r}: give smoke, paper or a share of the runs such as 0.2 or 7/31"
+            f"--scale {scale!r}: give smoke, paper or a share of the runs such as 0.2 or 7/31; "
+            f"more than the study's runs as a fraction such as 20/5, at most {_MOST} times as many"
         )
     return share
 

@@ -67,7 +67,10 @@ def test_no_time_no_cells_and_endless_time_all():
     assert choose(cells, [c.predicate for c in paper.claims], 5, 1e9) == list(range(len(cells)))
 
 
-@pytest.mark.parametrize(("scale", "runs"), [("paper", 50), ("0.1", 5), ("0.01", 1), ("1", 50)])
+@pytest.mark.parametrize(
+    ("scale", "runs"),
+    [("paper", 50), ("0.1", 5), ("0.01", 1), ("1", 50), ("7/50", 7), ("60/50", 60)],
+)
 def test_a_share_scales_the_runs_of_every_cell(scale, runs):
     paper = published("ranjan2019")
     (part,) = campaign(paper, paper.outlines(), scale, 600)
@@ -85,7 +88,7 @@ def test_cells_that_take_long_may_have_fewer_runs(tmp_path):
     assert study_of(every, tmp_path, tmp_path).looks() == (10,)
 
 
-@pytest.mark.parametrize("scale", ["0", "2", "-1", "large", "nan"])
+@pytest.mark.parametrize("scale", ["0", "2", "-1", "large", "nan", "101/1", "1/0"])
 def test_another_scale_is_refused(scale):
     with pytest.raises(InputError, match="give smoke, paper or a share"):
         campaign(published("ranjan2019"), published("ranjan2019").outlines(), scale, 600)
