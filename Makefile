@@ -36,8 +36,8 @@ release: setup  ## wheel, sdist, SBOMs and checksums, into dist/
 	scripts/release
 
 bench: build  ## measurements of this machine; needs a quiet one
-	$(RUN) python bench/handshake.py
-	$(RUN) python bench/visits.py
+	$(RUN) python bench/visits/handshake.py
+	$(RUN) python bench/visits/visits.py
 
 build: setup
 	cargo build --release --locked

@@ -1,4 +1,4 @@
-"""Links made and unmade in a row leave nothing; bench/churn.py does it a thousand times."""
+"""Links made and unmade in a row leave nothing; bench/link/churn.py does it a thousand times."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What recording frames costs, measured on one machine (bench/frames_cost.py)."""
+"""What recording frames costs, measured on one machine (bench/visits/frames_cost.py)."""
 
 from msgspec import Struct
 

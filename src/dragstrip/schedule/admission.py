@@ -2,7 +2,7 @@
 
 A block on a slow link needs little CPU, so several may run in parallel; a block on a fast link runs
 alone. Random loss can make a link slower than its rate. Within these limits, load and paint times
-in parallel testbeds were measured to match those of a single one; bench/jobs.py repeats the
+in parallel testbeds were measured to match those of a single one; bench/visits/jobs.py repeats the
 measurement.
 """
 

@@ -18,7 +18,7 @@ from dragstrip.visit.host import Patience, outside_share
 
 _OUTSIDE_SHARE = 0.06
 """A machine is busy if others use more than this share of its CPU time. They used up to 4 % of a
-quiet machine's, and at least 8 % beside whatever bench/held_up.py runs."""
+quiet machine's, and at least 8 % beside whatever bench/visits/held_up.py runs."""
 
 
 @contextlib.contextmanager

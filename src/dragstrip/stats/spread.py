@@ -6,8 +6,8 @@ Davis's: means of all order statistics, weighted by how likely each is the quant
 bootstrap of them is smooth. Plain percentile intervals of such a ratio hold 95 % of the time from
 about 100 loads on; with fewer they are too narrow for the tail and a little too wide for the
 quartiles. So percentiles are taken further out or in, as `_outside` says. That was fitted to
-simulated normal, log-normal, exponential and t3 loads (bench/spread.py), of which 95 % intervals
-then hold 94 to 97 %. Fewer loads than `LEAST` have no interval.
+simulated normal, log-normal, exponential and t3 loads (bench/stats/spread.py), of which 95 %
+intervals then hold 94 to 97 %. Fewer loads than `LEAST` have no interval.
 
 Sources: Harrell and Davis, "A new distribution-free quantile estimator", Biometrika 69 (1982),
 635-640; Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 13 and 18

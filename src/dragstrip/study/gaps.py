@@ -1,7 +1,7 @@
 """What a server costs by itself, so that it is not mistaken for a protocol.
 
-`server_gaps.json` beside this file is written by bench/legacy_parity.py: page load times over one
-server divided by those over another, in the same browser and protocol.
+`server_gaps.json` beside this file is written by bench/protocols/legacy_parity.py: page load times
+over one server divided by those over another, in the same browser and protocol.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

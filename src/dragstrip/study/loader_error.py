@@ -1,4 +1,4 @@
-"""How far the load generator is off, as bench/loader.py measured it, in a sentence."""
+"""How far the load generator is off, as bench/loader/error.py measured it, in a sentence."""
 
 from functools import cache
 from importlib import resources

@@ -46,7 +46,8 @@ def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) ->
     """CPU time that others used.
 
     They take none from processes with precedence. But precedence itself changes loads that
-    computing dominates, so with it only loads count that the network dominates (bench/held_up.py).
+    computing dominates, so with it only loads count that the network dominates
+    (bench/visits/held_up.py).
     """
     share = visit.host.others_share if visit.host else None
     if visit.host is None or share is None:

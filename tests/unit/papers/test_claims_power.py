@@ -1,6 +1,7 @@
 """Predicates answer rightly in worlds that we made up, and do not answer wrongly.
 
-A small version of bench/claims_power.py: of each kind of predicate the claim with the fewest cells.
+A small version of bench/stats/claims_power.py: of each kind of predicate the claim with the fewest
+cells.
 """
 
 from collections.abc import Iterator

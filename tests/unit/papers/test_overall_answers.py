@@ -20,7 +20,7 @@ from dragstrip.papers.overall.rows import rows
 from dragstrip.report.papers.overall import short
 
 ROOT = next(p for p in Path(__file__).parents if (p / "pyproject.toml").exists())
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path.insert(0, str(ROOT / "bench" / "results"))
 import papers  # noqa: E402
 import published_answers  # noqa: E402
 
@@ -164,7 +164,7 @@ def test_every_paper_has_a_headline_and_141_claims_an_answer():
 
 def test_the_pages_are_made_from_the_answers():
     for name, text in papers.pages().items():
-        assert (papers.RESULTS / name).read_text() == text, "run bench/papers.py"
+        assert (papers.RESULTS / name).read_text() == text, "run bench/results/papers.py"
 
 
 def test_published_pages_are_read_as_they_stand():
@@ -174,7 +174,9 @@ def test_published_pages_are_read_as_they_stand():
     for file in pages:
         given = published_answers.given(file, changes)
         kept = (papers.RESULTS / "answers" / f"{file.stem}.json").read_bytes()
-        assert given == msgspec.json.decode(kept, type=Given), "run bench/published_answers.py"
+        assert given == msgspec.json.decode(kept, type=Given), (
+            "run bench/results/published_answers.py"
+        )
         counted = Counter(t.printed or t.answer for t in given.answers)
         assert f"{counted['contradicted']} contradicted" in file.read_text()
 

@@ -1,6 +1,6 @@
 """31 runs on the variances of a published campaign: false alarms, coverage, power.
 
-`bench/estimators.py` prints the whole table; this is a small, seeded part of it.
+`bench/stats/estimators.py` prints the whole table; this is a small, seeded part of it.
 """
 
 from pathlib import Path

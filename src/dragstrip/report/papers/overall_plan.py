@@ -14,8 +14,8 @@ WAYS: Mapping[Way, str] = {
     "loader": "load generator, virtual time",
 }
 INTRO = """\
-Made by `uv run python bench/papers.py` from the claims, the answers so far, and [how often each
-claim is answered](../reference/claims-power.md) in made-up worlds.
+Made by `uv run python bench/results/papers.py` from the claims, the answers so far, and [how often
+each claim is answered](../reference/claims-power.md) in made-up worlds.
 
 A claim's chance of an answer is the mean of its chances in worlds where it is true and in worlds
 where it is false, at the campaign's number of blocks. **Answers** is the sum of the chances that a

@@ -1,0 +1,227 @@
+"""The words of docs/results/map.md."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from dragstrip.report.map.survey import PAIRS, Map, NearestStanding
+from dragstrip.results.sampled import ratios
+from dragstrip.stats.prediction import Errors
+from dragstrip.study.sample import Sample
+
+_SLOW_MBPS = 3
+_SMALL_BYTES = 2000
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """Cells that Chromium visited too, for one pair of stacks."""
+
+    cells: int
+    same: int
+    """In which both name the same answer: h3, h2 or neither."""
+    opposite: int
+    """In which one names h3 and the other h2."""
+    rank: float | None
+    """Spearman's, of the ratios."""
+
+
+class Spotted(Struct, frozen=True, kw_only=True):
+    asked: int
+    pairs: dict[str, Agreement]
+    times: Errors
+    """The load generator's page load times against Chromium's, all stacks together."""
+
+
+def page_text(
+    cells: pl.DataFrame,
+    sample: Sample,
+    found: Map,
+    spotted: Spotted | None,
+    alone: Spotted | None,
+    caption: str,
+) -> str:
+    """`caption` is that of both pictures."""
+    done = len(cells)
+    return f"""# A factor map of the web: h2 or h3?
+
+**{done:,} of {sample.cells:,} planned cells are made.** A cell is one synthetic page over one
+network, drawn from ranges by a Sobol sequence. Any first part of it covers the ranges evenly, so
+these cells are a coarser map of the whole, not a corner of it. [Ask it about your network and
+page](../map/index.md).
+
+Each cell is one block: h2, h3, h2+ and h3+ with the same losses, by the
+[load generator](../reference/loader.md) in [virtual time](../explanation/virtual-time.md), where
+computing takes no time. So these are predictions, of network and protocol alone.
+
+| factor | from | to | |
+|---|---|---|---|
+{_ranges(sample)}
+
+Pages are pictures of equal size on one host, all named by the document. The rate up is
+{sample.up_share:.0%} of that down. {sample.lossless:.0%} of the cells are without loss.
+
+## Who wins
+
+h3 or h2 wins a cell if it loads more than 2 % faster; otherwise neither does. Stock stacks begin
+with 10 packets; tuned ones (+) with 32, and are paced.
+
+{_winners(cells, found)}
+
+![h3 against h2 by rate, round trip and loss](map-network.svg)
+
+![h3 against h2 by page weight, objects and loss](map-page.svg)
+
+{caption}
+
+## Small objects on slow links
+
+{_corner(cells)}
+
+Both compress headers that repeat, with tables of 4096 bytes
+([0041](../decisions/0041-header-table.md)). A first map, of 355 cells, was made before h3 had that
+table: h2 won this corner, and h3 took 39 % longer there.
+
+## Chromium on the same cells
+
+{_spots(spotted)}
+
+## Many cells in one guest
+
+{_alone(alone)}
+
+## How sure the map is
+
+The answer for a place between cells is the vote of the 25 nearest ones. Distances are shares of
+each factor's logarithmic range, times a weight: {_weights(found)}. Weights
+from 0.25 to 2 were chosen on every second cell, by the logarithmic score of cells left out of
+their own vote. The other half says how often the vote is right:
+
+{_trust(found.standing)}
+
+Part of the error is chance: with loss, one block is a single random draw.
+
+## Made with
+
+    uv run python bench/results/factor_map.py make FOLDER     # continues where it stopped
+    uv run python bench/results/factor_map.py spot FOLDER     # the same cells in Chromium
+    uv run python bench/results/factor_map.py write FOLDER
+
+The study is [map.toml](map.toml). Every cell is in [map.parquet](map.parquet), with the columns
+{_columns(cells)}.
+[How cells are drawn, and why many share a guest](../decisions/0040-sampled-cells.md).
+"""
+
+
+def _ranges(sample: Sample) -> str:
+    rows = (
+        ("rate down", *sample.down_mbps, "Mbit/s"),
+        ("round trip", *sample.rtt_ms, "ms"),
+        ("loss, where there is any", *(100 * x for x in sample.loss), "% of packets each way"),
+        ("queue", *sample.queue_ms, "ms"),
+        ("page weight", *(x / 1000 for x in sample.page_bytes), "kB"),
+        ("objects", *sample.objects, ""),
+    )
+    return "\n".join(f"| {name} | {low:g} | {high:g} | {unit} |" for name, low, high, unit in rows)
+
+
+def _winners(cells: pl.DataFrame, found: Map) -> str:
+    head = "| | h3 wins | neither | h2 wins | median of h3 / h2 | middle half |"
+    lines = []
+    for name, pair in PAIRS.items():
+        answers, ratio = found.standing[name].answers, pl.Series(ratios(cells, *pair))
+        known = ratio.filter(ratio.is_not_nan())
+        low, middle, high = (known.quantile(q, "linear") for q in (0.25, 0.5, 0.75))
+        shares = (f"{answers[a] / len(cells):.0%}" for a in ("h3", "neither", "h2"))
+        lines.append(
+            f"| {name}: {pair[1]} against {pair[0]} | {' | '.join(shares)} | {middle:.3f} | "
+            f"{low:.3f} to {high:.3f} |"
+        )
+    return "\n".join([head, "|---|---|---|---|---|---|", *lines])
+
+
+def _corner(cells: pl.DataFrame) -> str:
+    size, rate = pl.col("page_bytes") / pl.col("objects"), pl.col("down_mbps")
+    lines = [
+        "| rate down | objects of | cells | stock h3 / h2, median | tuned |",
+        "|---|---|---|---|---|",
+    ]
+    for rate_said, slow in ((f"below {_SLOW_MBPS} Mbit/s", True), ("above", False)):
+        for size_said, small in ((f"below {_SMALL_BYTES / 1000:g} kB", True), ("above", False)):
+            there = ((rate < _SLOW_MBPS) == slow) & ((size < _SMALL_BYTES) == small)
+            mine = cells.filter(there)
+            middles = (_middle(ratios(mine, *pair)) for pair in PAIRS.values())
+            lines.append(f"| {rate_said} | {size_said} | {len(mine)} | {' | '.join(middles)} |")
+    return "\n".join(lines)
+
+
+def _middle(found: NDArray[np.float64]) -> str:
+    known = found[~np.isnan(found)]
+    return f"{np.median(known):.3f}" if len(known) else "-"
+
+
+def _spots(spotted: Spotted | None) -> str:
+    if spotted is None:
+        return "Not made yet: `spot` visits 200 cells, drawn at random, with Chromium."
+    return f"""{_made(spotted)} cells, drawn at random with a fixed seed, were visited by Chromium
+in virtual time ({spotted.asked} are drawn so far, 200 are planned).
+
+{_table(spotted)}
+
+The load generator's page load times are {_errors(spotted.times)}. Where they disagree, Chromium is
+right."""
+
+
+def _alone(alone: Spotted | None) -> str:
+    if alone is None:
+        return "Not compared yet: `alone` makes cells again, each in a guest of its own."
+    return f"""32 cells share a guest. {_made(alone)} of them, drawn at random, were made again,
+each in a guest of its own and so with other keys and ports, but the same losses.
+
+{_table(alone)}
+
+Page load times are {_errors(alone.times)}."""
+
+
+def _made(spotted: Spotted) -> int:
+    return max(one.cells for one in spotted.pairs.values())
+
+
+def _table(spotted: Spotted) -> str:
+    head = "| | cells | same answer | opposite winners | rank correlation of the ratios |"
+    lines = [
+        f"| {name} | {one.cells} | {one.same / one.cells:.0%} ({one.same}) | {one.opposite} | "
+        f"{'-' if one.rank is None else f'{one.rank:.2f}'} |"
+        for name, one in spotted.pairs.items()
+    ]
+    return "\n".join([head, "|---|---|---|---|---|", *lines])
+
+
+def _errors(times: Errors) -> str:
+    return (
+        f"{times.mean_absolute:.2%} off in the mean, {times.median_absolute:.2%} in the median and "
+        f"{times.largest:.1%} at most, with a bias of {times.bias:+.2%} ({times.cells} loads)"
+    )
+
+
+def _weights(found: Map) -> str:
+    names = ("rate", "round trip", "loss", "queue", "weight", "objects")
+    return ", ".join(f"{n} {w:g}" for n, w in zip(names, found.weights, strict=True))
+
+
+def _trust(standing: dict[str, NearestStanding]) -> str:
+    lines = ["| | leading answer's share | cells | right |", "|---|---|---|---|"]
+    for name, one in standing.items():
+        lows: Sequence[float] = [t.low for t in one.trust] + [1.0]
+        for group, high in zip(one.trust, lows[1:], strict=True):
+            lines.append(
+                f"| {name} | {group.low:.0%} to {high:.0%} | {group.cells} | {group.right:.0%} |"
+            )
+        lines.append(f"| {name} | all | {sum(t.cells for t in one.trust)} | {one.right:.0%} |")
+    return "\n".join(lines)
+
+
+def _columns(cells: pl.DataFrame) -> str:
+    return ", ".join(f"`{name}`" for name in cells.columns)

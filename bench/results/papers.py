@@ -1,0 +1,66 @@
+"""One answer for each of the papers' claims, from the answers of all runs; and what to run next.
+
+    uv run python bench/results/papers.py                          # papers.* and plan.md
+    uv run python bench/results/papers.py --add capsules/KEY NAME  # take a folder's answers before
+
+`--add` keeps them in docs/results/answers/NAME.json, and their page of claims as NAME.md. The same
+command takes them again.
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from dragstrip.papers.campaign.pace import pace
+from dragstrip.papers.claims import KEYS, published
+from dragstrip.papers.frozen import rules_digest
+from dragstrip.papers.overall.campaign import campaigns
+from dragstrip.papers.overall.given import of_folder, read, write
+from dragstrip.papers.overall.headline import headlines
+from dragstrip.papers.overall.needs import powers
+from dragstrip.papers.overall.plan import already_made, plan
+from dragstrip.papers.overall.rows import Row, rows
+from dragstrip.report.papers import overall, overall_plan
+
+DOCS = Path(__file__).parents[2] / "docs"
+RESULTS = DOCS / "results"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--add", nargs=2, action="append", default=[], metavar=("FOLDER", "NAME"))
+    for folder, name in parser.parse_args().add:
+        add(Path(folder), name)
+    for name, text in pages().items():
+        (RESULTS / name).write_text(text)
+
+
+def add(folder: Path, name: str) -> None:
+    """The answers of a paper's folder, and its page of claims. Raises `InputError`."""
+    command = f"uv run python bench/results/papers.py --add {folder} {name}"
+    write(RESULTS / "answers", of_folder(folder, name, command))
+    shutil.copy(folder / "claims.md", RESULTS / f"{name}.md")
+
+
+def pages() -> dict[str, str]:
+    """The text of each file, by name. Raises `InputError` for a headline that no longer holds."""
+    known = powers(DOCS / "reference" / "claims-power.json")
+    given = read(RESULTS / "answers")
+    found = rows(map(published, KEYS), given, known)
+    steps = plan(found, known, pace(), campaigns(), already_made(given))
+    return {
+        "papers.md": overall.page(found, headlines(RESULTS / "headlines.toml")),
+        "papers.json": as_json(found),
+        "plan.md": overall_plan.page(found, steps, pace(), {k: rules_digest(k) for k in KEYS}),
+    }
+
+
+def as_json(found: list[Row]) -> str:
+    """One line per claim."""
+    return "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in found) + "\n]\n"
+
+
+if __name__ == "__main__":
+    main()
