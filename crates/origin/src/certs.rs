@@ -19,8 +19,8 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::{CertifiedKey, SigningKey};
 use time::{Duration, OffsetDateTime};
 
-use crate::digest::digest_of;
 use crate::log::unpoisoned;
+use crate::page::digest::digest_of;
 
 const VALID_DAYS: i64 = 90;
 

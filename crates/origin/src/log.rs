@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use crate::replay::Match;
+use crate::page::replay::Match;
 use crate::telemetry::{self, Gauge, Transport};
 
 /// What a request or connection really used.

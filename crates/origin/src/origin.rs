@@ -13,15 +13,16 @@ use http::{HeaderValue, header, request};
 use serde::Serialize;
 use socket2::Socket;
 
-use crate::answer::Answer;
 use crate::certs::Authority;
 use crate::connections::Connections;
-use crate::fast_open;
 use crate::log::{Connection, Entries, InFlight, Log, Protocol, Served, now_us, unpoisoned};
-use crate::recording::{Recording, host_of};
-use crate::replay::Replay;
+use crate::page::answer::Answer;
+use crate::page::recording::{Recording, host_of};
+use crate::page::replay::Replay;
+use crate::tcp::fast_open;
+use crate::tcp::plain;
 use crate::tuning::Tuning;
-use crate::{plain, quic, tcp};
+use crate::{quic, tcp};
 
 /// Streams a client may have open at once, for h2 and h3 alike.
 pub(crate) const MAX_STREAMS: u32 = 256;

@@ -8,9 +8,9 @@ use dragstrip_socket::TcpInfo;
 use serde::Serialize;
 use socket2::Socket;
 
-use crate::congestion::Flow;
 use crate::log::unpoisoned;
-use crate::records::Sent;
+use crate::quic::congestion::Flow;
+use crate::tcp::records::Sent;
 
 /// Evidence about a connection's sending side, as it stood when it ended or was asked about.
 /// None where the transport does not tell.

@@ -8,9 +8,9 @@ use quinn::{AckFrequencyConfig, TransportConfig, VarInt};
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Socket, Type};
 
-use crate::congestion::Steering;
-use crate::fast_open;
-use crate::records::Records;
+use crate::quic::congestion::Steering;
+use crate::tcp::fast_open;
+use crate::tcp::records::Records;
 use crate::telemetry;
 
 /// As much as Chromium offers.

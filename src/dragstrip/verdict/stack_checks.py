@@ -15,7 +15,7 @@ be over by then."""
 _LEAST_PAYLOAD = 1200
 """Of QUIC: RFC 9000 section 14."""
 _SMALL_RECORD = 1369
-"""Size of the first records of a connection whose records grow (crates/origin/src/records.rs)."""
+"""Size of the first records of a connection whose records grow (tcp/records.rs of the origin)."""
 _FRAME = 16384
 """The chunk size in which the origin hands answers to TLS: longer answers fill a record."""
 _MANY = 10

@@ -8,9 +8,9 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, request};
 use serde::Serialize;
 
-use crate::answer::{Answer, Clock, recorded};
-use crate::range::{Part, Range};
-use crate::recording::{Entry, Recording};
+use crate::page::answer::{Answer, Clock, recorded};
+use crate::page::range::{Part, Range};
+use crate::page::recording::{Entry, Recording};
 
 const MISS: HeaderName = HeaderName::from_static("x-dragstrip");
 

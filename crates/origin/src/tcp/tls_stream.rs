@@ -13,7 +13,7 @@ use rustls::{ProtocolVersion, ServerConnection};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::records::{Meter, Records, Sizer};
+use crate::tcp::records::{Meter, Records, Sizer};
 
 /// Whether what was read last came as early data.
 #[derive(Clone, Default)]

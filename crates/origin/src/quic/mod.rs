@@ -1,5 +1,11 @@
 //! HTTP/3 over QUIC.
 
+pub(crate) mod bbr;
+pub(crate) mod congestion;
+pub(crate) mod delivery;
+pub(crate) mod paced_socket;
+pub(crate) mod qlog;
+
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,13 +23,12 @@ use quinn::{
 };
 use socket2::{Domain, Socket, Type};
 
-use crate::congestion::{Flow, Steering};
 use crate::connections::Generation;
 use crate::log::{Connection, Log, Protocol};
 use crate::origin::{MAX_STREAMS, Shared};
-use crate::paced_socket::PacedSocket;
 use crate::priority::Priority;
-use crate::qlog;
+use crate::quic::congestion::{Flow, Steering};
+use crate::quic::paced_socket::PacedSocket;
 use crate::tcp::no_ipv6;
 use crate::telemetry::{self, Ending};
 use crate::tls::{self, Witness};

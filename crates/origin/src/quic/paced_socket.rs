@@ -11,8 +11,8 @@ use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, Connecting, ConnectionError, Incoming, ServerConfig, UdpPoller};
 use tokio::time::{Sleep, sleep_until};
 
-use crate::congestion::Flow;
 use crate::log::unpoisoned;
+use crate::quic::congestion::Flow;
 
 #[derive(Debug)]
 pub(crate) struct PacedSocket {

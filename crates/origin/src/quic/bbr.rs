@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::delivery::{Sample, Sampler};
+use crate::quic::delivery::{Sample, Sampler};
 
 /// 2 / ln 2: the least gain that doubles the delivery rate every round (4.1.1.3).
 const HIGH_GAIN: f64 = 2.885;

@@ -13,8 +13,8 @@ use http::{Method, StatusCode};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::digest::digest_of;
-use crate::har;
+use crate::page::digest::digest_of;
+use crate::page::har;
 
 /// No browser waits longer for an answer.
 const LONGEST_THINK: Duration = Duration::from_secs(600);

@@ -7,9 +7,9 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode, request};
 use httpdate::{fmt_http_date, parse_http_date};
 
-use crate::range::{Part, Range};
-use crate::recording::Entry;
-use crate::replay::Match;
+use crate::page::range::{Part, Range};
+use crate::page::recording::Entry;
+use crate::page::replay::Match;
 
 /// What goes back over any protocol. `content-length` is among the headers where it belongs.
 #[derive(Debug, Clone)]

@@ -1,5 +1,11 @@
 //! HTTP/1.1 and HTTP/2 over TLS over TCP, and HTTP/1.1 over TCP alone.
 
+pub(crate) mod body;
+pub(crate) mod fast_open;
+pub(crate) mod plain;
+pub(crate) mod records;
+pub(crate) mod tls_stream;
+
 use std::convert::Infallible;
 use std::future::pending;
 use std::io::{self, ErrorKind};
@@ -19,16 +25,16 @@ use socket2::{Domain, SockRef, Socket, Type};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::body::{Body, FRAME_BYTES};
 use crate::connections::Generation;
 use crate::log::{Connection, Protocol};
 use crate::origin::{MAX_STREAMS, Shared};
 use crate::priority::{Priority, Turn, Turns};
-use crate::qlog;
-use crate::records::Meter;
+use crate::quic::qlog;
+use crate::tcp::body::{Body, FRAME_BYTES};
+use crate::tcp::records::Meter;
+use crate::tcp::tls_stream::{Early, TlsStream};
 use crate::telemetry::{self, Ending};
 use crate::tls;
-use crate::tls_stream::{Early, TlsStream};
 use crate::tuning::Tuning;
 
 const BACKLOG: i32 = 1024;

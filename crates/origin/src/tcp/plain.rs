@@ -9,7 +9,7 @@ use tokio::net::UnixListener;
 use crate::log::{Connection, Protocol};
 use crate::origin::Shared;
 use crate::tcp;
-use crate::tls_stream::Early;
+use crate::tcp::tls_stream::Early;
 
 /// Serves from now on. These connections belong to the server in front and to no visit: they are
 /// not logged, and `close` leaves them open.

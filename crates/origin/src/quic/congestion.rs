@@ -16,8 +16,8 @@ use quinn::congestion::{
 };
 use quinn_proto::RttEstimator;
 
-use crate::bbr::Bbr;
 use crate::log::unpoisoned;
+use crate::quic::bbr::Bbr;
 use crate::tuning::Congestion;
 
 /// quinn's pacer lets everything pass that has a larger window than u32::MAX.

@@ -1,0 +1,8 @@
+//! A recorded page, and the answers it gives.
+
+pub(crate) mod answer;
+pub(crate) mod digest;
+pub(crate) mod har;
+pub(crate) mod range;
+pub(crate) mod recording;
+pub(crate) mod replay;
