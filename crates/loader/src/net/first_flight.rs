@@ -17,11 +17,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
+use dragstrip_http3::Reader;
 use quinn::crypto::{CryptoError, PacketKey};
 use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, UdpPoller};
 
-use crate::net::datagram::{HANDSHAKE, INITIAL, Reader, packet};
+use crate::net::datagram::{HANDSHAKE, INITIAL, packet};
 
 /// An Initial packet of a client that is no longer has nothing but an ACK frame in it.
 const MOST_OF_AN_ACK: usize = 100;

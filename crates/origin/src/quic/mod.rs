@@ -3,6 +3,7 @@
 pub(crate) mod bbr;
 pub(crate) mod congestion;
 pub(crate) mod delivery;
+mod ids;
 pub(crate) mod paced_socket;
 pub(crate) mod qlog;
 
@@ -225,7 +226,7 @@ async fn handshake(
     let witness = Witness::new(tls.session_storage.clone());
     tls.session_storage = witness.clone();
     let mut config = listener.config.clone();
-    config.crypto = Arc::new(QuicServerConfig::try_from(tls)?);
+    config.crypto = Arc::new(ids::Config(Arc::new(QuicServerConfig::try_from(tls)?)));
     // Only a client that was here before has a token. RFC 9002 section 6.2.2 lets it start with
     // the round trip it had then.
     let address = incoming.remote_address().ip();
