@@ -469,3 +469,20 @@ async fn what_cannot_be_had_is_refused() {
     huge.quic.udp_payload_bytes = 9000;
     assert!(origin.tune(huge).is_err());
 }
+
+#[tokio::test]
+async fn quic_offers_no_connection_id_to_spare() {
+    let (origin, _dir) = serve(
+        &[entry("GET", "https://a.test/", 200, &[], Some("x"))],
+        &[("x", &[7; 3000])],
+    );
+    let client = Client::new(Protocol::H3, &origin);
+    let mut connection = client.connect("a.test").await.unwrap();
+    connection.get("https://a.test/").await.unwrap();
+    let Connection::H3 { quinn, .. } = connection else {
+        unreachable!()
+    };
+    let came = quinn.stats().frame_rx;
+    assert_eq!(came.new_connection_id, 0);
+    assert!(came.ping > 0, "in its place: {came:?}");
+}

@@ -99,6 +99,7 @@ pub enum Connection {
         ended: Arc<AtomicBool>,
         /// Whether the handshake used 0-RTT keys.
         early: bool,
+        quinn: quinn::Connection,
     },
 }
 
@@ -162,14 +163,19 @@ impl Client {
             Ok((quinn, _accepted)) => (quinn, true),
             Err(connecting) => (connecting.await?, false),
         };
-        let (mut driver, send) = h3::client::new(h3_quinn::Connection::new(quinn)).await?;
+        let (mut driver, send) = h3::client::new(h3_quinn::Connection::new(quinn.clone())).await?;
         let ended = Arc::<AtomicBool>::default();
         let flag = ended.clone();
         tokio::spawn(async move {
             poll_fn(|cx| driver.poll_close(cx)).await;
             flag.store(true, Ordering::Relaxed);
         });
-        Ok(Connection::H3 { send, ended, early })
+        Ok(Connection::H3 {
+            send,
+            ended,
+            early,
+            quinn,
+        })
     }
 }
 
