@@ -104,9 +104,13 @@ A cell's time is the median of its blocks. Read the figures as those of these pa
 _KINDS = """Recordings are of sites, and the demo page is among them. Stand-ins are made-up pages of
 the sizes of wolsing2019's 38 sites. Their hosts, up to 59, are named early in the document, so
 connections begin together and fill the queues. There the load generator loses other packets than
-Chromium does, and over QUIC it takes longer to recover: lost handshakes can cost it many seconds.
-Chromium gives a handshake up after 4 s and ends without that host's objects. Such loads are left
-out. Do not trust a prediction where a queue is full, least of all over QUIC and DSL.
+Chromium does, and a lost handshake costs each of them 0.3 to 4 s. Both give it up after that, and
+end without that host's objects. Such loads are left out. Do not trust a prediction where a queue is
+full.
+
+Of the stand-ins, cells with QUIC over DSL and LTE are of 26 November 2026, when the load generator
+[learned to lose handshakes as Chromium does](../decisions/0044-lost-handshakes.md). All others are
+older, and so are all recordings.
 """
 _CELLS = """
 A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its figures
