@@ -322,3 +322,22 @@ async fn a_quic_server_that_never_answers_is_given_up_as_chromium_does() {
     // A ClientHello of two datagrams; probes after 0.3, 0.9 and 2.1 s; quinn's farewell.
     assert_eq!(sizes, [1250; 6]);
 }
+
+#[tokio::test]
+async fn early_data_that_nobody_answers_ends_with_the_handshake() {
+    let site = Site::new(&[("/", "", TEXT)]).tuned(tls(TlsVersion::V1_3, true));
+    let mut memory = Memory::default();
+    let fields = json!({ "protocol": "h3", "tls": { "early_data": true } });
+    site.load(site.page(&[]), fields.clone(), &mut memory).await;
+    let nobody = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://a.test:{}/", nobody.local_addr().unwrap().port());
+    let page = json!({ "resources": [{ "url": url, "kind": "document", "priority": "highest" }] });
+    let report = site.load(page, fields, &mut memory).await;
+    assert_eq!(report.connections[0].early_data, EarlyData::Offered);
+    assert!(
+        report.requests[0].sent_us.is_some(),
+        "before the handshake is through"
+    );
+    let error = "net::ERR_QUIC_PROTOCOL_ERROR.QUIC_NETWORK_IDLE_TIMEOUT";
+    assert_eq!(errors(&report), [error]);
+}

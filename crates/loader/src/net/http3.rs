@@ -1,5 +1,6 @@
 //! HTTP/3 with Chromium's settings.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 
 use bytes::{Buf, Bytes};
@@ -29,6 +30,8 @@ pub(super) struct Handle {
     leaving: Mutex<()>,
     /// None until the handshake is through; then whether what was sent before it was taken.
     handshake: watch::Sender<Option<bool>>,
+    /// Why the handshake was given up with requests under way.
+    given_up: Cell<Option<&'static str>>,
 }
 
 /// With `early` the handshake is not through yet; `through` must follow. The tables know when the
@@ -61,6 +64,7 @@ pub(super) async fn begin(
         sender,
         leaving: Mutex::new(()),
         handshake,
+        given_up: Cell::new(None),
     };
     Ok((handle, driver, qpack))
 }
@@ -69,6 +73,11 @@ impl Handle {
     /// The handshake is through.
     pub fn through(&self, taken: bool) {
         self.handshake.send_replace(Some(taken));
+    }
+
+    /// It is not, and its requests end with that.
+    pub fn given_up(&self, why: &'static str) {
+        self.given_up.set(Some(why));
     }
 
     pub async fn exchange(
@@ -81,6 +90,9 @@ impl Handle {
         let early = handshake.borrow().is_none();
         let tried = self.attempt(id, request, shared).await;
         let Err(failure) = tried else { return tried };
+        if let Some(why) = self.given_up.get() {
+            return Err(Failure::new(FailureKind::Timeout, why));
+        }
         // It may have failed only because early data was rejected: then it goes again.
         let retry = early && {
             let known = handshake.wait_for(Option::is_some).await;

@@ -237,6 +237,9 @@ async fn connect(
                 let taken = tokio::select! {
                     taken = accepted => taken,
                     why = handshake.given_up() => {
+                        if let Handle::H3(handle) = &*handle {
+                            handle.given_up(why);
+                        }
                         quinn.close(NO_ERROR, why.as_bytes());
                         return;
                     }
