@@ -240,7 +240,8 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
         learned, seen = Capsule.open(folder / "taught"), Capsule.open(folder / "browser")
         if {n.name for n in seen.manifest.study.networks} == set(TAUGHT_ON):
             graphs |= dict.fromkeys(rows(learned, seen))
-    browsers = [*([kept.browser] if kept else []), first.manifest.starts[-1].browser_version]
+    browsers = kept.browser.split(" and ") if kept else []
+    browsers.append(first.manifest.starts[-1].browser_version)
     browser = " and ".join(dict.fromkeys(browsers))
     made = _largest(cell for f in folders if (f / "loader").exists() for cell in cells(f))
     if not made:
@@ -248,6 +249,8 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
         return
     asked = set().union(*(_asked(folder) for folder in folders))
     unmade = len(asked - {c.key for c in made})
+    if kept:  # those of its cells that are not asked for again
+        unmade += max(0, kept.invalid - len(asked - {c.key for c in kept.cells}))
     made = [*(c for c in (kept.cells if kept else ()) if c.key not in asked), *made]
     full = [c for c in made if c.overflow == "no queue"]
     found = Found(
