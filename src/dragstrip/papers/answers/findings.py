@@ -233,7 +233,7 @@ def _finding(
         answer = Answer(verdict="not testable", why=NO_COMPUTING)
     if answer.verdict == "open" and (why := absent(claim, cells)):
         answer = structs.replace(answer, verdict="not testable", why=why)
-    undecided = answer.verdict == "open" and claim.predicate and not claim.setup
+    undecided = answer.verdict == "open" and not claim.setup
     read = {source.id: source.read for source in paper.sources}
     behind = reached.filter(pl.col("blocks") > 0)
     said = caveats(claim.predicate, evidence, stacks) if claim.predicate else ()

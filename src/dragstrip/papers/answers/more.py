@@ -79,8 +79,8 @@ def _of_corpus(predicate: AnyPredicate) -> bool:
 
 
 def _longer(cells: Sequence[Measured], times: int) -> Iterable[Measured]:
-    """Every cell with so many times its rounds."""
-    span = 1 + max(int(r) for cell in cells for x in cell.stacks.values() for r in x.rounds)
+    """Each cell, its rounds repeated."""
+    span = 1 + max(int(loads.rounds.max()) for cell in cells for loads in cell.stacks.values())
     for cell in cells:
         stacks = {name: _repeated(loads, times, span) for name, loads in cell.stacks.items()}
         yield structs.replace(cell, stacks=stacks)
@@ -95,7 +95,7 @@ def _repeated(loads: Loads, times: int, span: int) -> Loads:
 
 
 def _wider(cells: Sequence[Measured], times: int) -> Iterable[Measured]:
-    """So many pages of the same loads for each."""
+    """Each cell, repeated on pages of other names."""
     for cell in cells:
         yield cell
         yield from (structs.replace(cell, page=f"{cell.page}~{i}") for i in range(1, times))

@@ -16,7 +16,7 @@ from dragstrip.model.study import CellKey, Slow, Study
 from dragstrip.pages.resolve import expand, named
 from dragstrip.papers.campaign.choose import choose, cost_s
 from dragstrip.papers.campaign.pace import pace
-from dragstrip.papers.campaign.space import CELL, reach, space
+from dragstrip.papers.campaign.space import CELL, reach, space, union
 from dragstrip.papers.claims import Claim, Published
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.schedule.scale import share_of
@@ -164,14 +164,14 @@ def claims_named(paper: Published, names: Sequence[str]) -> list[Claim]:
 def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
     """The cells of a space that any of these claims looks at. Raises `InputError` if one of them
     looks at none."""
-    kept = cells.clear()
+    frames = []
     for claim in claims:
         found = reach(claim.predicate, cells) if claim.predicate else cells.clear()
         if found.is_empty():
             studies = ", ".join(cells["study"].unique(maintain_order=True)) or "no study"
             raise InputError(f"--claim {claim.id}: it looks at no cell of {studies}")
-        kept = kept.vstack(found)
-    return cells.join(kept, on=["study", *CELL], how="semi", maintain_order="left")
+        frames.append(found)
+    return union(frames)
 
 
 def study_of(part: Part, folder: Path, cache: Path) -> Study:

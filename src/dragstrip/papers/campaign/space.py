@@ -53,7 +53,7 @@ def space(outlines: Iterable[Outline], parts: Mapping[str, str] | None = None) -
 def reach(predicate: AnyPredicate, cells: pl.DataFrame) -> pl.DataFrame:
     """The cells of a space that a predicate looks at."""
     if parts := getattr(predicate, "parts", None):
-        return _union([reach(part, cells) for part in parts])
+        return union([reach(part, cells) for part in parts])
     if isinstance(predicate, AuditCount):
         return cells.clear()
     named = stacks_of(predicate, cells["stacks"].explode().unique().to_list())
@@ -72,5 +72,6 @@ def unhindered(cells: pl.DataFrame) -> pl.DataFrame:
     return cells.filter(pl.col("rate_mbps").is_null() & (pl.col("rtt_ms").fill_null(0) == 0))
 
 
-def _union(frames: list[pl.DataFrame]) -> pl.DataFrame:
+def union(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """Every cell once."""
     return pl.concat(frames).unique(["study", *CELL], keep="first", maintain_order=True)
