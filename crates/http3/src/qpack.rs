@@ -9,7 +9,6 @@ use shiguredo_http3::qpack::{
     DecodeOutput, Decoder, DecoderStreamReceiver, DynamicDecoder, EncoderStreamReceiver, Header,
     estimate_encoded_size, integer,
 };
-
 use tokio::sync::watch;
 
 use crate::encoder::Encoder;

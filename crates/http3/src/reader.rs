@@ -1,4 +1,12 @@
-//! Numbers in a QUIC packet.
+//! Numbers and frames in a QUIC packet.
+
+use crate::frames::take_varint;
+
+const ACK: u64 = 0x02;
+const ACK_ECN: u64 = 0x03;
+const CRYPTO: u64 = 0x06;
+const NEW_TOKEN: u64 = 0x07;
+const RESET_TOKEN_BYTES: u64 = 16;
 
 /// Reads numbers from the front; None at the end.
 pub struct Reader<'a> {
@@ -22,18 +30,61 @@ impl<'a> Reader<'a> {
         Some(byte)
     }
 
-    /// RFC 9000 section 16.
     pub fn varint(&mut self) -> Option<u64> {
-        let first = self.byte()?;
-        let mut value = u64::from(first & 0x3f);
-        for _ in 1..1 << (first >> 6) {
-            value = value << 8 | u64::from(self.byte()?);
-        }
+        let mut rest = &self.bytes[self.at..];
+        let value = take_varint(&mut rest)?;
+        self.at = self.bytes.len() - rest.len();
         Some(value)
     }
 
     pub fn skip(&mut self, bytes: u64) -> Option<()> {
         let end = self.at.checked_add(usize::try_from(bytes).ok()?)?;
         (end <= self.bytes.len()).then(|| self.at = end)
+    }
+
+    /// The type of the frame that begins here, which is passed (RFC 9000 section 19). None for one
+    /// that carries a stream's data, is cut off, or is not known.
+    pub fn frame(&mut self) -> Option<u64> {
+        let kind = self.varint()?;
+        let numbers = match kind {
+            0x00 | 0x01 | 0x1e | 0x1f => 0, // PADDING, PING, HANDSHAKE_DONE, IMMEDIATE_ACK
+            ACK | ACK_ECN => {
+                self.varint()?; // largest
+                self.varint()?; // delay
+                let ranges = self.varint()?;
+                1 + 2 * ranges + if kind == ACK_ECN { 3 } else { 0 }
+            }
+            0x04 => 3,                             // RESET_STREAM
+            0x05 | 0x11 | 0x15 => 2,               // STOP_SENDING, and a stream's limits
+            0x10 | 0x12..=0x14 | 0x16 | 0x17 => 1, // a connection's limits
+            CRYPTO | NEW_TOKEN => {
+                if kind == CRYPTO {
+                    self.varint()?; // offset
+                }
+                let length = self.varint()?;
+                self.skip(length)?;
+                0
+            }
+            0x18 => {
+                // NEW_CONNECTION_ID
+                self.varint()?; // sequence number
+                self.varint()?; // retire what is before
+                let length = self.byte()?;
+                self.skip(u64::from(length) + RESET_TOKEN_BYTES)?;
+                0
+            }
+            0x19 => 1, // RETIRE_CONNECTION_ID
+            0x1a | 0x1b => {
+                // PATH_CHALLENGE, PATH_RESPONSE
+                self.skip(8)?;
+                0
+            }
+            0xaf => 4, // ACK_FREQUENCY
+            _ => return None,
+        };
+        for _ in 0..numbers {
+            self.varint()?;
+        }
+        Some(kind)
     }
 }

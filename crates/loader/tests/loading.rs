@@ -304,13 +304,19 @@ async fn a_client_hello_is_as_long_on_repeat_visits() {
     assert!(repeat_with >= repeat + SHARE, "{sent:?}");
 }
 
-#[tokio::test]
-async fn a_quic_server_that_never_answers_is_given_up_as_chromium_does() {
-    let site = Site::new(&[("/", "", TEXT)]);
+/// A socket that never answers, and a page that is asked of it.
+fn nobody() -> (std::net::UdpSocket, serde_json::Value) {
     let nobody = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     nobody.set_nonblocking(true).unwrap();
     let url = format!("https://a.test:{}/", nobody.local_addr().unwrap().port());
     let page = json!({ "resources": [{ "url": url, "kind": "document", "priority": "highest" }] });
+    (nobody, page)
+}
+
+#[tokio::test]
+async fn a_quic_server_that_never_answers_is_given_up_as_chromium_does() {
+    let site = Site::new(&[("/", "", TEXT)]);
+    let (nobody, page) = nobody();
     let fields = json!({ "protocol": "h3" });
     let report = site.load(page, fields, &mut Memory::default()).await;
     let error = "net::ERR_QUIC_PROTOCOL_ERROR.QUIC_NETWORK_IDLE_TIMEOUT";
@@ -329,9 +335,7 @@ async fn early_data_that_nobody_answers_ends_with_the_handshake() {
     let mut memory = Memory::default();
     let fields = json!({ "protocol": "h3", "tls": { "early_data": true } });
     site.load(site.page(&[]), fields.clone(), &mut memory).await;
-    let nobody = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let url = format!("https://a.test:{}/", nobody.local_addr().unwrap().port());
-    let page = json!({ "resources": [{ "url": url, "kind": "document", "priority": "highest" }] });
+    let (_nobody, page) = nobody();
     let report = site.load(page, fields, &mut memory).await;
     assert_eq!(report.connections[0].early_data, EarlyData::Offered);
     assert!(

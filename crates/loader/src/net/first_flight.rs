@@ -6,32 +6,19 @@
 //! slow uplink the difference delays the first request.
 //!
 //! quinn leaves no choice, so this takes out what it added: `Unpadded` ends a Handshake packet where
-//! its last frame ends, and `FirstFlight` leaves out the Initial packet before it and the empty rest of
-//! the datagram behind it.
-
-use std::fmt::{self, Debug};
-use std::io::{self, IoSliceMut};
-use std::net::SocketAddr;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+//! its last frame ends, and `needed` leaves out the Initial packet before it and the empty rest of the
+//! datagram behind it.
 
 use bytes::BytesMut;
 use dragstrip_http3::Reader;
 use quinn::crypto::{CryptoError, PacketKey};
-use quinn::udp::{RecvMeta, Transmit};
-use quinn::{AsyncUdpSocket, UdpPoller};
 
 use crate::net::datagram::{HANDSHAKE, INITIAL, packet};
 
 /// An Initial packet of a client that is no longer has nothing but an ACK frame in it.
 const MOST_OF_AN_ACK: usize = 100;
-/// Frames (RFC 9000 section 19).
-const PADDING: u8 = 0;
-const PING: u8 = 1;
-const ACK: u8 = 2;
-const ACK_ECN: u8 = 3;
-const CRYPTO: u8 = 6;
+/// A frame (RFC 9000 section 19.1).
+const PADDING: u64 = 0;
 /// What header protection must find after the packet number (RFC 9001 section 5.4.2).
 const LEAST_PAYLOAD: usize = 4;
 
@@ -80,85 +67,15 @@ fn frames_end(payload: &[u8]) -> Option<usize> {
     let mut reader = Reader::new(payload);
     let mut end = 0;
     while reader.at() < payload.len() {
-        match reader.byte()? {
-            PADDING => continue,
-            PING => {}
-            kind @ (ACK | ACK_ECN) => {
-                reader.varint()?; // largest
-                reader.varint()?; // delay
-                let ranges = reader.varint()?;
-                let counts = if kind == ACK_ECN { 3 } else { 0 };
-                for _ in 0..1 + 2 * ranges + counts {
-                    reader.varint()?;
-                }
-            }
-            CRYPTO => {
-                reader.varint()?; // offset
-                let length = reader.varint()?;
-                reader.skip(length)?;
-            }
-            _ => return None,
+        if reader.frame()? != PADDING {
+            end = reader.at();
         }
-        end = reader.at();
     }
     Some(end)
 }
 
-/// A socket that sends no Initial packet along with a Handshake packet, and nothing behind a packet
-/// that `Unpadded` has made shorter.
-pub(super) struct FirstFlight(pub Arc<dyn AsyncUdpSocket>);
-
-impl AsyncUdpSocket for FirstFlight {
-    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
-        self.0.clone().create_io_poller()
-    }
-
-    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        let contents = needed(transmit.contents).unwrap_or(transmit.contents);
-        self.0.try_send(&Transmit {
-            destination: transmit.destination,
-            ecn: transmit.ecn,
-            contents,
-            segment_size: None,
-            src_ip: transmit.src_ip,
-        })
-    }
-
-    fn poll_recv(
-        &self,
-        cx: &mut Context<'_>,
-        bufs: &mut [IoSliceMut<'_>],
-        meta: &mut [RecvMeta],
-    ) -> Poll<io::Result<usize>> {
-        self.0.poll_recv(cx, bufs, meta)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
-    }
-
-    /// One: a datagram that was made shorter has a length of its own.
-    fn max_transmit_segments(&self) -> usize {
-        1
-    }
-
-    fn max_receive_segments(&self) -> usize {
-        self.0.max_receive_segments()
-    }
-
-    fn may_fragment(&self) -> bool {
-        self.0.may_fragment()
-    }
-}
-
-impl Debug for FirstFlight {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FirstFlight")
-    }
-}
-
 /// The part of a datagram that Chromium would send; None if that is all of it.
-fn needed(datagram: &[u8]) -> Option<&[u8]> {
+pub(super) fn needed(datagram: &[u8]) -> Option<&[u8]> {
     let (kind, length) = packet(datagram)?;
     let start = if kind == INITIAL && length <= MOST_OF_AN_ACK {
         length

@@ -18,6 +18,7 @@ use quinn::{AsyncUdpSocket, UdpPoller};
 use tokio::time::{Instant, sleep_until};
 
 use crate::net::datagram::{INITIAL, packet};
+use crate::net::first_flight::needed;
 
 /// Of Chromium (net/quic/quic_context.h): `initial_max_packet_length`.
 const UDP_PAYLOAD: usize = 1250;
@@ -31,8 +32,8 @@ pub(super) const PROBE_PAYLOAD: u16 = 1200;
 /// Datagrams sent within that time belong together, and to an answer that came within it.
 const TOGETHER: Duration = Duration::from_millis(5);
 
-/// A socket of one connection that sends one probe at each timeout of its handshake.
-pub(super) struct OneProbe {
+/// A socket of one connection whose handshake is sent as Chromium sends it.
+pub(super) struct HandshakeSocket {
     inner: Arc<dyn AsyncUdpSocket>,
     handshake: Arc<Handshake>,
 }
@@ -130,7 +131,7 @@ impl Handshake {
     }
 }
 
-impl OneProbe {
+impl HandshakeSocket {
     pub fn new(inner: Arc<dyn AsyncUdpSocket>, handshake: Arc<Handshake>) -> Self {
         Self { inner, handshake }
     }
@@ -152,19 +153,17 @@ impl OneProbe {
     }
 }
 
-impl AsyncUdpSocket for OneProbe {
+impl AsyncUdpSocket for HandshakeSocket {
     fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
         self.inner.clone().create_io_poller()
     }
 
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        if !self
-            .handshake
-            .passes(transmit.destination, transmit.contents)
-        {
+        let contents = needed(transmit.contents).unwrap_or(transmit.contents);
+        if !self.handshake.passes(transmit.destination, contents) {
             return Ok(());
         }
-        self.send(transmit.destination, transmit.contents, Some(transmit))
+        self.send(transmit.destination, contents, Some(transmit))
     }
 
     fn poll_recv(
@@ -177,7 +176,7 @@ impl AsyncUdpSocket for OneProbe {
         if let Poll::Ready(Ok(1..)) = received
             && let Some(held) = self.handshake.answered()
         {
-            // Whoever cannot send now sends again at the next timeout.
+            // If it cannot leave now, quinn sends it again at its next timeout.
             let _ = self.send(held.destination, &held.contents, None);
         }
         received
@@ -187,6 +186,7 @@ impl AsyncUdpSocket for OneProbe {
         self.inner.local_addr()
     }
 
+    /// One: a datagram that was made shorter or longer has a length of its own.
     fn max_transmit_segments(&self) -> usize {
         1
     }
@@ -200,9 +200,9 @@ impl AsyncUdpSocket for OneProbe {
     }
 }
 
-impl Debug for OneProbe {
+impl Debug for HandshakeSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OneProbe")
+        f.write_str("HandshakeSocket")
     }
 }
 
@@ -264,13 +264,13 @@ mod tests {
 
     struct Client {
         wire: Arc<Wire>,
-        socket: OneProbe,
+        socket: HandshakeSocket,
     }
 
     impl Client {
         fn new() -> Self {
             let wire = Arc::<Wire>::default();
-            let socket = OneProbe::new(wire.clone(), Handshake::new());
+            let socket = HandshakeSocket::new(wire.clone(), Handshake::new());
             Self { wire, socket }
         }
 

@@ -20,8 +20,7 @@ use tokio::time::timeout;
 use crate::event::{Failure, FailureKind, Target, What};
 use crate::input::Protocol;
 use crate::net::clock::epoch_and_monotonic_us;
-use crate::net::first_flight::FirstFlight;
-use crate::net::probes::{Handshake, OneProbe, PROBE_PAYLOAD};
+use crate::net::probes::{Handshake, HandshakeSocket, PROBE_PAYLOAD};
 use crate::net::{Handle, Line, Probe, Shared, Verifier, http3, session, spawn};
 use crate::pool::ConnectionId;
 use crate::report::EarlyData;
@@ -138,8 +137,7 @@ impl Client {
         // None of its own, as Chromium: every packet to it is 8 bytes shorter than with quinn's.
         config.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(0)));
         let socket = TokioRuntime.wrap_udp_socket(UdpSocket::bind(any)?)?;
-        let socket = Arc::new(OneProbe::new(socket, handshake));
-        let socket = Arc::new(FirstFlight(socket));
+        let socket = Arc::new(HandshakeSocket::new(socket, handshake));
         Endpoint::new_with_abstract_socket(config, None, socket, Arc::new(TokioRuntime))
     }
 }

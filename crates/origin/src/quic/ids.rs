@@ -19,10 +19,7 @@ use quinn_proto::transport_parameters::TransportParameters;
 /// Frames (RFC 9000 section 19).
 const PADDING: u8 = 0x00;
 const PING: u8 = 0x01;
-const ACK: u64 = 0x02;
-const ACK_ECN: u64 = 0x03;
 const NEW_CONNECTION_ID: u64 = 0x18;
-const RESET_TOKEN: u64 = 16;
 
 /// rustls' configuration for such connections.
 pub(super) struct Config(pub Arc<QuicServerConfig>);
@@ -103,54 +100,13 @@ fn offers(payload: &[u8]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     loop {
         let start = reader.at();
-        let Some(kind) = reader
-            .varint()
-            .filter(|kind| pass(&mut reader, *kind).is_some())
-        else {
+        let Some(kind) = reader.frame() else {
             return found;
         };
         if kind == NEW_CONNECTION_ID {
             found.push((start, reader.at()));
         }
     }
-}
-
-/// Reads the rest of a frame; None for one that carries data, or that is not known.
-fn pass(reader: &mut Reader, kind: u64) -> Option<()> {
-    let numbers = match kind {
-        0x00 | 0x01 | 0x1e | 0x1f => 0, // PADDING, PING, HANDSHAKE_DONE, IMMEDIATE_ACK
-        ACK | ACK_ECN => {
-            reader.varint()?; // largest
-            reader.varint()?; // delay
-            let ranges = reader.varint()?;
-            1 + 2 * ranges + if kind == ACK_ECN { 3 } else { 0 }
-        }
-        0x04 => 3,                             // RESET_STREAM
-        0x05 | 0x11 | 0x15 => 2,               // STOP_SENDING, and a stream's limits
-        0x10 | 0x12..=0x14 | 0x16 | 0x17 => 1, // a connection's limits
-        0x06 | 0x07 => {
-            // CRYPTO, NEW_TOKEN
-            if kind == 0x06 {
-                reader.varint()?; // offset
-            }
-            let length = reader.varint()?;
-            return reader.skip(length);
-        }
-        NEW_CONNECTION_ID => {
-            reader.varint()?; // sequence number
-            reader.varint()?; // retire what is before
-            let length = reader.byte()?;
-            return reader.skip(u64::from(length) + RESET_TOKEN);
-        }
-        0x19 => 1,                            // RETIRE_CONNECTION_ID
-        0x1a | 0x1b => return reader.skip(8), // PATH_CHALLENGE, PATH_RESPONSE
-        0xaf => 4,                            // ACK_FREQUENCY
-        _ => return None,
-    };
-    for _ in 0..numbers {
-        reader.varint()?;
-    }
-    Some(())
 }
 
 #[cfg(test)]
