@@ -2,6 +2,7 @@
 
 An editable install skips this: there the programs come from `cargo build --release`.
 With `cargo-zigbuild` on the path (`scripts/release`) they are linked against an old glibc.
+`CARGO_BUILD_TARGET`, cargo's own variable, makes a wheel for another machine.
 """
 
 import os
@@ -23,21 +24,23 @@ class CargoHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
             return
-        programs = [folder / name for folder in [_build(Path(self.root))] for name in PROGRAMS]
+        triple = os.environ.get("CARGO_BUILD_TARGET") or _host()
+        folder = _build(Path(self.root), triple)
+        programs = [folder / name for name in PROGRAMS]
         build_data["pure_python"] = False
         # The programs need a platform, but no particular Python.
-        build_data["tag"] = f"py3-none-{_platform(programs)}"
+        build_data["tag"] = f"py3-none-{_platform(programs, triple)}"
         build_data["force_include"] = {str(p): f"dragstrip/_bin/{p.name}" for p in programs}
 
 
-def _build(root: Path) -> Path:
-    """The folder of the built programs."""
+def _build(root: Path, triple: str) -> Path:
+    """The folder of the programs, built for the machine that `triple` names."""
     cargo, target, more = ["cargo", "build"], root / "target", {}
-    host = _host()
     if shutil.which("cargo-zigbuild"):
-        cargo = ["cargo", "zigbuild", "--target", f"{host}.{OLDEST}"]
-        target /= host
+        cargo = ["cargo", "zigbuild", "--target", f"{triple}.{OLDEST}"]
         more = {"CARGO_PROFILE_RELEASE_STRIP": "symbols"}
+    if shutil.which("cargo-zigbuild") or "CARGO_BUILD_TARGET" in os.environ:
+        target /= triple
     argv, env = [*cargo, "--release", "--locked"], {**os.environ, **more}
     subprocess.run(argv, cwd=root, env=env, check=True)
     return target / "release"
@@ -48,15 +51,14 @@ def _host() -> str:
     return re.search(r"^host: (\S+)$", said, re.MULTILINE)[1]  # type: ignore[index]
 
 
-def _platform(programs: list[Path]) -> str:
+def _platform(programs: list[Path], triple: str) -> str:
     """`manylinux_2_28_x86_64` for programs whose newest symbol is glibc 2.28's.
 
     Read from the programs, so the tag is true whatever linked them.
     """
-    platform = next(sys_tags()).platform
-    machine = platform.removeprefix("linux_")
+    machine = triple.partition("-")[0]
     if machine not in ("x86_64", "aarch64"):
-        return platform
+        return next(sys_tags()).platform
     asked = {
         tuple(map(int, version))
         for program in programs

@@ -63,6 +63,13 @@ def test_without_a_kernel_the_error_says_how_to_get_one():
         recipe.kernel()
 
 
+def test_a_machine_without_user_mode_linux_is_named(monkeypatch):
+    monkeypatch.setattr(recipe.platform, "machine", lambda: "aarch64")
+    for attempt in (build, recipe.kernel):
+        with pytest.raises(TestbedError, match=r"x86-64 machine: .* does not run on aarch64"):
+            attempt()
+
+
 def test_the_newest_kernel_of_this_recipe_is_taken(cache):
     for name in ("7.2.9", "7.2.13"):
         folder = cache / f"linux-{name}-{recipe.digest()}"

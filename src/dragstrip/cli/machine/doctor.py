@@ -163,7 +163,7 @@ def _virtual() -> CheckResult:
         good=there is not None,
         needed=False,
         found=recipe.name_of(there) if there else "no kernel",
-        mend="needed for races with --virtual; dragstrip virtual install",
+        mend=recipe.unfit() or "needed for races with --virtual; dragstrip virtual install",
     )
 
 

@@ -9,7 +9,7 @@ from dragstrip.testbed.cache import unfinished
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.fetch import run
 from dragstrip.testbed.legacy.rewrite import rewrite
-from dragstrip.virtual.kernel.recipe import PROGRAMS, digest, options, root, rules
+from dragstrip.virtual.kernel.recipe import PROGRAMS, digest, options, root, rules, unfit
 from dragstrip.virtual.kernel.sources import sources, version
 
 BuildProgress = Callable[[str, int], None]
@@ -18,6 +18,8 @@ BuildProgress = Callable[[str, int], None]
 
 def lacking(given: Path | None) -> str:
     """What this machine lacks for a build, and what to do; or nothing."""
+    if why := unfit():
+        return why
     fetching = {"apt-get", "dpkg-deb"} if given else set[str]()
     needed = {p: package for p, package in PROGRAMS.items() if p not in fetching}
     missing = {p: package for p, package in needed.items() if not shutil.which(p)}

@@ -1,6 +1,7 @@
 """What the guest's kernel is built from, and where it lies once it is built."""
 
 import hashlib
+import platform
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -68,11 +69,20 @@ def installed() -> Path | None:
     return found[-1] if found else None
 
 
+def unfit() -> str:
+    """Why this machine cannot run such a kernel, or nothing."""
+    machine = platform.machine()
+    if machine == "x86_64":
+        return ""
+    return f"virtual time needs an x86-64 machine: user-mode Linux does not run on {machine}"
+
+
 def kernel() -> Path:
     """The guest's kernel. Raises `TestbedError` with what to do where there is none."""
     found = installed()
     if not found:
-        raise TestbedError("the kernel for virtual time is missing: dragstrip virtual install")
+        missing = "the kernel for virtual time is missing: dragstrip virtual install"
+        raise TestbedError(unfit() or missing)
     return found
 
 
