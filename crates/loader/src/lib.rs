@@ -6,7 +6,7 @@
 
 mod admission;
 mod body;
-pub mod control;
+mod control;
 mod decode;
 mod event;
 mod graph;
@@ -18,6 +18,7 @@ mod memory;
 mod net;
 mod outgoing;
 mod pool;
+pub mod program;
 mod report;
 
 pub use input::{Load, Page, Resource};

@@ -5,11 +5,12 @@
 
 mod certs;
 mod connections;
-pub mod control;
+mod control;
 mod log;
 mod origin;
 mod page;
 mod priority;
+pub mod program;
 mod quic;
 mod tcp;
 mod telemetry;
