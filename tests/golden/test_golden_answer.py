@@ -73,6 +73,18 @@ def test_few_blocks_are_enough_in_virtual_time() -> None:
     assert "100.0 % faster than h1" in exactly((None, 900), (None, 900))
 
 
+def test_virtual_time_owns_up_to_a_queue_that_its_burst_of_connections_filled() -> None:
+    study, visits = race((1000, 940), (1000, 938))
+    for place, visit in enumerate(visits):
+        assert visit.link
+        up = structs.replace(visit.link.up, dropped_queue=7 if visit.stack == "h2" else 0)
+        visits[place] = structs.replace(visit, link=structs.replace(visit.link, up=up))
+    (cell,) = cells(study, frames(visits, study)["visits"].with_row_index("row").lazy())
+    virtual = answer(structs.replace(cell, clock=NETWORK), 180).believe
+    assert "the queue up dropped packets (h2 7 in the median visit)" in virtual
+    assert "the queue up dropped" not in answer(cell, 180).believe
+
+
 def test_few_blocks_are_not_enough_where_luck_is_part_of_the_network() -> None:
     cell = structs.replace(cell_of((1000, 940), (1000, 938)), clock=NETWORK)
     lossy = structs.replace(cell.network, up=structs.replace(cell.network.up, loss=0.01))

@@ -29,10 +29,10 @@ CELL_KEYS = ("page", "network", "connection")
 COLUMNS = (
     *("row", "block", "attempt", "position", *CELL_KEYS, "stack", "seed", "started_us"),
     *("valid", "verdict", "reasons", "outcome", "error"),
-    *("machine", "testbed"),
+    *("machine", "testbed", "link_up_dropped_queue"),
 )
-LATER = ("machine", "testbed")
-"""Columns that tables without a journal may lack, empty then."""
+LATER = {"machine": "", "testbed": "", "link_up_dropped_queue": None}
+"""Columns that tables without a journal may lack, and what stands for them."""
 ALLOWED_INVALID_BLOCKS = 0.05
 """If more blocks stay invalid, what is left may not speak for all of them."""
 _CHUNK_VISITS = 100_000
@@ -129,7 +129,8 @@ def observed(
     wanted = list(dict.fromkeys([*COLUMNS, *BY_NAME]))
     struck = frozenset(one.cell for one in bias_of_table(table) if one.shown)
     there = table.collect_schema().names()
-    table = table.with_columns(pl.lit("").alias(name) for name in LATER if name not in there)
+    absent = [pl.lit(value).alias(name) for name, value in LATER.items() if name not in there]
+    table = table.with_columns(absent)
     for pages in _chunks(study, table):
         rows = table.filter(pl.col("page").is_in(pages)).select(wanted)
         visits = _judged(rows.collect(engine="streaming"), names)

@@ -151,6 +151,18 @@ def _why_none(cell: ReportCell) -> str:
     )
 
 
+def _at_once(cell: ReportCell) -> str:
+    """That virtual time crowds the queue up, if it did."""
+    full = [r for r in cell.results if r.dropped_up > 0]
+    if cell.clock.kind != "network" or not full:
+        return ""
+    dropped = listed([f"{r.stack.name} {r.dropped_up:g}" for r in full])
+    return (
+        "In virtual time a page's connections begin at once, and the queue up dropped packets "
+        f"({dropped} in the median visit). Computing spreads them out: race this in real time, too."
+    )
+
+
 def _believe(cell: ReportCell, limit_s: float) -> str:
     if not cell.seen.begun:
         return "There is no result yet."
@@ -170,6 +182,8 @@ def _believe(cell: ReportCell, limit_s: float) -> str:
         codes = sum((r.reasons for r in cell.results), Counter[str]())
         why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
         sentences.append(f"{invalid} of {made} visits were invalid ({shares}; {why}).")
+    if said := _at_once(cell):
+        sentences.append(said)
     sentences += [
         f"Over {counted(one.units, one.level)}, {c.b} / {c.a} is "
         f"{interval(one.ratio, one.low, one.high)}: {percent(one.between)} from {one.level} to "

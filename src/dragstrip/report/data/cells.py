@@ -33,6 +33,8 @@ class StackResult(Struct, frozen=True, kw_only=True):
     invalid: int
     reasons: Counter[str]
     """Why visits were invalid; each code counts once per visit."""
+    dropped_up: float = 0
+    """Packets that the queue up dropped, in the median visit that counts."""
 
     @property
     def censored(self) -> int:
@@ -99,6 +101,7 @@ def cells(
 def _result(seen: Observed, stack: Stack, first: Stack, metrics: Sequence[str]) -> StackResult:
     made = seen.visits.filter(pl.col("stack") == stack.name)
     invalid = made.filter(~pl.col("valid"))
+    dropped = seen.stacks[stack.name]["link_up_dropped_queue"].cast(pl.Float64).median()
     known = {m: seen.of(stack.name, m).known for m in metrics}
     against = {
         m: c
@@ -113,4 +116,5 @@ def _result(seen: Observed, stack: Stack, first: Stack, metrics: Sequence[str]) 
         visits=len(made),
         invalid=len(invalid),
         reasons=Counter(code for verdict in invalid["verdict"] for code in verdict.split(",")),
+        dropped_up=dropped if isinstance(dropped, float) else 0,
     )
