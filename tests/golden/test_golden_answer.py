@@ -77,11 +77,11 @@ def test_virtual_time_owns_up_to_a_queue_that_its_burst_of_connections_filled() 
     study, visits = race((1000, 940), (1000, 938))
     for place, visit in enumerate(visits):
         assert visit.link
-        up = structs.replace(visit.link.up, dropped_queue=7 if visit.stack == "h2" else 0)
+        up = structs.replace(visit.link.up, dropped_queue=12 if visit.stack == "h2" else 9)
         visits[place] = structs.replace(visit, link=structs.replace(visit.link, up=up))
     (cell,) = cells(study, frames(visits, study)["visits"].with_row_index("row").lazy())
     virtual = answer(structs.replace(cell, clock=NETWORK), 180).believe
-    assert "the queue up dropped packets (h2 7 in the median visit)" in virtual
+    assert "the queue up dropped packets (h2 12 in the median visit)" in virtual
     assert "the queue up dropped" not in answer(cell, 180).believe
 
 
