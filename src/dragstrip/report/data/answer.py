@@ -16,8 +16,8 @@ from dragstrip.results.compare.summary import Comparison
 CROWDED = 10
 """Packets that the queue up drops in the median visit, from which virtual time often names another
 stack than real time: docs/reference/virtual-time.md, bench/virtual/crowded.py."""
-AGREED = 0.64
-"""Of pairs with so many, that in which both name the same."""
+AGREED = 64
+"""Percent of pairs with so many of which both name the same stack."""
 Standing = Literal["shown", "not shown", "too few", "none"]
 
 
@@ -164,8 +164,8 @@ def _at_once(cell: ReportCell) -> str:
     dropped = listed([f"{r.stack.name} {r.dropped_up:g}" for r in full])
     return (
         "In virtual time a page's connections begin at once, and the queue up dropped packets "
-        f"({dropped} in the median visit). Where it does, real time names the same faster stack in "
-        f"{AGREED:.0%} of pairs only: race this in real time, too."
+        f"({dropped} in the median visit). Where it drops {CROWDED} or more, real time names the "
+        f"same faster stack in only {AGREED} % of pairs: race this in real time, too."
     )
 
 
