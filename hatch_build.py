@@ -36,10 +36,11 @@ class CargoHook(BuildHookInterface):  # type: ignore[type-arg]
 def _build(root: Path, triple: str) -> Path:
     """The folder of the programs, built for the machine that `triple` names."""
     cargo, target, more = ["cargo", "build"], root / "target", {}
-    if shutil.which("cargo-zigbuild"):
+    zig = shutil.which("cargo-zigbuild")
+    if zig:
         cargo = ["cargo", "zigbuild", "--target", f"{triple}.{OLDEST}"]
         more = {"CARGO_PROFILE_RELEASE_STRIP": "symbols"}
-    if shutil.which("cargo-zigbuild") or "CARGO_BUILD_TARGET" in os.environ:
+    if zig or "CARGO_BUILD_TARGET" in os.environ:
         target /= triple
     argv, env = [*cargo, "--release", "--locked"], {**os.environ, **more}
     subprocess.run(argv, cwd=root, env=env, check=True)

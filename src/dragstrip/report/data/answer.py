@@ -14,10 +14,10 @@ from dragstrip.results.compare.stacks import compare_stacks
 from dragstrip.results.compare.summary import Comparison
 
 CROWDED = 10
-"""Packets that the queue up drops in the median visit, from which virtual time often names another
-stack than real time: docs/reference/virtual-time.md, bench/virtual/crowded.py."""
+"""Packets that the queue up drops in the median visit. If it drops so many, virtual time often
+names another faster stack than real time: see bench/virtual/crowded.py."""
 AGREED = 64
-"""Percent of pairs with so many of which both name the same stack."""
+"""Percent of such pairs in which both clocks name the same faster stack."""
 Standing = Literal["shown", "not shown", "too few", "none"]
 
 
