@@ -15,6 +15,7 @@ from dragstrip.papers.campaign.plan import (
     chosen,
     claims_named,
     of_ones_own,
+    spoken_of,
     study_of,
 )
 from dragstrip.papers.campaign.space import CELL, reach, space
@@ -158,6 +159,47 @@ def test_a_larger_scale_keeps_the_cells_that_were_there(tmp_path):
     assert set(second.cells()) == {*first.cells(), *other.cells.select(CELL).rows()}
     with made_capsule(tmp_path, second):  # the same capsule goes on
         pass
+
+
+@pytest.mark.parametrize(
+    ("claims", "stacks"),
+    [
+        ([], ["TCP", "TCP+", "TCP+BBR", "QUIC", "QUIC+BBR"]),
+        (["27"], ["TCP+", "QUIC"]),
+        (["27", "29"], ["TCP", "TCP+", "QUIC"]),
+    ],
+)
+def test_named_claims_need_only_the_stacks_they_speak_of(claims, stacks, tmp_path):
+    paper = published("wolsing2019")
+    named = claims_named(paper, claims)
+    outline = spoken_of(paper.outlines(), named, paper.parts, tmp_path)[0]
+    assert [stack.name for stack in outline.stacks] == stacks
+
+
+def test_a_claim_about_one_stack_is_raced_against_another(tmp_path):
+    paper = published("cook2017")
+    named = claims_named(paper, ["05"])
+    outline = spoken_of(paper.outlines(), named, paper.parts, tmp_path)[0]
+    assert [stack.name for stack in outline.stacks] == ["h1-TLS1.2", "QUIC"]
+
+
+def test_stacks_of_a_protocol_of_the_time_are_known_by_the_part_they_play(tmp_path):
+    paper = published("wolsing2019").native()
+    named = claims_named(paper, ["27"])
+    outline = spoken_of(paper.outlines(), named, paper.parts, tmp_path)[0]
+    assert [stack.name for stack in outline.stacks] == ["h2-chromium70", "gQUIC"]
+
+
+def test_a_capsule_keeps_the_stacks_that_other_claims_needed(tmp_path):
+    paper = published("wolsing2019")
+    page = "wolsing2019/gnu.org"
+    outlines = of_ones_own(paper.outlines(), [page])
+    few = spoken_of(outlines, claims_named(paper, ["27"]), paper.parts, tmp_path)
+    part = campaign(paper, few, "1/31", 0, claims=claims_named(paper, ["27"]))[0]
+    with made_capsule(tmp_path, study_of(part, tmp_path, tmp_path / "pages")):
+        pass
+    again = spoken_of(outlines, claims_named(paper, ["29"]), paper.parts, tmp_path)[0]
+    assert [stack.name for stack in again.stacks] == ["TCP", "TCP+", "QUIC"]
 
 
 def made_capsule(folder, study):

@@ -75,8 +75,8 @@ def reproduce(
     claim: Annotated[
         list[str] | None,
         typer.Option(
-            help="Run only the cells that these claims look at, such as 03 (default: the cells of "
-            "all claims).",
+            help="Run only the cells and stacks that these claims look at, such as 03 (default: "
+            "those of all claims).",
             metavar="ID",
         ),
     ] = None,
@@ -126,6 +126,7 @@ def reproduce(
         claims_named,
         of_ones_own,
         present,
+        spoken_of,
     )
     from dragstrip.papers.claims import published
     from dragstrip.papers.frozen import rules_digest
@@ -148,6 +149,7 @@ def reproduce(
         wanted = paper.in_virtual_time(wanted)
 
     claims = claims_named(paper, claim or ())
+    wanted = spoken_of(wanted, claims, paper.parts, folder)
 
     def plan(budget_s: float, there: "Cells") -> list["Part"]:
         return campaign(paper, wanted, scale, budget_s, slow, there, virtual=virtual, claims=claims)

@@ -4,7 +4,7 @@ A paper's folder holds a capsule for each of its studies, named like it. A large
 the same capsules: cells and runs are only ever added.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from dragstrip.papers.campaign.choose import choose, cost_s
 from dragstrip.papers.campaign.pace import pace
 from dragstrip.papers.campaign.space import CELL, reach, space, union
 from dragstrip.papers.claims import Claim, Published
+from dragstrip.papers.predicates import stacks_of
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.schedule.scale import share_of
 from dragstrip.study.file import Outline, make_study
@@ -161,6 +162,29 @@ def claims_named(paper: Published, names: Sequence[str]) -> list[Claim]:
     return found
 
 
+def spoken_of(
+    outlines: Sequence[Outline],
+    claims: Sequence[Claim],
+    parts: Mapping[str, str],
+    folder: Path,
+) -> list[Outline]:
+    """The studies with only those stacks that the claims speak of, at least two, and those that
+    their capsules in `folder` have; without claims all."""
+    if not claims:
+        return list(outlines)
+    found = []
+    for outline in outlines:
+        plays = {stack: parts.get(stack.name, stack.name) for stack in outline.stacks}
+        named = {n for c in claims if c.predicate for n in stacks_of(c.predicate, plays.values())}
+        kept = {stack.name for stack, role in plays.items() if role in named}
+        others = [stack.name for stack in outline.stacks if stack.name not in kept]
+        kept.update(others[: 2 - len(kept)] if len(kept) < 2 else ())
+        kept |= _stacks_in(folder / outline.name)
+        stacks = tuple(stack for stack in outline.stacks if stack.name in kept)
+        found.append(structs.replace(outline, stacks=stacks))
+    return found
+
+
 def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
     """The cells of a space that any of these claims looks at. Raises `InputError` if one of them
     looks at none."""
@@ -204,3 +228,9 @@ def capsules_of(folder: Path, outlines: Sequence[Outline]) -> list[Path]:
 
 def _cells_of(folder: Path) -> list[CellKey]:
     return Capsule.open(folder).manifest.study.cells() if (folder / MANIFEST).exists() else []
+
+
+def _stacks_in(folder: Path) -> set[str]:
+    if not (folder / MANIFEST).exists():
+        return set()
+    return {stack.name for stack in Capsule.open(folder).manifest.study.stacks}
