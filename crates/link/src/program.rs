@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use std::{mem, ptr, thread};
 
 use anyhow::{Context, Result};
-use lexopt::prelude::*;
+use dragstrip_program::{Options, Program, Stop, ValueExt};
 
 use crate::control::Link;
 
-const HELP: &str = "\
+static PROGRAM: Program = Program {
+    name: "dragstrip-link",
+    help: "\
 Forwards Ethernet frames between two interfaces through an emulated link.
 
 Usage: dragstrip-link --client IFACE --origin IFACE [--mtu BYTES]
@@ -21,7 +23,8 @@ Usage: dragstrip-link --client IFACE --origin IFACE [--mtu BYTES]
                   that has not stirred
 
 Reads JSON commands (configure, passthrough, stats, quit) line by line on stdin and answers each
-on stdout: docs/reference/processes.md. Until it is configured it forwards without delay.";
+on stdout: docs/reference/processes.md. Until it is configured it forwards without delay.",
+};
 
 struct Arguments {
     client: String,
@@ -30,27 +33,12 @@ struct Arguments {
     exact_timers: bool,
 }
 
-/// Runs the program to its end. Exit code 0 on quit, end of input, SIGTERM or SIGINT; 1 if the
-/// link failed; 2 on wrong arguments.
+/// Runs the program until quit, the end of input, SIGTERM or SIGINT.
 pub fn main() -> ExitCode {
-    let arguments = match parse(lexopt::Parser::from_env()) {
-        Ok(Some(arguments)) => arguments,
-        Ok(None) => return ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("dragstrip-link: {error}; see dragstrip-link --help");
-            return ExitCode::from(2);
-        }
-    };
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("dragstrip-link: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    PROGRAM.main(parse, run)
 }
 
-fn run(arguments: &Arguments) -> Result<()> {
+fn run(arguments: Arguments) -> Result<()> {
     exit_on_signals()?;
     let Arguments {
         client,
@@ -58,36 +46,27 @@ fn run(arguments: &Arguments) -> Result<()> {
         mtu,
         exact_timers,
     } = arguments;
-    let mut link = Link::start(client, origin, *mtu, *exact_timers)?;
+    let mut link = Link::start(&client, &origin, mtu, exact_timers)?;
     link.serve(io::stdin().lock(), io::stdout().lock())
 }
 
-/// None if the question was only about help or version.
-fn parse(mut parser: lexopt::Parser) -> Result<Option<Arguments>, lexopt::Error> {
+fn parse(options: &mut Options) -> Result<Arguments, Stop> {
     let (mut client, mut origin, mut mtu, mut exact_timers) = (None, None, 1500, false);
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("client") => client = Some(parser.value()?.string()?),
-            Long("origin") => origin = Some(parser.value()?.string()?),
-            Long("mtu") => mtu = parser.value()?.parse()?,
-            Long("exact-timers") => exact_timers = true,
-            Long("help") | Short('h') => {
-                println!("{HELP}");
-                return Ok(None);
-            }
-            Long("version") | Short('V') => {
-                println!("dragstrip-link {}", env!("CARGO_PKG_VERSION"));
-                return Ok(None);
-            }
-            _ => return Err(argument.unexpected()),
+    while let Some(name) = options.next_name()? {
+        match name.as_str() {
+            "client" => client = Some(options.value()?.string()?),
+            "origin" => origin = Some(options.value()?.string()?),
+            "mtu" => mtu = options.value()?.parse()?,
+            "exact-timers" => exact_timers = true,
+            _ => return Err(options.unknown(&name)),
         }
     }
-    Ok(Some(Arguments {
+    Ok(Arguments {
         client: client.ok_or("--client IFACE is missing")?,
         origin: origin.ok_or("--origin IFACE is missing")?,
         mtu,
         exact_timers,
-    }))
+    })
 }
 
 /// The kernel takes back all that the link holds, so a signal only has to end the process.

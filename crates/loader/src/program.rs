@@ -2,55 +2,35 @@
 
 use std::process::ExitCode;
 
-use lexopt::prelude::*;
+use dragstrip_program::{Options, Program, Stop, ValueExt};
 
 use crate::control;
 
-const HELP: &str = "\
+static PROGRAM: Program = Program {
+    name: "dragstrip-loader",
+    help: "\
 Loads pages as Chromium would, from a graph of the page.
 
 Usage: dragstrip-loader [--seed N]
 
   --seed N  seed of its random numbers [0]
 
-Reads JSON commands line by line on stdin and answers each on stdout: docs/reference/processes.md.";
+Reads JSON commands line by line on stdin and answers each on stdout: docs/reference/processes.md.",
+};
 
-/// Runs the program to its end. Exit code 0 on quit or end of input; 1 if it failed; 2 on wrong
-/// arguments.
+/// Runs the program until quit or the end of input.
 pub fn main() -> ExitCode {
-    let seed = match parse(lexopt::Parser::from_env()) {
-        Ok(Some(seed)) => seed,
-        Ok(None) => return ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("dragstrip-loader: {error}; see dragstrip-loader --help");
-            return ExitCode::from(2);
-        }
-    };
-    match control::run(seed) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("dragstrip-loader: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    PROGRAM.main(parse, control::run)
 }
 
-/// The seed; None if the question was only about help or version.
-fn parse(mut parser: lexopt::Parser) -> Result<Option<u64>, lexopt::Error> {
+/// The seed.
+fn parse(options: &mut Options) -> Result<u64, Stop> {
     let mut seed = 0;
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("seed") => seed = parser.value()?.parse()?,
-            Long("help") | Short('h') => {
-                println!("{HELP}");
-                return Ok(None);
-            }
-            Long("version") | Short('V') => {
-                println!("dragstrip-loader {}", env!("CARGO_PKG_VERSION"));
-                return Ok(None);
-            }
-            _ => return Err(argument.unexpected()),
+    while let Some(name) = options.next_name()? {
+        match name.as_str() {
+            "seed" => seed = options.value()?.parse()?,
+            _ => return Err(options.unknown(&name)),
         }
     }
-    Ok(Some(seed))
+    Ok(seed)
 }

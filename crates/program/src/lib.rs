@@ -1,0 +1,160 @@
+//! The command line of link, origin and load generator: options, help, errors, exit codes.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use lexopt::Arg::{Long, Short};
+use lexopt::Parser;
+pub use lexopt::{Error, ValueExt};
+
+/// A program of dragstrip.
+pub struct Program {
+    pub name: &'static str,
+    /// All that `--help` prints.
+    pub help: &'static str,
+}
+
+/// Why a command line gives nothing to run.
+#[derive(Debug)]
+pub enum Stop {
+    /// `--help` and `--version` ask for this text.
+    Asked(String),
+    Wrong(Error),
+}
+
+impl<E: Into<Error>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Stop::Wrong(error.into())
+    }
+}
+
+impl Program {
+    /// Parses the command line and runs the program to its end. Exit code 0 if that went well; 1 if
+    /// it failed; 2 on a wrong command line.
+    pub fn main<A>(
+        &'static self,
+        parse: impl FnOnce(&mut Options) -> Result<A, Stop>,
+        run: impl FnOnce(A) -> Result<()>,
+    ) -> ExitCode {
+        let name = self.name;
+        let arguments = match parse(&mut self.options(Parser::from_env())) {
+            Ok(arguments) => arguments,
+            Err(Stop::Asked(text)) => {
+                println!("{text}");
+                return ExitCode::SUCCESS;
+            }
+            Err(Stop::Wrong(error)) => {
+                eprintln!("{name}: {error}; see {name} --help");
+                return ExitCode::from(2);
+            }
+        };
+        match run(arguments) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{name}: {error:#}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn options(&'static self, parser: Parser) -> Options {
+        Options {
+            program: self,
+            parser,
+        }
+    }
+}
+
+/// The options of a command line, one after the other. All are long.
+pub struct Options {
+    program: &'static Program,
+    parser: Parser,
+}
+
+impl Options {
+    /// The next option's name, without dashes; None at the end.
+    pub fn next_name(&mut self) -> Result<Option<String>, Stop> {
+        let Program { name, help } = self.program;
+        match self.parser.next()? {
+            None => Ok(None),
+            Some(Long("help") | Short('h')) => Err(Stop::Asked(help.to_string())),
+            Some(Long("version") | Short('V')) => {
+                Err(Stop::Asked(format!("{name} {}", env!("CARGO_PKG_VERSION"))))
+            }
+            Some(Long(option)) => Ok(Some(option.to_owned())),
+            Some(other) => Err(other.unexpected().into()),
+        }
+    }
+
+    /// The value of the option that came last.
+    pub fn value(&mut self) -> Result<OsString, Error> {
+        self.parser.value()
+    }
+
+    /// For a name that the program does not have.
+    pub fn unknown(&self, name: &str) -> Stop {
+        Error::UnexpectedOption(format!("--{name}")).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROGRAM: Program = Program {
+        name: "dragstrip-some",
+        help: "Usage: dragstrip-some [--port PORT]",
+    };
+
+    fn parse(arguments: &[&str]) -> Result<u16, String> {
+        static SOME: Program = PROGRAM;
+        let mut options = SOME.options(Parser::from_args(arguments));
+        let mut port = || -> Result<u16, Stop> {
+            let mut port = 443;
+            while let Some(name) = options.next_name()? {
+                match name.as_str() {
+                    "port" => port = options.value()?.parse()?,
+                    _ => return Err(options.unknown(&name)),
+                }
+            }
+            Ok(port)
+        };
+        port().map_err(|stop| match stop {
+            Stop::Asked(text) => text,
+            Stop::Wrong(error) => error.to_string(),
+        })
+    }
+
+    #[test]
+    fn an_option_takes_its_value_with_and_without_equals() {
+        assert_eq!(parse(&[]), Ok(443));
+        assert_eq!(parse(&["--port", "80"]), Ok(80));
+        assert_eq!(parse(&["--port=80"]), Ok(80));
+    }
+
+    #[test]
+    fn help_and_version_stop_whatever_follows() {
+        for asked in ["--help", "-h"] {
+            assert_eq!(parse(&[asked, "--porf"]), Err(PROGRAM.help.to_owned()));
+        }
+        let version = format!("dragstrip-some {}", env!("CARGO_PKG_VERSION"));
+        for asked in ["--version", "-V"] {
+            assert_eq!(parse(&["--port", "80", asked]), Err(version.clone()));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (arguments, said) in [
+            (&["--porf", "80"][..], "invalid option '--porf'"),
+            (&["-p"], "invalid option '-p'"),
+            (&["80"], "unexpected argument \"80\""),
+            (&["--port"], "missing argument for option '--port'"),
+            (&["--port", "many"], "cannot parse argument \"many\""),
+        ] {
+            let error = parse(arguments).unwrap_err();
+            assert!(error.starts_with(said), "{arguments:?}: {error}");
+        }
+    }
+}
