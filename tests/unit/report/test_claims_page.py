@@ -5,6 +5,7 @@ from collections import Counter
 
 import polars as pl
 import pytest
+from msgspec import structs
 from typer.testing import CliRunner
 
 import made_capsule
@@ -16,7 +17,7 @@ from dragstrip.papers.claims import KEYS, KNOWN, published
 from dragstrip.papers.evidence import nothing
 from dragstrip.papers.measured import Evidence
 from dragstrip.report.papers.catalogue import Sources, drawn
-from dragstrip.report.papers.claims import csv, markdown, page, write
+from dragstrip.report.papers.claims import csv, markdown, page, summary, write
 from dragstrip.study.gaps import servers
 from dragstrip.verdict.rules import VERSION
 from made_loads import as_if_run
@@ -72,14 +73,40 @@ def test_page_text_and_figures_of_a_paper(key, native):
     assert len({f.name for f in figures}) == len(figures)
     html = page(found, figures)
     text = markdown(found)
+    assert any(claim.unrun for claim in found.claims)
     for claim in found.claims:
         assert f'id="{claim.id}"' in html
-        assert f"| {claim.id} |" in text
+        assert (f"| {claim.id} |" in text) != claim.unrun
     for figure in figures:
         assert figure.spec["$schema"].endswith(".json")
         assert len(csv(figure).splitlines()) == len(figure.rows) + 1
     for choice in found.choices:
         assert choice.split(":")[0] in html.replace("&#39;", "'")
+
+
+def test_claims_of_which_nothing_was_run_come_last_and_in_one_line():
+    paper = published("wolsing2019")
+    outlines = paper.outlines()
+    dsl = space(outlines, paper.parts).filter(network="DSL", study="wolsing2019")
+    found = findings(paper, outlines, [], Evidence(as_if_run(dsl)))
+    html, text = page(found, []), markdown(found)
+    unrun = [claim for claim in found.claims if claim.unrun]
+    assert {"wolsing2019-02", "wolsing2019-48"} <= {claim.id for claim in unrun}
+    assert not {"wolsing2019-01", "wolsing2019-38"} & {claim.id for claim in unrun}
+    heading = f"Nothing was run here of {len(unrun)} claims, which stay open"
+    assert f"{heading}:\n02, 04, " in text
+    before, after = html.split(heading)
+    assert 'id="wolsing2019-02"' not in before
+    assert 'id="wolsing2019-63"' not in after
+    assert 'id="wolsing2019-02"' in after
+
+
+def test_the_summary_names_only_answers_that_there_are():
+    found, _ = answered("ranjan2019", share=12)
+    counts = dict.fromkeys(VERDICTS, 0) | {"reproduced": 1, "contradicted": 2, "open": 9}
+    assert summary(structs.replace(found, verdicts=counts, restated=0)) == (
+        "Of 12 claims, 1 is reproduced, 2 are contradicted and 9 are open."
+    )
 
 
 def test_the_folder_holds_page_json_text_and_every_figure_in_four_forms(tmp_path):
@@ -171,7 +198,8 @@ def test_servers_that_differ_are_named_beside_claims_and_figures():
     assert f'<td class="stack">{number}</td><td>{said}</td>' in page(found, figures)
     assert f"\n- {number}: {said}\n" in markdown(found)
     assert markdown(found).count(said) == 1
-    assert markdown(found).count(f"(servers: {number})") == sum(c.servers == said for c in named)
+    told = [c for c in named if c.servers == said and not c.unrun]
+    assert markdown(found).count(f"(servers: {number})") == len(told) > 0
     surrogates, _ = answered("megyesi2016", share=12)
     assert not any(claim.servers for claim in surrogates.claims)
 

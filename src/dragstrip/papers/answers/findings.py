@@ -94,6 +94,11 @@ class Finding(Struct, frozen=True, kw_only=True):
     behind: tuple[Place, ...]
     """Those of them that were run."""
 
+    @property
+    def unrun(self) -> bool:
+        """Whether it is open, and nothing of it was run."""
+        return self.verdict == "open" and self.cells > 0 and not self.behind
+
 
 class Made(Struct, frozen=True, kw_only=True):
     """What was run of one study."""

@@ -48,8 +48,10 @@ def write(folder: Path, found: Findings, figures: Sequence[Figure]) -> Path:
 
 def page(found: Findings, figures: Sequence[Figure]) -> str:
     made = environment()
+    seen, unrun = by_run(found)
     made.globals.update(
         counted=words.counted,
+        summary=summary,
         percent=words.percent,
         palette=palette,
         tint=TINT,
@@ -60,6 +62,8 @@ def page(found: Findings, figures: Sequence[Figure]) -> str:
     )
     return made.get_template("claims.html.j2").render(
         found=found,
+        seen=seen,
+        unrun=unrun,
         figures=figures,
         verdicts=VERDICTS,
         stacks=stacks,
@@ -68,6 +72,32 @@ def page(found: Findings, figures: Sequence[Figure]) -> str:
         if figures
         else None,
     )
+
+
+def summary(found: Findings) -> str:
+    """``Of 12 claims, 1 shows no difference where one was claimed and 11 are open.``"""
+    one_and_more = {
+        "reproduced": ("is reproduced", "are reproduced"),
+        "equivalent": (f"shows {_NO_DIFFERENCE}", f"show {_NO_DIFFERENCE}"),
+        "contradicted": ("is contradicted", "are contradicted"),
+        "open": ("is open", "are open"),
+        "not testable": ("cannot be tested here", "cannot be tested here"),
+        "setup": (f"holds {_BY_CONSTRUCTION}", f"hold {_BY_CONSTRUCTION}"),
+        "restates": ("restates another", "restate another"),
+    }
+    counts = {**found.verdicts, "restates": found.restated}
+    told = [f"{n} {one_and_more[name][n > 1]}" for name in one_and_more if (n := counts[name])]
+    return f"Of {words.counted(len(found.claims), 'claim')}, {words.listed(told)}."
+
+
+_NO_DIFFERENCE = "no difference where one was claimed"
+_BY_CONSTRUCTION = "by construction of the pages"
+
+
+def by_run(found: Findings) -> tuple[list[Finding], list[Finding]]:
+    """The claims, and those of which nothing was run."""
+    unrun = [claim for claim in found.claims if claim.unrun]
+    return [claim for claim in found.claims if not claim.unrun], unrun
 
 
 def link(place: Place) -> str:
@@ -103,7 +133,8 @@ def beside(claim: Finding) -> list[str]:
 
 
 def markdown(found: Findings) -> str:
-    """The same as Markdown: a table of all claims."""
+    """The same as Markdown: a table of all claims but those of which nothing was run."""
+    seen, unrun = by_run(found)
     lines = [
         f"# {found.title}",
         "",
@@ -112,11 +143,12 @@ def markdown(found: Findings) -> str:
         + f"; {found.restated} restate another claim. {found.frozen.words()}".rstrip(),
         "",
         *([found.predicted, ""] if found.predicted else []),
-        "| claim | section | tier | says | published | ours | answer | how near |",
-        "|---|---|---|---|---|---|---|---|",
     ]
+    if seen:
+        lines.append("| claim | section | tier | says | published | ours | answer | how near |")
+        lines.append("|---|---|---|---|---|---|---|---|")
     notes = found.servers
-    for c in found.claims:
+    for c in seen:
         answer = f"**{c.verdict}**" + "".join(f"; {said}" for said in beside(c))
         published = " ".join(filter(None, (c.published, c.tolerance)))
         ours = c.ours or words.DASH
@@ -125,6 +157,13 @@ def markdown(found: Findings) -> str:
         near = c.near.words() or words.DASH
         cells = (c.id, place(c), c.tier, c.says, published, ours, answer, near)
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
+    if unrun:
+        names = [claim.id.removeprefix(f"{found.paper}-") for claim in unrun]
+        lines += [
+            "",
+            f"Nothing was run here of {words.counted(len(unrun), 'claim')}, which stay open:",
+        ]
+        lines += [f"{words.listed(names)}."]
     if notes:
         lines += ["", "What serves the stacks of a claim:", ""]
         lines += [f"- {number}: {said}" for said, number in notes.items()]
