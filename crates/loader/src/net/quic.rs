@@ -195,6 +195,7 @@ async fn connect(
             (quinn, None)
         }
     };
+    let shaken_us = shared.clock.now_us();
     let probe = Probe::Quic(quinn.clone(), endpoint);
     shared.probes.borrow_mut().insert(id, probe);
     let through = through(
@@ -203,9 +204,16 @@ async fn connect(
         shown,
         target.host.clone(),
     );
+    let offered = match accepted {
+        Some(accepted) => Some((accepted, through)),
+        None => {
+            through(shaken_us, None);
+            None
+        }
+    };
     let last_offer = client.last_offer(&target.host);
     let (handle, driver, qpack) =
-        http3::begin(quinn.clone(), last_offer, accepted.is_some()).await?;
+        http3::begin(quinn.clone(), last_offer, offered.is_some()).await?;
     {
         let (line, shared) = (line.clone(), shared.clone());
         spawn(async move {
@@ -213,7 +221,7 @@ async fn connect(
             shared.lost(id, &line, failure);
         });
     }
-    if accepted.is_none() {
+    if offered.is_none() {
         let _ = timeout(SETTINGS, qpack.heard()).await;
         if quinn.close_reason().is_some() {
             return Ok(()); // the driver tells
@@ -226,36 +234,33 @@ async fn connect(
         line.protocol = Some(Protocol::H3);
         line.ready_us = Some(shared.clock.now_us());
     }
-    let clock = shared.clock;
-    match accepted {
-        None => through(clock.now_us(), None),
-        Some(accepted) => {
-            let (host, rejected) = (target.host.clone(), client.rejected.clone());
-            spawn(async move {
-                let taken = tokio::select! {
-                    taken = accepted => taken,
-                    why = handshake.given_up() => {
-                        if let Handle::H3(handle) = &*handle {
-                            handle.given_up(why);
-                        }
-                        quinn.close(NO_ERROR, why.as_bytes());
-                        return;
+    if let Some((accepted, through)) = offered {
+        let clock = shared.clock;
+        let (host, rejected) = (target.host.clone(), client.rejected.clone());
+        spawn(async move {
+            let taken = tokio::select! {
+                taken = accepted => taken,
+                why = handshake.given_up() => {
+                    if let Handle::H3(handle) = &*handle {
+                        handle.given_up(why);
                     }
-                };
-                if quinn.close_reason().is_none() {
-                    through(clock.now_us(), Some(taken));
+                    quinn.close(NO_ERROR, why.as_bytes());
+                    return;
                 }
-                if !taken {
-                    rejected.borrow_mut().insert(host);
-                    // What HTTP/3 had sent is gone, its control streams too: it begins anew on
-                    // another connection.
-                    quinn.close(NO_ERROR, b"");
-                }
-                if let Handle::H3(handle) = &*handle {
-                    handle.through(taken);
-                }
-            });
-        }
+            };
+            if quinn.close_reason().is_none() {
+                through(clock.now_us(), Some(taken));
+            }
+            if !taken {
+                rejected.borrow_mut().insert(host);
+                // What HTTP/3 had sent is gone, its control streams too: it begins anew on
+                // another connection.
+                quinn.close(NO_ERROR, b"");
+            }
+            if let Handle::H3(handle) = &*handle {
+                handle.through(taken);
+            }
+        });
     }
     shared.events.tell(What::Opened(id, Protocol::H3));
     Ok(())
