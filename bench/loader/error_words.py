@@ -108,9 +108,9 @@ Chromium does, and a lost handshake costs each of them 0.3 to 4 s. Both give it 
 end without that host's objects. Such loads are left out. Do not trust a prediction where a queue is
 full.
 
-Of the stand-ins, cells with QUIC over DSL and LTE are of 26 November 2026, when the load generator
-[learned to lose handshakes as Chromium does](../decisions/0044-lost-handshakes.md). All others are
-older, and so are all recordings.
+All cells are of 26 November 2026, by an origin that [lets no answer wait behind a connection
+id](../decisions/0045-no-spare-connection-ids.md) and a load generator that [loses handshakes as
+Chromium does](../decisions/0044-lost-handshakes.md).
 """
 _CELLS = """
 A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its figures
