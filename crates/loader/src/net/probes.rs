@@ -49,7 +49,8 @@ struct State {
     active: Instant,
     /// Whether a datagram left since.
     asked: bool,
-    answered: Instant,
+    /// When an answer came; before the first one, when the first datagram left.
+    answered: Option<Instant>,
     probed: Option<Instant>,
     /// The probe that waits for the one before it to be acknowledged.
     held: Option<Held>,
@@ -66,7 +67,7 @@ impl Handshake {
         let state = State {
             active: now,
             asked: false,
-            answered: now,
+            answered: None,
             probed: None,
             held: None,
         };
@@ -100,7 +101,8 @@ impl Handshake {
             state.asked = true;
             state.active = now;
         }
-        if !is_initial(contents) || now < state.answered + TOGETHER {
+        let answered = *state.answered.get_or_insert(now);
+        if !is_initial(contents) || now < answered + TOGETHER {
             return true;
         }
         if state.probed.is_some_and(|probed| now < probed + TOGETHER) {
@@ -122,7 +124,7 @@ impl Handshake {
         let mut state = self.state();
         state.active = now;
         state.asked = false;
-        state.answered = now;
+        state.answered = Some(now);
         state.held.take()
     }
 
@@ -325,6 +327,15 @@ mod tests {
         client.initial(5); // what quinn finds lost by the answer
         client.initial(6);
         assert_eq!(client.left(), [5, 6]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_hello_that_took_long_to_make_leaves_whole() {
+        let client = Client::new();
+        advance(Duration::from_millis(50)).await;
+        client.initial(1);
+        client.initial(2);
+        assert_eq!(client.left(), [1, 2]);
     }
 
     #[tokio::test(start_paused = true)]
