@@ -16,7 +16,7 @@ class _Errors(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        ranked = f", rank correlation {self.rank:.2f}" if self.rank is not None else ""
+        ranked = f", rank correlation {self.rank:.3f}" if self.rank is not None else ""
         return f"{self.mean_absolute:.1%} in the mean of {self.cells} cells{ranked}"
 
 
