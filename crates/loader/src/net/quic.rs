@@ -182,35 +182,28 @@ async fn connect(
     } else {
         Err(connecting)
     };
-    let (quinn, accepted) = match zero_rtt {
-        Ok((quinn, accepted)) => {
-            line.borrow_mut().early_data = EarlyData::Offered;
-            (quinn, Some(accepted))
-        }
-        Err(connecting) => {
-            let quinn = tokio::select! {
-                made = connecting => made.map_err(|error| handshake_failed(&error))?,
-                why = handshake.given_up() => return Err(Failure::new(FailureKind::Timeout, why)),
-            };
-            (quinn, None)
-        }
-    };
-    let shaken_us = shared.clock.now_us();
-    let probe = Probe::Quic(quinn.clone(), endpoint);
-    shared.probes.borrow_mut().insert(id, probe);
     let through = through(
         line.clone(),
         client.verifier.clone(),
         shown,
         target.host.clone(),
     );
-    let offered = match accepted {
-        Some(accepted) => Some((accepted, through)),
-        None => {
-            through(shaken_us, None);
-            None
+    let (quinn, offered) = match zero_rtt {
+        Ok((quinn, accepted)) => {
+            line.borrow_mut().early_data = EarlyData::Offered;
+            (quinn, Some((accepted, through)))
+        }
+        Err(connecting) => {
+            let quinn = tokio::select! {
+                made = connecting => made.map_err(|error| handshake_failed(&error))?,
+                why = handshake.given_up() => return Err(Failure::new(FailureKind::Timeout, why)),
+            };
+            through(shared.clock.now_us(), None);
+            (quinn, None)
         }
     };
+    let probe = Probe::Quic(quinn.clone(), endpoint);
+    shared.probes.borrow_mut().insert(id, probe);
     let last_offer = client.last_offer(&target.host);
     let (handle, driver, qpack) =
         http3::begin(quinn.clone(), last_offer, offered.is_some()).await?;
