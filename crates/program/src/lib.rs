@@ -102,14 +102,13 @@ impl Options {
 mod tests {
     use super::*;
 
-    const PROGRAM: Program = Program {
+    static PROGRAM: Program = Program {
         name: "dragstrip-some",
         help: "Usage: dragstrip-some [--port PORT]",
     };
 
     fn parse(arguments: &[&str]) -> Result<u16, String> {
-        static SOME: Program = PROGRAM;
-        let mut options = SOME.options(Parser::from_args(arguments));
+        let mut options = PROGRAM.options(Parser::from_args(arguments));
         let mut port = || -> Result<u16, Stop> {
             let mut port = 443;
             while let Some(name) = options.next_name()? {
