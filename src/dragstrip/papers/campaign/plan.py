@@ -174,12 +174,13 @@ def spoken_of(
         return list(outlines)
     found = []
     for outline in outlines:
-        plays = {stack: parts.get(stack.name, stack.name) for stack in outline.stacks}
-        named = {n for c in claims if c.predicate for n in stacks_of(c.predicate, plays.values())}
-        kept = {stack.name for stack, role in plays.items() if role in named}
-        others = [stack.name for stack in outline.stacks if stack.name not in kept]
-        kept.update(others[: 2 - len(kept)] if len(kept) < 2 else ())
-        kept |= _stacks_in(folder / outline.name)
+        roles = {stack.name: parts.get(stack.name, stack.name) for stack in outline.stacks}
+        said = {r for c in claims if c.predicate for r in stacks_of(c.predicate, roles.values())}
+        kept = [name for name, role in roles.items() if role in said]
+        others = [name for name in roles if name not in kept]
+        kept += others[: max(0, 2 - len(kept))]
+        if there := _study_in(folder / outline.name):
+            kept += [stack.name for stack in there.stacks]
         stacks = tuple(stack for stack in outline.stacks if stack.name in kept)
         found.append(structs.replace(outline, stacks=stacks))
     return found
@@ -227,10 +228,10 @@ def capsules_of(folder: Path, outlines: Sequence[Outline]) -> list[Path]:
 
 
 def _cells_of(folder: Path) -> list[CellKey]:
-    return Capsule.open(folder).manifest.study.cells() if (folder / MANIFEST).exists() else []
+    study = _study_in(folder)
+    return study.cells() if study else []
 
 
-def _stacks_in(folder: Path) -> set[str]:
-    if not (folder / MANIFEST).exists():
-        return set()
-    return {stack.name for stack in Capsule.open(folder).manifest.study.stacks}
+def _study_in(folder: Path) -> Study | None:
+    """That of its capsule, if it has one."""
+    return Capsule.open(folder).manifest.study if (folder / MANIFEST).exists() else None
