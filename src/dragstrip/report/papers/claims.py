@@ -52,6 +52,7 @@ def page(found: Findings, figures: Sequence[Figure]) -> str:
     made.globals.update(
         counted=words.counted,
         summary=summary,
+        nothing_run=nothing_run,
         percent=words.percent,
         palette=palette,
         tint=TINT,
@@ -76,22 +77,27 @@ def page(found: Findings, figures: Sequence[Figure]) -> str:
 
 def summary(found: Findings) -> str:
     """``Of 12 claims, 1 shows no difference where one was claimed and 11 are open.``"""
-    one_and_more = {
-        "reproduced": ("is reproduced", "are reproduced"),
-        "equivalent": (f"shows {_NO_DIFFERENCE}", f"show {_NO_DIFFERENCE}"),
-        "contradicted": ("is contradicted", "are contradicted"),
-        "open": ("is open", "are open"),
-        "not testable": ("cannot be tested here", "cannot be tested here"),
-        "setup": (f"holds {_BY_CONSTRUCTION}", f"hold {_BY_CONSTRUCTION}"),
-        "restates": ("restates another", "restate another"),
-    }
-    counts = {**found.verdicts, "restates": found.restated}
-    told = [f"{n} {one_and_more[name][n > 1]}" for name in one_and_more if (n := counts[name])]
+    v = found.verdicts
+    told = [
+        f"{n} {one if n == 1 else more} {rest}"
+        for n, one, more, rest in (
+            (v["reproduced"], "is", "are", "reproduced"),
+            (v["equivalent"], "shows", "show", "no difference where one was claimed"),
+            (v["contradicted"], "is", "are", "contradicted"),
+            (v["open"], "is", "are", "open"),
+            (v["not testable"], "cannot", "cannot", "be tested here"),
+            (v["setup"], "holds", "hold", "by construction of the pages"),
+            (found.restated, "restates", "restate", "another"),
+        )
+        if n
+    ]
     return f"Of {words.counted(len(found.claims), 'claim')}, {words.listed(told)}."
 
 
-_NO_DIFFERENCE = "no difference where one was claimed"
-_BY_CONSTRUCTION = "by construction of the pages"
+def nothing_run(unrun: Sequence[Finding]) -> str:
+    """What stands above claims of which nothing was run."""
+    stay = "stays" if len(unrun) == 1 else "stay"
+    return f"Nothing was run here of {words.counted(len(unrun), 'claim')}, which {stay} open"
 
 
 def by_run(found: Findings) -> tuple[list[Finding], list[Finding]]:
@@ -159,11 +165,7 @@ def markdown(found: Findings) -> str:
         lines.append("| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |")
     if unrun:
         names = [claim.id.removeprefix(f"{found.paper}-") for claim in unrun]
-        lines += [
-            "",
-            f"Nothing was run here of {words.counted(len(unrun), 'claim')}, which stay open:",
-        ]
-        lines += [f"{words.listed(names)}."]
+        lines += ["", f"{nothing_run(unrun)}:", f"{words.listed(names)}."]
     if notes:
         lines += ["", "What serves the stacks of a claim:", ""]
         lines += [f"- {number}: {said}" for said, number in notes.items()]
