@@ -16,10 +16,10 @@ import polars as pl
 
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.tables.build import refresh, scan
+from dragstrip.study.controls import HELD, SAME
 
 EDGES = (0, 1, 10, 20, 30, 50, math.inf)
 """Classes of dropped packets: the median visit's, of the stack that lost more in virtual time."""
-CONTROLS = "control-"
 APART = math.log(1.05)
 
 
@@ -31,7 +31,7 @@ def medians(folder: Path, network: str) -> dict[str, dict[str, tuple[float, floa
     table = (
         scan(capsule, "visits")
         .filter("valid", pl.col("network") == network)
-        .filter(~pl.col("stack").str.starts_with(CONTROLS))
+        .filter(~pl.col("stack").is_in([SAME, HELD]))
         .group_by("page", "stack")
         .agg(ended.median().alias("plt"), pl.col("link_up_dropped_queue").median().alias("dropped"))
     )
