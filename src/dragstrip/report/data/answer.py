@@ -14,8 +14,8 @@ from dragstrip.results.compare.stacks import compare_stacks
 from dragstrip.results.compare.summary import Comparison
 
 CROWDED = 10
-"""Packets that the queue up drops in the median visit. If it drops so many, virtual time often
-names another faster stack than real time: see bench/virtual/crowded.py."""
+"""Packets. If the queue up drops this many in the median visit, virtual and real time often
+disagree on which stack is faster (bench/virtual/crowded.py)."""
 AGREED = 64
 """Percent of such pairs in which both clocks name the same faster stack."""
 Standing = Literal["shown", "not shown", "too few", "none"]
