@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.clocks import clock_of, jobs_of, timed
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
@@ -78,7 +78,9 @@ def measure(case: Case, blocks: int, folder: Path, *, virtual: bool) -> WhyCell:
         cache=folder,
     )
     bridge = bridge_study(base, H2, case.b, runs=blocks)
-    study = timed(structs.replace(bridge, stopping=None), virtual=virtual)
+    study = timed(
+        structs.replace(bridge, stopping=None), clock_of(virtual=virtual, computing=False)
+    )
     out = folder / case.name.replace(" ", "-").replace("/", "-")
     make_visits(study, out, calibrate=False, jobs=jobs_of(study.clock, None))
     capsule = Capsule.open(out)

@@ -37,6 +37,7 @@ def race(
     repeat: bool = False,
     restarts: int = 1,
     virtual: bool = False,
+    computing: bool = False,
     jobs: int | None = None,
     cluster: str | None = None,
 ) -> "Frames":
@@ -62,7 +63,7 @@ def race(
         restarts=restarts,
         cache=cache_folder("pages"),
     )
-    return run(study, out=out, virtual=virtual, jobs=jobs, cluster=cluster)
+    return run(study, out=out, virtual=virtual, computing=computing, jobs=jobs, cluster=cluster)
 
 
 def run(
@@ -70,6 +71,7 @@ def run(
     *,
     out: str | Path,
     virtual: bool = False,
+    computing: bool = False,
     jobs: int | None = None,
     shard: str | None = None,
     cluster: str | None = None,
@@ -82,7 +84,7 @@ def run(
     one per core. `cluster` names a Dask cluster as `--cluster` does; `jobs` is then per machine.
     Raises as `race` does.
     """
-    from dragstrip.conduct.clocks import jobs_of, timed
+    from dragstrip.conduct.clocks import clock_of, jobs_of, timed
     from dragstrip.conduct.cluster import cluster_of
     from dragstrip.conduct.shard import WHOLE, parse_shard
     from dragstrip.conduct.visits import make_visits
@@ -91,7 +93,7 @@ def run(
 
     if isinstance(study, str | Path):
         study = read_study(Path(study), cache_folder("pages"))
-    study = timed(study, virtual=virtual)
+    study = timed(study, clock_of(virtual=virtual, computing=computing))
     asked = None if jobs is None else str(jobs)
     make_visits(
         study,

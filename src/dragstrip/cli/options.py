@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from dragstrip.model.clock import SYSCALL_NS
 from dragstrip.study.presets import networks, stacks
 
 
@@ -99,6 +100,15 @@ Virtual = Annotated[
         "--virtual",
         help="Race in virtual time: computing takes no time, so every machine gives the same "
         "result.",
+    ),
+]
+Computing = Annotated[
+    bool,
+    typer.Option(
+        "--computing",
+        help="Race in virtual time in which each system call of browser and server takes "
+        f"{SYSCALL_NS / 1000:g} us, which stands for computing. See "
+        "docs/reference/virtual-computing.md.",
     ),
 ]
 ByClient = Annotated[

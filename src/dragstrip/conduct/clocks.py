@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from dragstrip.model.clock import NETWORK, Clock
+from dragstrip.model.clock import COMPUTING, NETWORK, REAL, Clock
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
@@ -26,10 +26,18 @@ if TYPE_CHECKING:
     from dragstrip.visit.check import Check
 
 
-def timed(study: Study, *, virtual: bool) -> Study:
-    """The study in virtual time if requested; a virtual clock of its own stays."""
-    if virtual and not study.clock.virtual:
-        return structs.replace(study, clock=NETWORK)
+def clock_of(*, virtual: bool, computing: bool) -> Clock:
+    """The clock that the options ``--virtual`` and ``--computing`` name."""
+    if computing:
+        return COMPUTING
+    return NETWORK if virtual else REAL
+
+
+def timed(study: Study, clock: Clock) -> Study:
+    """The study by the clock requested. Real time leaves the study its own clock, and
+    virtual time one in which computing counts."""
+    if clock == COMPUTING or (clock.virtual and not study.clock.virtual):
+        return structs.replace(study, clock=clock)
     return study
 
 

@@ -11,7 +11,6 @@ from dragstrip.conduct.calibration import before_visits
 from dragstrip.conduct.clocks import admission_of, guest_of, place_of
 from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.watcher import Watcher
-from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import importing
 from dragstrip.model.study import CellKey, Study
 from dragstrip.model.visit import Visit
@@ -54,9 +53,8 @@ def start_of(study: Study, frozen: str, cluster: Cluster | None) -> Start:
 
 def continues(study: Study, machine: str | None) -> Callable[[Visit], bool]:
     """Whether this machine may complete a started attempt; None stands for any machine of a
-    cluster. Older capsules name no machine, and if computing takes no time, all machines give the
-    same."""
-    if study.clock == NETWORK:
+    cluster. Older capsules name no machine, and in virtual time all machines give the same."""
+    if study.clock.virtual:
         return lambda visit: True
     return lambda visit: machine is not None and visit.machine in ("", machine)
 

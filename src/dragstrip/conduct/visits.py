@@ -13,7 +13,6 @@ from dragstrip.conduct.cluster import Cluster
 from dragstrip.conduct.shard import WHOLE, Shard
 from dragstrip.conduct.site import continues, on_cluster, on_this_machine, start_of
 from dragstrip.conduct.watcher import Watcher
-from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
@@ -55,7 +54,7 @@ def make_visits(
     _check_restarts(study)
     start = start_of(study, frozen, cluster)
     made_on: dict[str, str | int] = {}
-    if study.clock == NETWORK:  # every machine gives the same bytes, whatever else runs
+    if study.clock.virtual:  # every machine gives the same bytes, whatever else runs
         made_on = {"machine": "", "testbed": "", "beside": 0}
     with ExitStack() as opened:
         capsule = opened.enter_context(Capsule.create(out, Manifest(study=study, starts=(start,))))

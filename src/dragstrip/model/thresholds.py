@@ -43,7 +43,8 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     lateness_p99_rtt_share: Share = 0.02
     """Share of the round trip; see the one before."""
     virtual_lateness_us: Limit = 10.0
-    """In virtual time without computing, no packet may leave the link later than this."""
+    """In virtual time no packet may leave the link later than this; where computing counts, than
+    this and one system call."""
     others_share: Share = 0.25
     """Share of all cores' time that anything but browser and server may use: the link, dragstrip
     itself, other testbeds and other programs. It may be more, up to `held_up_share`."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from dragstrip.model.calibration import Calibration
-from dragstrip.model.clock import NETWORK, Clock
+from dragstrip.model.clock import Clock
 from dragstrip.results.aa_control import AAControl
 from dragstrip.results.machine import Machine
 
@@ -40,8 +40,8 @@ def unlike(one: Fingerprint, other: Fingerprint) -> list[str]:
 
 
 def differences(one: Fingerprint, other: Fingerprint, clock: Clock) -> list[str]:
-    """What can make visits on two machines differ, in words. If computing takes no time, kernel and
-    CPU cannot."""
+    """What can make visits on two machines differ, in words. In virtual time kernel and CPU
+    cannot."""
     return [_said(*pair) for pair in _pairs(one, other, clock) if pair[1] != pair[2]]
 
 
@@ -56,7 +56,7 @@ def _pairs(
         yield f"dragstrip-{name}", one.programs[name], other.programs.get(name)
     if clock.virtual:
         yield "guests' kernel", one.guest, other.guest
-    if clock != NETWORK:
+    else:
         yield "kernel", one.machine.kernel, other.machine.kernel
         yield "CPU", one.machine.cpu, other.machine.cpu
         yield "cores", one.machine.cores, other.machine.cores

@@ -107,8 +107,8 @@ def judge(
 ) -> tuple[Reason, ...]:
     """All reasons against the visit, most important first; empty if it is valid."""
     host = (
-        link_checks.punctual(visit, limits)
-        if clock.kind == "network"
+        link_checks.punctual(visit, limits, clock)
+        if clock.virtual
         else _host(visit, network, stack, limits)
     )
     return (*_reasons(visit, page, network, stack, limits), *host)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from dragstrip.model.chance import loss_interval
+from dragstrip.model.clock import Clock
 from dragstrip.model.network import ETHERNET_MTU, Direction, GilbertElliott, Network, Side
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import DirectionReport, Reason, Visit
@@ -29,17 +30,19 @@ def delivered(
     yield from _drift("up", network.up, visit.link.up, limits)
 
 
-def punctual(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
-    """If computing takes no time, only a defect can make the link late."""
+def punctual(visit: Visit, limits: Thresholds, clock: Clock) -> Iterator[Reason]:
+    """In virtual time the link waits for nobody: only a defect can make it late, and a
+    system call that is under way."""
+    limit_us = clock.lateness_us(limits.virtual_lateness_us)
     if visit.link is None:
         return
     for side, report in (("down", visit.link.down), ("up", visit.link.up)):
         late_us = report.lateness_max_us
-        if late_us is not None and late_us > limits.virtual_lateness_us:
+        if late_us is not None and late_us > limit_us:
             yield Reason(
                 "link-drift",
-                f"{side}: a packet left {late_us:.0f} us late in virtual time (limit "
-                f"{limits.virtual_lateness_us:g} us)",
+                f"{side}: a packet left {late_us:.0f} us late in {clock.short} (limit "
+                f"{limit_us:g} us)",
             )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from dragstrip.model.clock import Clock
+from dragstrip.model.clock import SYSCALL_NS, Clock
 from dragstrip.testbed.cache import cache_folder
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.link import EXACT_TIMERS
@@ -33,7 +33,6 @@ EPOCH_NS = 1_795_000_000_000_000_000
 """When virtual time begins, in every guest alike: 18 November 2026."""
 _PACKAGE = Path(__file__).parents[1]
 _SHARED = Path("/dev/shm")
-_MODES = {"network": "inf-cpu", "computing": ""}
 _LAST_LINES = 3
 _NO_RDRAND = f"~{1 << 62}"
 """Keeps BoringSSL, AWS-LC and OpenSSL from the processor's own random numbers, which no seed fixes.
@@ -100,14 +99,14 @@ def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest
     init = folder / "init"
     init.write_text(_init())
     init.chmod(0o755)
-    mode = _MODES[clock.kind]
     command = [
         str(kernel),
         f"mem={MEMORY_MB}M",
         *"root=/dev/root rootfstype=hostfs rootflags=/ ro init=/proc/self/cwd/init".split(),
         *"con=null con0=fd:0,fd:1 quiet seccomp=on random.trust_bootloader=on".split(),
-        f"time-travel={mode}" if mode else "time-travel",
+        "time-travel=inf-cpu",
         f"time-travel-start={EPOCH_NS}",
+        *([f"dragstrip_syscall_ns={SYSCALL_NS}"] if clock.kind == "computing" else []),
     ]
     with _core() as core, (folder / "console").open("wb") as console:
         pinned = ["setpriv", "--pdeathsig", "KILL", "taskset", "--cpu-list", str(core)]

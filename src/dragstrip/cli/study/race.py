@@ -11,6 +11,7 @@ from dragstrip.cli.options import (
     ByClient,
     Calibrate,
     ClusterOption,
+    Computing,
     Jobs,
     Networks,
     Out,
@@ -22,11 +23,10 @@ from dragstrip.cli.options import (
 )
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.cli.study.conduct import present, shown
-from dragstrip.conduct.clocks import jobs_of
+from dragstrip.conduct.clocks import clock_of, jobs_of
 from dragstrip.conduct.cluster import cluster_of
 from dragstrip.conduct.shard import WHOLE, parse_shard
 from dragstrip.conduct.visits import make_visits
-from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.study.clients import loaded_by
@@ -101,6 +101,7 @@ def race(
     ] = False,
     restarts: Restarts = None,
     virtual: Virtual = False,
+    computing: Computing = False,
     client: ByClient = None,
     jobs: Jobs = None,
     shard: ShardOption = None,
@@ -123,7 +124,7 @@ def race(
         ca=ca,
         controls=controls,
         restarts=restarts or 1,
-        clock=NETWORK if virtual else REAL,
+        clock=clock_of(virtual=virtual, computing=computing),
         cache=page_cache(),
     )
     at_most = jobs_of(study.clock, jobs)

@@ -17,6 +17,7 @@ from dragstrip.cli.options import (
     ByClient,
     Calibrate,
     ClusterOption,
+    Computing,
     DryRun,
     Jobs,
     Restarts,
@@ -25,13 +26,13 @@ from dragstrip.cli.options import (
 )
 from dragstrip.cli.places import page_cache
 from dragstrip.cli.study.conduct import exit_code, redraw, shown
-from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.clocks import clock_of, jobs_of, timed
 from dragstrip.conduct.cluster import Cluster as On
 from dragstrip.conduct.cluster import cluster_of
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.visits import TimeUp, make_visits
 from dragstrip.model.browsers import LOADER
-from dragstrip.model.clock import NETWORK, REAL
+from dragstrip.model.clock import COMPUTING, NETWORK, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Slow
 from dragstrip.results.capsule import Capsule
@@ -100,7 +101,7 @@ def reproduce(
         Path | None,
         typer.Option(
             help="Result folder; an existing one resumes. Default: capsules/KEY, plus -native, "
-            "-virtual or -loader with these options."
+            "-virtual, -computing or -loader with these options."
         ),
     ] = None,
     captures: Annotated[
@@ -108,6 +109,7 @@ def reproduce(
     ] = None,
     calibrate: Calibrate = None,
     virtual: Virtual = False,
+    computing: Computing = False,
     client: ByClient = None,
     jobs: Jobs = None,
     restarts: Restarts = None,
@@ -137,22 +139,24 @@ def reproduce(
             "--native with --client loader: the load generator predicts today's Chromium only; "
             "leave out one of the two"
         )
-    clock = NETWORK if virtual else REAL
+    clock = clock_of(virtual=virtual, computing=computing)
     at_most = jobs_of(clock, jobs)
     slow = Slow(runs=slow_runs) if slow_runs else None
     paper = published(key).native() if native else published(key)
     outlines = by_client(of_ones_own(paper.outlines(), page or ()), by)
-    folder = out or _folder(key, native=native, virtual=virtual, client=by)
+    folder = out or _folder(key, clock, native=native, client=by)
     check_client(capsules_of(folder, outlines), by)
     wanted = makeable(chosen(outlines, study or ()), by)
-    if virtual or by == LOADER:
+    if clock.virtual or by == LOADER:
         wanted = paper.in_virtual_time(wanted)
 
     claims = claims_named(paper, claim or ())
     wanted = spoken_of(wanted, claims, paper.parts, folder)
 
     def plan(budget_s: float, there: "Cells") -> list["Part"]:
-        return campaign(paper, wanted, scale, budget_s, slow, there, virtual=virtual, claims=claims)
+        return campaign(
+            paper, wanted, scale, budget_s, slow, there, virtual=clock.virtual, claims=claims
+        )
 
     there = partial(present, folder, wanted)
     parts = plan(minutes * 60, there())
@@ -163,7 +167,7 @@ def reproduce(
     run = partial(
         _run,
         folder=folder,
-        virtual=virtual,
+        clock=clock,
         calibrate=calibrate,
         jobs=at_most,
         restarts=restarts,
@@ -188,9 +192,14 @@ def reproduce(
     return code if finished else exits.DONE
 
 
-def _folder(key: str, *, native: bool, virtual: bool, client: str) -> Path:
+def _folder(key: str, clock: Clock, *, native: bool, client: str) -> Path:
     """The default result folder: runs that differ in these are never mixed."""
-    kinds = {"native": native, "virtual": virtual, LOADER: client == LOADER}
+    kinds = {
+        "native": native,
+        "virtual": clock == NETWORK,
+        "computing": clock == COMPUTING,
+        LOADER: client == LOADER,
+    }
     return Path("capsules") / "-".join([key, *(kind for kind, is_so in kinds.items() if is_so)])
 
 
@@ -199,7 +208,7 @@ def _run(
     until: float,
     *,
     folder: Path,
-    virtual: bool,
+    clock: Clock,
     calibrate: bool | None,
     jobs: int,
     restarts: int | None,
@@ -214,7 +223,7 @@ def _run(
     try:
         for part in parts:
             if len(part.cells):
-                study = timed(study_of(part, folder, page_cache()), virtual=virtual)
+                study = timed(study_of(part, folder, page_cache()), clock)
                 study = spread(study, restarts and min(restarts, study.runs))
                 with shown(folder / study.name, watch=watch) as watcher:
                     make_visits(

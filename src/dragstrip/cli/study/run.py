@@ -11,6 +11,7 @@ from dragstrip.cli.options import (
     ByClient,
     Calibrate,
     ClusterOption,
+    Computing,
     DryRun,
     Jobs,
     Out,
@@ -22,7 +23,7 @@ from dragstrip.cli.options import (
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.cli.study.conduct import present, shown
 from dragstrip.cli.study.dry_run import dry_run
-from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.clocks import clock_of, jobs_of, timed
 from dragstrip.conduct.cluster import cluster_of
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, parse_shard
@@ -37,6 +38,7 @@ def run(
     out: Out = None,
     calibrate: Calibrate = None,
     virtual: Virtual = False,
+    computing: Computing = False,
     client: ByClient = None,
     jobs: Jobs = None,
     restarts: Restarts = None,
@@ -55,7 +57,8 @@ def run(
     asked = scaled(read_study(study, page_cache()), scale)
     if client:
         asked = study_by(asked, client)
-    resolved = timed(spread(asked, restarts), virtual=virtual)
+    clock = clock_of(virtual=virtual, computing=computing)
+    resolved = timed(spread(asked, restarts), clock)
     at_most = jobs_of(resolved.clock, jobs)
     share = parse_shard(shard) if shard else WHOLE
     if dry:

@@ -11,11 +11,11 @@ from msgspec import structs
 from rich.console import Console
 
 from dragstrip.cli import exits
-from dragstrip.cli.options import AsJson, Calibrate, DryRun, Jobs, Out, Virtual
+from dragstrip.cli.options import AsJson, Calibrate, Computing, DryRun, Jobs, Out, Virtual
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.cli.study.conduct import exit_code, redraw, shown
 from dragstrip.cli.study.dry_run import dry_run
-from dragstrip.conduct.clocks import jobs_of, timed
+from dragstrip.conduct.clocks import clock_of, jobs_of, timed
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.errors import InputError
 from dragstrip.model.stack import Stack
@@ -83,6 +83,7 @@ def why(
     out: Out = None,
     calibrate: Calibrate = None,
     virtual: Virtual = False,
+    computing: Computing = False,
     jobs: Jobs = None,
     dry: DryRun = False,
     as_json: AsJson = False,
@@ -108,7 +109,7 @@ def why(
             bridge_study(
                 base, a, b, factors=factor or (), runs=runs, cells=cells, controls=controls
             ),
-            virtual=virtual,
+            clock_of(virtual=virtual, computing=computing),
         )
         for base, a, b, cells in asked
     ]

@@ -166,7 +166,7 @@ def findings(
     cells = _counted(space(outlines, paper.parts), evidence.loads, capsules)
     stacks = paper.stacks(outlines)
     asked = {outline.name: outline.runs for outline in outlines}
-    timeless = any(capsule.manifest.study.clock.kind == "network" for capsule in capsules)
+    timeless = any(capsule.manifest.study.clock.virtual for capsule in capsules)
     claims = tuple(
         _finding(paper, claim, cells, evidence, stacks, asked, client, timeless=timeless)
         for claim in paper.claims
@@ -228,7 +228,7 @@ def _finding(
     *,
     timeless: bool,
 ) -> Finding:
-    """`timeless`: computing took no time where the loads were made."""
+    """`timeless`: computing took no time where the loads were made, or the same for each call."""
     answer = claim.answer(evidence)
     named = stacks_of(claim.predicate, stacks) if claim.predicate else []
     reached = reach(claim.predicate, cells) if claim.predicate else cells.clear()

@@ -15,7 +15,7 @@ from dragstrip.results.compare.summary import Comparison
 
 CROWDED = 10
 """Packets. If the queue up drops this many in the median visit, virtual and real time often
-disagree on which stack is faster (bench/virtual/crowded.py)."""
+disagree on which stack is faster (bench/virtual/clocks.py)."""
 AGREED = 64
 """Percent of such pairs in which both clocks name the same faster stack."""
 Standing = Literal["shown", "not shown", "too few", "none"]
@@ -165,7 +165,8 @@ def _at_once(cell: ReportCell) -> str:
     return (
         "In virtual time a page's connections begin at once, and the queue up dropped packets "
         f"({dropped} in the median visit). Where it drops {CROWDED} or more, real time names the "
-        f"same faster stack in only {AGREED} % of pairs: race this in real time, too."
+        f"same faster stack in only {AGREED} % of pairs: race this with --computing or in real "
+        "time, too."
     )
 
 

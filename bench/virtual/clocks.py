@@ -1,0 +1,206 @@
+"""Do virtual clocks say the same as real time, where a short queue drops packets?
+
+    uv run python bench/virtual/clocks.py REAL VIRTUAL... [--network NAME] [--page NAME...]
+
+REAL and each VIRTUAL are capsules of one study. Compared are the pages and stacks that have valid
+visits in all of them, or those of `--page`. Loads that did not end are slower than all that did. A
+pair of stacks on a page counts where real time has them 5 % apart or more. `--write` also draws
+docs/reference/virtual-computing.svg.
+
+The first table has one row for each clock, and one for real time beside itself: each block against
+the others. So much is luck. The second has ratios of two stacks, in the mean over pages. The others
+say, for each virtual clock, how often it names real time's winner, by the packets that the queue up
+dropped there.
+"""
+
+import argparse
+import math
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations, pairwise
+from pathlib import Path
+from statistics import median
+
+import altair as alt
+import polars as pl
+
+from dragstrip.results.capsule import Capsule
+from dragstrip.results.tables.build import refresh, scan
+from dragstrip.study.controls import HELD, SAME
+
+EDGES = (0, 1, 10, 20, 30, 50, math.inf)
+"""Classes of dropped packets: the median visit's, of the stack that lost more in virtual time."""
+FULL = 10
+APART = math.log(1.05)
+PICTURE = Path(__file__).parents[2] / "docs" / "reference" / "virtual-computing.svg"
+
+Medians = dict[tuple[str, str], tuple[float, float]]
+"""By page and stack: page load time in ms, and packets dropped by the queue up."""
+
+
+def visits(folder: Path, network: str, pages: Collection[str]) -> tuple[str, pl.DataFrame]:
+    """The clock of a capsule, and its valid visits."""
+    capsule = Capsule.open(folder)
+    refresh(capsule)
+    ended = pl.when(pl.col("outcome") == "loaded").then("plt_ms").otherwise(math.inf)
+    table = (
+        scan(capsule, "visits")
+        .filter("valid", pl.col("network") == network)
+        .filter(~pl.col("stack").is_in([SAME, HELD]))
+        .select("page", "stack", "block", plt=ended, dropped="link_up_dropped_queue")
+        .collect()
+    )
+    if pages:
+        table = table.filter(pl.col("page").is_in(pages))
+    return capsule.manifest.study.clock.short, table
+
+
+def medians(table: pl.DataFrame) -> Medians:
+    found = table.group_by("page", "stack").agg(pl.col("plt", "dropped").median())
+    return {(page, stack): (plt, dropped) for page, stack, plt, dropped in found.iter_rows()}
+
+
+def pairs(real: Medians, other: Medians) -> Iterator[tuple[str, str, str, float, float]]:
+    """Page, two stacks, and their ratio by each clock, where real time has them apart."""
+    for page in sorted({page for page, _ in real}):
+        there = sorted(s for p, s in real if p == page and (page, s) in other)
+        for a, b in combinations(there, 2):
+            theirs = real[page, a][0] / real[page, b][0]
+            mine = other[page, a][0] / other[page, b][0]
+            if math.isfinite(theirs) and abs(math.log(theirs)) >= APART:
+                yield page, a, b, theirs, mine
+
+
+def distance(one: float, other: float) -> float:
+    return abs(math.log(one / other)) if 0 < one < math.inf else math.inf
+
+
+def beside_itself(table: pl.DataFrame) -> Iterator[tuple[Medians, Medians]]:
+    """All blocks of a page but one, and that one."""
+    ranked = table.with_columns(rank=pl.col("block").rank("dense").over("page"))
+    for rank in ranked["rank"].unique().sort():
+        yield (
+            medians(ranked.filter(pl.col("rank") != rank)),
+            medians(ranked.filter(pl.col("rank") == rank)),
+        )
+
+
+def row(name: str, compared: Sequence[tuple[Medians, Medians]], by: Medians) -> None:
+    """One clock: of how many pairs it names the winner, where the queue up is full and not."""
+    same: dict[bool, list[bool]] = {False: [], True: []}
+    apart, longer = [], []
+    for real, other in compared:
+        for page, a, b, theirs, mine in pairs(real, other):
+            full = max(by[page, a][1], by[page, b][1]) >= FULL
+            same[full].append((mine < 1) == (theirs < 1))
+            apart.append(distance(mine, theirs))
+        longer += [other[k][0] / real[k][0] for k in other.keys() & real.keys()]
+    counts = " | ".join(
+        f"{sum(s)} of {len(s)} | {sum(s) / max(len(s), 1):.0%}" for s in same.values()
+    )
+    dropped = [d for _, other in compared for _, d in other.values()]
+    print(
+        f"| {name} | {counts} | {math.expm1(median(apart)):.0%} | {median(longer):.3f} | "
+        f"{sum(dropped) / len(dropped):.1f} |"
+    )
+
+
+def biases(clocks: dict[str, Medians], by: Medians) -> None:
+    """Geometric means over pages of the ratio of two stacks, where the queue up is full and not."""
+    stacks = sorted({stack for _, stack in by})
+    print("\n| ratio of page load times | queue up | pages | " + " | ".join(clocks) + " |")
+    print("|---|---|---|" + "---|" * len(clocks))
+    for a, b in combinations(stacks, 2):
+        for full, said in ((False, f"drops less than {FULL}"), (True, f"drops {FULL} or more")):
+            logs = [
+                [math.log(m[page, a][0] / m[page, b][0]) for m in clocks.values()]
+                for page in sorted({page for page, _ in by})
+                if all(
+                    (page, s) in m and math.isfinite(m[page, s][0])
+                    for s in (a, b)
+                    for m in clocks.values()
+                )
+                and (max(by[page, a][1], by[page, b][1]) >= FULL) == full
+            ]
+            if logs:
+                means = [math.exp(sum(column) / len(logs)) for column in zip(*logs, strict=True)]
+                print(
+                    f"| {a} / {b} | {said} | {len(logs)} | "
+                    + " | ".join(f"{m:.2f}" for m in means)
+                    + " |"
+                )
+
+
+def classes(name: str, real: Medians, other: Medians) -> None:
+    print(f"\n| dropped in {name}, median visit | pairs | same winner | ratios apart, median |")
+    print("|---|---|---|---|")
+    found = [
+        (max(other[page, a][1], other[page, b][1]), mine, theirs)
+        for page, a, b, theirs, mine in pairs(real, other)
+    ]
+    for low, high in pairwise(EDGES):
+        own = [(mine, theirs) for dropped, mine, theirs in found if low <= dropped < high]
+        if own:
+            same = sum((mine < 1) == (theirs < 1) for mine, theirs in own)
+            apart = median(distance(*one) for one in own)
+            said = f"{low:g}" if high - low == 1 else f"{low:g} or more"
+            said = said if math.isinf(high) or high - low == 1 else f"{low:g} to {high - 1:g}"
+            print(f"| {said} | {len(own)} | {same} | {math.expm1(apart):.0%} |")
+
+
+def draw(clocks: dict[str, Medians], by: Medians) -> None:
+    real, *others = clocks
+    points = [
+        {"clock": name, "real": theirs, "virtual": mine, "pair": f"{a} / {b}, {page}",
+         "queue up": "full" if max(by[page, a][1], by[page, b][1]) >= FULL else "free"}
+        for name in others
+        for page, a, b, theirs, mine in pairs(clocks[real], clocks[name])
+        if math.isfinite(mine) and mine > 0
+    ]  # fmt: skip
+    scale = alt.Scale(type="log", domain=[0.3, 3.3], clamp=True)
+    base = alt.Chart(alt.Data(values=points)).encode(
+        alt.X("real:Q", scale=scale, title="ratio of two stacks, real time"),
+        alt.Y("virtual:Q", scale=scale, title="the same, virtual"),
+    )
+    dots = base.mark_circle(size=28, opacity=0.6).encode(
+        color=alt.Color("queue up:N", scale=alt.Scale(range=["#c2410c", "#0369a1"]))
+    )
+    line = base.mark_line(color="#888", strokeDash=[4, 4]).encode(
+        alt.X("real:Q", scale=scale), alt.Y("real:Q", scale=scale)
+    )
+    chart = alt.layer(line, dots).properties(width=300, height=300)
+    chart.facet(column=alt.Column("clock:N", sort=others, title=None)).save(PICTURE)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("real", type=Path)
+    parser.add_argument("virtual", type=Path, nargs="+")
+    parser.add_argument("--network", default="DSL")
+    parser.add_argument("--page", action="append", default=[])
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    tables = dict(visits(f, asked.network, asked.page) for f in (asked.real, *asked.virtual))
+    shared = set.intersection(*({*t.select("page", "stack").iter_rows()} for t in tables.values()))
+    there = pl.DataFrame([*shared], schema=["page", "stack"], orient="row")
+    tables = {name: t.join(there, on=["page", "stack"], how="semi") for name, t in tables.items()}
+    clocks = {name: medians(table) for name, table in tables.items()}
+    first, *others = clocks
+    by = clocks[first]
+    print(f"{len({page for page, _ in shared})} pages, {len(shared)} pages and stacks\n")
+    print(
+        f"| clock | same winner, dropped less than {FULL} | | {FULL} or more | "
+        "| ratios apart, median | load time / real time's, median | dropped by the queue up, mean |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    row("real time, one block beside the others", [*beside_itself(tables[first])], by)
+    for name in others:
+        row(name, [(by, clocks[name])], by)
+    biases(clocks, by)
+    for name in others:
+        classes(name, by, clocks[name])
+    if asked.write:
+        draw(clocks, by)
+
+
+if __name__ == "__main__":
+    main()
