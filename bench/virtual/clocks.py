@@ -84,14 +84,18 @@ def beside_itself(table: pl.DataFrame) -> Iterator[tuple[Medians, Medians]]:
         )
 
 
+def full(by: Medians, page: str, a: str, b: str) -> bool:
+    """Whether the queue up dropped packets of either stack."""
+    return max(by[page, a][1], by[page, b][1]) >= FULL
+
+
 def row(name: str, compared: Sequence[tuple[Medians, Medians]], by: Medians) -> None:
     """One clock: of how many pairs it names the winner, where the queue up is full and not."""
     same: dict[bool, list[bool]] = {False: [], True: []}
     apart, longer = [], []
     for real, other in compared:
         for page, a, b, theirs, mine in pairs(real, other):
-            full = max(by[page, a][1], by[page, b][1]) >= FULL
-            same[full].append((mine < 1) == (theirs < 1))
+            same[full(by, page, a, b)].append((mine < 1) == (theirs < 1))
             apart.append(distance(mine, theirs))
         longer += [other[k][0] / real[k][0] for k in other.keys() & real.keys()]
     counts = " | ".join(
@@ -106,28 +110,21 @@ def row(name: str, compared: Sequence[tuple[Medians, Medians]], by: Medians) -> 
 
 def biases(clocks: dict[str, Medians], by: Medians) -> None:
     """Geometric means over pages of the ratio of two stacks, where the queue up is full and not."""
-    stacks = sorted({stack for _, stack in by})
     print("\n| ratio of page load times | queue up | pages | " + " | ".join(clocks) + " |")
     print("|---|---|---|" + "---|" * len(clocks))
-    for a, b in combinations(stacks, 2):
-        for full, said in ((False, f"drops less than {FULL}"), (True, f"drops {FULL} or more")):
-            logs = [
-                [math.log(m[page, a][0] / m[page, b][0]) for m in clocks.values()]
-                for page in sorted({page for page, _ in by})
-                if all(
-                    (page, s) in m and math.isfinite(m[page, s][0])
-                    for s in (a, b)
-                    for m in clocks.values()
-                )
-                and (max(by[page, a][1], by[page, b][1]) >= FULL) == full
-            ]
-            if logs:
-                means = [math.exp(sum(column) / len(logs)) for column in zip(*logs, strict=True)]
-                print(
-                    f"| {a} / {b} | {said} | {len(logs)} | "
-                    + " | ".join(f"{m:.2f}" for m in means)
-                    + " |"
-                )
+    pages = sorted({page for page, _ in by})
+    for a, b in combinations(sorted({stack for _, stack in by}), 2):
+        logs: dict[bool, list[list[float]]] = {False: [], True: []}
+        for page in (page for page in pages if (page, a) in by and (page, b) in by):
+            ratios = [m[page, a][0] / m[page, b][0] for m in clocks.values()]
+            if all(0 < ratio < math.inf for ratio in ratios):
+                logs[full(by, page, a, b)].append([math.log(ratio) for ratio in ratios])
+        for is_full, found in logs.items():
+            if found:
+                said = f"drops {FULL} or more" if is_full else f"drops less than {FULL}"
+                means = [math.exp(sum(column) / len(found)) for column in zip(*found, strict=True)]
+                told = " | ".join(f"{mean:.2f}" for mean in means)
+                print(f"| {a} / {b} | {said} | {len(found)} | {told} |")
 
 
 def classes(name: str, real: Medians, other: Medians) -> None:
@@ -150,25 +147,31 @@ def classes(name: str, real: Medians, other: Medians) -> None:
 def draw(clocks: dict[str, Medians], by: Medians) -> None:
     real, *others = clocks
     points = [
-        {"clock": name, "real": theirs, "virtual": mine, "pair": f"{a} / {b}, {page}",
-         "queue up": "full" if max(by[page, a][1], by[page, b][1]) >= FULL else "free"}
+        {
+            "clock": name,
+            "real": theirs,
+            "virtual": mine,
+            "pair": f"{a} / {b}, {page}",
+            "queue": f"{FULL} or more" if full(by, page, a, b) else "fewer",
+        }
         for name in others
         for page, a, b, theirs, mine in pairs(clocks[real], clocks[name])
-        if math.isfinite(mine) and mine > 0
-    ]  # fmt: skip
-    scale = alt.Scale(type="log", domain=[0.3, 3.3], clamp=True)
-    base = alt.Chart(alt.Data(values=points)).encode(
-        alt.X("real:Q", scale=scale, title="ratio of two stacks, real time"),
-        alt.Y("virtual:Q", scale=scale, title="the same, virtual"),
-    )
-    dots = base.mark_circle(size=28, opacity=0.6).encode(
-        color=alt.Color("queue up:N", scale=alt.Scale(range=["#c2410c", "#0369a1"]))
-    )
-    line = base.mark_line(color="#888", strokeDash=[4, 4]).encode(
-        alt.X("real:Q", scale=scale), alt.Y("real:Q", scale=scale)
-    )
+        if 0 < mine < math.inf
+    ]
+    ends = [0.3, 3.3]
+    same = [{"clock": name, "real": end, "virtual": end} for name in others for end in ends]
+    scale = alt.Scale(type="log", domain=ends, clamp=True)
+    axis = alt.Axis(values=[0.3, 0.5, 0.7, 1, 1.4, 2, 3])
+    x = alt.X("real:Q", scale=scale, axis=axis, title="two stacks' ratio, real time")
+    y = alt.Y("virtual:Q", scale=scale, axis=axis, title="the same ratio")
+    colour = alt.Color("queue:N", scale=alt.Scale(range=["#c2410c", "#0369a1"]), title="dropped")
+    only = alt.FieldEqualPredicate(field="queue", equal="")
+    base = alt.Chart(alt.Data(values=points + [one | {"queue": ""} for one in same]))
+    dots = base.transform_filter(~only).mark_circle(size=28, opacity=0.6).encode(x, y, colour)
+    line = base.transform_filter(only).mark_line(color="#888", strokeDash=[4, 4]).encode(x, y)
     chart = alt.layer(line, dots).properties(width=300, height=300)
-    chart.facet(column=alt.Column("clock:N", sort=others, title=None)).save(PICTURE)
+    faceted = chart.facet(column=alt.Column("clock:N", sort=others, title=None))
+    faceted.configure(background="white").configure_legend(labelLimit=200).save(PICTURE)
 
 
 def main() -> None:

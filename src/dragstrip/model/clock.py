@@ -8,7 +8,7 @@ ClockKind = Literal["real", "network", "computing"]
 
 SYSCALL_NS = 7_000
 """What a system call takes with the clock ``computing``: the value with which 24 pages over DSL
-load as in real time (docs/reference/virtual-computing.md)."""
+load, and lose packets, much as in real time (docs/reference/virtual-computing.md)."""
 
 
 class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
