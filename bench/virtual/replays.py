@@ -1,12 +1,12 @@
 """Is a block in virtual time the same each time, to the byte?
 
     uv run python bench/virtual/replays.py [replays] [--load N] [--page demo] [--network LTE]
-        [--stack h2 ...] [--write NAME]
+        [--stack h2 ...] [--computing] [--write NAME]
 
 Makes the same block again and again, each time from the start, and hashes what was seen: the packet
 record of each visit (ciphertext and times), and the journal. `--load` keeps that many busy loops
-running beside it. With `--write` the hashes and counts go to docs/reference/virtual-replays.json
-under that name. Exit code 1 if any replay differs.
+running beside it. With `--computing` computing counts. With `--write` the hashes and counts go to
+docs/reference/virtual-replays.json under that name. Exit code 1 if any replay differs.
 """
 
 import argparse
@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip.conduct.visits import make_visits
-from dragstrip.model.clock import NETWORK
+from dragstrip.model.clock import COMPUTING, NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL
 from dragstrip.results.machine import Machine
@@ -58,7 +58,7 @@ def main() -> None:
     ((best, count),) = Counter(seen).most_common(1)
     names = dict(best)
     found = Found(
-        what=f"{asked.page} over {asked.network}, {', '.join(asked.stack)}",
+        what=f"{asked.page} over {asked.network}, {', '.join(asked.stack)}, {study.clock.short}",
         kernel=name_of(kernel()),
         cpu=Machine.here().cpu,
         busy_loops=asked.load,
@@ -95,7 +95,7 @@ def of(asked: argparse.Namespace, cache: Path) -> Study:
         runs=1,
         seed=1,
         client=Client(pcap=True),
-        clock=NETWORK,
+        clock=COMPUTING if asked.computing else NETWORK,
         cache=cache,
     )
 
@@ -120,6 +120,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--page", default="demo")
     parser.add_argument("--network", default="LTE")
     parser.add_argument("--stack", action="append")
+    parser.add_argument("--computing", action="store_true")
     parser.add_argument("--write", default="")
     asked = parser.parse_args()
     asked.stack = asked.stack or ["h1", "h2", "h3"]
