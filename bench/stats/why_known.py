@@ -78,9 +78,7 @@ def measure(case: Case, blocks: int, folder: Path, *, virtual: bool) -> WhyCell:
         cache=folder,
     )
     bridge = bridge_study(base, H2, case.b, runs=blocks)
-    study = timed(
-        structs.replace(bridge, stopping=None), clock_of(virtual=virtual, computing=False)
-    )
+    study = timed(structs.replace(bridge, stopping=None), clock_of(virtual=virtual))
     out = folder / case.name.replace(" ", "-").replace("/", "-")
     make_visits(study, out, calibrate=False, jobs=jobs_of(study.clock, None))
     capsule = Capsule.open(out)

@@ -7,10 +7,10 @@ visits in all of them, or those of `--page`. Loads that did not end are slower t
 pair of stacks on a page counts where real time has them 5 % apart or more. `--write` also draws
 docs/reference/virtual-computing.svg.
 
-The first table has one row for each clock, and one for real time beside itself: each block against
-the others. So much is luck. The second has ratios of two stacks, in the mean over pages. The others
-say, for each virtual clock, how often it names real time's winner, by the packets that the queue up
-dropped there.
+The first table has one row for each clock. A row for real time compares each of its blocks with the
+others, which shows how much is luck. The second has ratios of two stacks, in the mean over pages.
+The last say, for each virtual clock, how often it names real time's winner, by the packets that the
+queue up dropped there.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def beside_itself(table: pl.DataFrame) -> Iterator[tuple[Medians, Medians]]:
 
 
 def full(by: Medians, page: str, a: str, b: str) -> bool:
-    """Whether the queue up dropped packets of either stack."""
+    """Whether the queue up dropped `FULL` packets or more of either stack."""
     return max(by[page, a][1], by[page, b][1]) >= FULL
 
 

@@ -5,8 +5,8 @@
 
 Makes the same block again and again, each time from the start, and hashes what was seen: the packet
 record of each visit (ciphertext and times), and the journal. `--load` keeps that many busy loops
-running beside it. With `--computing` computing counts. With `--write` the hashes and counts go to
-docs/reference/virtual-replays.json under that name. Exit code 1 if any replay differs.
+running beside it. With `--computing`, system calls take time. With `--write` the hashes and counts
+go to docs/reference/virtual-replays.json under that name. Exit code 1 if any replay differs.
 """
 
 import argparse

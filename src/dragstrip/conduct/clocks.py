@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dragstrip.visit.check import Check
 
 
-def clock_of(*, virtual: bool, computing: bool) -> Clock:
+def clock_of(*, virtual: bool, computing: bool = False) -> Clock:
     """The clock that the options ``--virtual`` and ``--computing`` name."""
     if computing:
         return COMPUTING

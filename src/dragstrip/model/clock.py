@@ -31,10 +31,15 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """A word or two to show beside a result."""
         return _SHORT[self.kind]
 
+    @property
+    def syscall_ns(self) -> int:
+        """What a system call of browser and server is made to take in virtual time."""
+        return SYSCALL_NS if self.kind == "computing" else 0
+
     def lateness_us(self, limit_us: float) -> float:
         """How late a packet may leave the link, in us, if it may be `limit_us` late where computing
         takes no time: a system call that is under way ends first."""
-        return limit_us + (SYSCALL_NS / 1000 if self.kind == "computing" else 0)
+        return limit_us + self.syscall_ns / 1000
 
     def describe(self) -> str:
         """In words, for a report."""

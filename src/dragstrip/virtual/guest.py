@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from dragstrip.model.clock import SYSCALL_NS, Clock
+from dragstrip.model.clock import Clock
 from dragstrip.testbed.cache import cache_folder
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.link import EXACT_TIMERS
@@ -106,7 +106,7 @@ def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest
         *"con=null con0=fd:0,fd:1 quiet seccomp=on random.trust_bootloader=on".split(),
         "time-travel=inf-cpu",
         f"time-travel-start={EPOCH_NS}",
-        *([f"dragstrip_syscall_ns={SYSCALL_NS}"] if clock.kind == "computing" else []),
+        *([f"dragstrip_syscall_ns={clock.syscall_ns}"] if clock.syscall_ns else []),
     ]
     with _core() as core, (folder / "console").open("wb") as console:
         pinned = ["setpriv", "--pdeathsig", "KILL", "taskset", "--cpu-list", str(core)]

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from dragstrip.browsers.cdp import CdpError
-from dragstrip.model.clock import COMPUTING
 from dragstrip.model.errors import InputError
 from dragstrip.schedule.place import in_testbed
 from dragstrip.schedule.worker import VisitOrder
@@ -45,7 +44,7 @@ def main(folder: Path, capsule: Path) -> None:
     job = read(folder, JOB)
     os.environ.pop("PYTHONPATH", None)  # programs get the same environment everywhere,
     sys.executable = PYTHON  # and the same arguments
-    if isinstance(job, BlockJob) and job.study.clock == COMPUTING:
+    if isinstance(job, BlockJob) and job.study.clock.syscall_ns:
         _take_no_time()
     settle(_SCRATCH)
     threading.Thread(target=_beat, args=(folder / ALIVE,), daemon=True).start()
