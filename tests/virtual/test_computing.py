@@ -1,17 +1,15 @@
 """A clock in which computing counts: as exact as the other, later, and the link still punctual."""
 
-import hashlib
-import subprocess
-import sys
 from pathlib import Path
 
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import COMPUTING, NETWORK, SYSCALL_NS, Clock
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
-from dragstrip.results.capsule import JOURNAL, Capsule
+from dragstrip.results.capsule import Capsule
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from made_replays import busy, digests
 
 
 def raced(out: Path, clock: Clock) -> tuple[list[Visit], dict[str, str]]:
@@ -28,21 +26,14 @@ def raced(out: Path, clock: Clock) -> tuple[list[Visit], dict[str, str]]:
         cache=out.parent,
     )
     make_visits(study, out)
-    files = (out / JOURNAL, *sorted((out / "pcap").glob("*.pcapng")))
-    digests = {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
-    return list(Capsule.open(out).visits()), digests
+    return list(Capsule.open(out).visits()), digests(out)
 
 
 def test_computing_takes_time_and_the_same_on_a_busy_machine(tmp_path):
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
-    try:
-        visits, busy = raced(tmp_path / "busy", COMPUTING)
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
+    with busy():
+        visits, beside = raced(tmp_path / "busy", COMPUTING)
     _, idle = raced(tmp_path / "idle", COMPUTING)
-    assert busy == idle
+    assert beside == idle
     assert len(idle) == 3
     free, _ = raced(tmp_path / "free", NETWORK)
     for one in visits:

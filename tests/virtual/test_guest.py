@@ -1,6 +1,5 @@
 """Races in virtual time, in real guests: exact, unprivileged, and gone when they are done."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -30,6 +29,7 @@ from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.workspace import scratch_root
 from dragstrip.virtual.kernel.recipe import kernel
 from dragstrip.virtual.place import in_guest
+from made_replays import busy, digests
 
 LOSSY = "10mbit/2mbit/20ms/2%/100ms"
 MAIN = "from dragstrip.cli import main; main()"
@@ -82,16 +82,9 @@ def test_a_block_is_the_same_to_the_byte_on_an_idle_and_on_a_busy_machine(tmp_pa
     seen = []
     for number in range(3):
         out = tmp_path / f"replay-{number}"
-        endless = [sys.executable, "-c", "while True: pass"]
-        loops = [subprocess.Popen(endless) for _ in range(3 * (number == 2))]
-        try:
+        with busy(3 * (number == 2)):
             make_visits(of, out)
-        finally:
-            for loop in loops:
-                loop.kill()
-                loop.wait()
-        files = (out / JOURNAL, *sorted((out / "pcap").glob("*.pcapng")))
-        seen.append({f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files})
+        seen.append(digests(out))
     assert len(seen[0]) == 3
     assert seen == [seen[0]] * 3
     for visit in visits(out):

@@ -1,6 +1,5 @@
 """The load generator in virtual time: exact, and judged like a browser."""
 
-import hashlib
 from pathlib import Path
 
 import pytest
@@ -9,10 +8,11 @@ from test_guest import LOSSY
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
-from dragstrip.results.capsule import JOURNAL, Capsule
+from dragstrip.results.capsule import Capsule
 from dragstrip.study.clients import loaded_by
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from made_replays import digests
 
 
 def study(cache: Path, pages: list[str], client: Client | None = None) -> Study:
@@ -36,8 +36,7 @@ def test_the_load_generator_is_exact_and_its_visits_are_valid(tmp_path):
     for number in range(2):
         out = tmp_path / f"replay-{number}"
         make_visits(of, out)
-        files = (out / JOURNAL, *sorted((out / "pcap").glob("*.pcapng")))
-        seen.append({f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files})
+        seen.append(digests(out))
     assert len(seen[0]) == 7
     assert seen[0] == seen[1]
     for visit in Capsule.open(out).visits():
