@@ -7,7 +7,7 @@ import pytest
 from test_guest import LOSSY, visits
 
 from dragstrip.conduct.visits import make_visits
-from dragstrip.model.clock import NETWORK
+from dragstrip.model.clock import COMPUTING, NETWORK, Clock
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL
 from dragstrip.schedule.batch import batches
@@ -16,7 +16,7 @@ from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 
 
-def study(cache: Path, client: str, runs: int) -> Study:
+def study(cache: Path, client: str, runs: int, clock: Clock) -> Study:
     return make_study(
         name="batch",
         pages=["synth:12x8KB"],
@@ -25,7 +25,7 @@ def study(cache: Path, client: str, runs: int) -> Study:
         runs=runs,
         seed=3,
         client=Client(pcap=True),
-        clock=NETWORK,
+        clock=clock,
         cache=cache,
     )
 
@@ -37,9 +37,14 @@ def seen(out: Path) -> dict[str, str]:
     return {name: hashlib.sha256(said).hexdigest() for name, said in (packets | told).items()}
 
 
-@pytest.mark.parametrize(("client", "runs"), [("browser", 3), ("loader", 5)])
-def test_a_cut_study_resumes_to_the_same_bytes_and_so_does_one_that_grows(tmp_path, client, runs):
-    of = study(tmp_path, client, runs)
+@pytest.mark.parametrize(
+    ("client", "runs", "clock"),
+    [("browser", 3, NETWORK), ("browser", 3, COMPUTING), ("loader", 5, NETWORK)],
+)
+def test_a_cut_study_resumes_to_the_same_bytes_and_so_does_one_that_grows(
+    tmp_path, client, runs, clock
+):
+    of = study(tmp_path, client, runs, clock)
     assert len(batches(of)[0]) > 2
     make_visits(of, tmp_path / "whole", jobs=2)
     whole = seen(tmp_path / "whole")
@@ -47,7 +52,7 @@ def test_a_cut_study_resumes_to_the_same_bytes_and_so_does_one_that_grows(tmp_pa
     assert all(v.valid for v in visits(tmp_path / "whole"))
 
     grown = tmp_path / "grown"
-    make_visits(study(tmp_path, client, 1), grown)
+    make_visits(study(tmp_path, client, 1, clock), grown)
     make_visits(of, grown)  # begins in the middle of a batch
     assert seen(grown) == whole
 

@@ -10,7 +10,6 @@ from collections.abc import Hashable
 from math import ceil
 from typing import NamedTuple
 
-from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Block, Study
 
 
@@ -42,9 +41,9 @@ def extent(study: Study) -> Extent:
 
 
 def _alone(study: Study) -> bool:
-    """Where computing takes time, a block's guest is its own: what ran before would show. A NetLog
-    belongs to a whole browser, and so to one block."""
-    return study.clock != NETWORK or study.client.net_log
+    """Without guests there is nothing to share. A NetLog belongs to a whole browser, and so to one
+    block."""
+    return not study.clock.virtual or study.client.net_log
 
 
 def batches(study: Study) -> list[tuple[Block, ...]]:
