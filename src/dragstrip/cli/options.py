@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dragstrip.model.clock import SYSCALL_NS
+from dragstrip.model.clock import KEYS_NS, SYSCALL_NS
 from dragstrip.study.presets import networks, stacks
 
 
@@ -107,8 +107,8 @@ Computing = Annotated[
     typer.Option(
         "--computing",
         help="Race in virtual time in which each system call of browser and server takes "
-        f"{SYSCALL_NS / 1000:g} us, which stands for computing. See "
-        "docs/reference/virtual-computing.md.",
+        f"{SYSCALL_NS / 1000:g} us, and a handshake's keys {KEYS_NS / 1000:g} us, which stands for "
+        "computing. See docs/reference/virtual-computing.md.",
     ),
 ]
 ByClient = Annotated[

@@ -10,6 +10,11 @@ SYSCALL_NS = 7_000
 """What a system call takes with the clock ``computing``: the value with which 24 pages over DSL
 load, and lose packets, much as in real time (docs/reference/virtual-computing.md)."""
 
+KEYS_NS = 200_000
+"""What it takes with that clock to make the keys of a handshake, which needs no system call: for
+each ClientHello and ServerHello of TLS, and each QUIC packet that has room for one. With it browser
+and server take as long over them as in real time (docs/reference/virtual-computing.md)."""
+
 
 class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Times by different clocks are never mixed in an estimate.
@@ -17,7 +22,8 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ``real`` is this machine's time. The others are virtual: a guest's clock jumps over idle time,
     and gives the same bytes on every machine. With ``network`` computing takes no time, so only
     network and timers decide a load's time. With ``computing`` each system call of browser and
-    server takes `SYSCALL_NS`, which stands for what they compute.
+    server takes `SYSCALL_NS`, which stands for what they compute, and the keys of a handshake,
+    which need no call, take `KEYS_NS`.
     """
 
     kind: ClockKind = "real"
@@ -32,14 +38,15 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return _SHORT[self.kind]
 
     @property
-    def syscall_ns(self) -> int:
-        """What a system call of browser and server is made to take in virtual time."""
-        return SYSCALL_NS if self.kind == "computing" else 0
+    def prices_ns(self) -> dict[str, int]:
+        """What browser and server are made to take in virtual time, by what they do: a ``syscall``,
+        or the ``keys`` that a handshake begins with."""
+        return {"syscall": SYSCALL_NS, "keys": KEYS_NS} if self.kind == "computing" else {}
 
     def lateness_us(self, limit_us: float) -> float:
         """How late a packet may leave the link, in us, if it may be `limit_us` late where computing
         takes no time: a system call that is under way ends first."""
-        return limit_us + self.syscall_ns / 1000
+        return limit_us + self.prices_ns.get("syscall", 0) / 1000
 
     def describe(self) -> str:
         """In words, for a report."""
@@ -54,7 +61,8 @@ _SHORT: dict[ClockKind, str] = {
 _WORDS: dict[ClockKind, str] = {
     "real": "real time",
     "network": "virtual time; computing takes none",
-    "computing": f"virtual time; each system call takes {SYSCALL_NS / 1000:g} us",
+    "computing": f"virtual time; each system call takes {SYSCALL_NS / 1000:g} us, and a "
+    f"handshake's keys {KEYS_NS / 1000:g} us",
 }
 
 REAL = Clock()

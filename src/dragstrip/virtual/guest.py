@@ -106,7 +106,7 @@ def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest
         *"con=null con0=fd:0,fd:1 quiet seccomp=on random.trust_bootloader=on".split(),
         "time-travel=inf-cpu",
         f"time-travel-start={EPOCH_NS}",
-        *([f"dragstrip_syscall_ns={clock.syscall_ns}"] if clock.syscall_ns else []),
+        *(f"dragstrip_{what}_ns={ns}" for what, ns in clock.prices_ns.items()),
     ]
     with _core() as core, (folder / "console").open("wb") as console:
         pinned = ["setpriv", "--pdeathsig", "KILL", "taskset", "--cpu-list", str(core)]

@@ -44,7 +44,7 @@ def main(folder: Path, capsule: Path) -> None:
     job = read(folder, JOB)
     os.environ.pop("PYTHONPATH", None)  # programs get the same environment everywhere,
     sys.executable = PYTHON  # and the same arguments
-    if isinstance(job, BlockJob) and job.study.clock.syscall_ns:
+    if isinstance(job, BlockJob) and job.study.clock.prices_ns:
         _take_no_time()
     settle(_SCRATCH)
     threading.Thread(target=_beat, args=(folder / ALIVE,), daemon=True).start()
