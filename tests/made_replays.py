@@ -1,4 +1,4 @@
-"""Digests of what a run in virtual time left behind, and a busy machine beside it."""
+"""For tests of exact replays: hashes of a capsule's files, and busy loops to slow the machine."""
 
 import contextlib
 import hashlib
@@ -18,7 +18,7 @@ def digests(out: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def busy(loops: int = 3) -> Iterator[None]:
-    """Endless loops on this machine's processors."""
+    """Run that many endless loops until this ends."""
     endless = [sys.executable, "-c", "while True: pass"]
     running = [subprocess.Popen(endless) for _ in range(loops)]
     try:

@@ -5,32 +5,31 @@
 
 Makes the same block again and again, each time from the start, and hashes what was seen: the packet
 record of each visit (ciphertext and times), and the journal. `--load` keeps that many busy loops
-running beside it. With `--computing`, system calls take time. With `--write` the hashes and counts
-go to docs/reference/virtual-replays.json under that name. Exit code 1 if any replay differs.
+running beside it. `--computing` makes computing take time. `--write` puts hashes and counts into
+docs/reference/virtual-replays.json, under that name. Exit code 1 if any replay differs.
 """
 
 import argparse
-import contextlib
-import hashlib
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 import msgspec
 from msgspec import Struct
 
+from dragstrip.conduct.clocks import clock_of
 from dragstrip.conduct.visits import make_visits
-from dragstrip.model.clock import COMPUTING, NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL
 from dragstrip.results.machine import Machine
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.virtual.kernel.recipe import kernel, name_of
+from made_replays import busy, digests
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "virtual-replays.json"
 
@@ -80,10 +79,9 @@ def replay(study: Study, folder: Path, number: int) -> tuple[tuple[str, str], ..
     """The hashes of one replay, by file name."""
     out = folder / f"replay-{number}"
     make_visits(study, out)
-    files = (out / JOURNAL, *sorted((out / "pcap").glob("*.pcapng")))
-    hashes = tuple((f.name, hashlib.sha256(f.read_bytes()).hexdigest()) for f in files)
-    print(f"{number + 1}: {hashes[0][1][:12]}", file=sys.stderr, flush=True)
-    return hashes
+    hashes = digests(out)
+    print(f"{number + 1}: {hashes[JOURNAL][:12]}", file=sys.stderr, flush=True)
+    return tuple(hashes.items())
 
 
 def of(asked: argparse.Namespace, cache: Path) -> Study:
@@ -95,22 +93,9 @@ def of(asked: argparse.Namespace, cache: Path) -> Study:
         runs=1,
         seed=1,
         client=Client(pcap=True),
-        clock=COMPUTING if asked.computing else NETWORK,
+        clock=clock_of(virtual=True, computing=asked.computing),
         cache=cache,
     )
-
-
-@contextlib.contextmanager
-def busy(loops: int) -> Iterator[None]:
-    """Programs that compute for as long as this lasts."""
-    endless = [sys.executable, "-c", "while True: pass"]
-    running = [subprocess.Popen(endless) for _ in range(loops)]
-    try:
-        yield
-    finally:
-        for one in running:
-            one.kill()
-            one.wait()
 
 
 def arguments() -> argparse.Namespace:
