@@ -34,15 +34,16 @@ def ids(study: Study) -> list[list[str]]:
     return [[block.id for block in batch] for batch in batches(study)]
 
 
-def test_three_blocks_are_two_and_one():
-    assert ids(VIRTUAL) == [["made|LTE|0", "made|LTE|1"], ["made|LTE|2"]]
+@pytest.mark.parametrize("clock", [VIRTUAL.clock, Clock(kind="computing")])
+def test_three_blocks_are_two_and_one(clock):
+    whole = structs.replace(VIRTUAL, clock=clock)
+    assert ids(whole) == [["made|LTE|0", "made|LTE|1"], ["made|LTE|2"]]
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {"clock": Clock()},
-        {"clock": Clock(kind="computing")},
         {"client": Client(net_log=True)},
         {"controls": made.study().stacks},
     ],
