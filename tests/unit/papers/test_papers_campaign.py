@@ -1,5 +1,7 @@
 """Which cells are run, what a predicate looks at, and how a paper's folder grows."""
 
+import re
+
 import polars as pl
 import pytest
 from msgspec import structs
@@ -200,6 +202,56 @@ def test_a_capsule_keeps_the_stacks_that_other_claims_needed(tmp_path):
         pass
     again = spoken_of(outlines, claims_named(paper, ["29"]), paper.parts, tmp_path)[0]
     assert [stack.name for stack in again.stacks] == ["TCP", "TCP+", "QUIC"]
+
+
+@pytest.mark.parametrize(
+    ("claims", "names", "stacks"),
+    [
+        (["31"], ["TCP+BBR", "TCP+"], ["TCP+", "TCP+BBR"]),
+        (["27"], ["TCP", "QUIC", "TCP+"], ["TCP+", "QUIC"]),
+        ([], ["QUIC", "TCP"], ["TCP", "QUIC"]),
+    ],
+)
+def test_of_stacks_that_are_named_no_others_are_raced(claims, names, stacks, tmp_path):
+    paper = published("wolsing2019")
+    named = claims_named(paper, claims)
+    outline = spoken_of(paper.outlines(), named, paper.parts, tmp_path, names)[0]
+    assert [stack.name for stack in outline.stacks] == stacks
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["TCP", "h9"], "--stack 'h9': the studies have TCP, TCP+, TCP+BBR, QUIC, QUIC+BBR"),
+        (["TCP"], "--stack TCP: no study has two of these; name more"),
+    ],
+)
+def test_stacks_that_make_no_race_are_refused(names, said, tmp_path):
+    paper = published("wolsing2019")
+    with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+        spoken_of(paper.outlines(), [], paper.parts, tmp_path, names)
+
+
+def test_of_networks_that_are_named_no_others_are_visited():
+    paper = published("wolsing2019")
+    claims = claims_named(paper, ["31"])
+    part, other = campaign(paper, paper.outlines(), "paper", 0, claims=claims, networks=["LTE"])
+    assert set(part.cells["network"]) == {"LTE"}
+    assert (len(part.cells), part.total, len(other.cells)) == (38, 152, 0)
+
+
+@pytest.mark.parametrize(
+    ("claims", "network", "said"),
+    [
+        ([], "5G", "--network '5G': the studies have DSL, LTE, DA2GC, MSS, parity"),
+        (["27"], "LTE", "--claim wolsing2019-27: it looks at no cell of wolsing2019"),
+    ],
+)
+def test_a_network_without_cells_is_refused(claims, network, said):
+    paper = published("wolsing2019")
+    named = claims_named(paper, claims)
+    with pytest.raises(InputError, match=f"^{said}"):
+        campaign(paper, paper.outlines(), "paper", 0, claims=named, networks=[network])
 
 
 def made_capsule(folder, study):

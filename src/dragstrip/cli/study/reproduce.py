@@ -81,6 +81,22 @@ def reproduce(
             metavar="ID",
         ),
     ] = None,
+    stack: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Load by these of the studies' stacks only (default: those that the claims look "
+            "at).",
+            metavar="STACK",
+        ),
+    ] = None,
+    network: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Visit only over these of the studies' networks, such as LTE (default: those "
+            "that the claims look at).",
+            metavar="NETWORK",
+        ),
+    ] = None,
     page: Annotated[
         list[str] | None,
         typer.Option(
@@ -151,11 +167,19 @@ def reproduce(
         wanted = paper.in_virtual_time(wanted)
 
     claims = claims_named(paper, claim or ())
-    wanted = spoken_of(wanted, claims, paper.parts, folder)
+    wanted = spoken_of(wanted, claims, paper.parts, folder, stack or ())
 
     def plan(budget_s: float, there: "Cells") -> list["Part"]:
         return campaign(
-            paper, wanted, scale, budget_s, slow, there, virtual=clock.virtual, claims=claims
+            paper,
+            wanted,
+            scale,
+            budget_s,
+            slow,
+            there,
+            virtual=clock.virtual,
+            claims=claims,
+            networks=network or (),
         )
 
     there = partial(present, folder, wanted)

@@ -28,6 +28,8 @@ SMOKE_RUNS = 5
 SMOKE_RERUNS = 1
 SMOKE_SHARE = 0.8
 """Of the time, to plan with: a cell that reruns cut short by a block decides nothing."""
+_RACE = 2
+"""Stacks, at least."""
 
 
 Cells = frozenset[tuple[str, ...]]
@@ -73,17 +75,20 @@ def campaign(
     *,
     virtual: bool = False,
     claims: Sequence[Claim] = (),
+    networks: Sequence[str] = (),
 ) -> list[Part]:
     """At scale `smoke` what is there and fits the budget, at `paper` or a share of 1 every cell.
 
     Without any time nothing, not even what is there. A share scales the runs; cells that take long
     have those of `slow`. With `virtual` a cell costs what it takes to compute. With `claims` only
-    the cells that these look at. Raises `InputError` for any other scale.
+    the cells that these look at, with `networks` only those on them. Raises `InputError` for any
+    other scale, and for a network that the studies have not.
     """
     whole = space(outlines, paper.parts)
     if virtual:
         whole = whole.with_columns(block_s=_virtual_block_s(outlines))
-    cells = asked_for(claims, whole) if claims else whole
+    cells = _on(networks, whole)
+    cells = asked_for(claims, cells) if claims else cells
     if scale == "smoke":
         predicates = [claim.predicate for claim in claims or paper.claims]
         have = [i for i, key in enumerate(_keys(cells)) if budget_s and key in there]
@@ -102,6 +107,15 @@ def campaign(
         )
         for outline in outlines
     ]
+
+
+def _on(networks: Sequence[str], cells: pl.DataFrame) -> pl.DataFrame:
+    """All cells without `networks`."""
+    known = cells["network"].unique(maintain_order=True).to_list()
+    for name in networks:
+        if name not in known:
+            raise InputError(f"--network {name!r}: the studies have {', '.join(known)}")
+    return cells.filter(pl.col("network").is_in(networks)) if networks else cells
 
 
 def _virtual_block_s(outlines: Sequence[Outline]) -> pl.Expr:
@@ -167,23 +181,46 @@ def spoken_of(
     claims: Sequence[Claim],
     parts: Mapping[str, str],
     folder: Path,
+    names: Sequence[str] = (),
 ) -> list[Outline]:
     """The studies with only those stacks that the claims speak of, at least two, and those that
-    their capsules in `folder` have; without claims all."""
-    if not claims:
+    their capsules in `folder` have; without claims all.
+
+    With `names` no other stacks, and only the studies that have two of them. Raises `InputError`
+    for a name that no study has, and if no study is left.
+    """
+    if not claims and not names:
         return list(outlines)
+    _check_stacks(outlines, names)
     found = []
     for outline in outlines:
-        roles = {stack.name: parts.get(stack.name, stack.name) for stack in outline.stacks}
-        said = {r for c in claims if c.predicate for r in stacks_of(c.predicate, roles.values())}
-        kept = [name for name, role in roles.items() if role in said]
-        others = [name for name in roles if name not in kept]
-        kept += others[: max(0, 2 - len(kept))]
+        asked = [stack.name for stack in outline.stacks if not names or stack.name in names]
+        if len(asked) < _RACE:
+            continue
+        kept = _said(claims, asked, parts) if claims else asked
         if there := _study_in(folder / outline.name):
             kept += [stack.name for stack in there.stacks]
         stacks = tuple(stack for stack in outline.stacks if stack.name in kept)
         found.append(structs.replace(outline, stacks=stacks))
+    if not found:
+        raise InputError(f"--stack {', '.join(names)}: no study has two of these; name more")
     return found
+
+
+def _check_stacks(outlines: Sequence[Outline], names: Sequence[str]) -> None:
+    known = dict.fromkeys(stack.name for outline in outlines for stack in outline.stacks)
+    for name in names:
+        if name not in known:
+            raise InputError(f"--stack {name!r}: the studies have {', '.join(known)}")
+
+
+def _said(claims: Sequence[Claim], names: Sequence[str], parts: Mapping[str, str]) -> list[str]:
+    """Those of the stacks that the claims speak of, and others to make it a race."""
+    roles = {name: parts.get(name, name) for name in names}
+    said = {r for c in claims if c.predicate for r in stacks_of(c.predicate, roles.values())}
+    kept = [name for name, role in roles.items() if role in said]
+    others = [name for name in names if name not in kept]
+    return kept + others[: max(0, _RACE - len(kept))]
 
 
 def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
