@@ -105,6 +105,8 @@ class Lattice:
     def __init__(self, bridge: Bridge) -> None:
         self.a, self.b, self._repeat = bridge.a, bridge.b, bridge.repeat
         self.stacks: Mapping[FactorSet, Stack] = {}
+        self._built: dict[FactorSet, Stack | None] = {}
+        """By what is from B: bundling other factors asks for many stacks again."""
         self.players: tuple[Factor, ...] = ()
         self._source = f"between {self.a.name} and {self.b.name}"
         self._with_server = _with_server(self.a, self.b)
@@ -165,12 +167,20 @@ class Lattice:
 
     def _build(self, node: FactorSet) -> Stack | None:
         """The stack with these factors from B; None if it cannot exist."""
-        with_rest = REST.name in node
+        from_b = frozenset(
+            f.name for f in (*FACTORS, REST) if (f if f in self.players else REST).name in node
+        )
+        if from_b not in self._built:
+            self._built[from_b] = self._between(from_b)
+        return self._built[from_b]
+
+    def _between(self, from_b: FactorSet) -> Stack | None:
+        with_rest = REST.name in from_b
         side = self.b if with_rest else self.a
         foreign = QUIC_ONLY if side.transport == "tcp" else TCP_ONLY
         values: dict[str, Any] = {"protocol": side.protocol}
         for factor in (f for f in FACTORS if f is not HANDSHAKE):
-            as_b = self._as_b(factor, node)
+            as_b = factor.name in from_b
             for field in factor.fields:
                 if field not in foreign:
                     values[field] = self._value(field, as_b=as_b)
@@ -181,8 +191,8 @@ class Lattice:
             values[field] = getattr(self.a if server == self.a.serving else self.b, field)
         if values.get("tls_record") == server.tls_record:
             values["tls_record"] = None
-        rounds = _rounds(self.b if self._as_b(HANDSHAKE, node) else self.a)
-        for free in self._free(node):
+        rounds = _rounds(self.b if HANDSHAKE.name in from_b else self.a)
+        for free in self._free(from_b):
             try:
                 stack = Stack(name="", source=self._source, **(values | free))
                 return structs.replace(stack, hold_rtts=rounds - _rounds(stack))
@@ -190,16 +200,13 @@ class Lattice:
                 continue
         return None
 
-    def _free(self, node: FactorSet) -> Iterator[dict[str, Any]]:
+    def _free(self, from_b: FactorSet) -> Iterator[dict[str, Any]]:
         """Factors without effect come from A or B, whichever the server allows."""
         if self._repeat:
             yield {}
             return
-        for stack in (self.b, self.a) if node else (self.a,):
+        for stack in (self.b, self.a) if from_b else (self.a,):
             yield {"early_data": stack.early_data, "resumption": stack.resumption}
-
-    def _as_b(self, factor: Factor, node: FactorSet) -> bool:
-        return (factor if factor in self.players else REST).name in node
 
 
 def _with_server(a: Stack, b: Stack) -> set[str]:

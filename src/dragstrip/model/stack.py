@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -87,7 +88,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if self.protocol not in self.loaded_by.speaks:
             raise ValueError(f"browser {self.browser} does not speak {self.protocol}")
         foreign = TCP_ONLY if self.transport == "quic" else QUIC_ONLY
-        defaults = {f.name: f.default for f in structs.fields(type(self))}
+        defaults = _defaults()
         for name in foreign:
             if getattr(self, name) != defaults[name]:
                 raise ValueError(f"{name} does not exist for {self.protocol}; omit it")
@@ -254,6 +255,12 @@ LIKE_TCP: Mapping[str, Any] = {
     "qpack_table_bytes": 4096,
 }
 """What QUIC has that is nearest to what comes with TCP: no option, but HPACK's table."""
+
+
+@cache
+def _defaults() -> Mapping[str, Any]:
+    """By field. Asking msgspec takes longer than all the rest of making a stack."""
+    return {f.name: f.default for f in structs.fields(Stack)}
 
 
 def _protocol(protocol: str) -> str:
