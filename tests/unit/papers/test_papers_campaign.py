@@ -254,6 +254,30 @@ def test_a_network_without_cells_is_refused(claims, network, said):
         campaign(paper, paper.outlines(), "paper", 0, claims=named, networks=[network])
 
 
+def test_a_capsule_keeps_its_pages_beside_those_of_another_command(tmp_path):
+    paper = published("wolsing2019")
+
+    def study(*pages):
+        outlines = of_ones_own(paper.outlines(), [f"wolsing2019/{page}" for page in pages])
+        named = claims_named(paper, ["27"])
+        kept = spoken_of(outlines, named, paper.parts, tmp_path)
+        part = campaign(paper, kept, "1/31", 0, claims=named)[0]
+        return study_of(part, tmp_path, tmp_path / "pages")
+
+    first = study("gnu.org", "w3.org")
+    with made_capsule(tmp_path, first):
+        pass
+    second = study("w3.org", "apache.org")
+    assert {b.page.rpartition("-")[2] for b in second.blocks()} == {
+        "gnu.org",
+        "w3.org",
+        "apache.org",
+    }
+    assert set(first.blocks()) < set(second.blocks())
+    with made_capsule(tmp_path, second):  # the same capsule goes on
+        pass
+
+
 def made_capsule(folder, study):
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.manifest import Manifest

@@ -237,10 +237,11 @@ def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def study_of(part: Part, folder: Path, cache: Path) -> Study:
-    """The study a part runs, with the cells its capsule in `folder` already has."""
+    """The study a part runs, with the cells its capsule in `folder` already has, and their pages
+    even if the part has others."""
     outline = part.outline
-    there = _cells_of(folder / outline.name)
-    wanted = {*there, *part.cells.select(CELL).iter_rows()}
+    there = _study_in(folder / outline.name)
+    wanted = {*(there.cells() if there else ()), *part.cells.select(CELL).iter_rows()}
     pages = {page for page, _, _ in wanted}
     networks = {network for _, network, _ in wanted}
     asked = {name: getattr(outline, name) for name in outline.__struct_fields__}
@@ -254,6 +255,9 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
         },
         cache=cache,
     )
+    own = {page.name for page in study.pages}
+    others = tuple(p for p in there.pages if p.name not in own) if there else ()
+    study = structs.replace(study, pages=(*others, *study.pages))
     reruns = study.reruns if part.reruns is None else part.reruns
     only = tuple(cell for cell in study.cells() if cell in wanted)
     return structs.replace(study, reruns=reruns, only=only)
