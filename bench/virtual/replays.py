@@ -4,9 +4,10 @@
         [--stack h2 ...] [--computing] [--write NAME]
 
 Makes the same block again and again, each time from the start, and hashes what was seen: the packet
-record of each visit (ciphertext and times), and the journal. `--load` keeps that many busy loops
-running beside it. `--computing` makes computing take time. `--write` puts hashes and counts into
-docs/reference/virtual-replays.json, under that name. Exit code 1 if any replay differs.
+record of each visit (ciphertext and times), and the journal. `--load 2` runs two busy loops
+meanwhile. With `--computing`, system calls and handshakes take time. `--write NAME` saves hashes
+and counts under that name in docs/reference/virtual-replays.json. Exit code 1 if any replay
+differs.
 """
 
 import argparse

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -88,9 +87,8 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if self.protocol not in self.loaded_by.speaks:
             raise ValueError(f"browser {self.browser} does not speak {self.protocol}")
         foreign = TCP_ONLY if self.transport == "quic" else QUIC_ONLY
-        defaults = _defaults()
         for name in foreign:
-            if getattr(self, name) != defaults[name]:
+            if getattr(self, name) != _DEFAULTS[name]:
                 raise ValueError(f"{name} does not exist for {self.protocol}; omit it")
         serving = self.serving
         if self.protocol not in serving.protocols:
@@ -99,7 +97,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             if getattr(self, name) != only:
                 raise ValueError(f"server {self.server} has {name} = {only!r} and no other")
         for name in serving.own.get(self.transport, ()):
-            if getattr(self, name) != defaults[name]:
+            if getattr(self, name) != _DEFAULTS[name]:
                 raise ValueError(f"server {self.server} decides {name} itself; omit it")
         if not 1 <= self.initial_window_packets <= 1000:
             raise ValueError("initial_window_packets must be between 1 and 1000")
@@ -250,17 +248,13 @@ QUIC_ONLY = (
     "discovery",
 )
 
+_DEFAULTS: Mapping[str, Any] = {f.name: f.default for f in structs.fields(Stack)}
+"""By field. Asking msgspec each time takes longer than all the rest of making a stack."""
 LIKE_TCP: Mapping[str, Any] = {
-    **{f.name: f.default for f in structs.fields(Stack) if f.name in QUIC_ONLY},
+    **{name: default for name, default in _DEFAULTS.items() if name in QUIC_ONLY},
     "qpack_table_bytes": 4096,
 }
 """What QUIC has that is nearest to what comes with TCP: no option, but HPACK's table."""
-
-
-@cache
-def _defaults() -> Mapping[str, Any]:
-    """By field. Asking msgspec takes longer than all the rest of making a stack."""
-    return {f.name: f.default for f in structs.fields(Stack)}
 
 
 def _protocol(protocol: str) -> str:

@@ -232,6 +232,14 @@ def test_stacks_that_make_no_race_are_refused(names, said, tmp_path):
         spoken_of(paper.outlines(), [], paper.parts, tmp_path, names)
 
 
+def test_without_named_stacks_no_study_is_left_out(tmp_path):
+    paper = published("wolsing2019")
+    alone = [structs.replace(o, stacks=o.stacks[:1]) for o in paper.outlines()]
+    named = claims_named(paper, ["27"])
+    assert len(spoken_of(alone, named, paper.parts, tmp_path)) == len(alone)
+    assert spoken_of([], named, paper.parts, tmp_path) == []
+
+
 def test_of_networks_that_are_named_no_others_are_visited():
     paper = published("wolsing2019")
     claims = claims_named(paper, ["31"])

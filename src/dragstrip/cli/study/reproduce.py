@@ -84,16 +84,15 @@ def reproduce(
     stack: Annotated[
         list[str] | None,
         typer.Option(
-            help="Load by these of the studies' stacks only (default: those that the claims look "
-            "at).",
+            help="Race only these of the studies' stacks (default: those that the claims look at).",
             metavar="STACK",
         ),
     ] = None,
     network: Annotated[
         list[str] | None,
         typer.Option(
-            help="Visit only over these of the studies' networks, such as LTE (default: those "
-            "that the claims look at).",
+            help="Race only over these of the studies' networks, such as LTE (default: those that "
+            "the claims look at).",
             metavar="NETWORK",
         ),
     ] = None,

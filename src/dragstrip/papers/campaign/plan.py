@@ -29,7 +29,7 @@ SMOKE_RERUNS = 1
 SMOKE_SHARE = 0.8
 """Of the time, to plan with: a cell that reruns cut short by a block decides nothing."""
 _RACE = 2
-"""Stacks, at least."""
+"""Stacks in a race, at least."""
 
 
 Cells = frozenset[tuple[str, ...]]
@@ -87,7 +87,7 @@ def campaign(
     whole = space(outlines, paper.parts)
     if virtual:
         whole = whole.with_columns(block_s=_virtual_block_s(outlines))
-    cells = _on(networks, whole)
+    cells = _over(networks, whole)
     cells = asked_for(claims, cells) if claims else cells
     if scale == "smoke":
         predicates = [claim.predicate for claim in claims or paper.claims]
@@ -109,12 +109,9 @@ def campaign(
     ]
 
 
-def _on(networks: Sequence[str], cells: pl.DataFrame) -> pl.DataFrame:
-    """All cells without `networks`."""
-    known = cells["network"].unique(maintain_order=True).to_list()
-    for name in networks:
-        if name not in known:
-            raise InputError(f"--network {name!r}: the studies have {', '.join(known)}")
+def _over(networks: Sequence[str], cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells with these networks; all cells if none is named. Raises `InputError`."""
+    _check("network", networks, "studies have", cells["network"].unique(maintain_order=True))
     return cells.filter(pl.col("network").is_in(networks)) if networks else cells
 
 
@@ -151,11 +148,16 @@ def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outli
 
 def chosen(outlines: Sequence[Outline], names: Sequence[str]) -> list[Outline]:
     """Those of a paper's studies that are named, all by default. Raises `InputError`."""
-    known = {outline.name: outline for outline in outlines}
-    for name in names:
-        if name not in known:
-            raise InputError(f"--study {name!r}: the paper has {', '.join(known)}")
+    _check("study", names, "paper has", [outline.name for outline in outlines])
     return [outline for outline in outlines if outline.name in names or not names]
+
+
+def _check(option: str, names: Sequence[str], has: str, known: Iterable[str]) -> None:
+    """Raises `InputError` for a name that is not known."""
+    every = dict.fromkeys(known)
+    for name in names:
+        if name not in every:
+            raise InputError(f"--{option} {name!r}: the {has} {', '.join(every)}")
 
 
 def claims_named(paper: Published, names: Sequence[str]) -> list[Claim]:
@@ -191,27 +193,21 @@ def spoken_of(
     """
     if not claims and not names:
         return list(outlines)
-    _check_stacks(outlines, names)
+    every = [stack.name for outline in outlines for stack in outline.stacks]
+    _check("stack", names, "studies have", every)
     found = []
     for outline in outlines:
         asked = [stack.name for stack in outline.stacks if not names or stack.name in names]
-        if len(asked) < _RACE:
+        if names and len(asked) < _RACE:
             continue
         kept = _said(claims, asked, parts) if claims else asked
         if there := _study_in(folder / outline.name):
             kept += [stack.name for stack in there.stacks]
         stacks = tuple(stack for stack in outline.stacks if stack.name in kept)
         found.append(structs.replace(outline, stacks=stacks))
-    if not found:
+    if names and not found:
         raise InputError(f"--stack {', '.join(names)}: no study has two of these; name more")
     return found
-
-
-def _check_stacks(outlines: Sequence[Outline], names: Sequence[str]) -> None:
-    known = dict.fromkeys(stack.name for outline in outlines for stack in outline.stacks)
-    for name in names:
-        if name not in known:
-            raise InputError(f"--stack {name!r}: the studies have {', '.join(known)}")
 
 
 def _said(claims: Sequence[Claim], names: Sequence[str], parts: Mapping[str, str]) -> list[str]:
