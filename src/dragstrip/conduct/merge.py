@@ -82,9 +82,9 @@ def _rules(manifest: Manifest) -> str:
 
 def _write(capsules: Sequence[Capsule], manifest: Manifest, out: Path) -> Merged:
     made = [_made(capsule) for capsule in capsules]
-    stacks = len(manifest.study.visited)
     owner = {
-        block: _owner(block, made, stacks) for block in dict.fromkeys(b for m in made for b in m)
+        block: _owner(block, made, manifest.study.visits_of(block))
+        for block in dict.fromkeys(b for m in made for b in m)
     }
     out.mkdir(parents=True)
     (out / MANIFEST).write_bytes(manifest.to_json())
@@ -115,14 +115,14 @@ def _made(capsule: Capsule) -> dict[str, _Made]:
     return dict(found)
 
 
-def _owner(block: str, made: Sequence[dict[str, _Made]], stacks: int) -> int:
-    """The part whose visits of the block count: one with the finished block, then the one with most
-    of it, then the first."""
+def _owner(block: str, made: Sequence[dict[str, _Made]], whole: int) -> int:
+    """The part whose visits of the block count: one with the finished block, of so many visits as
+    are `whole`, then the one with most of it, then the first."""
 
     def worth(part: int) -> tuple[bool, int, int]:
         visits = made[part][block]
         last = max(attempt for _, attempt, _ in visits)
-        complete = sum(attempt == last for _, attempt, _ in visits) == stacks
+        complete = sum(attempt == last for _, attempt, _ in visits) == whole
         return complete, len(visits), -part
 
     return max((part for part, found in enumerate(made) if block in found), key=worth)

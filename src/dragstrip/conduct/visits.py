@@ -83,7 +83,7 @@ def make_visits(
                 if load.frames:
                     write_frames(frames_file(out, visit), load.frames)
                 # A cluster's visits of an attempt come together, so they wait for the disk once.
-                last = visit.position == len(study.visited) - 1
+                last = visit.position == study.visits_of(visit.block) - 1
                 capsule.append(structs.replace(visit, **made_on), sync=last or not cluster)
                 tell(visit)
                 if time.monotonic() > until:

@@ -45,7 +45,7 @@ class Client(Struct, frozen=True, kw_only=True):
 
 
 class Block(Struct, frozen=True, kw_only=True):
-    """One visit of every stack on one page and network, in shuffled order."""
+    """A visit of each stack, and of the controls if it has them, on one page and network."""
 
     page: str
     network: str
@@ -73,6 +73,11 @@ def block_id(page: str, network: str, connection: ConnectionMode, index: int) ->
     """The block's name in records and random draws; first visits add no word."""
     mode = [] if connection == "first" else [connection]
     return "|".join([page, network, *mode, str(index)])
+
+
+def index_of(block: str) -> int:
+    """The index in a block's id."""
+    return int(block.rpartition("|")[2])
 
 
 class Stopping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -141,7 +146,9 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
     per_guest: int = 1
     """Of a sampled study: blocks that one guest makes in virtual time, one after another."""
     controls: tuple[Stack, ...] = ()
-    """Stacks that every block visits as well, to test the testbed. They are not compared."""
+    """Stacks that blocks visit as well, to test the testbed. They are not compared."""
+    controls_every: int = 1
+    """Which blocks of a cell visit the controls: each Nth, beginning with the first."""
     warm_ups: int = 0
     """Visits that a testbed makes and discards before its first visit of a stack on a cell, in
     addition to the rehearsal of each page."""
@@ -170,8 +177,21 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def visited(self) -> tuple[Stack, ...]:
-        """What each block visits: stacks and controls."""
+        """All that blocks visit: stacks and controls."""
         return self.stacks + self.controls
+
+    def visited_in(self, index: int) -> tuple[Stack, ...]:
+        """What the block with this index visits."""
+        return self.stacks if index % self.controls_every else self.visited
+
+    def visits_of(self, block: str) -> int:
+        """How many visits the block with this id has."""
+        return len(self.visited_in(index_of(block)))
+
+    @property
+    def visits_per_block(self) -> float:
+        """In the mean over many blocks."""
+        return len(self.stacks) + len(self.controls) / self.controls_every
 
     def blocks(self) -> Iterator[Block]:
         """The schedule: round after round over all cells, so that drift affects all cells alike.
@@ -185,7 +205,7 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
                 random.Random(f"{self.seed}:round:{index}").shuffle(cells)
             for page, network, connection in cells:
                 draw = random.Random(f"{self.seed}:{block_id(page, network, connection, index)}")
-                order = [s.name for s in self.visited]
+                order = [s.name for s in self.visited_in(index)]
                 draw.shuffle(order)
                 yield Block(
                     page=page,

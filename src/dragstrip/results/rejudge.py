@@ -118,8 +118,9 @@ def _blocks(study: Study, visits: Iterable[Visit], found: ReasonsByVisit) -> int
         if visit.attempt == attempt:
             told.append(visit.valid)
         last[visit.block] = attempt, told
-    whole = len(study.visited)
-    return sum(len(told) == whole and all(told) for _, told in last.values())
+    return sum(
+        len(told) == study.visits_of(block) and all(told) for block, (_, told) in last.items()
+    )
 
 
 def by_change(changed: Sequence[Changed]) -> dict[tuple[str, str], list[Changed]]:

@@ -134,7 +134,7 @@ class Admission:
     def company(self, left: Mapping[CellKey, int]) -> Company:
         """Time for the visits left on each cell."""
         slow = [cell for cell, n in left.items() if n and self._rate_mbps(cell) <= SLOW_MBPS]
-        blocks = sum(left[cell] for cell in slow) // len(self._study.visited)
+        blocks = int(sum(left[cell] for cell in slow) / self._study.visits_per_block)
         if min(self.jobs, blocks) < 2:
             return Company(0, ())
         return Company(min(self.jobs, blocks), tuple(dict.fromkeys(cell[0] for cell in slow)))

@@ -34,9 +34,9 @@ def extent(study: Study) -> Extent:
     if _alone(study):
         return _ALONE
     if not study.predicted:
-        return Extent(ceil(_BROWSER_VISITS / len(study.visited)), 1)
+        return Extent(ceil(_BROWSER_VISITS / study.visits_per_block), 1)
     ends_early = bool(study.stopping or study.slow)
-    networks = ceil(_PREDICTED_VISITS / len(study.visited))
+    networks = ceil(_PREDICTED_VISITS / study.visits_per_block)
     return Extent(_PREDICTED_RUNS, 1 if ends_early else networks)
 
 

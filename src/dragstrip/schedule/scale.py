@@ -43,7 +43,7 @@ def share_of(scale: str) -> Fraction | None:
 def _cheapest(study: Study, budget_s: float) -> tuple[CellKey, ...]:
     """At least one."""
     pace = StudyPace(study)
-    prices = sorted((pace.visit_s(cell) * len(study.visited), cell) for cell in study.cells())
+    prices = sorted((pace.visit_s(cell) * study.visits_per_block, cell) for cell in study.cells())
     chosen: list[CellKey] = []
     for price, cell in prices:
         budget_s -= price

@@ -7,7 +7,8 @@ stacks = ["h1", "h2", "h3"]
 runs = 5
 seed = 1                       # optional
 think_time = true              # optional: answers take as long as the recorded servers took
-controls = false               # optional, on: A/A and positive control in each block
+controls = false               # optional, on: A/A and positive control
+controls_every = 6             # optional: these in each sixth block only
 restarts = 5                   # optional, 1: testbeds that the runs are spread over
 warm_ups = 1                   # optional, 0: visits made and discarded before a stack's first
 connections = ["first", "repeat"]   # optional, see dragstrip.model.stack.ConnectionMode
@@ -38,6 +39,7 @@ steal_share = 0.05
 
 from collections import Counter
 from collections.abc import Sequence
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -90,8 +92,10 @@ class StudyFile(Struct, forbid_unknown_fields=True, kw_only=True):
     think_time: bool = False
     """Answers take as long as the recorded servers took."""
     controls: bool = True
-    """Every block also visits the first stack under another name (A/A control) and one round trip
-    late (positive control)."""
+    """Blocks also visit the first stack under another name (A/A control) and one round trip late
+    (positive control)."""
+    controls_every: Annotated[int, Meta(ge=1)] = 1
+    """Which blocks of a cell do: each Nth, beginning with the first."""
     warm_ups: Annotated[int, Meta(ge=0)] = 0
     """Visits made and discarded before a stack's first."""
     restarts: Annotated[int, Meta(ge=1)] = 1
@@ -122,6 +126,7 @@ class Outline(Struct, frozen=True, kw_only=True):
     client: Client
     think_time: bool
     controls: bool
+    controls_every: int = 1
     warm_ups: int
     stopping: Stopping | None
     slow: Slow | None = None
@@ -132,8 +137,18 @@ class Outline(Struct, frozen=True, kw_only=True):
 
     @property
     def visited(self) -> tuple[Stack, ...]:
-        """What a block visits: stacks and controls."""
+        """All that blocks visit: stacks and controls."""
         return self.stacks + (controls_of(self.stacks) if self.controls else ())
+
+    def visits_in(self, runs: int) -> int:
+        """How many visits this many blocks of a cell have."""
+        besides = len(self.visited) - len(self.stacks)
+        return runs * len(self.stacks) + ceil(runs / self.controls_every) * besides
+
+    @property
+    def visits_per_block(self) -> float:
+        """In the mean over its runs."""
+        return self.visits_in(self.runs) / self.runs
 
 
 def read_outline(path: Path) -> Outline:
@@ -165,6 +180,7 @@ def read_outline(path: Path) -> Outline:
             client=_client({} if isinstance(file.client, str) else file.client),
             think_time=file.think_time,
             controls=file.controls,
+            controls_every=file.controls_every,
             warm_ups=file.warm_ups,
             stopping=file.stopping,
             slow=file.slow,
@@ -198,6 +214,7 @@ def make_study(
     client: Client,
     think_time: bool = False,
     controls: bool = False,
+    controls_every: int = 1,
     warm_ups: int = 0,
     stopping: Stopping | None = None,
     slow: Slow | None = None,
@@ -256,6 +273,7 @@ def make_study(
         client=client,
         think_time=think_time,
         controls=besides,
+        controls_every=controls_every,
         warm_ups=warm_ups,
         stopping=stopping,
         slow=slow,

@@ -54,11 +54,10 @@ def with_reasons(visits: Iterable[Visit], found: ReasonsByVisit) -> Iterator[Vis
 
 def _blocks(study: Study, visits: Iterable[Visit]) -> Iterator[Sequence[Visit]]:
     """Attempts at blocks as they complete; at the end, the incomplete ones."""
-    size = len(study.visited)
     begun: dict[tuple[str, int], list[Visit]] = {}
     for visit in visits:
         attempt = begun.setdefault((visit.block, visit.attempt), [])
         attempt.append(visit)
-        if len(attempt) == size:
+        if len(attempt) == study.visits_of(visit.block):
             yield begun.pop((visit.block, visit.attempt))
     yield from begun.values()

@@ -59,7 +59,6 @@ class StudyTally:
     def __init__(self, study: Study) -> None:
         self.study = study
         self._stacks = [s.name for s in study.stacks]
-        self._all = frozenset(s.name for s in study.visited)
         self.cells = study.cells()
         self._numbers = {cell: number for number, cell in enumerate(self.cells)}
         self._by_cell = {cell: _Cell() for cell in self.cells}
@@ -79,7 +78,7 @@ class StudyTally:
             return None
         attempt = cell.open.setdefault((visit.block, visit.attempt), {})
         attempt[visit.stack] = visit
-        if attempt.keys() >= self._all:
+        if len(attempt) == self.study.visits_of(visit.block):
             del cell.open[visit.block, visit.attempt]
             self._settle(cell, attempt)
         return self._numbers[visit.cell]
@@ -99,7 +98,7 @@ class StudyTally:
         begun = sum(len(a) for cell in self._by_cell.values() for a in cell.open.values())
         return StudyStanding(
             visits=self._visits,
-            left=max(0, blocks * len(self._all) - begun),
+            left=max(0, round(blocks * self.study.visits_per_block) - begun),
             reasons=dict(self._reasons.most_common()),
             machines={
                 name: {"visits": n["visits"], "invalid": n["invalid"]}

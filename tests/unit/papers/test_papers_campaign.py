@@ -91,6 +91,16 @@ def test_cells_that_take_long_may_have_fewer_runs(tmp_path):
     assert study_of(every, tmp_path, tmp_path).looks() == (10,)
 
 
+def test_controls_in_some_blocks_cost_less(tmp_path):
+    paper = published("ranjan2019")
+    fewer = [structs.replace(o, controls_every=6) for o in paper.outlines()]
+    (every,) = campaign(paper, paper.outlines(), "7/50", 600)
+    (some,) = campaign(paper, fewer, "7/50", 600)
+    study = study_of(some, tmp_path, tmp_path)
+    assert some.visits == sum(len(block.order) for block in study.blocks()) == 32 * (7 * 2 + 2 * 2)
+    assert some.seconds < every.seconds / 1.5
+
+
 @pytest.mark.parametrize("scale", ["0", "2", "-1", "large", "nan", "101/1", "1/0"])
 def test_another_scale_is_refused(scale):
     with pytest.raises(InputError, match="give smoke, paper or a share"):

@@ -14,6 +14,7 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.manifest import Manifest
 from dragstrip.results.rejudge import rejudge
 from dragstrip.results.tables.build import judged_by, refresh, scan
+from dragstrip.study.controls import controls_of
 from dragstrip.verdict.rules import CHANGES, VERSION, limits_today
 from dragstrip.watch.follow import Follower
 
@@ -88,6 +89,18 @@ def test_rejudge_names_what_changes_and_writes_nothing(tmp_path):
     ]
     assert (found.path / "journal.jsonl").read_bytes() == before
     assert {p.name for p in found.path.iterdir()} == {"journal.jsonl", "manifest.json"}
+
+
+def test_a_block_without_controls_is_whole(tmp_path):
+    study = made_capsule.study(runs=2)
+    study = structs.replace(study, controls=controls_of(study.stacks), controls_every=2)
+    start = made_capsule.START
+    with Capsule.create(tmp_path / "c", Manifest(study=study, starts=(start,))) as written:
+        for block in study.blocks():
+            for stack in ("h2", "h3"):
+                written.append(made.visit(stack, block=block.id))
+    told = rejudge(Capsule.open(tmp_path / "c"))
+    assert (told.blocks_then, told.blocks) == (1, 1)  # the first lacks its controls
 
 
 def test_rejudge_by_another_limit(tmp_path):

@@ -104,6 +104,14 @@ def reproduce(
             metavar="PAGE",
         ),
     ] = None,
+    controls_every: Annotated[
+        int,
+        typer.Option(
+            help="Visit the controls in each Nth block of a cell only, beginning with the first.",
+            metavar="N",
+            min=1,
+        ),
+    ] = 1,
     native: Annotated[
         bool,
         typer.Option(
@@ -167,6 +175,7 @@ def reproduce(
 
     claims = claims_named(paper, claim or ())
     wanted = spoken_of(wanted, claims, paper.parts, folder, stack or ())
+    wanted = [structs.replace(outline, controls_every=controls_every) for outline in wanted]
 
     def plan(budget_s: float, there: "Cells") -> list["Part"]:
         return campaign(

@@ -52,14 +52,14 @@ class Part(Struct, frozen=True, kw_only=True):
     @property
     def visits(self) -> int:
         """The controls' among them."""
-        return len(self.cells) * len(self.outline.visited) * self.runs
+        return len(self.cells) * self.outline.visits_in(self.runs)
 
     @property
     def seconds(self) -> float:
         every = range(len(self.cells))
         if not self.slow or self.slow.runs >= self.runs:
             return cost_s(self.cells, every, self.runs)
-        long_s = self.slow.over_s * len(self.outline.visited)
+        long_s = self.slow.over_s * self.outline.visits_per_block
         blocks_s: list[float] = self.cells["block_s"].to_list()
         quick_s = sum(s for s in blocks_s if s < long_s)
         return cost_s(self.cells, every, self.slow.runs) + (self.runs - self.slow.runs) * quick_s
@@ -116,7 +116,7 @@ def _over(networks: Sequence[str], cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _virtual_block_s(outlines: Sequence[Outline]) -> pl.Expr:
-    visited = {o.name: len(o.visited) for o in outlines}
+    visited = {o.name: o.visits_per_block for o in outlines}
     loader = any(stack.loaded_by.follows_graphs for o in outlines for stack in o.stacks)
     return pace().visit_s(loader=loader) * pl.col("study").replace_strict(visited)
 

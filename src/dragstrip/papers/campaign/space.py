@@ -31,7 +31,7 @@ def space(outlines: Iterable[Outline], parts: Mapping[str, str] | None = None) -
             "network": network.name,
             "connection": connection,
             "stacks": [parts.get(s.name, s.name) for s in outline.stacks],
-            "block_s": visit_s(*weighed, network, connection) * len(outline.visited),
+            "block_s": visit_s(*weighed, network, connection) * outline.visits_per_block,
             **of_known(known.get(page), *weighed),
             **of_network(network),
         }

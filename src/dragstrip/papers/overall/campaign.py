@@ -48,13 +48,13 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return [" ".join([*said, f"--scale {scale}", f"--out {folder}"])]
 
     def cells(self) -> pl.DataFrame:
-        """Of `dragstrip.papers.campaign.space`, with `visited`: how many stacks a block visits."""
+        """Of `dragstrip.papers.campaign.space`, with `visited`: how many visits a block has."""
         paper = published(self.paper)
         outlines = (paper.native() if self.way == "native" else paper).outlines()
         chosen = [o for o in outlines if o.name in self.studies or not self.studies]
         globs = [page.replace("/", "-") for page in self.pages] or ["*"]
         cells = space(chosen).with_columns(
-            visited=pl.col("study").replace_strict({o.name: len(o.visited) for o in chosen})
+            visited=pl.col("study").replace_strict({o.name: o.visits_per_block for o in chosen})
         )
         return cells.filter([any(fnmatchcase(p, g) for g in globs) for p in cells["page"]])
 
