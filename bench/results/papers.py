@@ -3,8 +3,8 @@
     uv run python bench/results/papers.py                          # papers.* and plan.md
     uv run python bench/results/papers.py --add capsules/KEY NAME  # take a folder's answers before
 
-`--add` keeps them in docs/results/answers/NAME.json, and their page of claims as NAME.md. The same
-command takes them again.
+`--add` keeps them in docs/results/answers/NAME.json, their page of claims as NAME.md, and the loads
+they rest on as loads/NAME.parquet. The same command takes them again.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import msgspec
 from dragstrip.papers.campaign.pace import pace
 from dragstrip.papers.claims import KEYS, published
 from dragstrip.papers.frozen import rules_digest
+from dragstrip.papers.kept import FILE
 from dragstrip.papers.overall.campaign import campaigns
 from dragstrip.papers.overall.given import of_folder, read, write
 from dragstrip.papers.overall.headline import headlines
@@ -42,6 +43,7 @@ def add(folder: Path, name: str) -> None:
     command = f"uv run python bench/results/papers.py --add {folder} {name}"
     write(RESULTS / "answers", of_folder(folder, name, command))
     shutil.copy(folder / "claims.md", RESULTS / f"{name}.md")
+    shutil.copy(folder / FILE, RESULTS / "loads" / f"{name}.parquet")
 
 
 def pages() -> dict[str, str]:

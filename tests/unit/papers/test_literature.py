@@ -8,6 +8,7 @@ import made_capsule
 from dragstrip.cli import app
 from dragstrip.model.clock import NETWORK
 from dragstrip.papers.answers.findings import NO_COMPUTING, Findings, findings
+from dragstrip.papers.answers.ran import Ran, ran_in
 from dragstrip.papers.campaign.space import reach, space
 from dragstrip.papers.claims import KEYS, Claim, Published, _File, published
 from dragstrip.papers.evidence import nothing
@@ -25,7 +26,7 @@ def literature() -> Published:
 
 @pytest.fixture(scope="module")
 def unrun(literature) -> Findings:
-    return findings(literature, literature.outlines(), [], Evidence(nothing()))
+    return findings(literature, literature.outlines(), Ran(), Evidence(nothing()))
 
 
 def test_at_least_forty_claims_have_a_predicate(literature):
@@ -69,14 +70,16 @@ def test_page_and_text_list_the_sources_with_their_links(literature, unrun):
     for text in (page(unrun, []), markdown(unrun)):
         for source in literature.sources:
             assert source.link in text
-    assert "Sources" not in page(findings(published("ranjan2019"), [], [], Evidence(nothing())), [])
+    assert "Sources" not in page(
+        findings(published("ranjan2019"), [], Ran(), Evidence(nothing())), []
+    )
 
 
 def test_only_old_and_foreign_stacks_are_surrogates(literature):
     outlines = literature.outlines()
     names = {stack.name for outline in outlines for stack in outline.stacks}
     assert set(literature.paper.stands_for) <= names
-    told = {c.id: c.near.stacks for c in findings(literature, outlines, [], none()).claims}
+    told = {c.id: c.near.stacks for c in findings(literature, outlines, Ran(), none()).claims}
     assert told[of(literature, "kakhki2017").id] == "surrogate"
     assert told[of(literature, "trevisan2021").id] == "native"
 
@@ -94,7 +97,7 @@ def test_virtual_time_leaves_out_what_computing_decides(literature):
 def test_in_virtual_time_a_claim_about_computing_is_not_testable(literature, tmp_path):
     outlines = literature.outlines()
     cells = space(outlines)
-    found = findings(literature, outlines, [virtual_capsule(tmp_path)], none())
+    found = findings(literature, outlines, ran_in([virtual_capsule(tmp_path)], nothing()), none())
     decided = {
         claim.id
         for claim in literature.claims

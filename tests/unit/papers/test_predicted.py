@@ -13,6 +13,7 @@ from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.papers.answers.findings import Findings, findings
 from dragstrip.papers.answers.predicted import PAINTED, without_paint
+from dragstrip.papers.answers.ran import ran_in
 from dragstrip.papers.campaign.clients import by_client, check_client, client_of, makeable
 from dragstrip.papers.campaign.plan import campaign
 from dragstrip.papers.campaign.space import reach, space
@@ -39,7 +40,7 @@ def answered(key, folder, share=12) -> Findings:
     paper = published(key)
     outlines = by_client(paper.outlines(), "loader")
     evidence = without_paint(Evidence(as_if_run(space(outlines)[::share])))
-    return findings(paper, outlines, [capsule(folder, "loader")], evidence)
+    return findings(paper, outlines, ran_in([capsule(folder, "loader")], evidence.loads), evidence)
 
 
 @pytest.mark.parametrize("key", KNOWN)
@@ -66,7 +67,7 @@ def test_figures_say_so_and_draw_no_paint(key):
 def test_a_browsers_answers_say_nothing_of_it(tmp_path):
     paper = published("ranjan2019")
     made = [capsule(tmp_path, "browser")]
-    found = findings(paper, paper.outlines(), made, Evidence(nothing()))
+    found = findings(paper, paper.outlines(), ran_in(made, nothing()), Evidence(nothing()))
     assert (found.client, found.predicted) == ("browser", "")
     assert "load generator" not in markdown(found) + page(found, [])
 
@@ -111,9 +112,8 @@ def test_the_load_generator_takes_no_pictures_and_has_no_cache():
 def test_visits_of_both_clients_are_never_evidence_together(tmp_path):
     ours, other = capsule(tmp_path / "a", "loader"), capsule(tmp_path / "b", "browser")
     assert (client_of([ours]), client_of([other]), client_of([])) == ("loader",) + ("browser",) * 2
-    paper = published("ranjan2019")
     with pytest.raises(InputError, match="no evidence together"):
-        findings(paper, paper.outlines(), [ours, other], Evidence(nothing()))
+        ran_in([ours, other], nothing())
     check_client([ours], "loader")
     check_client([other], "browser")
     check_client([], "loader")
@@ -145,7 +145,8 @@ def test_its_answers_are_a_source_of_their_own_and_kept_from_virtual_time_only(t
     for clock, folder in ((NETWORK, tmp_path / "v"), (None, tmp_path / "r")):
         changes = {"clock": clock} if clock else {}
         made = capsule(folder / "ranjan2019", "loader", **changes)
-        write(folder, findings(paper, paper.outlines(), [made], Evidence(nothing())), [])
+        ran = ran_in([made], nothing())
+        write(folder, findings(paper, paper.outlines(), ran, Evidence(nothing())), [])
     given = of_folder(tmp_path / "v", "page", "command")
     assert given.way == "loader"
     with pytest.raises(InputError, match="run it with --virtual"):

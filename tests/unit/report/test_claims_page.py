@@ -12,6 +12,7 @@ import made_capsule
 from dragstrip.cli import app
 from dragstrip.model.errors import InputError
 from dragstrip.papers.answers.findings import VERDICTS, Findings, findings
+from dragstrip.papers.answers.ran import Ran, ran_in
 from dragstrip.papers.campaign.space import space
 from dragstrip.papers.claims import KEYS, KNOWN, published
 from dragstrip.papers.evidence import nothing
@@ -29,7 +30,7 @@ def answered(key: str, share: int = 1, *, native: bool = False) -> tuple[Finding
     found = paper.outlines()
     evidence = Evidence(as_if_run(space(found, paper.parts)[::share]))
     sources = Sources(paper=paper, evidence=evidence, stacks=paper.stacks(found))
-    return findings(paper, found, [], evidence), sources
+    return findings(paper, found, Ran(), evidence), sources
 
 
 def test_the_five_papers_have_141_answers():
@@ -88,7 +89,7 @@ def test_claims_of_which_nothing_was_run_come_last_and_in_one_line():
     paper = published("wolsing2019")
     outlines = paper.outlines()
     dsl = space(outlines, paper.parts).filter(network="DSL", study="wolsing2019")
-    found = findings(paper, outlines, [], Evidence(as_if_run(dsl)))
+    found = findings(paper, outlines, Ran(), Evidence(as_if_run(dsl)))
     html, text = page(found, []), markdown(found)
     unrun = [claim for claim in found.claims if claim.unrun]
     assert {"wolsing2019-02", "wolsing2019-48"} <= {claim.id for claim in unrun}
@@ -126,7 +127,7 @@ def test_the_folder_holds_page_json_text_and_every_figure_in_four_forms(tmp_path
 def test_the_page_says_how_its_visits_were_made_and_whether_their_noise_is_known(tmp_path):
     paper = published("ranjan2019")
     made_capsule.capsule(tmp_path, {"h2": [1000.0] * 5, "h3": [900.0] * 5})
-    found = findings(paper, paper.outlines(), [tmp_path], Evidence(nothing()))
+    found = findings(paper, paper.outlines(), ran_in([tmp_path], nothing()), Evidence(nothing()))
     for text in (markdown(found), page(found, [])):
         assert f"made by dragstrip 0.1.0, rules {VERSION}; Linux 6.1, CPU, 2 cores, 8 GiB" in text
         assert "dragstrip race" in text
@@ -157,7 +158,7 @@ def test_loads_that_never_ended_are_named_beside_the_answers_that_they_enter():
     loads = as_if_run(space(outlines, paper.parts))
     lost = (pl.col("stack") == "QUIC") & (pl.col("network") == "2M-18ms-2")
     ended = loads.with_columns(censored=lost)
-    found = findings(paper, outlines, [], Evidence(ended))
+    found = findings(paper, outlines, Ran(), Evidence(ended))
     said = {claim.id: claim.caveats for claim in found.claims}
     assert said["megyesi2016-13"] == (
         "20 of QUIC loads never ended: they stand at the client's limit and in means, too",
@@ -177,7 +178,7 @@ def test_what_our_own_servers_differ_by_is_said_where_no_link_limits_them():
 @pytest.mark.parametrize("key", KNOWN)
 def test_without_a_visit_every_claim_has_a_reason_and_nothing_is_drawn(key):
     paper = published(key)
-    found = findings(paper, paper.outlines(), [], Evidence(nothing()))
+    found = findings(paper, paper.outlines(), Ran(), Evidence(nothing()))
     assert all(claim.why for claim in found.claims)
     assert found.cells_run == 0
     assert "No visits were made" in page(found, [])

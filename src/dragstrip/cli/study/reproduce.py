@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dragstrip.papers.answers.findings import Findings
     from dragstrip.papers.campaign.plan import Cells, Part
     from dragstrip.papers.claims import Published
+    from dragstrip.papers.kept import Kept
     from dragstrip.study.file import Outline
 
 
@@ -127,6 +128,15 @@ def reproduce(
             "-virtual, -computing or -loader with these options."
         ),
     ] = None,
+    others: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            help="Answer with these loads as well: loads.parquet of other result folders, such as "
+            "another machine's.",
+            metavar="FILE",
+        ),
+    ] = None,
     captures: Annotated[
         Path | None, typer.Option(help="Folder of published captures to audit (default: none).")
     ] = None,
@@ -155,6 +165,7 @@ def reproduce(
     )
     from dragstrip.papers.claims import published
     from dragstrip.papers.frozen import rules_digest
+    from dragstrip.papers.kept import read
 
     by = client or "browser"
     if native and by == LOADER:
@@ -190,6 +201,7 @@ def reproduce(
             networks=network or (),
         )
 
+    loads = [read(file) for file in others or ()]
     there = partial(present, folder, wanted)
     parts = plan(minutes * 60, there())
     console = Console(stderr=not dry_run)
@@ -219,7 +231,7 @@ def reproduce(
         )
     capsules = capsules_of(folder, outlines)
     code = _redraw(capsules)
-    found, claims_page = _answer(paper, outlines, folder, capsules, captures)
+    found, claims_page = _answer(paper, outlines, folder, capsules, captures, loads)
     _tell(console, found, claims_page)
     return code if finished else exits.DONE
 
@@ -291,28 +303,34 @@ def _answer(
     folder: Path,
     capsules: list[Path],
     captures: Path | None,
+    others: Sequence["Kept"],
 ) -> tuple["Findings", Path]:
     from dragstrip.papers.answers.findings import findings
     from dragstrip.papers.answers.predicted import without_paint
-    from dragstrip.papers.campaign.clients import client_of
+    from dragstrip.papers.answers.ran import numbers, ran_in
     from dragstrip.papers.captures import audited
     from dragstrip.papers.evidence import from_capsules
+    from dragstrip.papers.kept import FILE, keep, together
     from dragstrip.report.papers.catalogue import Sources, drawn
     from dragstrip.report.papers.claims import write
 
     evidence = from_capsules(capsules, paper.parts)
-    if client_of(capsules) == LOADER:
+    ran = ran_in(capsules, evidence.loads)
+    if ran.client == LOADER:
         evidence = without_paint(evidence)
+    ran, evidence = together(paper, ran, evidence, others)
     if captures:
         evidence = structs.replace(evidence, audit=audited(captures))
-    found = findings(paper, outlines, capsules, evidence)
+    found = findings(paper, outlines, ran, evidence, numbers(capsules))
     sources = Sources(
         paper=paper,
         evidence=evidence,
         stacks=paper.stacks(outlines),
         capsules=tuple(capsules),
     )
-    return found, write(folder, found, drawn(sources))
+    target = write(folder, found, drawn(sources))
+    keep(folder / FILE, paper, ran, evidence)
+    return found, target
 
 
 def _announce(console: Console, paper: "Published", parts: Sequence["Part"]) -> None:

@@ -1,12 +1,12 @@
 """A paper's claims, answered: what `claims.json` holds and the claims page shows."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 from msgspec import Struct, structs
 
+from dragstrip.model.clock import REAL, Clock
 from dragstrip.model.stack import Stack
 from dragstrip.papers.answer import Answer, Verdict
 from dragstrip.papers.answers.absent import absent
@@ -14,19 +14,14 @@ from dragstrip.papers.answers.caveats import caveats
 from dragstrip.papers.answers.more import More, more
 from dragstrip.papers.answers.near import Near, Stacks, pages_of
 from dragstrip.papers.answers.predicted import beyond
-from dragstrip.papers.campaign.clients import ClientName, client_of
+from dragstrip.papers.answers.ran import Made, Ran
+from dragstrip.papers.campaign.clients import ClientName
 from dragstrip.papers.campaign.space import CELL, reach, space
 from dragstrip.papers.claims import Claim, Published, Tier
 from dragstrip.papers.frozen import Frozen, rules_digest
-from dragstrip.papers.measured import Evidence
+from dragstrip.papers.measured import Evidence, Key
 from dragstrip.papers.predicates import stacks_of
 from dragstrip.papers.sources import Source
-from dragstrip.results.bias import bias
-from dragstrip.results.capsule import Capsule
-from dragstrip.results.compare.bias_words import sentence
-from dragstrip.results.compare.controls import Control, controls
-from dragstrip.results.provenance import commands, made_by
-from dragstrip.results.tables.build import refresh, scan
 from dragstrip.study.file import Outline
 from dragstrip.study.gaps import servers
 from dragstrip.study.loader_error import predicted
@@ -42,6 +37,7 @@ VERDICTS: tuple[Verdict, ...] = (
 )
 
 
+NO_NUMBERS: Mapping[Key, int] = {}
 NO_COMPUTING = "computing decides it, and takes no time in virtual time"
 
 
@@ -55,7 +51,7 @@ class Place(Struct, frozen=True, kw_only=True):
     blocks: int = 0
     """Blocks that count."""
     number: int = 0
-    """Its place among the cells of the capsule's study, from 1; 0 if it was not run."""
+    """Its place among the cells of the capsule's study, from 1; 0 if the capsule is not here."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -100,25 +96,6 @@ class Finding(Struct, frozen=True, kw_only=True):
         return self.verdict == "open" and self.cells > 0 and not self.behind
 
 
-class Made(Struct, frozen=True, kw_only=True):
-    """What was run of one study."""
-
-    study: str
-    visits: int
-    invalid: int
-    reasons: dict[str, int]
-    """Why visits were invalid, by code of the reason."""
-    cells: int
-    """Cells with a block that counts."""
-    bias: str
-    """Whether invalid visits strike some stacks more than others; empty without one."""
-    how: tuple[str, ...]
-    """Program, machine and browsers, see `dragstrip.results.provenance`."""
-    commands: tuple[str, ...]
-    controls: tuple[Control, ...]
-    """What its controls say of the testbed; empty for a study without any."""
-
-
 class Findings(Struct, frozen=True, kw_only=True):
     paper: str
     title: str
@@ -141,6 +118,9 @@ class Findings(Struct, frozen=True, kw_only=True):
     """What the paper leaves open, and what we chose."""
     surrogates: dict[str, str]
     client: ClientName = "browser"
+    clock: Clock = REAL
+    began: str = ""
+    """Date of the last start, as in 2026-11-25."""
     predicted: str = ""
     """How far the load generator's predictions are off; empty for a browser's visits."""
     cast: dict[str, str]
@@ -155,23 +135,20 @@ class Findings(Struct, frozen=True, kw_only=True):
 
 
 def findings(
-    paper: Published, outlines: Sequence[Outline], folders: Sequence[Path], evidence: Evidence
+    paper: Published,
+    outlines: Sequence[Outline],
+    ran: Ran,
+    evidence: Evidence,
+    numbers: Mapping[Key, int] = NO_NUMBERS,
 ) -> Findings:
-    """Every claim answered by what the capsules `folders` hold; `evidence` are their loads.
-
-    Raises `InputError` if a browser made some of them and the load generator others.
-    """
-    client = client_of(folders)
-    capsules = [Capsule.open(folder) for folder in folders]
-    cells = _counted(space(outlines, paper.parts), evidence.loads, capsules)
+    """Every claim answered by the loads `evidence`, which `ran` made; `numbers` are those of the
+    cells whose capsules are beside the page."""
+    cells = _counted(space(outlines, paper.parts), evidence.loads, numbers)
     stacks = paper.stacks(outlines)
     asked = {outline.name: outline.runs for outline in outlines}
-    timeless = any(capsule.manifest.study.clock.virtual for capsule in capsules)
     claims = tuple(
-        _finding(paper, claim, cells, evidence, stacks, asked, client, timeless=timeless)
-        for claim in paper.claims
+        _finding(paper, claim, cells, evidence, stacks, asked, ran) for claim in paper.claims
     )
-    ran = cells.filter(pl.col("blocks") > 0)
     counted = Counter(claim.verdict for claim in claims if not claim.restates)
     return Findings(
         paper=paper.key,
@@ -179,40 +156,34 @@ def findings(
         authors=paper.paper.authors,
         venue=paper.paper.venue,
         rules=VERSION,
-        frozen=Frozen(now=rules_digest(paper.key), then=_then(capsules)),
+        frozen=Frozen(now=rules_digest(paper.key), then=ran.then),
         verdicts={verdict: counted[verdict] for verdict in VERDICTS},
         restated=sum(bool(claim.restates) for claim in claims),
-        cells_run=len(ran),
+        cells_run=len(cells.filter(pl.col("blocks") > 0)),
         cells_total=len(cells),
         left_out=_places(cells.filter(pl.col("blocks") == 0)),
-        made=tuple(_made(capsule, ran) for capsule in capsules),
+        made=ran.made,
         sources=paper.sources,
         choices=tuple(paper.paper.choices),
         surrogates=paper.stands_for,
-        client=client,
-        predicted=predicted() if client == "loader" else "",
+        client=ran.client,
+        clock=ran.clock,
+        began=ran.began,
+        predicted=predicted() if ran.client == "loader" else "",
         cast=paper.cast,
         claims=claims,
     )
 
 
-def _then(capsules: Iterable[Capsule]) -> tuple[str, ...]:
-    """Of each start of a capsule, once."""
-    return tuple(dict.fromkeys(s.frozen for c in capsules for s in c.manifest.starts))
-
-
-def _counted(cells: pl.DataFrame, loads: pl.DataFrame, capsules: Sequence[Capsule]) -> pl.DataFrame:
+def _counted(cells: pl.DataFrame, loads: pl.DataFrame, numbers: Mapping[Key, int]) -> pl.DataFrame:
     """The space with `blocks` and `number` of every cell, see `Place`."""
     blocks = loads.group_by(CELL).agg(blocks=pl.col("block").n_unique())
-    numbers = [
-        {"study": c.manifest.study.name, **dict(zip(CELL, cell, strict=True)), "number": i}
-        for c in capsules
-        for i, cell in enumerate(c.manifest.study.cells(), start=1)
-    ]
-    kinds = dict.fromkeys(("study", *CELL), pl.String) | {"number": pl.Int64}
+    names = ("study", *CELL)
+    rows = [dict(zip(names, key, strict=True)) | {"number": n} for key, n in numbers.items()]
+    kinds = dict.fromkeys(names, pl.String) | {"number": pl.Int64}
     return (
         cells.join(blocks, on=CELL, how="left", maintain_order="left")
-        .join(pl.DataFrame(numbers, schema=kinds), on=("study", *CELL), how="left")
+        .join(pl.DataFrame(rows, schema=kinds), on=names, how="left")
         .with_columns(pl.col("blocks", "number").fill_null(0))
     )
 
@@ -224,17 +195,14 @@ def _finding(
     evidence: Evidence,
     stacks: Mapping[str, Stack],
     asked: Mapping[str, int],
-    client: ClientName,
-    *,
-    timeless: bool,
+    ran: Ran,
 ) -> Finding:
-    """`timeless`: computing took no time where the loads were made, or the same for each call."""
     answer = claim.answer(evidence)
     named = stacks_of(claim.predicate, stacks) if claim.predicate else []
     reached = reach(claim.predicate, cells) if claim.predicate else cells.clear()
-    if client == "loader" and (why := beyond(paper.paper, claim.predicate, reached)):
+    if ran.client == "loader" and (why := beyond(paper.paper, claim.predicate, reached)):
         answer = Answer(verdict="open", why=why)
-    elif timeless and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
+    elif ran.clock.virtual and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
         answer = Answer(verdict="not testable", why=NO_COMPUTING)
     if answer.verdict == "open" and (why := absent(claim, cells)):
         answer = structs.replace(answer, verdict="not testable", why=why)
@@ -264,7 +232,7 @@ def _finding(
         surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
         players=paper.players(claim.predicate) if claim.predicate else {},
         servers=servers([stacks[name] for name in named]),
-        near=_near(paper, named, reached, behind, asked, client),
+        near=_near(paper, named, reached, behind, asked, ran.client),
         restates=claim.restates,
         caveats=tuple(said),
         cells=len(reached),
@@ -297,19 +265,3 @@ def _near(
 def _places(cells: pl.DataFrame) -> tuple[Place, ...]:
     rows = cells.select("study", *CELL, "blocks", "number").iter_rows(named=True)
     return tuple(Place(**row) for row in rows)
-
-
-def _made(capsule: Capsule, ran: pl.DataFrame) -> Made:
-    study, visits = capsule.manifest.study, list(capsule.visits())
-    refresh(capsule)
-    return Made(
-        study=study.name,
-        visits=len(visits),
-        invalid=sum(not v.valid for v in visits),
-        reasons=dict(Counter(code for v in visits for code in {r.code for r in v.reasons})),
-        cells=len(ran.filter(study=study.name)),
-        bias=sentence(bias(visits, [s.name for s in study.visited])),
-        how=made_by(capsule.manifest.starts),
-        commands=commands(capsule.manifest.starts),
-        controls=tuple(controls(study, scan(capsule, "visits"))),
-    )

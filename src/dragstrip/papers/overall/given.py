@@ -12,7 +12,6 @@ from dragstrip.papers.answer import Verdict
 from dragstrip.papers.answers.findings import Finding, Findings
 from dragstrip.papers.answers.more import More
 from dragstrip.papers.answers.near import Pages, Stacks
-from dragstrip.results.capsule import MANIFEST, Capsule
 
 Way = Literal["native", "browser", "virtual", "loader"]
 """`native`: the paper's own protocols, in real time. `browser`: today's, in real time. `virtual`:
@@ -82,25 +81,22 @@ def write(folder: Path, given: Given) -> Path:
 
 
 def of_folder(folder: Path, page: str, command: str) -> Given:
-    """What `claims.json` of a paper's folder says, and how its capsules were made.
+    """What `claims.json` of a paper's folder says.
 
-    Raises `InputError` if there are no claims, if capsules were made in several ways, or by the
-    load generator in real time.
+    Raises `InputError` if there are no claims, if nothing was run, or by the load generator in real
+    time.
     """
     file = folder / "claims.json"
     if not file.exists():
         raise InputError(f"{folder} has no claims.json: dragstrip reproduce KEY writes it")
     found = msgspec.json.decode(file.read_bytes(), type=Findings)
-    capsules = [Capsule.open(f) for f in sorted(folder.iterdir()) if (f / MANIFEST).exists()]
-    ways = {_way(found, capsule) for capsule in capsules}
-    if len(ways) != 1:
-        raise InputError(f"{folder}: {len(ways)} ways of making visits, where one is needed")
-    starts = [start for capsule in capsules for start in capsule.manifest.starts]
+    if not found.made:
+        raise InputError(f"{folder}: nothing was run, so there is no answer to keep")
     return Given(
         paper=found.paper,
         page=page,
-        way=ways.pop(),
-        made=max(start.started for start in starts)[:10],
+        way=_way(found, folder),
+        made=found.began,
         rules=found.frozen.now,
         frozen=set(found.frozen.then) == {found.frozen.now},
         source="capsule",
@@ -109,16 +105,15 @@ def of_folder(folder: Path, page: str, command: str) -> Given:
     )
 
 
-def _way(found: Findings, capsule: Capsule) -> Way:
-    study = capsule.manifest.study
-    if study.predicted:
-        if not study.clock.virtual:
+def _way(found: Findings, folder: Path) -> Way:
+    if found.client == "loader":
+        if not found.clock.virtual:
             raise InputError(
-                f"{capsule.path}: the load generator's answers are kept from virtual time only, "
+                f"{folder}: the load generator's answers are kept from virtual time only, "
                 "where they are exact: run it with --virtual"
             )
         return "loader"
-    if study.clock.virtual:
+    if found.clock.virtual:
         return "virtual"
     return "native" if found.cast else "browser"
 

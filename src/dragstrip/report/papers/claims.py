@@ -57,6 +57,7 @@ def page(found: Findings, figures: Sequence[Figure]) -> str:
         palette=palette,
         tint=TINT,
         link=link,
+        cell=cell,
         beside=beside,
         place=place,
         judgement=judgement,
@@ -106,10 +107,13 @@ def by_run(found: Findings) -> tuple[list[Finding], list[Finding]]:
     return [claim for claim in found.claims if not claim.unrun], unrun
 
 
+def cell(place: Place) -> str:
+    """``etsy.com over LTE``, for repeat visits with their mode."""
+    return where(place.page, place.network, place.connection)
+
+
 def link(place: Place) -> str:
     """From the claims page to the cell in its capsule's report."""
-    if not place.number:
-        return quote(f"{place.study}/report/index.html")
     file = page_file(place.number, where(place.page, place.network, place.connection))
     return quote(f"{place.study}/report/{file}")
 
@@ -172,8 +176,9 @@ def markdown(found: Findings) -> str:
     lines += ["", "What was run:", ""]
     for made in found.made:
         reasons = ", ".join(f"{code} {n}" for code, n in made.reasons.items()) or "none"
+        source = f", from {made.elsewhere}" if made.elsewhere else ""
         lines.append(
-            f"- {made.study}: {made.visits} visits, {made.invalid} invalid ({reasons}). "
+            f"- {made.study}{source}: {made.visits} visits, {made.invalid} invalid ({reasons}). "
             f"{made.bias}".rstrip()
         )
         lines += [f"  - `{said}`" for said in made.commands]

@@ -1,0 +1,162 @@
+"""The loads that answers rest on answer again without their capsules, and together with others."""
+
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+from msgspec import structs
+from typer.testing import CliRunner
+
+import made_capsule
+from dragstrip.cli import app
+from dragstrip.model.clock import NETWORK
+from dragstrip.model.errors import InputError
+from dragstrip.papers.answers.findings import Findings, findings
+from dragstrip.papers.answers.ran import Ran, joined, ran_in
+from dragstrip.papers.campaign.space import space
+from dragstrip.papers.claims import published
+from dragstrip.papers.evidence import nothing
+from dragstrip.papers.frozen import rules_digest
+from dragstrip.papers.kept import Kept, keep, read, together
+from dragstrip.papers.measured import Evidence, Struck
+from dragstrip.papers.overall import given
+from dragstrip.report.papers.claims import markdown, page
+from dragstrip.verdict import rules
+from made_loads import as_if_run
+
+RESULTS = Path(__file__).parents[3] / "docs" / "results"
+PAPER = published("ranjan2019")
+LOADS = as_if_run(space(PAPER.outlines()))
+NAMES = LOADS["page"].unique(maintain_order=True).to_list()
+"""Pages."""
+
+
+def ran(folder, **changes) -> Ran:
+    """As that of a capsule, with `changes`."""
+    made_capsule.capsule(folder, {"h2": [1000.0] * 5, "h3": [900.0] * 5})
+    return structs.replace(ran_in([folder], nothing()), **changes)
+
+
+def kept(folder, loads=LOADS, paper=PAPER, struck=None, **changes) -> Kept:
+    evidence = Evidence(loads, struck=struck or {})
+    keep(folder / "loads.parquet", paper, ran(folder / "capsule", **changes), evidence)
+    return read(folder / "loads.parquet")
+
+
+def half(tmp_path, names, **changes) -> Kept:
+    """With these of the pages."""
+    folder = tmp_path / "-".join(names)
+    folder.mkdir()
+    return kept(folder, LOADS.filter(pl.col("page").is_in(names)), **changes)
+
+
+def told(evidence: Evidence) -> list[tuple[str, str, str]]:
+    found = findings(PAPER, PAPER.outlines(), Ran(), evidence)
+    return [(claim.id, claim.verdict, claim.ours) for claim in found.claims]
+
+
+def test_what_is_read_is_what_was_kept(tmp_path):
+    lost = {("ranjan2019", NAMES[0], "2-0-0", "first"): Struck({"QUIC": 3, "h2": 1}, ("QUIC",))}
+    found = kept(tmp_path, struck=lost)
+    assert found.evidence.loads.equals(LOADS)
+    assert found.evidence.struck == lost
+    (made,) = found.ran.made
+    assert made.elsewhere == "loads.parquet"
+    own = structs.replace(found.ran, made=(structs.replace(made, elsewhere=""),))
+    assert own == ran(tmp_path / "again")
+    assert {p.name for p in tmp_path.iterdir()} == {"capsule", "loads.parquet", "again"}
+
+
+def test_they_answer_as_the_loads_they_were(tmp_path):
+    assert told(kept(tmp_path).evidence) == told(Evidence(LOADS))
+
+
+def test_two_halves_answer_as_the_whole(tmp_path):
+    first, second = half(tmp_path, NAMES[:1]), half(tmp_path, NAMES[1:])
+    _, both = together(PAPER, Ran(), Evidence(nothing()), [first, second])
+    assert told(first.evidence) != told(Evidence(LOADS)) == told(both)
+
+
+def test_page_and_text_name_the_table(tmp_path):
+    found = kept(tmp_path)
+    answered = findings(PAPER, PAPER.outlines(), found.ran, found.evidence)
+    assert "made, from loads.parquet: 10 visits" in markdown(answered)
+    assert "made, from loads.parquet" in page(answered, [])
+    assert "report/index.html" not in page(answered, [])
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"clock": NETWORK}, "its clock is virtual time, that of .* is real time"),
+        ({"client": "loader"}, "its client is loader, that of .* is browser"),
+        ({"paper": published("cook2017")}, "its loads are of cook2017, not of ranjan2019"),
+        ({"paper": published("ranjan2019").native()}, "over its own protocols; leave out --native"),
+    ],
+)
+def test_what_is_no_evidence_together_is_refused(changes, said, tmp_path):
+    if said.endswith("--native"):
+        said = "over its own protocols; add --native"
+    others = [half(tmp_path, NAMES[:1]), half(tmp_path, NAMES[1:], **changes)]
+    with pytest.raises(InputError, match=said):
+        together(PAPER, Ran(), Evidence(nothing()), others)
+
+
+def test_a_cell_that_both_have_is_refused(tmp_path):
+    others = [half(tmp_path, NAMES[:2]), half(tmp_path, NAMES[1:])]
+    with pytest.raises(InputError, match=f"both have {NAMES[1]} over .*leave out one"):
+        together(PAPER, Ran(), Evidence(nothing()), others)
+    own = Evidence(LOADS.filter(page=NAMES[0]))
+    with pytest.raises(InputError, match=f"this folder both have {NAMES[0]}"):
+        together(PAPER, others[0].ran, own, [others[0]])
+
+
+def test_the_rules_of_all_parts_are_told():
+    parts = [Ran(then=("a",), began="2026-11-01"), Ran(then=("b", "a"), began="2026-11-05")]
+    assert joined(parts) == Ran(then=("a",), began="2026-11-01")  # nothing was run in either
+
+
+def test_other_files_are_refused(tmp_path, monkeypatch):
+    file = tmp_path / "loads.parquet"
+    with pytest.raises(InputError, match=r"loads\.parquet cannot be read"):
+        read(file)
+    file.write_text("no table")
+    with pytest.raises(InputError, match=r"loads\.parquet cannot be read"):
+        read(file)
+    pl.DataFrame({"stack": ["h2"]}).write_parquet(file)
+    with pytest.raises(InputError, match="that `dragstrip reproduce` made"):
+        read(file)
+    LOADS.write_parquet(file, metadata={"dragstrip": "{}"})
+    with pytest.raises(InputError, match="another version of dragstrip"):
+        read(file)
+    kept(tmp_path)
+    monkeypatch.setattr("dragstrip.papers.kept.VERSION", rules.VERSION + 1)
+    with pytest.raises(InputError, match=f"rules {rules.VERSION} of the verdict .* --minutes 0"):
+        read(file)
+
+
+def test_reproduce_answers_with_them_and_keeps_them(tmp_path):
+    file = kept(tmp_path).file
+    out = tmp_path / "out"
+    asked = ["reproduce", "ranjan2019", "--minutes", "0", "--out", str(out), "--with", str(file)]
+    done = CliRunner().invoke(app, asked, standalone_mode=False)
+    assert done.exception is None
+    found = msgspec.json.decode((out / "claims.json").read_bytes(), type=Findings)
+    assert [(c.id, c.verdict, c.ours) for c in found.claims] == told(Evidence(LOADS))
+    assert read(out / "loads.parquet").evidence.loads.equals(LOADS)
+    assert given.of_folder(out, "page", "command").way == "browser"
+
+
+@pytest.mark.parametrize(
+    "file", sorted((RESULTS / "loads").glob("*.parquet")), ids=lambda f: f.stem
+)
+def test_published_loads_give_the_published_answers(file):
+    published_answers = next(g for g in given.read(RESULTS / "answers") if g.page == file.stem)
+    found = read(file)
+    paper = published(found.paper).native() if found.cast else published(found.paper)
+    assert published_answers.rules == rules_digest(paper.key), "answer it again and publish that"
+    again = findings(paper, paper.outlines(), found.ran, found.evidence)
+    assert [(c.id, c.verdict, c.ours) for c in again.claims] == [
+        (told.id, told.answer, told.ours) for told in published_answers.answers
+    ]
