@@ -34,6 +34,23 @@ def test_commands_options_and_names_are_completed():
     assert "h3-altsvc" in completed("dragstrip race demo --stack h3", 4)
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("wols", ["wolsing2019"]),
+        ("wolsing2019 --network D", ["DSL", "DA2GC"]),
+        ("wolsing2019 --stack QUIC", ["QUIC", "QUIC+BBR"]),
+        ("wolsing2019 --page wolsing2019/et", ["wolsing2019/etsy.com"]),
+        ("cook2017 --study cook2017-s", ["cook2017-servers"]),
+        ("ranjan2019 --claim 0", [f"0{n}" for n in range(1, 10)]),
+        ("nobody2019 --network ", []),
+    ],
+)
+def test_reproduce_completes_what_the_paper_has(words, found):
+    typed = f"dragstrip reproduce {words}"
+    assert completed(typed, len(typed.split(" ")) - 1) == found
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_a_script_it_can_read(shell, tmp_path, monkeypatch):
     printed = CliRunner().invoke(app, ["completion", shell], standalone_mode=False)

@@ -26,6 +26,14 @@ from dragstrip.cli.options import (
 )
 from dragstrip.cli.places import page_cache
 from dragstrip.cli.study.conduct import exit_code, redraw, shown
+from dragstrip.cli.study.names import (
+    paper_claims,
+    paper_keys,
+    paper_networks,
+    paper_pages,
+    paper_stacks,
+    paper_studies,
+)
 from dragstrip.conduct.clocks import clock_of, jobs_of, timed
 from dragstrip.conduct.cluster import Cluster as On
 from dragstrip.conduct.cluster import cluster_of
@@ -46,7 +54,12 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    key: Annotated[str, typer.Argument(help="A name from `dragstrip list papers`.", metavar="KEY")],
+    key: Annotated[
+        str,
+        typer.Argument(
+            help="A name from `dragstrip list papers`.", metavar="KEY", autocompletion=paper_keys
+        ),
+    ],
     scale: Annotated[
         str,
         typer.Option(
@@ -71,7 +84,9 @@ def reproduce(
     study: Annotated[
         list[str] | None,
         typer.Option(
-            help="Run only these of the paper's studies, by name (default: all).", metavar="NAME"
+            help="Run only these of the paper's studies, by name (default: all).",
+            metavar="NAME",
+            autocompletion=paper_studies,
         ),
     ] = None,
     claim: Annotated[
@@ -80,6 +95,7 @@ def reproduce(
             help="Run only the cells and stacks that these claims look at, such as 03 (default: "
             "those of all claims).",
             metavar="ID",
+            autocompletion=paper_claims,
         ),
     ] = None,
     stack: Annotated[
@@ -87,6 +103,7 @@ def reproduce(
         typer.Option(
             help="Race only these of the studies' stacks (default: those that the claims look at).",
             metavar="STACK",
+            autocompletion=paper_stacks,
         ),
     ] = None,
     network: Annotated[
@@ -95,6 +112,7 @@ def reproduce(
             help="Race only over these of the studies' networks, such as LTE (default: those that "
             "the claims look at).",
             metavar="NETWORK",
+            autocompletion=paper_networks,
         ),
     ] = None,
     page: Annotated[
@@ -103,6 +121,7 @@ def reproduce(
             help="Visit these pages instead, such as your own recordings of the sites (default: "
             "the pages of the paper's studies).",
             metavar="PAGE",
+            autocompletion=paper_pages,
         ),
     ] = None,
     controls_every: Annotated[
