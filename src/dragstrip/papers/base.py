@@ -100,5 +100,6 @@ def shorter(whole: Answer, answers: Sequence[Answer], most: int = 4) -> Answer:
     if len(answers) <= most:
         return whole
     telling = [a for a in answers if a.verdict == whole.verdict] or list(answers)
-    told = "; ".join(a.ours for a in telling[:most])
-    return structs.replace(whole, ours=f"{told}; and {len(answers) - most} more")
+    told = [a.ours for a in telling if a.ours][:most]
+    rest = [f"and {len(answers) - len(told)} more"] if told else []
+    return structs.replace(whole, ours="; ".join([*told, *rest]))

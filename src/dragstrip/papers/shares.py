@@ -1,7 +1,8 @@
 """Predicates that count cells, as biswal2016 does, or take the most extreme one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, sqrt
+from typing import TypeVar
 
 import numpy as np
 from msgspec import structs
@@ -12,6 +13,8 @@ from dragstrip.papers.cells import Cell, Statistic, Where, aligned, select
 from dragstrip.papers.compare import ratio_of
 from dragstrip.papers.estimate import Estimate, Greatest, Mean
 from dragstrip.papers.measured import Evidence, Values
+
+Chance = TypeVar("Chance", float, Values)
 
 LEAST_LOADS = 2
 """With one load of a cell nothing is known of its noise."""
@@ -29,7 +32,8 @@ class FasterShare(Predicate, kw_only=True, frozen=True):
     at_least: float = 0.0
     at_most: float = 1.0
     take: int | None = None
-    """Only the first so many loads of a cell (biswal2016: 5)."""
+    """The paper decides a cell by so many of its loads (biswal2016: 5). Of more loads each whole
+    set of so many decides anew, and the share is the mean over the sets."""
 
     def answer(self, evidence: Evidence) -> Answer:
         found = self.found(evidence, self.a, *self.than)
@@ -42,7 +46,9 @@ class FasterShare(Predicate, kw_only=True, frozen=True):
         value, error = _wins(found, self.a, self.than, self)
         share = Mean(value, error, low=0, high=1)
         answer = settle_share(share, len(found), self.cells, self.at_least, self.at_most)
-        return named(answer, f"{round(value * len(found))} of {len(found)} cells, share ")
+        sets = min(len(_sets(cell.blocks, self.take)) for cell in found)
+        often = f", the mean of {sets} sets of {self.take} loads" if sets > 1 else ""
+        return named(answer, f"{round(value * len(found))} of {len(found)} cells{often}, share ")
 
 
 def settle_share(share: Mean, have: int, cells: int, at_least: float, at_most: float) -> Answer:
@@ -69,6 +75,7 @@ class ShareOrder(Predicate, kw_only=True, frozen=True):
     same: float | None = None
     """Shares that differ by less are no difference."""
     take: int | None = None
+    """As of `FasterShare`."""
 
     def answer(self, evidence: Evidence) -> Answer:
         reached = self.reached(evidence)
@@ -120,15 +127,30 @@ def _wins(
     found: Sequence[Cell], a: str, than: Sequence[str], rule: "FasterShare | ShareOrder"
 ) -> tuple[float, float]:
     """Share of cells in which `a` is below all others, and its standard error."""
-    won: list[bool] = []
+    won: list[float] = []
     noise: list[float] = []
-    for group in _as_long([cell.first(rule.take) if rule.take else cell for cell in found]):
+    for group in _as_long(found):
         times = {s: np.array([cell.times[s] for cell in group]) for s in (a, *than)}
-        centre = {s: _centres(rows, rule.statistic) for s, rows in times.items()}
-        won += np.all([centre[a] < centre[s] for s in than], axis=0).tolist()
-        sure = np.min([_chances(times[s], times[a], rule.statistic) for s in than], axis=0)
-        noise += map(doubt, sure.tolist())
+        sets = _sets(group[0].blocks, rule.take)
+        tries = [_decided({s: t[:, own] for s, t in times.items()}, a, than, rule) for own in sets]
+        won += np.mean([wins for wins, _ in tries], axis=0).tolist()
+        noise += (np.sum([doubts for _, doubts in tries], axis=0) / len(sets) ** 2).tolist()
     return float(np.mean(won)), sqrt(sum(noise)) / len(found)
+
+
+def _decided(
+    times: Mapping[str, Values], a: str, than: Sequence[str], rule: "FasterShare | ShareOrder"
+) -> tuple[Values, Values]:
+    """Whether `a` is below all others, and the variance of that; a row of `times` a cell."""
+    centre = {s: _centres(rows, rule.statistic) for s, rows in times.items()}
+    sure = np.min([_chances(times[s], times[a], rule.statistic) for s in than], axis=0)
+    return np.all([centre[a] < centre[s] for s in than], axis=0), doubt(sure)
+
+
+def _sets(blocks: int, take: int | None) -> list[slice]:
+    """The loads that decide a cell together; those that fill no set are left out."""
+    size = min(take or blocks, blocks)
+    return [slice(i * size, (i + 1) * size) for i in range(blocks // size)]
 
 
 def _as_long(found: Sequence[Cell]) -> list[list[Cell]]:
@@ -160,7 +182,7 @@ def _chances(slow: Values, fast: Values, statistic: Statistic) -> Values:
     return np.asarray(np.where(none, (np.sign(apart) + 1) / 2, chances))
 
 
-def doubt(chance: float) -> float:
+def doubt(chance: Chance) -> Chance:
     """Variance of an outcome that has about this chance.
 
     An estimated chance p underrates p (1 - p) by a third where the truth is one half, and

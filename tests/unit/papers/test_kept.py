@@ -17,7 +17,6 @@ from dragstrip.papers.answers.ran import Ran, joined, ran_in
 from dragstrip.papers.campaign.space import space
 from dragstrip.papers.claims import published
 from dragstrip.papers.evidence import nothing
-from dragstrip.papers.frozen import rules_digest
 from dragstrip.papers.kept import Kept, keep, read, together
 from dragstrip.papers.measured import Evidence, Struck
 from dragstrip.papers.overall import given
@@ -152,10 +151,10 @@ def test_reproduce_answers_with_them_and_keeps_them(tmp_path):
     "file", sorted((RESULTS / "loads").glob("*.parquet")), ids=lambda f: f.stem
 )
 def test_published_loads_give_the_published_answers(file):
+    """By today's rules. If these give another, answer it again and publish that."""
     published_answers = next(g for g in given.read(RESULTS / "answers") if g.page == file.stem)
     found = read(file)
     paper = published(found.paper).native() if found.cast else published(found.paper)
-    assert published_answers.rules == rules_digest(paper.key), "answer it again and publish that"
     again = findings(paper, paper.outlines(), found.ran, found.evidence)
     assert [(c.id, c.verdict, c.ours) for c in again.claims] == [
         (told.id, told.answer, told.ours) for told in published_answers.answers

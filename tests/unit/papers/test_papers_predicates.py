@@ -1,6 +1,9 @@
 """Every kind of predicate on made loads: where it is true, where it is false, where it is open."""
 
+import re
+
 import msgspec
+import numpy as np
 import polars as pl
 import pytest
 
@@ -211,6 +214,38 @@ def test_too_few_loads_say_something_and_settle_nothing():
     none = ask(asked, Evidence(nothing()))
     assert (none.ours, "no cell of it" in none.why) == ("", True)
     assert ask(asked, evidence(cell(FAST, blocks=5))).verdict == "reproduced"
+
+
+def shares(blocks: int, first: int = 0) -> tuple[str, float, float]:
+    """Of 20 blocks of close stacks so many from `first` on: the words, the share, its width."""
+    close = pages(lambda i: {"a": 1000.0, "b": 960.0}, blocks=20, spread=0.1)
+    here = pl.col("block").str.slice(-3).cast(int).is_between(first, first + blocks - 1)
+    asked = {"a": "b", "than": ["a"], "take": 5, "loads": 5, "cells": 8}
+    found = predicate("faster_share", asked).answer(Evidence(close.loads.filter(here)))
+    share, low, high = map(float, re.findall(r"[\d.]+", found.ours.partition("share ")[2]))
+    return found.ours, share, high - low
+
+
+def test_each_set_of_five_loads_decides_a_cell_anew():
+    sets = [shares(5, first) for first in (0, 5, 10, 15)]
+    words, share, width = shares(20)
+    assert words.startswith("6 of 8 cells, the mean of 4 sets of 5 loads, share ")
+    assert share == pytest.approx(np.mean([one for _, one, _ in sets]), abs=1e-3)
+    assert len({one for _, one, _ in sets}) > 1
+    assert width < 0.75 * np.mean([one for _, _, one in sets])
+
+
+def test_loads_that_fill_no_set_are_left_out():
+    assert shares(7) == shares(5)
+    assert "sets" not in shares(5)[0]
+
+
+def test_of_many_parts_those_without_a_number_are_not_told():
+    asked = {"pairs": [["b", "a"]], "metrics": ["plt_ms"], "loads": 12, "cells": 38}
+    asked |= {"networks": ["none", "nor", "neither", "never", "n"], "faster": {"low": 24}}
+    told = predicate("anova_count", asked).answer(pages(lambda i: FAST)).ours
+    assert told.startswith("b against a, plt_ms on n: ")
+    assert told.endswith("; and 4 more")
 
 
 def test_an_order_of_shares_on_some_cells_does_not_settle_all():
