@@ -189,7 +189,7 @@ def test_sentences_and_json_name_floor_alarms_detection_and_saving():
     table = made.table(of, visits)
     control, saved = controls(of, table), saving(of, table)
     text = "\n".join(judgement(control, saved))
-    assert "controls, first byte: A/A: 95 % of blocks differ by less than" in text
+    assert "controls, first byte: A/A: 95 % of 16 blocks differ by less than" in text
     assert re.search(r"one round trip held: \+(0\.9|1\.0)\d RTT", text)
     assert "found in 2 of 2" in text
     assert "16 blocks instead of 62, 74 % saved" in text
@@ -197,6 +197,18 @@ def test_sentences_and_json_name_floor_alarms_detection_and_saving():
     summary = summarise("s", visits, [], control, saved)
     assert summary.controls[0].held == 2
     assert "controls" not in msgspec.to_builtins(summarise("s", visits, []))
+
+
+def test_controls_in_some_blocks_tell_what_a_cell_finds_with_all_of_its_blocks():
+    of = study(runs=40, pages=6)
+    some = structs.replace(of, controls_every=4)
+    whole, few = (
+        by_metric(each, list(made_visits(each, 0.01, {})))["plt_ms"] for each in (of, some)
+    )
+    assert (whole.blocks, few.blocks) == (240, 60)
+    assert few.floor == pytest.approx(whole.floor, rel=0.4)
+    assert few.least == pytest.approx(whole.least, rel=0.4)
+    assert few.effect_rtts == pytest.approx(1, abs=0.05)
 
 
 def test_a_study_without_controls_or_stopping_says_nothing_of_them():

@@ -40,7 +40,7 @@ def by_metric(controls: Sequence[Control]) -> Iterator[tuple[str, str]]:
 
 def _same(control: Control) -> Iterator[str]:
     if control.floor is not None:
-        yield f"A/A: 95 % of blocks differ by less than {percent(control.floor)}"
+        yield f"A/A: 95 % of {control.blocks} blocks differ by less than {percent(control.floor)}"
     for alarms in control.alarms:
         yield (
             f"{alarms.alarms} of {counted(alarms.comparisons, 'comparison')} a false alarm at "

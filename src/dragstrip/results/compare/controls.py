@@ -27,6 +27,8 @@ class Control(Struct, frozen=True, kw_only=True):
     metric: str
     alarms: tuple[FalseAlarms, ...] = ()
     """A/A differences that were found though there is none, at 5 % and at 1 %."""
+    blocks: int = 0
+    """Pairs of visits that were the same, over all cells."""
     floor: float | None = None
     """95 % of single blocks show an A/A difference below this share of 1."""
     least: float | None = None
@@ -54,14 +56,16 @@ def controls(study: Study, table: pl.LazyFrame) -> list[Control]:
     first = study.stacks[0]
     names = [first.name, *(s.name for s in study.controls)]
     pairs: dict[tuple[str, str], dict[CellKey, Pairs]] = {}
+    blocks: dict[CellKey, int] = {}
     for seen in observed(study, table, names):
         cell = seen.page, seen.network, seen.connection
+        blocks[cell] = seen.begun - seen.spoiled
         for metric in BLOCK_METRICS:
             for stack in study.controls:
                 found = _pairs(seen, metric, first.name, stack.name)
                 pairs.setdefault((metric, stack.name), {})[cell] = found
     return [
-        _control(study, metric, {s: pairs[metric, s.name] for s in study.controls})
+        _control(study, metric, {s: pairs[metric, s.name] for s in study.controls}, blocks)
         for metric in BLOCK_METRICS
     ]
 
@@ -73,29 +77,37 @@ def _pairs(seen: Observed, metric: str, first: str, other: str) -> Pairs:
 
 
 def _control(
-    study: Study, metric: str, by_stack: Mapping[Stack, Mapping[CellKey, Pairs]]
+    study: Study,
+    metric: str,
+    by_stack: Mapping[Stack, Mapping[CellKey, Pairs]],
+    blocks: Mapping[CellKey, int],
 ) -> Control:
+    """`blocks` are those of each cell that count, with controls or without."""
     result = Control(metric=metric)
     rtts = {n.name: n.rtt_ms for n in study.networks if n.rtt_ms}
     for stack, by_cell in by_stack.items():
         if stack.hold_rtts:
             result = _held(result, {c: v for c, v in by_cell.items() if c[1] in rtts}, rtts)
         else:
-            result = _same(result, list(by_cell.values()))
+            result = _same(result, by_cell, blocks)
     return result
 
 
-def _same(result: Control, by_cell: Sequence[Pairs]) -> Control:
-    ratios = [float(ratio) for a, b in by_cell for ratio in b / a]
+def _same(
+    result: Control, by_cell: Mapping[CellKey, Pairs], blocks: Mapping[CellKey, int]
+) -> Control:
+    ratios = [float(ratio) for a, b in by_cell.values() for ratio in b / a]
     least = sorted(
         math.exp(found * spread) - 1
-        for a, b in by_cell
-        if (found := detectable(len(a), alpha=ALPHA, power=POWER))
+        for cell, (a, b) in by_cell.items()
+        if len(a) > 1
+        and (found := detectable(blocks[cell], alpha=ALPHA, power=POWER))
         and (spread := float(np.std(np.log(b / a), ddof=1)))
     )
-    alarms = (_alarms(by_cell, alpha) for alpha in (0.05, 0.01))
+    alarms = (_alarms(list(by_cell.values()), alpha) for alpha in (0.05, 0.01))
     return structs.replace(
         result,
+        blocks=len(ratios),
         alarms=tuple(found for found in alarms if found),
         floor=noise_floor(ratios) if ratios else None,
         least=least[len(least) // 2] if least else None,
