@@ -13,6 +13,7 @@ from dragstrip.papers.answers.absent import absent
 from dragstrip.papers.answers.caveats import caveats
 from dragstrip.papers.answers.more import More, more
 from dragstrip.papers.answers.near import Near, Stacks, pages_of
+from dragstrip.papers.answers.noise import noiseless
 from dragstrip.papers.answers.predicted import beyond
 from dragstrip.papers.answers.ran import Made, Ran
 from dragstrip.papers.campaign.clients import ClientName
@@ -204,6 +205,8 @@ def _finding(
         answer = Answer(verdict="open", why=why)
     elif ran.clock.virtual and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
         answer = Answer(verdict="not testable", why=NO_COMPUTING)
+    elif ran.clock.virtual and (why := noiseless(claim.predicate, reached)):
+        answer = structs.replace(answer, verdict="open", why=why)
     if answer.verdict == "open" and (why := absent(claim, cells)):
         answer = structs.replace(answer, verdict="not testable", why=why)
     undecided = answer.verdict == "open" and not claim.setup

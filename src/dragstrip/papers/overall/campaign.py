@@ -6,7 +6,7 @@ from importlib import resources
 
 import msgspec
 import polars as pl
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.papers.campaign.pace import Pace
 from dragstrip.papers.campaign.space import CELL, space
@@ -36,6 +36,10 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All if empty."""
     pages: tuple[str, ...] = ()
     """Instead of those of the studies, if any."""
+    networks: tuple[str, ...] = ()
+    """All of the studies if empty."""
+    controls_every: int = 1
+    """The same in all campaigns of one name, for they are one study."""
 
     def commands(self) -> list[str]:
         """What to give, one after the other."""
@@ -43,6 +47,8 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         said = [f"dragstrip reproduce {self.paper}", *_OPTIONS[self.way]]
         said += [f"--study {name}" for name in self.studies]
         said += [f"--page '{page}'" if "*" in page else f"--page {page}" for page in self.pages]
+        said += [f"--network {name}" for name in self.networks]
+        said += [f"--controls-every {self.controls_every}"] if self.controls_every > 1 else []
         runs = published(self.paper).outlines()[0].runs
         scale = "paper" if self.blocks == runs else f"{self.blocks}/{runs}"
         return [" ".join([*said, f"--scale {scale}", f"--out {folder}"])]
@@ -51,12 +57,17 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Of `dragstrip.papers.campaign.space`, with `visited`: how many visits a block has."""
         paper = published(self.paper)
         outlines = (paper.native() if self.way == "native" else paper).outlines()
-        chosen = [o for o in outlines if o.name in self.studies or not self.studies]
+        chosen = [
+            structs.replace(o, controls_every=self.controls_every)
+            for o in outlines
+            if o.name in self.studies or not self.studies
+        ]
         globs = [page.replace("/", "-") for page in self.pages] or ["*"]
         cells = space(chosen).with_columns(
             visited=pl.col("study").replace_strict({o.name: o.visits_per_block for o in chosen})
         )
-        return cells.filter([any(fnmatchcase(p, g) for g in globs) for p in cells["page"]])
+        over = pl.col("network").is_in(self.networks) if self.networks else True
+        return cells.filter(over, [any(fnmatchcase(p, g) for g in globs) for p in cells["page"]])
 
     def costs(self, pace: Pace) -> dict[Cell, float]:
         """Seconds of one block of each cell, as much as it takes of the whole machine."""

@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.papers.answers.noise import noiseless
 from dragstrip.papers.answers.predicted import beyond
 from dragstrip.papers.campaign.space import reach, unhindered
 from dragstrip.papers.claims import Claim, Published
@@ -151,6 +152,8 @@ def ways(claim: Claim, paper: Published, reached: pl.DataFrame) -> tuple[Way, ..
         return (*own, "browser") if claim.tier == "historic" else ("browser", *own)
     if claim.tier == "historic" and played:
         return "native", "browser", "virtual"
+    if noiseless(claim.predicate, reached):
+        return "browser", *own
     if b'"visual_' in msgspec.json.encode(claim.predicate):
         return "browser", "virtual"
     predictable = len(reached) > LARGE and not beyond(paper.paper, claim.predicate, reached)
