@@ -1,4 +1,4 @@
-"""Counts of significant tests need noise like the paper's, which virtual time without loss lacks."""
+"""Counts of significant tests need noise like the paper's; virtual time without loss has none."""
 
 import polars as pl
 import pytest
