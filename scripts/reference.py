@@ -16,6 +16,8 @@ from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
 from dragstrip.papers.campaign.space import reach, space
 from dragstrip.papers.claims import published
+from dragstrip.papers.evidence import SCHEMA
+from dragstrip.papers.kept import COLUMNS, FILE
 from dragstrip.papers.predicates import stacks_of
 from dragstrip.results.compare.gate import Output
 from dragstrip.results.compare.summary import Summary
@@ -144,6 +146,19 @@ def _tables() -> str:
             ("column", "meaning", "unit", "type"),
             [(f"`{r['column']}`", r["meaning"], r["unit"], r["type"]) for r in rows.to_dicts()],
         )
+    lines += [
+        "",
+        "## loads",
+        "",
+        f"`{FILE}` of a folder that `dragstrip reproduce` made: a row for each load that its "
+        "answers rest on. [Its metadata](../decisions/0049-loads-that-answer-again.md) says how "
+        "they were made.",
+        "",
+        *_table(
+            ("column", "meaning", "type"),
+            [(f"`{name}`", COLUMNS[name], str(kind)) for name, kind in SCHEMA.items()],
+        ),
+    ]
     return "\n".join(lines) + "\n"
 
 

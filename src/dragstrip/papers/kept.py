@@ -20,6 +20,36 @@ from dragstrip.papers.measured import CELL, Evidence, Key, Struck
 from dragstrip.verdict.rules import VERSION
 
 FILE = "loads.parquet"
+COLUMNS = {
+    "study": "Study of the paper.",
+    "block": "Id of the block. Loads of one block had the same losses.",
+    "page": "Name of the page, with - for /.",
+    "network": "Name of the network.",
+    "connection": "The browser's state: cold, or after a first load of the page.",
+    "stack": "Name of the stack; of one that plays a surrogate's part, the surrogate's.",
+    "censored": "Whether the load did not end. What it lacks is then at the client's limit.",
+    "standin": "Whether the page stands for one that nobody has.",
+    "rate_mbps": "Rate down, in Mbit/s; null without a limit.",
+    "rtt_ms": "Round trip, without queues.",
+    "loss": "Share of packets lost at random on the way down.",
+    "objects": "Objects of the page; pictures alone if it is synthetic.",
+    "object_bytes": "Mean size of these.",
+    "page_bytes": "Bytes of all bodies; of pictures alone if it is synthetic.",
+    "hosts": "Hosts that serve it.",
+    "plt_ms": "Page load time: loadEventEnd.",
+    "ttfb_ms": "First byte: responseStart of the document.",
+    "fcp_ms": "First contentful paint.",
+    "visual_fvc_ms": "First visual change.",
+    "visual_lvc_ms": "Last visual change.",
+    "visual_vc85_ms": "85 % visually complete.",
+    "visual_speed_index_ms": "SpeedIndex.",
+    "network_plt_ms": "Time with a resource other than a script under way.",
+    "connect_to_request_ms": "From the first packet of the document's connection to its request.",
+    "object_sent_ms": "Median object, from request sent to last byte.",
+    "object_sent_max_ms": "Slowest object, from request sent to last byte.",
+    "object_queued_p90_ms": "90th percentile of objects, queueing in the browser included.",
+}
+"""Of its table: `dragstrip.papers.evidence.SCHEMA`, and what each means."""
 _HEAD = "dragstrip"
 """Key of the file's metadata."""
 

@@ -16,8 +16,8 @@ from dragstrip.papers.answers.findings import Findings, findings
 from dragstrip.papers.answers.ran import Ran, joined, ran_in
 from dragstrip.papers.campaign.space import space
 from dragstrip.papers.claims import published
-from dragstrip.papers.evidence import nothing
-from dragstrip.papers.kept import Kept, keep, read, together
+from dragstrip.papers.evidence import SCHEMA, nothing
+from dragstrip.papers.kept import COLUMNS, Kept, keep, read, together
 from dragstrip.papers.measured import Evidence, Struck
 from dragstrip.papers.overall import given
 from dragstrip.report.papers.claims import markdown, page
@@ -65,6 +65,10 @@ def test_what_is_read_is_what_was_kept(tmp_path):
     own = structs.replace(found.ran, made=(structs.replace(made, elsewhere=""),))
     assert own == ran(tmp_path / "again")
     assert {p.name for p in tmp_path.iterdir()} == {"capsule", "loads.parquet", "again"}
+
+
+def test_every_column_is_explained():
+    assert list(COLUMNS) == list(SCHEMA)
 
 
 def test_they_answer_as_the_loads_they_were(tmp_path):
