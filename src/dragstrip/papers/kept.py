@@ -111,7 +111,8 @@ def read(file: Path) -> Kept:
             f"{VERSION}: make it anew from its capsules, with `dragstrip reproduce {head.paper} "
             "--minutes 0 --out FOLDER`"
         )
-    made = tuple(structs.replace(m, elsewhere=m.elsewhere or file.name) for m in head.ran.made)
+    name = f"{file.resolve().parent.name}/{file.name}"  # most are called alike
+    made = tuple(structs.replace(m, elsewhere=m.elsewhere or name) for m in head.ran.made)
     return Kept(
         file=file,
         evidence=Evidence(loads, struck=dict(head.struck)),

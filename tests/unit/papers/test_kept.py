@@ -61,7 +61,7 @@ def test_what_is_read_is_what_was_kept(tmp_path):
     assert found.evidence.loads.equals(LOADS)
     assert found.evidence.struck == lost
     (made,) = found.ran.made
-    assert made.elsewhere == "loads.parquet"
+    assert made.elsewhere == f"{tmp_path.name}/loads.parquet"
     own = structs.replace(found.ran, made=(structs.replace(made, elsewhere=""),))
     assert own == ran(tmp_path / "again")
     assert {p.name for p in tmp_path.iterdir()} == {"capsule", "loads.parquet", "again"}
@@ -84,8 +84,9 @@ def test_two_halves_answer_as_the_whole(tmp_path):
 def test_page_and_text_name_the_table(tmp_path):
     found = kept(tmp_path)
     answered = findings(PAPER, PAPER.outlines(), found.ran, found.evidence)
-    assert "made, from loads.parquet: 10 visits" in markdown(answered)
-    assert "made, from loads.parquet" in page(answered, [])
+    source = f"made, from {tmp_path.name}/loads.parquet"
+    assert f"{source}: 10 visits" in markdown(answered)
+    assert source in page(answered, [])
     assert "report/index.html" not in page(answered, [])
 
 

@@ -37,7 +37,7 @@ class Made(Struct, frozen=True, kw_only=True):
     controls: tuple[Control, ...]
     """What its controls say of the testbed; empty for a study without any."""
     elsewhere: str = ""
-    """The table of loads it is known from, by name, if its capsule is not here."""
+    """The table of loads it is known from, with its folder, if its capsule is not here."""
 
 
 class Ran(Struct, frozen=True, kw_only=True):
