@@ -4,11 +4,13 @@
     uv run python bench/results/factor_map.py spot FOLDER [--cells N] [--minutes M]   # in Chromium
     uv run python bench/results/factor_map.py alone FOLDER [--cells N] [--minutes M]  # one a guest
     uv run python bench/results/factor_map.py write FOLDER                            # the pages
+    uv run python bench/results/factor_map.py make OTHER --first 4000   # a later sitting
 
 `make` visits the cells of docs/results/map.toml in their order with the load generator, in virtual
-time, and continues a folder that was begun. `spot` draws cells at random from those that are made,
-and visits them with Chromium; `alone` visits them with the load generator again, each in a guest of
-its own. `write` reads all three.
+time, and continues a folder that was begun. Another folder, such as another machine's, begins with
+the `--first` cell that docs/results/map.parquet lacks. `spot` draws cells at random from those that
+are made, and visits them with Chromium; `alone` visits them with the load generator again, each in
+a guest of its own. `write` reads all three, and the cells before the first from map.parquet.
 """
 
 import argparse
@@ -57,11 +59,13 @@ def main() -> None:
         if name != "write":
             step.add_argument("--minutes", type=float, default=inf)
             step.add_argument("--jobs", default="1")
+        if name == "make":
+            step.add_argument("--first", type=int, default=0)
         if name in ("spot", "alone"):
             step.add_argument("--cells", type=int, default=SPOTS)
     asked = parser.parse_args()
     if asked.step == "make":
-        visit(study_by(whole(), LOADER), asked.folder / LOADER, asked)
+        visit(study_by(since(asked.first), LOADER), asked.folder / LOADER, asked)
     elif asked.step == "spot":
         again(asked, BROWSER, BROWSER)
     elif asked.step == "alone":
@@ -82,7 +86,7 @@ def again(asked: argparse.Namespace, client: str, out: str) -> None:
 def write(folder: Path) -> None:
     sample = read_outline(STUDY).sample
     assert sample
-    cells = made_cells(Capsule.open(folder / LOADER))
+    cells = all_made(Capsule.open(folder / LOADER))
     found = surveyed(cells, sample)
     cells.write_parquet(RESULTS / "map.parquet")
     (DOCS / "map" / "cells.js").write_bytes(page_data(cells, sample, found))
@@ -92,6 +96,18 @@ def write(folder: Path) -> None:
     held = {name: against(folder / name, cells) for name in (BROWSER, ALONE)}
     text = page_text(cells, sample, found, held[BROWSER], held[ALONE], drawn[0].caption)
     (RESULTS / "map.md").write_text(text)
+
+
+def all_made(capsule: Capsule) -> pl.DataFrame:
+    """With those of earlier sittings, numbered as in the whole sample."""
+    numbers = {cell[:2]: n for n, cell in enumerate(whole().cells())}
+    made = made_cells(capsule)
+    own = [numbers[place] for place in made.select("page", "network").iter_rows()]
+    made = made.with_columns(number=pl.Series(own, dtype=pl.Int64))
+    first = numbers[capsule.manifest.study.cells()[0][:2]]
+    return pl.concat(
+        [pl.read_parquet(RESULTS / "map.parquet").filter(pl.col("number") < first), made]
+    )
 
 
 def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
@@ -130,6 +146,16 @@ def agreement(made: pl.DataFrame, seen: pl.DataFrame, pair: tuple[str, str]) -> 
 def whole() -> Study:
     """As planned, for browsers."""
     return read_study(STUDY, cache_folder("pages"))
+
+
+def since(first: int) -> Study:
+    """With the cells from this one on. Raises `SystemExit` for one within a guest."""
+    study = whole()
+    if first % study.per_guest:
+        raise SystemExit(f"--first {first}: give a multiple of {study.per_guest}, whole guests")
+    wanted = {cell[:2] for cell in study.cells()[first:]}
+    blocks = [block for block in study.blocks() if (block.page, block.network) in wanted]
+    return study.part(blocks) if first else study
 
 
 def visit(study: Study, out: Path, asked: argparse.Namespace) -> None:
