@@ -10,6 +10,12 @@ from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Study
 
 CLIENTS = ("browser", LOADER)
+NO_FALSE_START = (
+    "by the load generator with TLS 1.3, whose handshake takes as many round trips: it has no "
+    "False Start"
+)
+"""Of a stack with TLS 1.2. Without False Start a first visit would take a round trip more than
+Chromium's."""
 
 
 def loaded_by(stacks: Sequence[Stack], client: str, where: str = "--client") -> tuple[Stack, ...]:
@@ -59,7 +65,8 @@ def _by_loader(stack: Stack, where: str) -> Stack:
             f"{where} loader: stack {stack.name!r} names browser {stack.browser}, which the load "
             "generator does not predict; race another stack"
         )
+    played = {"tls": "1.3", "source": f"{stack.source}; {NO_FALSE_START}"}
     try:
-        return structs.replace(stack, browser=LOADER)
+        return structs.replace(stack, browser=LOADER, **(played if stack.tls == "1.2" else {}))
     except ValueError as error:
         raise InputError(f"{where} loader: stack {stack.name!r}: {error}") from None
