@@ -15,6 +15,7 @@ a guest of its own. `write` reads all three, and the cells before the first from
 
 import argparse
 import time
+from collections.abc import Collection
 from math import inf
 from pathlib import Path
 
@@ -78,9 +79,8 @@ def again(asked: argparse.Namespace, client: str, out: str) -> None:
     """Visits cells drawn at random from those that are made, each in a guest of its own."""
     made = made_cells(Capsule.open(asked.folder / LOADER))
     wanted = set(spots(made, asked.cells, SPOT_SEED))
-    study = study_by(whole(), client)
-    blocks = [block for block in study.blocks() if (block.page, block.network) in wanted]
-    visit(structs.replace(study.part(blocks), per_guest=1), asked.folder / out, asked)
+    study = only(study_by(whole(), client), wanted)
+    visit(structs.replace(study, per_guest=1), asked.folder / out, asked)
 
 
 def write(folder: Path) -> None:
@@ -153,9 +153,13 @@ def since(first: int) -> Study:
     study = whole()
     if first % study.per_guest:
         raise SystemExit(f"--first {first}: give a multiple of {study.per_guest}, whole guests")
-    wanted = {cell[:2] for cell in study.cells()[first:]}
+    return only(study, {cell[:2] for cell in study.cells()[first:]}) if first else study
+
+
+def only(study: Study, wanted: Collection[tuple[str, str]]) -> Study:
+    """With these of its cells, as page and network."""
     blocks = [block for block in study.blocks() if (block.page, block.network) in wanted]
-    return study.part(blocks) if first else study
+    return study.part(blocks)
 
 
 def visit(study: Study, out: Path, asked: argparse.Namespace) -> None:

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +10,19 @@ from dragstrip.model.clock import KEYS_NS, SYSCALL_NS
 from dragstrip.study.presets import networks, stacks
 
 
+def beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    """Those that a shell may complete what is typed to."""
+    return [name for name in names if name.startswith(incomplete)]
+
+
 def network_names(incomplete: str) -> list[str]:
     """For completion in a shell."""
-    return [name for name in networks() if name.startswith(incomplete)]
+    return beginning(networks(), incomplete)
 
 
 def stack_names(incomplete: str) -> list[str]:
     """For completion in a shell."""
-    return [name for name in stacks() if name.startswith(incomplete)]
+    return beginning(stacks(), incomplete)
 
 
 Networks = Annotated[

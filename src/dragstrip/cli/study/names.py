@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from dragstrip.cli.options import beginning
+
 if TYPE_CHECKING:
     from dragstrip.papers.claims import Published
 
@@ -15,7 +17,7 @@ Complete = Callable[[typer.Context, str], list[str]]
 def paper_keys(incomplete: str) -> list[str]:
     from dragstrip.papers.claims import KNOWN  # loads slowly
 
-    return [key for key in KNOWN if key.startswith(incomplete)]
+    return beginning(KNOWN, incomplete)
 
 
 def _of_paper(names: Callable[["Published"], Iterable[str]]) -> Complete:
@@ -25,7 +27,7 @@ def _of_paper(names: Callable[["Published"], Iterable[str]]) -> Complete:
         # Words that were not taken apart yet stand in `args`.
         key = next((word for word in (context.params.get("key"), *context.args) if word), "")
         every = dict.fromkeys(names(published(key))) if key in KNOWN else ()
-        return [name for name in every if name.startswith(incomplete)]
+        return beginning(every, incomplete)
 
     return complete
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.model.study import index_of
 from dragstrip.report.data.cells import ReportCell
 
 MOST_ROWS = 200
@@ -43,7 +44,7 @@ def block_rows(cell: ReportCell, names: Sequence[str], files: Mapping[int, str])
     pages by row of visits.parquet."""
     attempts: dict[tuple[int, int], list[dict[str, object]]] = {}
     for row in _kept(cell, len(names)).iter_rows(named=True):
-        index = int(row["block"].rpartition("|")[2])
+        index = index_of(row["block"])
         attempts.setdefault((index, row["attempt"]), []).append(row)
     rows = [_row(index, n, attempts[index, n], names, files) for index, n in sorted(attempts)]
     return BlockRows(tuple(rows[:MOST_ROWS]), _attempts(cell) - len(rows[:MOST_ROWS]))

@@ -114,7 +114,7 @@ def cell(place: Place) -> str:
 
 def link(place: Place) -> str:
     """From the claims page to the cell in its capsule's report."""
-    file = page_file(place.number, where(place.page, place.network, place.connection))
+    file = page_file(place.number, cell(place))
     return quote(f"{place.study}/report/{file}")
 
 

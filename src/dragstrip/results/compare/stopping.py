@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dragstrip.model.bridge import Lattice
 from dragstrip.model.stack import ConnectionMode
-from dragstrip.model.study import Study
+from dragstrip.model.study import Study, index_of
 from dragstrip.results.blocks import Observation, observe
 from dragstrip.results.observed import Observed, observed
 from dragstrip.schedule.schedule import StopRule, Visits
@@ -172,7 +172,7 @@ def _of_cell(cell: Observed) -> BlockTimes:
 def _by_index(cell: Observed, stack: str) -> list[Observation | None]:
     found, blocks = cell.of(stack, "plt_ms"), cell.stacks[stack]["block"].to_list()
     rows = zip(blocks, found.values.tolist(), found.censored.tolist(), strict=True)
-    ordered = sorted(rows, key=lambda row: int(row[0].rpartition("|")[2]))
+    ordered = sorted(rows, key=lambda row: index_of(row[0]))
     return [None if math.isnan(ms) else Observation(ms, censored) for _, ms, censored in ordered]
 
 
