@@ -96,12 +96,10 @@ def test_page_and_text_name_the_table(tmp_path):
         ({"clock": NETWORK}, "its clock is virtual time, that of .* is real time"),
         ({"client": "loader"}, "its client is loader, that of .* is browser"),
         ({"paper": published("cook2017")}, "its loads are of cook2017, not of ranjan2019"),
-        ({"paper": published("ranjan2019").native()}, "over its own protocols; leave out --native"),
+        ({"paper": published("ranjan2019").native()}, "over its own protocols; add --native"),
     ],
 )
 def test_what_is_no_evidence_together_is_refused(changes, said, tmp_path):
-    if said.endswith("--native"):
-        said = "over its own protocols; add --native"
     others = [half(tmp_path, NAMES[:1]), half(tmp_path, NAMES[1:], **changes)]
     with pytest.raises(InputError, match=said):
         together(PAPER, Ran(), Evidence(nothing()), others)
@@ -116,7 +114,12 @@ def test_a_cell_that_both_have_is_refused(tmp_path):
         together(PAPER, others[0].ran, own, [others[0]])
 
 
-def test_the_rules_of_all_parts_are_told():
+def test_the_rules_of_all_parts_are_told(tmp_path):
+    first = ran(tmp_path / "a", then=("a",), began="2026-11-05")
+    second = ran(tmp_path / "b", then=("b", "a"), began="2026-11-01")
+    both = joined([first, second])
+    assert (both.then, both.began) == (("a", "b"), "2026-11-05")
+    assert both.made == first.made + second.made
     parts = [Ran(then=("a",), began="2026-11-01"), Ran(then=("b", "a"), began="2026-11-05")]
     assert joined(parts) == Ran(then=("a",), began="2026-11-01")  # nothing was run in either
 
