@@ -116,8 +116,8 @@ def _made(capsule: Capsule) -> dict[str, _Made]:
 
 
 def _owner(block: str, made: Sequence[dict[str, _Made]], whole: int) -> int:
-    """The part whose visits of the block count: one with the finished block, of so many visits as
-    are `whole`, then the one with most of it, then the first."""
+    """The part whose visits of the block count: one that has finished it, with all its `whole`
+    visits; else the one with most of them, then the first."""
 
     def worth(part: int) -> tuple[bool, int, int]:
         visits = made[part][block]

@@ -32,8 +32,8 @@ class FasterShare(Predicate, kw_only=True, frozen=True):
     at_least: float = 0.0
     at_most: float = 1.0
     take: int | None = None
-    """The paper decides a cell by so many of its loads (biswal2016: 5). Of more loads each whole
-    set of so many decides anew, and the share is the mean over the sets."""
+    """How many loads decide a cell in the paper (biswal2016: 5). If there are more, each full set
+    of that size decides anew, and the share is the mean over the sets."""
 
     def answer(self, evidence: Evidence) -> Answer:
         found = self.found(evidence, self.a, *self.than)

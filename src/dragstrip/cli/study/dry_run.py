@@ -24,7 +24,7 @@ def dry_run(study: Study, out: Path | None, jobs: int, shard: Shard = WHOLE) -> 
     console = Console()
     stacks = ", ".join(s.name for s in study.stacks)
     besides = ", ".join(s.name for s in study.controls) or "none"
-    besides += f" in each {study.controls_every}th block" if study.controls_every > 1 else ""
+    besides += f" in one block of {study.controls_every}" if study.controls_every > 1 else ""
     console.print(
         f"{study.name}: {len(study.pages)} pages, stacks {stacks}; controls {besides}; "
         f"{', '.join(study.connections)} visits; {study.runs} runs"

@@ -39,7 +39,7 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     networks: tuple[str, ...] = ()
     """All of the studies if empty."""
     controls_every: int = 1
-    """The same in all campaigns of one name, for they are one study."""
+    """Campaigns of one name make one study, so they must agree on it."""
 
     def commands(self) -> list[str]:
         """What to give, one after the other."""
