@@ -2,12 +2,13 @@
 
     dragstrip run STUDY.toml --out real
     dragstrip run STUDY.toml --virtual --out virtual
-    uv run python bench/virtual/beside_real.py real virtual [--write]
+    uv run python bench/virtual/beside_real.py real virtual [--write] [--kept]
 
 Of every pair of stacks on every page and network: the ratio of page load time, first contentful
 paint and, with frames, SpeedIndex, in real and in virtual time, and whether they agree: within 2 %,
 or with the virtual ratio in the real one's 95 % interval. `--write` puts docs/reference/
-virtual-beside-real.json and its picture there.
+virtual-beside-real.json and its picture there. `--kept` takes the ratios that stand there, too, of
+networks that these capsules lack.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from dragstrip.results.compare.stacks import compare
 from dragstrip.results.compare.summary import Comparison
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
+PAIRS = DOCS / "virtual-beside-real.json"
 METRICS = {"plt_ms": "page load", "fcp_ms": "first paint", "speed_index_ms": "SpeedIndex"}
 WITHIN = 0.02
 Key = tuple[str, str, str, str, str]
@@ -65,15 +67,20 @@ def main() -> None:
     parser.add_argument("real", type=Path)
     parser.add_argument("virtual", type=Path)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--kept", action="store_true")
     asked = parser.parse_args()
     real, virtual = (dict(ratios(Capsule.open(path))) for path in (asked.real, asked.virtual))
     found = [pair(key, one, virtual[key]) for key, one in real.items() if key in virtual]
     if not found:
         sys.exit("the two capsules share no pair of stacks")
+    if asked.kept:
+        measured = {one.network for one in found}
+        kept = msgspec.json.decode(PAIRS.read_bytes(), type=list[Pair])
+        found = [*(one for one in kept if one.network not in measured), *found]
     table(found)
     if asked.write:
         text = msgspec.json.format(msgspec.json.encode(found), indent=1)
-        (DOCS / "virtual-beside-real.json").write_bytes(text + b"\n")
+        PAIRS.write_bytes(text + b"\n")
         draw(found)
 
 
