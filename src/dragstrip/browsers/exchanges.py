@@ -49,6 +49,8 @@ class _Open(Struct):
     """Encoded bytes so far."""
     decoded: int = 0
     """Body bytes so far."""
+    head: int = 0
+    """Encoded bytes of the answer's head."""
 
 
 def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, ...]:
@@ -147,6 +149,7 @@ def _answered(current: _Open, response: dict[str, Any], origin_s: float) -> None
         http_version=response.get("protocol", ""),
         issuer=(response.get("securityDetails") or {}).get("issuer", ""),
     )
+    current.head = max(0, int(response.get("encodedDataLength", 0)))
 
 
 def _phases(timing: dict[str, Any] | None, origin_s: float) -> dict[str, float | None]:
@@ -180,7 +183,23 @@ def _on_data(current: _Open, params: dict[str, Any], origin_s: float) -> None:
 
 
 def _on_finished(current: _Open, params: dict[str, Any], origin_s: float) -> None:
-    _ended(current, params["timestamp"], params, origin_s)
+    if _given_up(current, params):
+        _ended(current, params["timestamp"], {"encodedDataLength": current.head}, origin_s)
+        _change(current, body_bytes=None)
+    else:
+        _ended(current, params["timestamp"], params, origin_s)
+
+
+def _given_up(current: _Open, finished: dict[str, Any]) -> bool:
+    """Whether it is an image that Chromium could not decode and so did not read to its end.
+
+    Chromium then says that it finished, and takes the decoded bytes that it has read for those that
+    crossed the wire (`ImageResource::DecodeError`). Only the answer's head is known to have.
+    """
+    request = current.exchange.request
+    counted = request.from_cache or current.received
+    size = finished.get("encodedDataLength")
+    return request.resource_type == "Image" and not counted and 0 < current.decoded == size
 
 
 def failure(params: dict[str, Any]) -> str:

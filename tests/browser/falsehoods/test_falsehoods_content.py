@@ -81,6 +81,20 @@ def test_only_the_document_of_a_page_is_loaded(track, codes):
 
 
 @pytest.mark.parametrize("stack", ["h1", "h2", "h3"])
+def test_an_image_that_is_no_picture_is_no_lie(track, tmp_path, stack):
+    text = b" ".join(b"word %d" % n for n in range(60_000))
+
+    def no_picture(answer: Recorded) -> Recorded:
+        return structs.replace(answer, wire=text, headers=(("content-type", "text/html"),))
+
+    visit = track.visit(stack, forged(tmp_path, no_picture))
+    assert (visit.outcome, visit.reasons) == ("loaded", ())
+    images = [r for r in visit.requests if r.resource_type == "Image"]
+    assert [(r.body_bytes, r.error) for r in images] == [(None, "")] * 3
+    assert all(0 < r.wire_bytes < 1000 for r in images)
+
+
+@pytest.mark.parametrize("stack", ["h1", "h2", "h3"])
 def test_browser_and_origin_say_of_each_object_what_the_page_says(track, stack):
     page = track.page("12x4KB:mix", hosts=2)
     visit = track.visit(stack, page)

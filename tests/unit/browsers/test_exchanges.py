@@ -14,9 +14,9 @@ def event(method: str, **params: Any) -> Event:
     return Event(f"Network.{method}", {"requestId": "1", **params}, "session")
 
 
-def sent(url: str, at_s: float, **more: Any) -> Event:
+def sent(url: str, at_s: float, kind: str = "Script", **more: Any) -> Event:
     request = {"url": url, "method": "GET", "headers": {"Accept": "*/*"}, "initialPriority": "High"}
-    return event("requestWillBeSent", request=request, timestamp=at_s, type="Script", **more)
+    return event("requestWillBeSent", request=request, timestamp=at_s, type=kind, **more)
 
 
 def response(protocol: str = "h2", **more: Any) -> dict[str, Any]:
@@ -92,6 +92,24 @@ def test_a_failure_keeps_its_reason_and_the_bytes_that_came():
     assert exchange.request.error == "net::ERR_CONNECTION_RESET"
     assert exchange.request.wire_bytes == 40
     assert exchange.request.body_bytes == 80
+
+
+@pytest.mark.parametrize(
+    ("said", "wire", "body"), [((0, 65_536), 113, None), ((65_536, 65_649), 65_649, 65_536)]
+)
+def test_an_image_that_chromium_gives_up_has_no_size_but_its_head(said, wire, body):
+    counted, finished = said
+    (exchange,) = exchanges(
+        [
+            sent("https://a.test/", 100.0, "Image"),
+            event("responseReceived", response=response(encodedDataLength=113), timestamp=100.1),
+            event("dataReceived", encodedDataLength=counted, dataLength=65_536, timestamp=100.2),
+            event("loadingFinished", encodedDataLength=finished, timestamp=100.3),
+        ],
+        ORIGIN_S,
+    )
+    assert (exchange.request.wire_bytes, exchange.request.body_bytes) == (wire, body)
+    assert exchange.request.error == ""
 
 
 def test_an_answer_from_the_cache_is_known_as_such():
