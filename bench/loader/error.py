@@ -52,10 +52,12 @@ PAIRS = (("h2", "h3"), ("TCP", "QUIC"), ("TCP+", "QUIC"), ("TCP+BBR", "QUIC+BBR"
 RUNS = 2
 STAND_IN = "a made-up stand-in"
 """How the source of a page begins that nobody recorded."""
+BODILESS = ", without bodies"
+"""How the source of a page ends of which only names and sizes were recorded."""
 
 
 Overflow = Literal["no queue", "the queue down", "the queue up"]
-Kind = Literal["recordings", "stand-ins"]
+Kind = Literal["recordings", "HARs", "stand-ins"]
 Key = tuple[str, str, str]
 """Page, network and stack."""
 
@@ -185,9 +187,7 @@ def cells(folder: Path) -> Iterator[Cell]:
     structure = _times(folder / "structure") if (folder / "structure").exists() else {}
     overflow = _overflow(folder / "browser")
     study = Capsule.open(folder / "browser").manifest.study
-    kinds: dict[str, Kind] = {
-        p.name: "stand-ins" if p.source.startswith(STAND_IN) else "recordings" for p in study.pages
-    }
+    kinds = {p.name: kind_of(p.source) for p in study.pages}
     for key, times in browser.items():
         if key in loader:
             page, network, stack = key
@@ -203,6 +203,12 @@ def cells(folder: Path) -> Iterator[Cell]:
                 luck=_luck(times),
                 overflow=overflow[key],
             )
+
+
+def kind_of(source: str) -> Kind:
+    if source.startswith(STAND_IN):
+        return "stand-ins"
+    return "HARs" if source.endswith(BODILESS) else "recordings"
 
 
 def _luck(times: Sequence[float]) -> float | None:
@@ -262,7 +268,7 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
         structure=_errors([c for c in made if c.structure], structure=True),
         by_network=_by(made, "network"),
         by_stack=_by(made, "stack"),
-        by_page=_by([c for c in made if c.kind == "recordings"], "page"),
+        by_page=_by([c for c in made if c.kind != "stand-ins"], "page"),
         by_kind=_by(made, "kind"),
         by_overflow=_by(sorted(made, key=lambda c: c.overflow), "overflow"),
         luck_by_overflow=_luck_by_overflow(made),

@@ -37,7 +37,15 @@ def study_by(study: Study, client: str) -> Study:
 
 
 def check_clients(stacks: Sequence[Stack]) -> None:
-    """Raises `InputError` if a browser and the load generator share a study."""
+    """Raises `InputError` if a browser and the load generator share a study, or if the load
+    generator is to predict a handshake that it cannot."""
+    for stack in stacks:
+        if stack.loaded_by.follows_graphs and stack.tls == "1.2":
+            raise InputError(
+                f"stack {stack.name!r}: the load generator has no False Start, so with tls 1.2 it "
+                'would load later than a browser; give tls = "1.3", or omit browser and use '
+                "--client loader, which does that"
+            )
     if len({s.loaded_by.follows_graphs for s in stacks}) > 1:
         ours = next(s.name for s in stacks if s.loaded_by.follows_graphs)
         other = next(s.name for s in stacks if not s.loaded_by.follows_graphs)

@@ -3,6 +3,7 @@ mixed with."""
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from dragstrip.browsers.loader.client import told
 from dragstrip.browsers.loader.headers import headers
@@ -232,6 +233,13 @@ def test_browsers_and_the_load_generator_do_not_share_a_study():
     with pytest.raises(InputError, match="make two studies"):
         check_clients([Stack(name="a", protocol="h2", browser=LOADER), find_stack("h3")])
     check_clients([find_stack("h2"), find_stack("h2-firefox")])
+
+
+def test_the_load_generator_is_not_asked_for_a_handshake_without_false_start():
+    asked = Stack(name="a", protocol="h2", tls="1.2", browser=LOADER)
+    with pytest.raises(InputError, match=r"'a': the load generator has no False Start.*tls 1\.2"):
+        check_clients([asked])
+    check_clients([structs.replace(asked, tls="1.3")])
 
 
 STUDY = """
