@@ -10,6 +10,7 @@ and once more by the recording's structure alone. Links have the same luck in al
 that was begun is continued. Networks that need more blocks have a folder of their own; of a cell
 that is in several folders `write` takes the one with the most blocks. With `--browser` the second
 step is there already: the capsule of a study in virtual time, such as one that answers a paper.
+With `--computing` system calls take time on both sides; such cells have a table of their own.
 `--kept` takes cells of docs/reference/loader.json, too, as long as no folder has them.
 """
 
@@ -30,7 +31,7 @@ from page_graph import rows
 from dragstrip.conduct.clocks import jobs_of
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.browsers import LOADER
-from dragstrip.model.clock import NETWORK
+from dragstrip.model.clock import COMPUTING, NETWORK, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Client, Study
 from dragstrip.pages.graph.store import with_graph
@@ -110,6 +111,8 @@ class Found(Struct, frozen=True, kw_only=True):
     invalid: int
     """Cells left out because one of the clients had no valid load."""
     cells: list[Cell]
+    computing: dict[str, Errors] = {}
+    """By network, where system calls take time on both sides."""
     graphs: list[str]
     """How well graphs explain a browser's loads: lines of a table."""
 
@@ -124,6 +127,7 @@ def main() -> None:
     making.add_argument("--networks", nargs="+", default=NETWORKS)
     making.add_argument("--stacks", nargs="+", default=STACKS)
     making.add_argument("--runs", type=int, default=RUNS)
+    making.add_argument("--computing", action="store_true", help="system calls take time")
     making.add_argument("--jobs", default="1")
     writing = steps.add_parser("write")
     writing.add_argument("folders", nargs="+", type=Path)
@@ -142,14 +146,16 @@ def make(asked: argparse.Namespace) -> None:
     folder: Path = asked.folder
     (folder / "pages").mkdir(parents=True, exist_ok=True)
     jobs = jobs_of(NETWORK, asked.jobs)
+    clock = COMPUTING if asked.computing else NETWORK
     if asked.browser:
         study = structs.replace(Capsule.open(asked.browser).manifest.study, controls=())
         if not (folder / "browser").exists():
             (folder / "browser").symlink_to(asked.browser.resolve())
     else:
-        study = _study(asked.pages, asked.networks, asked.stacks, asked.runs)
+        study = _study(asked.pages, asked.networks, asked.stacks, asked.runs, clock=clock)
         make_visits(study, folder / "browser", jobs=jobs)
-    taught = _study([str(p.path) for p in study.pages], TAUGHT_ON, TAUGHT_BY, 1, seed=1)
+    pages = [str(p.path) for p in study.pages]
+    taught = _study(pages, TAUGHT_ON, TAUGHT_BY, 1, seed=1, clock=study.clock)
     make_visits(taught, folder / "taught", jobs=jobs)
     lessons, known = Capsule.open(folder / "taught"), []
     for page, own in zip(taught.pages, study.pages, strict=True):
@@ -167,7 +173,13 @@ def make(asked: argparse.Namespace) -> None:
 
 
 def _study(
-    pages: Sequence[str], networks: Sequence[str], stacks: Sequence[str], runs: int, seed: int = 0
+    pages: Sequence[str],
+    networks: Sequence[str],
+    stacks: Sequence[str],
+    runs: int,
+    *,
+    seed: int = 0,
+    clock: Clock,
 ) -> Study:
     return make_study(
         name="loader",
@@ -177,7 +189,7 @@ def _study(
         runs=runs,
         seed=seed,
         client=Client(),
-        clock=NETWORK,
+        clock=clock,
         cache=cache_folder("pages"),
     )
 
@@ -240,6 +252,8 @@ def _overflow(folder: Path) -> dict[Key, Overflow]:
 
 def write(folders: Sequence[Path], kept: Found | None) -> None:
     first = Capsule.open(folders[0] / "browser")
+    computing = [f for f in folders if _clock(f) == COMPUTING]
+    folders = [f for f in folders if f not in computing]
     # Each line once: the head, and a page whose graph serves twice.
     graphs: dict[str, None] = dict.fromkeys(kept.graphs if kept else ())
     for folder in folders:
@@ -250,6 +264,7 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
     browsers.append(first.manifest.starts[-1].browser_version)
     browser = " and ".join(dict.fromkeys(browsers))
     made = _largest(cell for f in folders if (f / "loader").exists() for cell in cells(f))
+    computed = _by(_largest(cell for f in computing for cell in cells(f)), "network")
     if not made:
         (DOCS / "loader.md").write_text(graphs_text(browser, list(graphs)))
         return
@@ -276,6 +291,7 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
         pairs={f"{b} / {a}": _ratios(made, a, b) for a, b in PAIRS},
         invalid=unmade,
         cells=made,
+        computing=computed or (kept.computing if kept else {}),
         graphs=list(graphs),
     )
     text = msgspec.json.format(msgspec.json.encode(found), indent=1)
@@ -288,6 +304,10 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
     PACKAGED.write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
     (DOCS / "loader.md").write_text(page_text(found, found.graphs))
     draw(made)
+
+
+def _clock(folder: Path) -> Clock:
+    return Capsule.open(folder / "browser").manifest.study.clock
 
 
 def _largest(found: Iterable[Cell]) -> list[Cell]:

@@ -75,6 +75,9 @@ def _page(found: Any, graphs: list[str]) -> Iterator[str]:
         yield f"## By {title}"
         yield ""
         yield from _table(title, groups)
+    if found.computing:
+        yield _COMPUTING
+        yield from _table("network", found.computing)
     if found.invalid:
         yield f"{found.invalid} cells are left out: one of the clients had no valid load there."
         yield ""
@@ -168,14 +171,21 @@ the same side of 1 in 95 % of those that are decided.
 
 | ratio | cells | near | decided | same side |
 |---|---|---|---|---|"""
+_COMPUTING = """## Where computing takes time
+
+With `--computing` [each system call takes time](virtual-computing.md), in the browser as in the
+load generator, which makes fewer. Its graph then has the browser's computing, too. Recordings, the
+demo page among them, one block a cell:
+"""
 _COMMANDS = """All cells: [loader.json](loader.json). The commands:
 
     uv run python bench/loader/error.py make FOLDER PAGE... --networks LTE DSL --runs 1
     uv run python bench/loader/error.py make DSL PAGE... --networks DSL --runs 3
-    uv run python bench/loader/error.py make SLOW WIKIPEDIA --networks DA2GC MSS --runs 1
+    uv run python bench/loader/error.py make SLOW PAGE... --networks DA2GC MSS --runs 1
     uv run python bench/loader/error.py make STANDINS \\
         --browser capsules/wolsing2019-virtual/wolsing2019
-    uv run python bench/loader/error.py write FOLDER DSL SLOW STANDINS"""
+    uv run python bench/loader/error.py make COMPUTING PAGE... --computing --runs 1
+    uv run python bench/loader/error.py write FOLDER DSL SLOW STANDINS COMPUTING"""
 
 
 def _blocks(found: Any) -> str:

@@ -89,6 +89,14 @@ def test_what_is_drawn_computed_or_cached_stays_open_with_its_reason(key, tmp_pa
             assert "computes nothing" in told.why or "no cache" in told.why
 
 
+def test_round_trips_of_tls_1_2_stay_open_because_another_version_is_loaded(tmp_path):
+    found = {c.id: c for c in answered("literature", tmp_path, share=1).claims}
+    told = found["literature-78"]
+    assert (told.verdict, told.ours) == ("open", "")
+    assert "TLS 1.2 with TCP-TLS1.2" in told.why
+    assert found["literature-79"].verdict != "open"
+
+
 def test_what_the_network_decides_is_answered(tmp_path):
     counted = answered("megyesi2016", tmp_path, share=1).verdicts
     assert counted["reproduced"] + counted["contradicted"] > 3

@@ -1,4 +1,5 @@
-"""What the load generator cannot answer: claims about what is drawn, computed or cached.
+"""What the load generator cannot answer: claims about what is drawn, computed or cached, and about
+handshakes of TLS 1.2.
 
 Such a claim stays open. Nothing else that was measured answers it.
 """
@@ -11,7 +12,10 @@ from dragstrip.papers.campaign.clients import WITH_CACHE
 from dragstrip.papers.campaign.space import unhindered
 from dragstrip.papers.claims import Paper
 from dragstrip.papers.measured import Evidence
+from dragstrip.papers.parts import parts_of
 from dragstrip.papers.predicates import AnyPredicate
+from dragstrip.papers.rtts import HandshakeRtts
+from dragstrip.study.presets import stacks
 
 PAINTED = {
     "fcp_ms": "first contentful paint",
@@ -38,6 +42,11 @@ def beyond(paper: Paper, predicate: AnyPredicate | None, reached: pl.DataFrame) 
     text = msgspec.json.encode(predicate).decode()
     if painted := [words for name, words in PAINTED.items() if f'"{name}"' in text]:
         return f"it asks for {' and '.join(painted)}, and the load generator paints nothing"
+    if played := [s for s in _counted(predicate) if s in stacks() and stacks()[s].tls == "1.2"]:
+        return (
+            f"it counts round trips of TLS 1.2 with {', '.join(played)}, and the load generator "
+            "plays that by TLS 1.3"
+        )
     if len(reached) and {*reached["study"]} <= {*paper.real_time}:
         return "computing decides it, and the load generator computes nothing"
     if free := len(unhindered(reached)):
@@ -51,3 +60,8 @@ def beyond(paper: Paper, predicate: AnyPredicate | None, reached: pl.DataFrame) 
             "generator has no cache"
         )
     return ""
+
+
+def _counted(predicate: AnyPredicate) -> list[str]:
+    """Stacks whose handshakes it counts."""
+    return [part.stack for part in parts_of(predicate) if isinstance(part, HandshakeRtts)]
