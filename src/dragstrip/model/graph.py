@@ -39,7 +39,7 @@ class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """CDP's: VeryLow, Low, Medium, High, VeryHigh."""
     found: Found
     initiator: int | None = None
-    """The node that caused it."""
+    """The node before it that caused it."""
     waits: tuple[Wait, ...] = ()
     """All of them hold before it starts. Each names a node before it, or `LOAD`."""
     delay_ms: float = 0.0
@@ -69,6 +69,15 @@ class Graph(Struct, frozen=True, kw_only=True):
     urgent."""
     load_delay_ms: float = 0.0
     """From the end of the last node that holds the load event to the end of that event."""
+
+    def __post_init__(self) -> None:
+        for index, node in enumerate(self.nodes):
+            named = (node.initiator, *(w.node for w in node.waits))
+            if any(before is not None and before >= index for before in named):
+                raise ValueError(
+                    f"node {index} of the graph, {node.url}, follows from itself or from a later "
+                    "one; learn the graph again"
+                )
 
     @property
     def digest(self) -> str:

@@ -1,10 +1,12 @@
 """The graph of a page: from its markup, from visits, in its file."""
 
 import gzip
+import zipfile
 from pathlib import Path
 from statistics import median
 
 import brotli
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,8 +14,8 @@ from msgspec import structs
 
 from dragstrip.model.graph import LOAD, Graph, Node, Wait
 from dragstrip.model.visit import Request, Visit
-from dragstrip.pages.format.archive import load_page, write_page
-from dragstrip.pages.format.recording import Recorded, Recording
+from dragstrip.pages.format.archive import HAR_MEMBER, load_page, write_page
+from dragstrip.pages.format.recording import PageError, Recorded, Recording
 from dragstrip.pages.graph.markup import read_markup
 from dragstrip.pages.graph.offsets import on_wire
 from dragstrip.pages.graph.store import graph_of, with_graph
@@ -312,6 +314,65 @@ def test_what_the_load_event_asks_for_waits_for_it(asked_ms):
     assert Wait(LOAD) in learned.nodes[2].waits
     assert not learned.nodes[2].holds_load
     assert learned.load_delay_ms == pytest.approx(median([2.0]))
+
+
+def test_a_preflight_is_asked_for_by_what_asked_for_its_request():
+    nodes = (
+        Node(url=URL, kind="Document", found="start"),
+        Node(url=f"{URL}1.js", kind="Script", found="script", initiator=0, waits=(Wait(0),)),
+    )
+    visits = []
+    for took in ([40, 200], [90, 700], [70, 30]):
+        made = load(Graph(nodes=nodes, learned=False, source=""), took, str(took))
+        asked = Request(
+            url=f"{URL}2.js",
+            host="a.test",
+            method="POST",
+            protocol="h2",
+            initiator=f"{URL}1.js",
+            initiator_type="script",
+            resource_type="XHR",
+            start_ms=sum(took),
+            end_ms=sum(took) + 40,
+        )
+        preflight = structs.replace(
+            asked,
+            method="OPTIONS",
+            initiator=asked.url,
+            initiator_type="preflight",
+            resource_type="Preflight",
+            start_ms=asked.start_ms + 0.1,
+            end_ms=asked.start_ms + 20,
+        )
+        visits.append(structs.replace(made, requests=(*made.requests, asked, preflight)))
+    learned = from_visits(SCRIPTS, visits, "three visits").nodes
+    assert [(n.method, n.initiator) for n in learned[2:]] == [("OPTIONS", 1), ("POST", 1)]
+    assert learned[3].waits == (Wait(2),)
+
+
+@pytest.mark.parametrize("more", [{"initiator": 1}, {"initiator": 2}, {"waits": (Wait(1),)}])
+def test_no_request_follows_from_itself_or_a_later_one(page, tmp_path, more):
+    first = Node(url=URL, found="start")
+    later = Node(url=f"{URL}1.js", found="script", initiator=0)
+    graph = Graph(nodes=(first, later, later), learned=False, source="")
+    kept = with_graph(page, graph, tmp_path / "kept.har.zip")
+    changed = structs.replace(later, **more)
+    with pytest.raises(ValueError, match=r"node 1 of the graph, https://a\.test/1\.js, follows"):
+        structs.replace(graph, nodes=(first, changed, later))
+
+    def damage(data: bytes) -> bytes:
+        whole = msgspec.json.decode(data)
+        node = whole["log"]["_dragstrip"]["graph"]["nodes"][1]
+        node |= msgspec.to_builtins(changed)
+        return msgspec.json.encode(whole)
+
+    damaged = tmp_path / "damaged.har.zip"
+    with zipfile.ZipFile(kept.path) as old, zipfile.ZipFile(damaged, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, damage(data) if name == HAR_MEMBER else data)
+    with pytest.raises(PageError, match=r"damaged\.har\.zip.*node 1 of the graph"):
+        load_page(damaged)
 
 
 def test_a_graph_is_kept_in_the_page_file(page, tmp_path):

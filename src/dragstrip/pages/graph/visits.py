@@ -133,7 +133,8 @@ def _asked(rows: Sequence[AlignedRequest], follows: Mapping[int, int]) -> list[P
 
 
 def _after_preflights(nodes: Sequence[Node]) -> list[Node]:
-    """A request that needs a CORS preflight starts when that has been answered."""
+    """A request that needs a CORS preflight starts when that has been answered. The browser names
+    the request as what caused the preflight; here both have the request's initiator."""
     made = list(nodes)
     for index, node in enumerate(nodes):
         if node.method != "OPTIONS":
@@ -144,6 +145,7 @@ def _after_preflights(nodes: Sequence[Node]) -> list[Node]:
             made[first], made[index] = (
                 structs.replace(
                     node,
+                    initiator=nodes[first].initiator,
                     waits=nodes[first].waits,
                     delay_ms=nodes[first].delay_ms,
                     timer=nodes[first].timer,
