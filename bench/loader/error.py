@@ -270,8 +270,10 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
         return
     asked = set().union(*(_asked(folder) for folder in folders))
     unmade = len(asked - {c.key for c in made})
-    if kept:  # those of its cells that are not asked for again
-        unmade += max(0, kept.invalid - len(asked - {c.key for c in kept.cells}))
+    if kept:  # those of its pages that are not asked for again
+        pages = {c.page for c in kept.cells}
+        again = {key for key in asked if key[0] in pages} - {c.key for c in kept.cells}
+        unmade += max(0, kept.invalid - len(again))
     made = [*(c for c in (kept.cells if kept else ()) if c.key not in asked), *made]
     full = [c for c in made if c.overflow == "no queue"]
     found = Found(

@@ -104,14 +104,15 @@ _GRAPH_COMMANDS = """Graphs were learned from loads over h1, h2 and h3. The comm
     uv run python bench/loader/page_graph.py LESSONS VISITS"""
 _SO_FAR = """Blocks per cell: {blocks}.
 A cell's time is the median of its blocks. Read the figures as those of these pages."""
-_KINDS = """Recordings are of sites, and the demo page is among them. Stand-ins are made-up pages of
-the sizes of wolsing2019's 38 sites. Their hosts, up to 59, are named early in the document, so
+_KINDS = """Recordings are of sites, and the demo page is among them. Of HARs only names, sizes and
+what named what were recorded: nine sites with up to 95 hosts. Stand-ins are made-up pages of the
+sizes of wolsing2019's 38 sites. Their hosts, up to 59, are named early in the document, so
 connections begin together and fill the queues. There the load generator loses other packets than
 Chromium does, and a lost handshake costs each of them 0.3 to 4 s. Both give it up after that, and
 end without that host's objects. Such loads are left out. Do not trust a prediction where a queue is
 full.
 
-All cells are of 26 November 2026, by an origin that [lets no answer wait behind a connection
+All cells are of 26 and 27 November 2026, by an origin that [lets no answer wait behind a connection
 id](../decisions/0045-no-spare-connection-ids.md) and a load generator that [loses handshakes as
 Chromium does](../decisions/0044-lost-handshakes.md).
 """
