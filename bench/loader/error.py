@@ -105,6 +105,7 @@ class Found(Struct, frozen=True, kw_only=True):
     by_overflow: dict[str, Errors]
     luck_by_overflow: dict[str, float]
     """Mean of the cells' `luck`."""
+    luck_by_network: dict[str, float] = {}
     unlost: dict[str, Ratios]
     """As `pairs`, of cells in which neither queue was full."""
     pairs: dict[str, Ratios]
@@ -288,7 +289,8 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
         by_page=_by([c for c in made if c.kind != "stand-ins"], "page"),
         by_kind=_by(made, "kind"),
         by_overflow=_by(sorted(made, key=lambda c: c.overflow), "overflow"),
-        luck_by_overflow=_luck_by_overflow(made),
+        luck_by_overflow=_luck_by(made, "overflow"),
+        luck_by_network=_luck_by(made, "network"),
         unlost={f"{b} / {a}": _ratios(full, a, b) for a, b in PAIRS},
         pairs={f"{b} / {a}": _ratios(made, a, b) for a, b in PAIRS},
         invalid=unmade,
@@ -341,11 +343,11 @@ def _by(made: Sequence[Cell], field: str) -> dict[str, Errors]:
     return {name: found for name, found in grouped.items() if found}
 
 
-def _luck_by_overflow(made: Sequence[Cell]) -> dict[str, float]:
+def _luck_by(made: Sequence[Cell], field: str) -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for cell in made:
         if cell.luck is not None:
-            found.setdefault(cell.overflow, []).append(cell.luck)
+            found.setdefault(getattr(cell, field), []).append(cell.luck)
     return {name: mean(luck) for name, luck in sorted(found.items())}
 
 

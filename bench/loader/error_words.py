@@ -46,7 +46,9 @@ def _page(found: Any, graphs: list[str]) -> Iterator[str]:
     if found.luck_by_overflow:
         yield _LUCK
         for name, luck in found.luck_by_overflow.items():
-            yield f"| {name} | {_pct(luck)} |"
+            yield f"| {name} | {_pct(found.by_overflow[name].mean_absolute)} | {_pct(luck)} |"
+        for name, luck in found.luck_by_network.items():
+            yield f"| {name} | {_pct(found.by_network[name].mean_absolute)} | {_pct(luck)} |"
         yield ""
     if found.structure:
         yield _STRUCTURE
@@ -146,8 +148,8 @@ from. And what a page asks for only on networks unlike those: a graph has the sa
 _LUCK = """Part of that error is luck, which no load generator can predict. This is how far a block
 of Chromium's is from the median of its cell's other blocks, on average:
 
-| what was full | Chromium beside itself |
-|---|---|"""
+| cells | load generator beside Chromium | Chromium beside itself |
+|---|---|---|"""
 _UNLOST = """The same, of cells in which neither queue was full for either stack:
 
 | ratio | cells | near | decided | same side |
