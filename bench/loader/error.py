@@ -16,7 +16,7 @@ With `--computing` system calls take time on both sides; such cells have a table
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import mean, median
@@ -109,6 +109,8 @@ class Found(Struct, frozen=True, kw_only=True):
     unlost: dict[str, Ratios]
     """As `pairs`, of cells in which neither queue was full."""
     pairs: dict[str, Ratios]
+    itself: dict[str, Ratios] = {}
+    """One block of the browser's beside the medians of the others, on the pages made last."""
     invalid: int
     """Cells left out because one of the clients had no valid load."""
     cells: list[Cell]
@@ -293,6 +295,7 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
         luck_by_network=_luck_by(made, "network"),
         unlost={f"{b} / {a}": _ratios(full, a, b) for a, b in PAIRS},
         pairs={f"{b} / {a}": _ratios(made, a, b) for a, b in PAIRS},
+        itself=_itself(folders) or (kept.itself if kept else {}),
         invalid=unmade,
         cells=made,
         computing=computed or (kept.computing if kept else {}),
@@ -359,6 +362,36 @@ def _ratios(made: Sequence[Cell], a: str, b: str) -> Ratios:
         if (p, n, a) in by_key and (p, n, b) in by_key
     ]
     return ratios([y.loader / x.loader for x, y in both], [y.browser / x.browser for x, y in both])
+
+
+def _itself(folders: Sequence[Path]) -> dict[str, Ratios]:
+    blocks = [_by_block(folder) for folder in folders]
+    found = {f"{b} / {a}": _luck_of_ratios(blocks, a, b) for a, b in PAIRS}
+    return {name: pair for name, pair in found.items() if pair.cells}
+
+
+def _luck_of_ratios(folders: Iterable[Mapping[Key, Mapping[str, float]]], a: str, b: str) -> Ratios:
+    one, others = [], []
+    for times in folders:
+        for (page, network, stack), by_a in times.items():
+            by_b = times.get((page, network, b), {})
+            both = sorted(by_a.keys() & by_b.keys())
+            if stack != a or len(both) < 2:
+                continue
+            for block in both:
+                rest = [n for n in both if n != block]
+                one.append(by_b[block] / by_a[block])
+                others.append(median(by_b[n] for n in rest) / median(by_a[n] for n in rest))
+    return ratios(one, others)
+
+
+def _by_block(folder: Path) -> dict[Key, dict[str, float]]:
+    found: dict[Key, dict[str, float]] = {}
+    for visit in Capsule.open(folder / "browser").visits():
+        if visit.valid and visit.outcome == "loaded" and visit.plt_ms:
+            key = visit.page, visit.network, visit.stack
+            found.setdefault(key, {})[visit.block] = visit.plt_ms
+    return found
 
 
 def draw(made: Sequence[Cell]) -> None:

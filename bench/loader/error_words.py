@@ -68,6 +68,11 @@ def _page(found: Any, graphs: list[str]) -> Iterator[str]:
             if pair.cells:
                 yield _ratio(name, pair)
         yield ""
+    if found.itself:
+        yield _ITSELF
+        for name, pair in found.itself.items():
+            yield _ratio(name, pair)
+        yield ""
     for title, groups in (
         ("kind of page", found.by_kind),
         ("network", found.by_network),
@@ -173,6 +178,11 @@ Chromium's ratio is more than {same} from 1. Near means within {near}. Goals: ne
 the same side of 1 in 95 % of those that are decided.
 
 | ratio | cells | near | decided | same side |
+|---|---|---|---|---|"""
+_ITSELF = """Luck decides here, too. This is how often one block of Chromium's agrees with the medians
+of the other two, on recordings and HARs that have three blocks:
+
+| ratio | blocks | near | decided | same side |
 |---|---|---|---|---|"""
 _COMPUTING = """## Where computing takes time
 
