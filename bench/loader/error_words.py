@@ -179,8 +179,8 @@ the same side of 1 in 95 % of those that are decided.
 
 | ratio | cells | near | decided | same side |
 |---|---|---|---|---|"""
-_ITSELF = """Luck decides here, too. This is how often one block of Chromium's agrees with the medians
-of the other two, on recordings and HARs that have three blocks:
+_ITSELF = """Luck decides here, too. This is how often one block of Chromium's agrees with the
+medians of the other two, on recordings and HARs that have three blocks:
 
 | ratio | blocks | near | decided | same side |
 |---|---|---|---|---|"""
