@@ -76,7 +76,7 @@ class Graph(Struct, frozen=True, kw_only=True):
             if any(before is not None and before >= index for before in named):
                 raise ValueError(
                     f"node {index} of the graph, {node.url}, follows from itself or from a later "
-                    "one; learn the graph again"
+                    "one; import the page again, and learn its graph anew"
                 )
 
     @property
