@@ -184,7 +184,8 @@ def _on_data(current: _Open, params: dict[str, Any], origin_s: float) -> None:
 
 def _on_finished(current: _Open, params: dict[str, Any], origin_s: float) -> None:
     if _given_up(current, params):
-        _ended(current, params["timestamp"], {"encodedDataLength": current.head}, origin_s)
+        came = {"encodedDataLength": current.head + current.received}
+        _ended(current, params["timestamp"], came, origin_s)
         _change(current, body_bytes=None)
     else:
         _ended(current, params["timestamp"], params, origin_s)
@@ -194,12 +195,11 @@ def _given_up(current: _Open, finished: dict[str, Any]) -> bool:
     """Whether it is an image that Chromium could not decode and so did not read to its end.
 
     Chromium then says that it finished, and takes the decoded bytes that it has read for those that
-    crossed the wire (`ImageResource::DecodeError`). Only the answer's head is known to have.
+    crossed the wire (`ImageResource::DecodeError`). What it had counted until then is known.
     """
-    request = current.exchange.request
-    counted = request.from_cache or current.received
-    size = finished.get("encodedDataLength")
-    return request.resource_type == "Image" and not counted and 0 < current.decoded == size
+    request, size = current.exchange.request, finished.get("encodedDataLength")
+    image = request.resource_type == "Image" and not request.from_cache
+    return image and 0 < current.decoded == size != current.head + current.received
 
 
 def failure(params: dict[str, Any]) -> str:
