@@ -149,7 +149,7 @@ def draw(visits: Sequence[Visit], stacks: Sequence[str]) -> None:
         .facet(facet=alt.Facet("network:N", sort=networks, title=None), columns=2)
         .resolve_scale(x="independent")
     )
-    chart.save(DOCS / "tfo.svg")
+    chart.properties(padding={"left": 25, "top": 5, "right": 5, "bottom": 5}).save(DOCS / "tfo.svg")
 
 
 if __name__ == "__main__":
