@@ -257,19 +257,19 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
     first = Capsule.open(folders[0] / "browser")
     computing = [f for f in folders if _clock(f) == COMPUTING]
     folders = [f for f in folders if f not in computing]
-    # Each line once: the head, and a page whose graph serves twice.
-    graphs: dict[str, None] = dict.fromkeys(kept.graphs if kept else ())
+    # Each line once: the head, and a page whose graph was judged before.
+    graphs = _by_page(kept.graphs if kept else ())
     for folder in folders:
         learned, seen = Capsule.open(folder / "taught"), Capsule.open(folder / "browser")
         if {n.name for n in seen.manifest.study.networks} == set(TAUGHT_ON):
-            graphs |= dict.fromkeys(rows(learned, seen))
+            graphs |= _by_page(rows(learned, seen))
     browsers = kept.browser.split(" and ") if kept else []
     browsers.append(first.manifest.starts[-1].browser_version)
     browser = " and ".join(dict.fromkeys(browsers))
     made = _largest(cell for f in folders if (f / "loader").exists() for cell in cells(f))
     computed = _by(_largest(cell for f in computing for cell in cells(f)), "network")
     if not made:
-        (DOCS / "loader.md").write_text(graphs_text(browser, list(graphs)))
+        (DOCS / "loader.md").write_text(graphs_text(browser, list(graphs.values())))
         return
     asked = set().union(*(_asked(folder) for folder in folders))
     unmade = len(asked - {c.key for c in made})
@@ -299,7 +299,7 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
         invalid=unmade,
         cells=made,
         computing=computed or (kept.computing if kept else {}),
-        graphs=list(graphs),
+        graphs=list(graphs.values()),
     )
     text = msgspec.json.format(msgspec.json.encode(found), indent=1)
     (DOCS / "loader.json").write_bytes(text + b"\n")
@@ -311,6 +311,10 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
     PACKAGED.write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
     (DOCS / "loader.md").write_text(page_text(found, found.graphs))
     draw(made)
+
+
+def _by_page(lines: Iterable[str]) -> dict[str, str]:
+    return {line.split("|")[1]: line for line in lines}
 
 
 def _clock(folder: Path) -> Clock:

@@ -180,7 +180,8 @@ the same side of 1 in 95 % of those that are decided.
 | ratio | cells | near | decided | same side |
 |---|---|---|---|---|"""
 _ITSELF = """Luck decides here, too. This is how often one block of Chromium's agrees with the
-medians of the other two, on recordings and HARs that have three blocks:
+medians of the other two, on recordings and HARs that have three blocks. A predictor
+cannot be expected to agree much more often:
 
 | ratio | blocks | near | decided | same side |
 |---|---|---|---|---|"""
@@ -192,13 +193,12 @@ demo page among them, one block a cell:
 """
 _COMMANDS = """All cells: [loader.json](loader.json). The commands:
 
-    uv run python bench/loader/error.py make FOLDER PAGE... --networks LTE DSL --runs 1
-    uv run python bench/loader/error.py make DSL PAGE... --networks DSL --runs 3
-    uv run python bench/loader/error.py make SLOW PAGE... --networks DA2GC MSS --runs 1
+    uv run python bench/loader/error.py make FOLDER PAGE... --networks LTE DSL --runs 3
+    uv run python bench/loader/error.py make SLOW PAGE... --networks DA2GC MSS --runs 3
     uv run python bench/loader/error.py make STANDINS \\
         --browser capsules/wolsing2019-virtual/wolsing2019
     uv run python bench/loader/error.py make COMPUTING PAGE... --computing --runs 1
-    uv run python bench/loader/error.py write FOLDER DSL SLOW STANDINS COMPUTING"""
+    uv run python bench/loader/error.py write FOLDER SLOW STANDINS COMPUTING"""
 
 
 def _blocks(found: Any) -> str:
