@@ -28,7 +28,7 @@ from error_words import graphs_text, page_text
 from msgspec import Struct, structs
 from page_graph import rows
 
-from dragstrip.conduct.clocks import jobs_of
+from dragstrip.conduct.clocks import clock_of, jobs_of
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.browsers import LOADER
 from dragstrip.model.clock import COMPUTING, NETWORK, Clock
@@ -149,12 +149,12 @@ def make(asked: argparse.Namespace) -> None:
     folder: Path = asked.folder
     (folder / "pages").mkdir(parents=True, exist_ok=True)
     jobs = jobs_of(NETWORK, asked.jobs)
-    clock = COMPUTING if asked.computing else NETWORK
     if asked.browser:
         study = structs.replace(Capsule.open(asked.browser).manifest.study, controls=())
         if not (folder / "browser").exists():
             (folder / "browser").symlink_to(asked.browser.resolve())
     else:
+        clock = clock_of(virtual=True, computing=asked.computing)
         study = _study(asked.pages, asked.networks, asked.stacks, asked.runs, clock=clock)
         make_visits(study, folder / "browser", jobs=jobs)
     pages = [str(p.path) for p in study.pages]
@@ -202,7 +202,7 @@ def cells(folder: Path) -> Iterator[Cell]:
     structure = _times(folder / "structure") if (folder / "structure").exists() else {}
     overflow = _overflow(folder / "browser")
     study = Capsule.open(folder / "browser").manifest.study
-    kinds = {p.name: kind_of(p.source) for p in study.pages}
+    kinds = {p.name: _kind(p.source) for p in study.pages}
     for key, times in browser.items():
         if key in loader:
             page, network, stack = key
@@ -220,7 +220,7 @@ def cells(folder: Path) -> Iterator[Cell]:
             )
 
 
-def kind_of(source: str) -> Kind:
+def _kind(source: str) -> Kind:
     if source.startswith(STAND_IN):
         return "stand-ins"
     return "HARs" if source.endswith(BODILESS) else "recordings"
@@ -235,10 +235,16 @@ def _luck(times: Sequence[float]) -> float | None:
 
 def _times(folder: Path) -> dict[Key, list[float]]:
     found: dict[Key, list[float]] = {}
+    for key, _, plt_ms in _loaded(folder):
+        found.setdefault(key, []).append(plt_ms)
+    return found
+
+
+def _loaded(folder: Path) -> Iterator[tuple[Key, str, float]]:
+    """Of each valid load its cell, its block and its page load time in ms."""
     for visit in Capsule.open(folder).visits():
         if visit.valid and visit.outcome == "loaded" and visit.plt_ms:
-            found.setdefault((visit.page, visit.network, visit.stack), []).append(visit.plt_ms)
-    return found
+            yield (visit.page, visit.network, visit.stack), visit.block, visit.plt_ms
 
 
 def _overflow(folder: Path) -> dict[Key, Overflow]:
@@ -314,6 +320,7 @@ def write(folders: Sequence[Path], kept: Found | None) -> None:
 
 
 def _by_page(lines: Iterable[str]) -> dict[str, str]:
+    """Lines of a table by their first cell."""
     return {line.split("|")[1]: line for line in lines}
 
 
@@ -391,10 +398,8 @@ def _luck_of_ratios(folders: Iterable[Mapping[Key, Mapping[str, float]]], a: str
 
 def _by_block(folder: Path) -> dict[Key, dict[str, float]]:
     found: dict[Key, dict[str, float]] = {}
-    for visit in Capsule.open(folder / "browser").visits():
-        if visit.valid and visit.outcome == "loaded" and visit.plt_ms:
-            key = visit.page, visit.network, visit.stack
-            found.setdefault(key, {})[visit.block] = visit.plt_ms
+    for key, block, plt_ms in _loaded(folder / "browser"):
+        found.setdefault(key, {})[block] = plt_ms
     return found
 
 
