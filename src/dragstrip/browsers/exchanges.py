@@ -194,12 +194,13 @@ def _on_finished(current: _Open, params: dict[str, Any], origin_s: float) -> Non
 def _given_up(current: _Open, finished: dict[str, Any]) -> bool:
     """Whether it is an image that Chromium could not decode and so did not read to its end.
 
-    Chromium then says that it finished, and takes the decoded bytes that it has read for those that
-    crossed the wire (`ImageResource::DecodeError`). What it had counted until then is known.
+    Chromium then says that it finished, and gives the decoded bytes that it has read as those that
+    crossed the wire (`ImageResource::DecodeError`), instead of those that it had counted.
     """
     request, size = current.exchange.request, finished.get("encodedDataLength")
-    image = request.resource_type == "Image" and not request.from_cache
-    return image and 0 < current.decoded == size != current.head + current.received
+    if request.resource_type != "Image" or request.from_cache or not current.decoded:
+        return False
+    return size == current.decoded and size != current.head + current.received
 
 
 def failure(params: dict[str, Any]) -> str:

@@ -74,8 +74,8 @@ class Request(Struct, frozen=True, kw_only=True):
     error: str = ""
     """The browser's network error such as net::ERR_ABORTED; empty if the request ended well."""
     wire_bytes: int = 0
-    """Encoded bytes received, header and body, as the browser counts them. Of an
-    image that it gave up because it cannot decode it, the header and what was counted by then."""
+    """Encoded bytes received, header and body, as the browser counts them. If it gave up an image
+    that it cannot decode: what it had counted by then."""
     body_bytes: int | None = None
     """Body received, without content encoding; None if the browser does not count it."""
     digest: str = ""

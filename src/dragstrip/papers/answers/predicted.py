@@ -42,7 +42,7 @@ def beyond(paper: Paper, predicate: AnyPredicate | None, reached: pl.DataFrame) 
     text = msgspec.json.encode(predicate).decode()
     if painted := [words for name, words in PAINTED.items() if f'"{name}"' in text]:
         return f"it asks for {' and '.join(painted)}, and the load generator paints nothing"
-    if played := [s for s in _counted(predicate) if s in stacks() and stacks()[s].tls == "1.2"]:
+    if played := _played(predicate):
         return (
             f"it counts round trips of TLS 1.2 with {', '.join(played)}, and the load generator "
             "plays that by TLS 1.3"
@@ -62,6 +62,8 @@ def beyond(paper: Paper, predicate: AnyPredicate | None, reached: pl.DataFrame) 
     return ""
 
 
-def _counted(predicate: AnyPredicate) -> list[str]:
-    """Stacks whose handshakes it counts."""
-    return [part.stack for part in parts_of(predicate) if isinstance(part, HandshakeRtts)]
+def _played(predicate: AnyPredicate) -> list[str]:
+    """Stacks with TLS 1.2 whose handshakes it counts."""
+    counted = [part.stack for part in parts_of(predicate) if isinstance(part, HandshakeRtts)]
+    known = stacks()
+    return [name for name in counted if name in known and known[name].tls == "1.2"]
