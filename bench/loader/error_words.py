@@ -111,9 +111,9 @@ _GRAPH_COMMANDS = """Graphs were learned from loads over h1, h2 and h3. The comm
     uv run python bench/loader/page_graph.py LESSONS VISITS"""
 _SO_FAR = """Blocks per cell: {blocks}.
 A cell's time is the median of its blocks. Read the figures as those of these pages."""
-_KINDS = """Recordings are of sites, and the demo page is among them. Of HARs only names, sizes and
-what named what were recorded: nine sites with up to 95 hosts. Stand-ins are made-up pages of the
-sizes of wolsing2019's 38 sites. Their hosts, up to 59, are named early in the document, so
+_KINDS = """Recordings are of sites, and the demo page is among them. HARs are of nine sites with up
+to 95 hosts: they hold addresses, sizes and initiators, but no bodies. Stand-ins are made-up pages
+of the sizes of wolsing2019's 38 sites. Their hosts, up to 59, are named early in the document, so
 connections begin together and fill the queues. There the load generator loses other packets than
 Chromium does, and a lost handshake costs each of them 0.3 to 4 s. Both give it up after that, and
 end without that host's objects. Such loads are left out. Do not trust a prediction where a queue is
@@ -150,10 +150,11 @@ twice as long, in Chromium too. Such a cell can be off by a factor of two.
 Which of two causes a request had, where both came at the same time in every load it was learned
 from. And what a page asks for only on networks unlike those: a graph has the same requests always.
 """
-_LUCK = """Part of that error is luck, which no load generator can predict. This is how far a block
-of Chromium's is from the median of its cell's other blocks, on average:
+_LUCK = """Part of that error is luck, which no load generator can predict. The table has the load
+generator's mean error, and how far a block of Chromium's is from the median of its cell's other
+blocks, on average:
 
-| cells | load generator beside Chromium | Chromium beside itself |
+| cells | load generator | one block of Chromium's |
 |---|---|---|"""
 _UNLOST = """The same, of cells in which neither queue was full for either stack:
 
@@ -179,17 +180,17 @@ the same side of 1 in 95 % of those that are decided.
 
 | ratio | cells | near | decided | same side |
 |---|---|---|---|---|"""
-_ITSELF = """Luck decides here, too. This is how often one block of Chromium's agrees with the
-medians of the other two, on recordings and HARs that have three blocks. A predictor
-cannot be expected to agree much more often:
+_ITSELF = """Luck plays a part here, too. The next table takes the recordings and HARs with three
+blocks, and judges one block of Chromium's by the medians of the other two. Do not expect a
+predictor to agree much more often:
 
 | ratio | blocks | near | decided | same side |
 |---|---|---|---|---|"""
 _COMPUTING = """## Where computing takes time
 
-With `--computing` [each system call takes time](virtual-computing.md), in the browser as in the
-load generator, which makes fewer. Its graph then has the browser's computing, too. Recordings, the
-demo page among them, one block a cell:
+With `--computing` [each system call takes time](virtual-computing.md), in both clients. The load
+generator makes fewer calls, but its graph has the browser's computing in it. The demo page and
+seven recordings, one block a cell:
 """
 _COMMANDS = """All cells: [loader.json](loader.json). The commands:
 
