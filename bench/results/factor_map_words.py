@@ -44,13 +44,9 @@ def page_text(
     caption: str,
 ) -> str:
     """`caption` is that of both pictures."""
-    done = len(cells)
     return f"""# A factor map of the web: h2 or h3?
 
-**{done:,} of {sample.cells:,} planned cells are made.** A cell is one synthetic page over one
-network, drawn from ranges by a Sobol sequence. Any first part of it covers the ranges evenly, so
-these cells are a coarser map of the whole, not a corner of it. [Ask it about your network and
-page](../map/index.md).
+{_made_so_far(len(cells), sample.cells)} [Ask it about your network and page](../map/index.md).
 
 Each cell is one block: h2, h3, h2+ and h3+ with the same losses, by the
 [load generator](../reference/loader.md) in [virtual time](../explanation/virtual-time.md), where
@@ -106,13 +102,22 @@ Part of the error is chance: with loss, one block is a single random draw.
 ## Made with
 
     uv run python bench/results/factor_map.py make FOLDER     # continues where it stopped
-    uv run python bench/results/factor_map.py spot FOLDER     # the same cells in Chromium
+    uv run python bench/results/factor_map.py spot FOLDER     # some cells in Chromium
+    uv run python bench/results/factor_map.py alone FOLDER    # some cells, each in its own guest
     uv run python bench/results/factor_map.py write FOLDER
 
 The study is [map.toml](map.toml). Every cell is in [map.parquet](map.parquet), with the columns
 {_columns(cells)}.
 [How cells are drawn, and why many share a guest](../decisions/0040-sampled-cells.md).
 """
+
+
+def _made_so_far(made: int, planned: int) -> str:
+    cell = "A cell is one synthetic page over one\nnetwork, drawn from ranges by a Sobol sequence."
+    if made == planned:
+        return f"**All {planned:,} cells are made.** {cell}"
+    return f"""**{made:,} of {planned:,} planned cells are made.** {cell} Any first part of it
+covers the ranges evenly, so these cells are a coarser map of the whole, not a corner of it."""
 
 
 def _ranges(sample: Sample) -> str:
@@ -165,8 +170,8 @@ def _middle(found: NDArray[np.float64]) -> str:
 def _spots(spotted: Spotted | None) -> str:
     if spotted is None:
         return "Not made yet: `spot` visits 200 cells, drawn at random, with Chromium."
-    return f"""{_made(spotted)} cells, drawn at random with a fixed seed, were visited by Chromium
-in virtual time ({spotted.asked} are drawn so far, 200 are planned).
+    return f"""{_made(spotted)} of {spotted.asked} cells, drawn at random with a fixed seed, were
+visited by Chromium in virtual time.
 
 {_table(spotted)}
 

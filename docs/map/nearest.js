@@ -15,11 +15,28 @@ window.dragstripNearest = (map) => {
     });
   }
 
-  const where = cells.map((cell) => place(cell.slice(0, factors.length)));
+  const width = factors.length;
+  const where = Float64Array.from(cells.flatMap((cell) => place(cell.slice(0, width))));
+
+  /** Indices of the nearest cells, nearest first; of two as near, the earlier one. */
+  function nearest(here) {
+    const found = [], far = [];
+    for (let i = 0; i < cells.length; i++) {
+      let sum = 0;
+      for (let f = 0; f < width; f++) sum += (where[i * width + f] - here[f]) ** 2;
+      if (found.length === neighbours && sum >= far[neighbours - 1]) continue;
+      let at = found.length;
+      while (at > 0 && far[at - 1] > sum) at--;
+      found.splice(at, 0, i);
+      far.splice(at, 0, sum);
+      found.length = far.length = Math.min(found.length, neighbours);
+    }
+    return found;
+  }
 
   /** Load time of the second stack over that of the first; NaN where neither ended. */
   function ratio(cell, [a, b]) {
-    const [of_a, of_b] = [a, b].map((s) => cell[factors.length + stacks.indexOf(s)]);
+    const [of_a, of_b] = [a, b].map((s) => cell[width + stacks.indexOf(s)]);
     if (of_a === null) return of_b === null ? NaN : 0;
     return of_b === null ? Infinity : of_b / of_a;
   }
@@ -31,10 +48,7 @@ window.dragstripNearest = (map) => {
 
   /** What the nearest cells say of a place: shares of each answer, and how the ratios spread. */
   function ask(values, pair) {
-    const here = place(values);
-    const far = where.map((there) => there.reduce((sum, at, i) => sum + (at - here[i]) ** 2, 0));
-    const order = Array.from(far.keys()).sort((i, j) => far[i] - far[j] || i - j);
-    const near = order.slice(0, neighbours).map((i) => ({ cell: cells[i], ratio: ratio(cells[i], pair) }));
+    const near = nearest(place(values)).map((i) => ({ cell: cells[i], ratio: ratio(cells[i], pair) }));
     const share = (test) => near.filter(({ ratio }) => test(ratio)).length / near.length;
     const h3 = share((r) => r < 1 / (1 + margin)), h2 = share((r) => r > 1 + margin);
     const sorted = near.map(({ ratio }) => ratio).filter((r) => !Number.isNaN(r)).sort((x, y) => x - y);

@@ -88,7 +88,9 @@
       ? `Tried on cells that were left out: where neighbours agreed about as much, they were right in ` +
         `${percent(group.right)} of ${group.cells} cells.`
       : "";
-    by("made").textContent = `Made so far: ${map.cells.length} of ${map.planned} planned cells.`;
+    by("made").textContent = map.cells.length < map.planned
+      ? `Made so far: ${map.cells.length} of ${map.planned} planned cells.`
+      : `All ${map.planned} cells of the map are made.`;
     for (const one of ["h3", "neither", "h2"]) {
       const bar = by(`bar-${one}`);
       bar.style.flexGrow = found[one];

@@ -2,7 +2,7 @@
 
 The k nearest neighbours' vote, and how often it is right where a cell is left out of its own vote
 (Fix and Hodges 1951; Stone 1974). Nothing is fitted but one weight per factor. The page of the
-factor map does the same sums in the browser, `docs/map/map.js`.
+factor map does the same sums in the browser, `docs/map/nearest.js`.
 """
 
 from collections.abc import Sequence
