@@ -9,10 +9,11 @@ from msgspec import Struct, structs
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Visit
 from dragstrip.papers.claims import Published
+from dragstrip.papers.digitised import digitised
 from dragstrip.papers.measured import Evidence
 from dragstrip.papers.scenarios import Tree
 from dragstrip.report.data.beside import beside
-from dragstrip.report.papers import boxes, cdfs, counts, maps, objects, ratios, trees
+from dragstrip.report.papers import boxes, cdfs, counts, maps, objects, published, ratios, trees
 from dragstrip.report.papers.style import Figure
 from dragstrip.results.capsule import Capsule
 
@@ -77,6 +78,7 @@ def _biswal(s: Sources) -> Iterator[Figure | None]:
 def _megyesi(s: Sources) -> Iterator[Figure | None]:
     stacks = list(s.stacks.values())
     claimed = next(c.predicate for c in s.paper.claims if isinstance(c.predicate, Tree))
+    yield published.load_times(s.evidence.loads, digitised("megyesi2016"), stacks)
     yield trees.published(claimed, s.evidence)
     yield trees.own(claimed, s.evidence)
     yield maps.factor_map(s.evidence.loads, stacks, "plt_ms")
@@ -141,6 +143,7 @@ def _literature(s: Sources) -> Iterator[Figure | None]:
     h2, quic = s.pick("h2-full", "QUIC")
     grid = s.evidence.loads.filter(pl.col("network").str.starts_with("kakhki-"))
     conditions = s.evidence.loads.filter(pl.col("study") == "literature-conditions")
+    yield published.heat_maps(grid, digitised("literature"), h2, quic, "plt_ms")
     yield maps.welch(grid, h2, quic, "plt_ms")
     yield cdfs.load_times(grid, [h2, quic], "The grid of Kakhki et al., figures 6 and 8.")
     yield boxes.boxes(

@@ -23,13 +23,9 @@ def load_times(loads: pl.DataFrame, stacks: Sequence[Stack], source: str) -> Fig
         mode = "" if connection == "first" else f", {connection}"
         panel = f"{short(str(page))} over {network}{mode}"
         for stack in stacks:
-            mine = cell.filter(pl.col("stack") == stack.name)
-            times = (mine.filter(~pl.col("censored"))["plt_ms"] / 1000).to_list()
-            if not times:
-                continue
-            steps = [(min(times), 0.0), *ecdf(times, len(mine) - len(times))]
             rows += [
-                {"panel": panel, "stack": stack.name, "seconds": s, "share": f} for s, f in steps
+                {"panel": panel, "stack": stack.name, "seconds": s, "share": f}
+                for s, f in seconds(cell.filter(pl.col("stack") == stack.name))
             ]
     if not rows:
         return None
@@ -41,6 +37,13 @@ def load_times(loads: pl.DataFrame, stacks: Sequence[Stack], source: str) -> Fig
         _curves(rows, stacks, "panel", "seconds", "page load time in seconds", "share of loads"),
         rows,
     )
+
+
+def seconds(loads: pl.DataFrame) -> list[tuple[float, float]]:
+    """Steps of the loads' distribution, which stays below 1 if some never finished: page load times
+    in seconds, and the share that had finished by then. Empty if none did."""
+    times = (loads.filter(~pl.col("censored"))["plt_ms"] / 1000).to_list()
+    return [(min(times), 0.0), *ecdf(times, len(loads) - len(times))] if times else []
 
 
 def gains(

@@ -13,7 +13,7 @@ from dragstrip.report.papers.pairs import conditions, place, short, winner
 from dragstrip.report.papers.style import INK, NONE, Figure, Row, data, figure, panels, two
 from dragstrip.stats.kakhki_map import percent_faster
 
-_BARE: dict[str, Any] = {"domain": False, "ticks": False, "grid": False}
+BARE: dict[str, Any] = {"domain": False, "ticks": False, "grid": False}
 
 
 def welch(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None:
@@ -27,22 +27,35 @@ def welch(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None
         )
     if not rows:
         return None
-    slow, fast = two(a, b)
     base = alt.Chart(data(rows)).encode(
         x=alt.X(
             "place:N",
             title=None,
             sort=list(dict.fromkeys(r["place"] for r in rows)),
-            axis=alt.Axis(orient="top", labelAngle=-40, **_BARE),
+            axis=alt.Axis(orient="top", labelAngle=-40, **BARE),
         ),
-        y=alt.Y("page:N", title=None, sort=_lightest_first(rows), axis=alt.Axis(**_BARE)),
+        y=alt.Y("page:N", title=None, sort=_lightest_first(rows), axis=alt.Axis(**BARE)),
         tooltip=["page:N", "place:N", alt.Tooltip("percent:Q", format=".1f")],
     )
-    shown = "isValid(datum.percent)"
+    return figure(
+        "welch-map",
+        "Percent difference, blank without significance",
+        f"Percent of {a.name}'s mean by which {b.name} is faster, {metric}; a cell is blank where "
+        "Welch's test at p < 0.01 finds no difference, as Kakhki et al. (IMC 2017) draw it. "
+        "Nothing corrects for the number of cells.",
+        percent_tiles(base, a, b),
+        rows,
+    )
+
+
+def percent_tiles(base: alt.Chart, a: Stack, b: Stack) -> alt.LayerChart:
+    """Tiles coloured by the field `percent` by which `b` is faster and labelled by `text`; white
+    where it is null."""
+    slow, fast = two(a, b)
     scale = alt.Scale(domain=[-60, 0, 60], range=[slow, "#f4f5f7", fast], clamp=True)
     tiles = base.mark_rect(stroke="#d5d8de", strokeWidth=1).encode(
         color=alt.condition(
-            shown,
+            "isValid(datum.percent)",
             alt.Color("percent:Q", title=f"% by which {b.name} is faster", scale=scale),
             alt.value("white"),
         )
@@ -51,15 +64,8 @@ def welch(loads: pl.DataFrame, a: Stack, b: Stack, metric: str) -> Figure | None
         text="text:N",
         color=alt.condition("abs(datum.percent) > 40", alt.value("white"), alt.value(INK)),
     )
-    return figure(
-        "welch-map",
-        "Percent difference, blank without significance",
-        f"Percent of {a.name}'s mean by which {b.name} is faster, {metric}; a cell is blank where "
-        "Welch's test at p < 0.01 finds no difference, as Kakhki et al. (IMC 2017) draw it. "
-        "Nothing corrects for the number of cells.",
-        (tiles + text).properties(width=alt.Step(44), height=alt.Step(22)),
-        rows,
-    )
+    made: alt.LayerChart = (tiles + text).properties(width=alt.Step(44), height=alt.Step(22))
+    return made
 
 
 def factor_map(loads: pl.DataFrame, stacks: Sequence[Stack], metric: str) -> Figure | None:
@@ -88,12 +94,12 @@ def factor_map(loads: pl.DataFrame, stacks: Sequence[Stack], metric: str) -> Fig
     def draw(mine: list[Row]) -> alt.LayerChart:
         first = mine[0]["panel"] == rows[0]["panel"]
         base = alt.Chart(data(mine)).encode(
-            x=alt.X("rtt_ms:O", title="ms", axis=alt.Axis(labelAngle=0, **_BARE)),
+            x=alt.X("rtt_ms:O", title="ms", axis=alt.Axis(labelAngle=0, **BARE)),
             y=alt.Y(
                 "page:N",
                 title=None,
                 scale=alt.Scale(domain=order),
-                axis=alt.Axis(labels=first, **_BARE),
+                axis=alt.Axis(labels=first, **BARE),
             ),
             tooltip=[
                 "page:N",
