@@ -2,18 +2,13 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import polars as pl
+from factor_map_tables import corner, deciding, winners
 from msgspec import Struct
-from numpy.typing import NDArray
 
-from dragstrip.report.map.survey import PAIRS, Map, NearestStanding
-from dragstrip.results.sampled import ratios
+from dragstrip.report.map.survey import Map, NearestStanding
 from dragstrip.stats.prediction import Errors
 from dragstrip.study.sample import Sample
-
-_SLOW_MBPS = 3
-_SMALL_BYTES = 2000
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
@@ -64,7 +59,7 @@ Pages are pictures of equal size on one host, all named by the document. The rat
 h3 or h2 wins a cell if it loads more than 2 % faster; otherwise neither does. Stock stacks begin
 with 10 packets; tuned ones (+) with 32, and are paced.
 
-{_winners(cells, found)}
+{winners(cells, found)}
 
 ![h3 against h2 by rate, round trip and loss](map-network.svg)
 
@@ -72,9 +67,16 @@ with 10 packets; tuned ones (+) with 32, and are paced.
 
 {caption}
 
+## What decides
+
+One property of the cells at a time, the others as they come. A transfer is the page's weight over
+the rate down. Columns are shares of cells, and the median of h3 / h2.
+
+{deciding(cells)}
+
 ## Small objects on slow links
 
-{_corner(cells)}
+{corner(cells)}
 
 Both compress headers that repeat, with tables of 4096 bytes
 ([0041](../decisions/0041-header-table.md)). A first map, of 355 cells, was made before h3 had that
@@ -130,41 +132,6 @@ def _ranges(sample: Sample) -> str:
         ("objects", *sample.objects, ""),
     )
     return "\n".join(f"| {name} | {low:g} | {high:g} | {unit} |" for name, low, high, unit in rows)
-
-
-def _winners(cells: pl.DataFrame, found: Map) -> str:
-    head = "| | h3 wins | neither | h2 wins | median of h3 / h2 | middle half |"
-    lines = []
-    for name, pair in PAIRS.items():
-        answers, ratio = found.standing[name].answers, pl.Series(ratios(cells, *pair))
-        known = ratio.filter(ratio.is_not_nan())
-        low, middle, high = (known.quantile(q, "linear") for q in (0.25, 0.5, 0.75))
-        shares = (f"{answers[a] / len(cells):.0%}" for a in ("h3", "neither", "h2"))
-        lines.append(
-            f"| {name}: {pair[1]} against {pair[0]} | {' | '.join(shares)} | {middle:.3f} | "
-            f"{low:.3f} to {high:.3f} |"
-        )
-    return "\n".join([head, "|---|---|---|---|---|---|", *lines])
-
-
-def _corner(cells: pl.DataFrame) -> str:
-    size, rate = pl.col("page_bytes") / pl.col("objects"), pl.col("down_mbps")
-    lines = [
-        "| rate down | objects of | cells | stock h3 / h2, median | tuned |",
-        "|---|---|---|---|---|",
-    ]
-    for rate_said, slow in ((f"below {_SLOW_MBPS} Mbit/s", True), ("above", False)):
-        for size_said, small in ((f"below {_SMALL_BYTES / 1000:g} kB", True), ("above", False)):
-            there = ((rate < _SLOW_MBPS) == slow) & ((size < _SMALL_BYTES) == small)
-            mine = cells.filter(there)
-            middles = (_middle(ratios(mine, *pair)) for pair in PAIRS.values())
-            lines.append(f"| {rate_said} | {size_said} | {len(mine)} | {' | '.join(middles)} |")
-    return "\n".join(lines)
-
-
-def _middle(found: NDArray[np.float64]) -> str:
-    known = found[~np.isnan(found)]
-    return f"{np.median(known):.3f}" if len(known) else "-"
 
 
 def _spots(spotted: Spotted | None) -> str:

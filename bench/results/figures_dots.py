@@ -1,0 +1,74 @@
+"""What wolsing2019 published as numbers, and what each way of running it found."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import altair as alt
+
+from dragstrip.papers.overall.given import Way
+from dragstrip.papers.overall.rows import Row as Answered
+from dragstrip.report.papers.style import Figure, Row, data, figure
+
+WAYS: dict[Way, tuple[str, str]] = {
+    "native": ("Google QUIC, Chromium 70", "#c05a00"),
+    "browser": ("today, real time", "#33499a"),
+    "virtual": ("today, virtual time", "#1f9e89"),
+    "loader": ("load generator", "#7a4fa3"),
+}
+_NUMBER = r"-?[\d.]+(?:e[+-]?\d+)?"
+_PUBLISHED = re.compile(rf"(?:gain )?({_NUMBER})( RTT)?$")
+_TOLERANCE = re.compile(rf"± ({_NUMBER})")
+_OURS = re.compile(rf"({_NUMBER})(?: RTT)? \[(-?inf|{_NUMBER}), (inf|{_NUMBER})\]")
+
+
+def dots(
+    answered: Sequence[Answered],
+    name: str,
+    title: str,
+    axis: str,
+    ends: tuple[float, float],
+    wording: tuple[str, str],
+) -> Figure:
+    """Claims with one number each. What lies beyond the axis' `ends` is drawn at its end; `wording`
+    is a pattern and what becomes of a claim that fits it, as its label."""
+    rows = [row for claim in answered for row in _rows(claim, wording)]
+    labels = list(dict.fromkeys(row["claim"] for row in rows))
+    scale = alt.Scale(domain=list(ends), clamp=True)
+    x = alt.X("value:Q", title=axis, scale=scale)
+    y = alt.Y("claim:N", sort=labels, title=None, axis=alt.Axis(grid=False, labelLimit=320))
+    theirs = alt.Chart(data([row for row in rows if not row["way"]])).encode(y=y)
+    band = theirs.mark_bar(color="#e3e5ea").encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
+    tick = theirs.mark_tick(color="#1d2129", thickness=2.5).encode(x=x)
+    seen = {row["way"] for row in rows}
+    shown = {said: colour for said, colour in WAYS.values() if said in seen}
+    tint = alt.Scale(domain=list(shown), range=list(shown.values()))
+    mine = alt.Chart(data([row for row in rows if row["way"]])).encode(
+        y=y,
+        yOffset=alt.YOffset("way:N", sort=list(shown)),
+        color=alt.Color("way:N", title=None, scale=tint, legend=alt.Legend(orient="top")),
+    )
+    dot = mine.mark_point(filled=True, size=42).encode(x=x)
+    interval = mine.mark_rule(strokeWidth=1.6).encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
+    zero = alt.Chart(data([{}])).mark_rule(color="#9aa0ab", strokeDash=[3, 3])
+    chart = alt.layer(band, zero.encode(x=alt.XDatum(0)), interval, dot, tick)
+    return figure(
+        name,
+        title,
+        "Black: published, with what the claim allows in grey. Dots: ours, with 95 % intervals; "
+        "beyond the axis they are drawn at its end.",
+        chart.properties(width=520, height=alt.Step(26, **{"for": "position"})),
+        rows,
+    )
+
+
+def _rows(claim: Answered, wording: tuple[str, str]) -> Iterator[Row]:
+    published, allowed = _PUBLISHED.match(claim.published), _TOLERANCE.match(claim.tolerance)
+    if not published or not allowed:
+        return
+    label = {"claim": re.sub(*wording, claim.says)}
+    value, reach = float(published[1]), float(allowed[1])
+    yield label | {"way": "", "value": value, "low": value - reach, "high": value + reach}
+    for way, (said, _) in WAYS.items():
+        if way in claim.sources and (found := _OURS.match(claim.sources[way].ours)):
+            value, low, high = (max(-1e3, min(1e3, float(n))) for n in found.groups())
+            yield label | {"way": said, "value": value, "low": low, "high": high}
