@@ -1,4 +1,4 @@
-"""What wolsing2019 published as numbers, and what each way of running it found."""
+"""What papers published as numbers, and what each way of running them found."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,10 +15,11 @@ WAYS: dict[Way, tuple[str, str]] = {
     "virtual": ("today, virtual time", "#1f9e89"),
     "loader": ("load generator", "#7a4fa3"),
 }
+_FAR = 1e3
 _NUMBER = r"-?[\d.]+(?:e[+-]?\d+)?"
-_PUBLISHED = re.compile(rf"(?:gain )?({_NUMBER})( RTT)?$")
+_PUBLISHED = re.compile(rf"(?:gain |share (?:≥ )?)?({_NUMBER})( RTT| \(\d+ of \d+\))?$")
 _TOLERANCE = re.compile(rf"± ({_NUMBER})")
-_OURS = re.compile(rf"({_NUMBER})(?: RTT)? \[(-?inf|{_NUMBER}), (inf|{_NUMBER})\]")
+_OURS = re.compile(rf"(?:^|.*?, share )({_NUMBER})(?: RTT)? \[(-?inf|{_NUMBER}), (inf|{_NUMBER})\]")
 
 
 def dots(
@@ -35,7 +36,7 @@ def dots(
     labels = list(dict.fromkeys(row["claim"] for row in rows))
     scale = alt.Scale(domain=list(ends), clamp=True)
     x = alt.X("value:Q", title=axis, scale=scale)
-    y = alt.Y("claim:N", sort=labels, title=None, axis=alt.Axis(grid=False, labelLimit=320))
+    y = alt.Y("claim:N", sort=labels, title=None, axis=alt.Axis(grid=False, labelLimit=420))
     theirs = alt.Chart(data([row for row in rows if not row["way"]])).encode(y=y)
     band = theirs.mark_bar(color="#e3e5ea").encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
     tick = theirs.mark_tick(color="#1d2129", thickness=2.5).encode(x=x)
@@ -49,14 +50,16 @@ def dots(
     )
     dot = mine.mark_point(filled=True, size=42).encode(x=x)
     interval = mine.mark_rule(strokeWidth=1.6).encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
-    zero = alt.Chart(data([{}])).mark_rule(color="#9aa0ab", strokeDash=[3, 3])
-    chart = alt.layer(band, zero.encode(x=alt.XDatum(0)), interval, dot, tick)
+    layers = [band, interval, dot, tick]
+    if ends[0] < 0 < ends[1]:
+        zero = alt.Chart(data([{}])).mark_rule(color="#9aa0ab", strokeDash=[3, 3])
+        layers.insert(1, zero.encode(x=alt.XDatum(0)))
     return figure(
         name,
         title,
         "Black: published, with what the claim allows in grey. Dots: ours, with 95 % intervals; "
         "beyond the axis they are drawn at its end.",
-        chart.properties(width=520, height=alt.Step(26, **{"for": "position"})),
+        alt.layer(*layers).properties(width=520, height=alt.Step(26, **{"for": "position"})),
         rows,
     )
 
@@ -67,8 +70,14 @@ def _rows(claim: Answered, wording: tuple[str, str]) -> Iterator[Row]:
         return
     label = {"claim": re.sub(*wording, claim.says)}
     value, reach = float(published[1]), float(allowed[1])
-    yield label | {"way": "", "value": value, "low": value - reach, "high": value + reach}
+    high = float("inf") if "≥" in claim.published else value + reach
+    yield label | _drawable("", value, value - reach, high)
     for way, (said, _) in WAYS.items():
         if way in claim.sources and (found := _OURS.match(claim.sources[way].ours)):
-            value, low, high = (max(-1e3, min(1e3, float(n))) for n in found.groups())
-            yield label | {"way": said, "value": value, "low": low, "high": high}
+            yield label | _drawable(said, *(float(number) for number in found.groups()))
+
+
+def _drawable(way: str, *numbers: float) -> Row:
+    """Infinities become numbers far beyond any axis, for JSON has none."""
+    value, low, high = (max(-_FAR, min(_FAR, number)) for number in numbers)
+    return {"way": way, "value": value, "low": low, "high": high}
