@@ -143,10 +143,12 @@ def test_other_files_are_refused(tmp_path, monkeypatch):
         read(file)
 
 
-def test_reproduce_answers_with_them_and_keeps_them(tmp_path):
+@pytest.mark.parametrize("scale", [[], ["--scale", "paper"]])
+def test_reproduce_answers_with_them_and_keeps_them(scale, tmp_path):
     file = kept(tmp_path).file
     out = tmp_path / "out"
     asked = ["reproduce", "ranjan2019", "--minutes", "0", "--out", str(out), "--with", str(file)]
+    asked += scale
     done = CliRunner().invoke(app, asked, standalone_mode=False)
     assert done.exception is None
     found = msgspec.json.decode((out / "claims.json").read_bytes(), type=Findings)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from dragstrip.papers.kept import Kept
     from dragstrip.study.file import Outline
 
+SMOKE_MINUTES = 10.0
+
 
 def reproduce(
     key: Annotated[
@@ -76,11 +79,13 @@ def reproduce(
         ),
     ] = None,
     minutes: Annotated[
-        float,
+        float | None,
         typer.Option(
-            help="Time for visits at scale smoke, in minutes; 0 only answers the claims.", min=0
+            help="Time for visits, in minutes; 0 only answers the claims. Default: 10 at scale "
+            "smoke, no limit otherwise.",
+            min=0,
         ),
-    ] = 10.0,
+    ] = None,
     study: Annotated[
         list[str] | None,
         typer.Option(
@@ -222,6 +227,8 @@ def reproduce(
 
     loads = [read(file) for file in others or ()]
     there = partial(present, folder, wanted)
+    if minutes is None:
+        minutes = SMOKE_MINUTES if scale == "smoke" else inf
     parts = plan(minutes * 60, there())
     console = Console(stderr=not dry_run)
     _announce(console, paper, parts)
@@ -242,7 +249,7 @@ def reproduce(
         tell = partial(console.print, highlight=False)
         finished = fill(parts, plan, run, there, minutes * 60, tell=tell)
     else:
-        finished = run(parts, inf)
+        finished = not minutes or run(parts, monotonic() + minutes * 60)
     if not finished:
         console.print(
             "time is up before all visits were made; the same command resumes",
