@@ -30,9 +30,9 @@ WIDE = ("---", "hide: [navigation, toc]", "---", "")
 """The site leaves its side columns to the table."""
 INTRO = """\
 Five papers compare web protocols, and make 141 claims that can be put as numbers. Each has one
-answer here. This page is made from the answers of all runs:
-`uv run python bench/results/papers.py`. The same as data: [papers.json](papers.json). What is to be
-run next: [plan](plan.md).
+answer here. How near the numbers are: [their figures beside ours](figures.md). This page is made
+from the answers of all runs: `uv run python bench/results/papers.py`. The same as data:
+[papers.json](papers.json). What is to be run next: [plan](plan.md).
 
 | answer | means |
 |---|---|
