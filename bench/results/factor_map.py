@@ -15,13 +15,14 @@ a guest of its own. `write` reads all three, and the cells before the first from
 
 import argparse
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from math import inf
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import vl_convert
+from factor_map_tables import QUEUE_PACKETS, SHORT_PACKETS
 from factor_map_words import Agreement, Spotted, page_text
 from msgspec import structs
 from scipy.stats import spearmanr
@@ -35,7 +36,7 @@ from dragstrip.report.map.survey import PAIRS, page_data, surveyed
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.results.sampled import made_cells, ratios, spots
 from dragstrip.stats.nearest import outcomes
-from dragstrip.stats.prediction import errors
+from dragstrip.stats.prediction import Errors, errors
 from dragstrip.study.clients import study_by
 from dragstrip.study.file import read_outline, read_study
 from dragstrip.testbed.cache import cache_folder
@@ -120,15 +121,35 @@ def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
     seen = both.select("page", "network", pl.col("^.* seen$").name.map(lambda n: n.split()[0]))
     if len(both) < FEWEST_SPOTS:
         return None
-    pairs = {name: agreement(both, seen, pair) for name, pair in PAIRS.items()}
+    short = both.select(QUEUE_PACKETS < SHORT_PACKETS).to_series()
+    pairs = {
+        f"{name}{words}": agreement(both.filter(which), seen.filter(which), pair)
+        for name, pair in PAIRS.items()
+        for words, which in (
+            ("", pl.repeat(True, len(both), eager=True)),
+            (f", queue below {SHORT_PACKETS} packets", short),
+            (", longer queues", ~short),
+        )
+    }
+    quic = [pair[1] for pair in PAIRS.values()]
+    return Spotted(
+        asked=len(capsule.manifest.study.cells()),
+        pairs=pairs,
+        times=off(both, seen, [s for pair in PAIRS.values() for s in pair]),
+        crowded=off(both.filter(short), seen.filter(short), quic),
+        roomy=off(both.filter(~short), seen.filter(~short), quic),
+    )
+
+
+def off(made: pl.DataFrame, seen: pl.DataFrame, stacks: Sequence[str]) -> Errors:
+    """Errors of the page load times of these stacks."""
     times = [
         (mine, theirs)
-        for column in (f"plt_ms_{s}" for pair in PAIRS.values() for s in pair)
-        for mine, theirs in zip(both[column], seen[column], strict=True)
+        for column in (f"plt_ms_{stack}" for stack in stacks)
+        for mine, theirs in zip(made[column], seen[column], strict=True)
         if mine and theirs
     ]
-    asked = len(capsule.manifest.study.cells())
-    return Spotted(asked=asked, pairs=pairs, times=errors(*zip(*times, strict=True)))
+    return errors(*zip(*times, strict=True))
 
 
 def agreement(made: pl.DataFrame, seen: pl.DataFrame, pair: tuple[str, str]) -> Agreement:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dragstrip.report.map.survey import PAIRS, Map
+from dragstrip.report.map.survey import PAIRS
 from dragstrip.results.sampled import ratios
 from dragstrip.stats.nearest import ANSWERS, outcomes
 
@@ -14,32 +14,38 @@ _SLOW_MBPS = 3
 _SMALL_BYTES = 2000
 _PACKET_BYTES = 1500
 _BITS_PER_MS = pl.col("down_mbps") * 1000
+QUEUE_PACKETS = pl.col("queue_ms") * _BITS_PER_MS / 8 / _PACKET_BYTES
+SHORT_PACKETS = 4
+"""Queues in which the load generator's QUIC is too slow."""
 _PROPERTIES = {
     "transfer, in round trips": (
         pl.col("page_bytes") * 8 / _BITS_PER_MS / pl.col("rtt_ms"),
         (0, 1, 5, 20, np.inf),
     ),
     "loss, %": (pl.col("loss") * 100, (0, 1e-9, 0.1, 0.3, 1, np.inf)),
-    "queue, in packets": (
-        pl.col("queue_ms") * _BITS_PER_MS / 8 / _PACKET_BYTES,
-        (0, 10, 32, 100, np.inf),
-    ),
+    "queue, in packets": (QUEUE_PACKETS, (0, SHORT_PACKETS, 10, 32, 100, np.inf)),
 }
 
 
-def winners(cells: pl.DataFrame, found: Map) -> str:
-    head = "| | h3 wins | neither | h2 wins | median of h3 / h2 | middle half |"
+def winners(cells: pl.DataFrame) -> str:
+    head = "| | cells | h3 wins | neither | h2 wins | median of h3 / h2 | middle half |"
     lines = []
-    for name, pair in PAIRS.items():
-        answers, ratio = found.standing[name].answers, pl.Series(ratios(cells, *pair))
-        known = ratio.filter(ratio.is_not_nan())
-        low, middle, high = (known.quantile(q, "linear") for q in (0.25, 0.5, 0.75))
-        shares = (f"{answers[a] / len(cells):.0%}" for a in ("h3", "neither", "h2"))
-        lines.append(
-            f"| {name}: {pair[1]} against {pair[0]} | {' | '.join(shares)} | {middle:.3f} | "
-            f"{low:.3f} to {high:.3f} |"
-        )
-    return "\n".join([head, "|---|---|---|---|---|---|", *lines])
+    for words, mine in (
+        ("", cells),
+        (
+            f", queue of {SHORT_PACKETS} packets or more",
+            cells.filter(QUEUE_PACKETS >= SHORT_PACKETS),
+        ),
+    ):
+        for name, (a, b) in PAIRS.items():
+            found = ratios(mine, a, b)
+            low, middle, high = np.quantile(found[~np.isnan(found)], (0.25, 0.5, 0.75))
+            shares = (f"{share:.0%}" for share in _shares(found))
+            lines.append(
+                f"| {name}: {b} against {a}{words} | {len(mine)} | {' | '.join(shares)} | "
+                f"{middle:.3f} | {low:.3f} to {high:.3f} |"
+            )
+    return "\n".join([head, "|---" * 7 + "|", *lines])
 
 
 def corner(cells: pl.DataFrame) -> str:
@@ -83,5 +89,10 @@ def _range(low: float, high: float) -> str:
 
 
 def _standing(found: NDArray[np.float64]) -> str:
-    h3, _, h2 = (float((outcomes(found) == i).mean()) for i in range(len(ANSWERS)))
+    h3, _, h2 = _shares(found)
     return f"{h3:.0%} | {h2:.0%} | {_middle(found)}"
+
+
+def _shares(found: NDArray[np.float64]) -> list[float]:
+    """Of cells that h3 wins, neither, h2."""
+    return [float((outcomes(found) == i).mean()) for i in range(len(ANSWERS))]

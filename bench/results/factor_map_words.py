@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import polars as pl
-from factor_map_tables import corner, deciding, winners
+from factor_map_tables import SHORT_PACKETS, corner, deciding, winners
 from msgspec import Struct
 
 from dragstrip.report.map.survey import Map, NearestStanding
@@ -28,6 +28,10 @@ class Spotted(Struct, frozen=True, kw_only=True):
     pairs: dict[str, Agreement]
     times: Errors
     """The load generator's page load times against Chromium's, all stacks together."""
+    crowded: Errors
+    """The same of stacks over QUIC where the queue is short."""
+    roomy: Errors
+    """And where it is longer."""
 
 
 def page_text(
@@ -41,7 +45,7 @@ def page_text(
     """`caption` is that of both pictures."""
     return f"""# A factor map of the web: h2 or h3?
 
-{_made_so_far(len(cells), sample.cells)} [Ask it about your network and page](../map/index.md).
+{_made_so_far(cells, sample.cells)} [Ask it about your network and page](../map/index.md).
 
 Each cell is one block: h2, h3, h2+ and h3+ with the same losses, by the
 [load generator](../reference/loader.md) in [virtual time](../explanation/virtual-time.md), where
@@ -57,9 +61,10 @@ Pages are pictures of equal size on one host, all named by the document. The rat
 ## Who wins
 
 h3 or h2 wins a cell if it loads more than 2 % faster; otherwise neither does. Stock stacks begin
-with 10 packets; tuned ones (+) with 32, and are paced.
+with 10 packets; tuned ones (+) with 32, and are paced. Cells whose queue holds fewer than
+{SHORT_PACKETS} packets are [not to be trusted](#chromium-on-the-same-cells).
 
-{winners(cells, found)}
+{winners(cells)}
 
 ![h3 against h2 by rate, round trip and loss](map-network.svg)
 
@@ -114,12 +119,15 @@ The study is [map.toml](map.toml). Every cell is in [map.parquet](map.parquet), 
 """
 
 
-def _made_so_far(made: int, planned: int) -> str:
-    cell = "A cell is one synthetic page over one\nnetwork, drawn from ranges by a Sobol sequence."
-    if made == planned:
-        return f"**All {planned:,} cells are made.** {cell}"
-    return f"""**{made:,} of {planned:,} planned cells are made.** {cell} Any first part of it
-covers the ranges evenly, so these cells are a coarser map of the whole, not a corner of it."""
+def _made_so_far(cells: pl.DataFrame, planned: int) -> str:
+    said = f"""**{len(cells):,} of {planned:,} planned cells are made.** A cell is one synthetic
+page over one network, drawn from ranges by a Sobol sequence."""
+    last = cells["number"].max()
+    if last != planned - 1:
+        return f"""{said} Any first part of it covers the ranges evenly, so these cells are a
+coarser map of the whole, not a corner of it."""
+    lost = planned - len(cells)
+    return f"{said} In {lost} more a visit was invalid." if lost else said
 
 
 def _ranges(sample: Sample) -> str:
@@ -143,7 +151,11 @@ visited by Chromium in virtual time.
 {_table(spotted)}
 
 The load generator's page load times are {_errors(spotted.times)}. Where they disagree, Chromium is
-right."""
+right.
+
+**Do not trust the map where the queue holds fewer than {SHORT_PACKETS} packets:** there the load
+generator is too slow over QUIC. Its page load times are {_errors(spotted.crowded)}. With longer
+queues they are {_errors(spotted.roomy)}."""
 
 
 def _alone(alone: Spotted | None) -> str:

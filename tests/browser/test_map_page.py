@@ -107,3 +107,13 @@ def test_it_fits_a_phone_and_every_control_has_a_name(page):
     nameless += " || e.ariaLabel || e.labels?.length)).length"
     assert page.ask(nameless) == 0
     page.resize(1366)
+
+
+def test_it_doubts_queues_of_few_packets(page):
+    doubt = "document.querySelector('[data-part=doubt]').textContent"
+    assert page.ask(doubt) == ""
+    for slider in ("queue_ms", "down_mbps"):
+        page.ask(f"document.getElementById('map-{slider}').value = 0")
+        moved = "dispatchEvent(new Event('input', {bubbles: true}))"
+        page.ask(f"document.getElementById('map-{slider}').{moved}")
+    assert page.ask(doubt).startswith("Do not trust this answer: the queue holds ")
