@@ -117,7 +117,8 @@ of the sizes of wolsing2019's 38 sites. Their hosts, up to 59, are named early i
 connections begin together and fill the queues. There the load generator loses other packets than
 Chromium does, and a lost handshake costs each of them 0.3 to 4 s. Both give it up after that, and
 end without that host's objects. Such loads are left out. Do not trust a prediction where a queue is
-full.
+full, nor over QUIC where it holds fewer than four packets
+([the factor map](../results/map.md#chromium-on-the-same-cells)).
 
 All cells are of 26 and 27 November 2026, by an origin that [lets no answer wait behind a connection
 id](../decisions/0045-no-spare-connection-ids.md) and a load generator that [loses handshakes as

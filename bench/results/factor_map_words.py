@@ -6,7 +6,7 @@ import polars as pl
 from factor_map_tables import SHORT_PACKETS, corner, deciding, winners
 from msgspec import Struct
 
-from dragstrip.report.map.survey import Map, NearestStanding
+from dragstrip.report.map.survey import PAIRS, Map, NearestStanding
 from dragstrip.stats.prediction import Errors
 from dragstrip.study.sample import Sample
 
@@ -70,7 +70,7 @@ with 10 packets; tuned ones (+) with 32, and are paced. Cells whose queue holds 
 
 ![h3 against h2 by page weight, objects and loss](map-page.svg)
 
-{caption}
+{caption}{_checked(spotted)}
 
 ## What decides
 
@@ -140,6 +140,13 @@ def _ranges(sample: Sample) -> str:
         ("objects", *sample.objects, ""),
     )
     return "\n".join(f"| {name} | {low:g} | {high:g} | {unit} |" for name, low, high, unit in rows)
+
+
+def _checked(spotted: Spotted | None) -> str:
+    if spotted is None:
+        return ""
+    told = (f"{one.same} of {one.cells} ({n})" for n, one in spotted.pairs.items() if n in PAIRS)
+    return f" Chromium gives the same answer on {' and '.join(told)} cells drawn at random."
 
 
 def _spots(spotted: Spotted | None) -> str:
