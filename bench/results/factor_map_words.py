@@ -10,6 +10,11 @@ from dragstrip.report.map.survey import PAIRS, Map, NearestStanding
 from dragstrip.stats.prediction import Errors
 from dragstrip.study.sample import Sample
 
+_EXAMPLE = (
+    "dragstrip race synth:1x16384B --network 2.36mbit/0.59mbit/5.56ms/0%/12.8ms "
+    "--stack h3 --stack h2 --virtual --client loader --pcap"
+)
+
 
 class Agreement(Struct, frozen=True, kw_only=True):
     """Cells that Chromium visited too, for one pair of stacks."""
@@ -162,7 +167,14 @@ right.
 
 **Do not trust the map where the queue holds fewer than {SHORT_PACKETS} packets:** there the load
 generator is too slow over QUIC. Its page load times are {_errors(spotted.crowded)}. With longer
-queues they are {_errors(spotted.roomy)}."""
+queues they are {_errors(spotted.roomy)}.
+
+The queue up is a quarter as large, and holds less than one full datagram there. So half of the
+ClientHello is dropped. The load generator's QUIC sends that half once more although the server has
+answered by then. This fills the queue again, and the end of the handshake and the request are
+dropped behind it. Chromium sends nothing of the ClientHello after the answer. Packets show it:
+
+    {_EXAMPLE}"""
 
 
 def _alone(alone: Spotted | None) -> str:
