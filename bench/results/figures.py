@@ -83,8 +83,8 @@ def stacks(key: str, *names: str) -> list[Stack]:
 def page(curves: Figure, tiles: Figure, mean: Figure, trips: Figure, won: Figure) -> str:
     return f"""# Figures of the papers, published and here
 
-Values of megyesi2016 and kakhki2017 are read off their figures. Ours beside them are loads of
-today's protocols by the load generator in virtual time. {predicted()}
+For megyesi2016 and kakhki2017, published values are read from the papers' figures, and ours come
+from the load generator in virtual time, with today's protocols. {predicted()}
 
 ## wolsing2019, mean gains in SpeedIndex, first visual change and page load time
 
