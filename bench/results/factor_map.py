@@ -22,7 +22,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import vl_convert
-from factor_map_tables import QUEUE_PACKETS, SHORT_PACKETS
 from factor_map_words import Agreement, Spotted, page_text
 from msgspec import structs
 from scipy.stats import spearmanr
@@ -32,7 +31,13 @@ from dragstrip.conduct.visits import TimeUp, make_visits
 from dragstrip.model.browsers import LOADER
 from dragstrip.model.study import Study
 from dragstrip.report.map.pictures import network_map, page_map
-from dragstrip.report.map.survey import PAIRS, page_data, surveyed
+from dragstrip.report.map.survey import (
+    PAIRS,
+    QUEUE_PACKETS,
+    SHORT_QUEUE,
+    page_data,
+    surveyed,
+)
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.results.sampled import made_cells, ratios, spots
 from dragstrip.stats.nearest import outcomes
@@ -121,15 +126,16 @@ def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
     seen = both.select("page", "network", pl.col("^.* seen$").name.map(lambda n: n.split()[0]))
     if len(both) < FEWEST_SPOTS:
         return None
-    short = both.select(QUEUE_PACKETS < SHORT_PACKETS).to_series()
+    short = both.select(QUEUE_PACKETS < SHORT_QUEUE).to_series()
     pairs = {
         f"{name}{words}": agreement(both.filter(which), seen.filter(which), pair)
         for name, pair in PAIRS.items()
         for words, which in (
             ("", pl.repeat(True, len(both), eager=True)),
-            (f", queue below {SHORT_PACKETS} packets", short),
+            (f", queue below {SHORT_QUEUE} packets", short),
             (", longer queues", ~short),
         )
+        if which.any()
     }
     quic = [pair[1] for pair in PAIRS.values()]
     return Spotted(
@@ -141,15 +147,15 @@ def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
     )
 
 
-def off(made: pl.DataFrame, seen: pl.DataFrame, stacks: Sequence[str]) -> Errors:
-    """Errors of the page load times of these stacks."""
+def off(made: pl.DataFrame, seen: pl.DataFrame, stacks: Sequence[str]) -> Errors | None:
+    """Errors of the page load times of these stacks; None if none ended on both sides."""
     times = [
         (mine, theirs)
         for column in (f"plt_ms_{stack}" for stack in stacks)
         for mine, theirs in zip(made[column], seen[column], strict=True)
         if mine and theirs
     ]
-    return errors(*zip(*times, strict=True))
+    return errors(*zip(*times, strict=True)) if times else None
 
 
 def agreement(made: pl.DataFrame, seen: pl.DataFrame, pair: tuple[str, str]) -> Agreement:

@@ -6,24 +6,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dragstrip.report.map.survey import PAIRS
+from dragstrip.report.map.survey import PAIRS, QUEUE_PACKETS, SHORT_QUEUE
 from dragstrip.results.sampled import ratios
 from dragstrip.stats.nearest import ANSWERS, outcomes
 
 _SLOW_MBPS = 3
 _SMALL_BYTES = 2000
-_PACKET_BYTES = 1500
-_BITS_PER_MS = pl.col("down_mbps") * 1000
-QUEUE_PACKETS = pl.col("queue_ms") * _BITS_PER_MS / 8 / _PACKET_BYTES
-SHORT_PACKETS = 4
-"""Queues in which the load generator's QUIC is too slow."""
 _PROPERTIES = {
     "transfer, in round trips": (
-        pl.col("page_bytes") * 8 / _BITS_PER_MS / pl.col("rtt_ms"),
+        pl.col("page_bytes") * 8 / (pl.col("down_mbps") * 1000) / pl.col("rtt_ms"),
         (0, 1, 5, 20, np.inf),
     ),
     "loss, %": (pl.col("loss") * 100, (0, 1e-9, 0.1, 0.3, 1, np.inf)),
-    "queue, in packets": (QUEUE_PACKETS, (0, SHORT_PACKETS, 10, 32, 100, np.inf)),
+    "queue, in packets": (QUEUE_PACKETS, (0, SHORT_QUEUE, 10, 32, 100, np.inf)),
 }
 
 
@@ -33,8 +28,8 @@ def winners(cells: pl.DataFrame) -> str:
     for words, mine in (
         ("", cells),
         (
-            f", queue of {SHORT_PACKETS} packets or more",
-            cells.filter(QUEUE_PACKETS >= SHORT_PACKETS),
+            f", queue of {SHORT_QUEUE} packets or more",
+            cells.filter(QUEUE_PACKETS >= SHORT_QUEUE),
         ),
     ):
         for name, (a, b) in PAIRS.items():

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import polars as pl
-from factor_map_tables import SHORT_PACKETS, corner, deciding, winners
+from factor_map_tables import corner, deciding, winners
 from msgspec import Struct
 
-from dragstrip.report.map.survey import PAIRS, Map, NearestStanding
+from dragstrip.report.map.survey import PAIRS, SHORT_QUEUE, Map, NearestStanding
 from dragstrip.stats.prediction import Errors
 from dragstrip.study.sample import Sample
 
@@ -31,11 +31,11 @@ class Agreement(Struct, frozen=True, kw_only=True):
 class Spotted(Struct, frozen=True, kw_only=True):
     asked: int
     pairs: dict[str, Agreement]
-    times: Errors
+    times: Errors | None
     """The load generator's page load times against Chromium's, all stacks together."""
-    crowded: Errors
+    crowded: Errors | None
     """The same of stacks over QUIC where the queue is short."""
-    roomy: Errors
+    roomy: Errors | None
     """And where it is longer."""
 
 
@@ -67,7 +67,7 @@ Pages are pictures of equal size on one host, all named by the document. The rat
 
 h3 or h2 wins a cell if it loads more than 2 % faster; otherwise neither does. Stock stacks begin
 with 10 packets; tuned ones (+) with 32, and are paced. Cells whose queue holds fewer than
-{SHORT_PACKETS} packets are [not to be trusted](#chromium-on-the-same-cells).
+{SHORT_QUEUE} packets are [not to be trusted](#chromium-on-the-same-cells).
 
 {winners(cells)}
 
@@ -165,7 +165,7 @@ visited by Chromium in virtual time.
 The load generator's page load times are {_errors(spotted.times)}. Where they disagree, Chromium is
 right.
 
-**Do not trust the map where the queue holds fewer than {SHORT_PACKETS} packets:** there the load
+**Do not trust the map where the queue holds fewer than {SHORT_QUEUE} packets:** there the load
 generator is too slow over QUIC. Its page load times are {_errors(spotted.crowded)}. With longer
 queues they are {_errors(spotted.roomy)}.
 
@@ -202,7 +202,9 @@ def _table(spotted: Spotted) -> str:
     return "\n".join([head, "|---|---|---|---|---|", *lines])
 
 
-def _errors(times: Errors) -> str:
+def _errors(times: Errors | None) -> str:
+    if times is None:
+        return "not known"
     return (
         f"{times.mean_absolute:.2%} off in the mean, {times.median_absolute:.2%} in the median and "
         f"{times.largest:.1%} at most, with a bias of {times.bias:+.2%} ({times.cells} loads)"

@@ -8,9 +8,6 @@
   const { ask } = window.dragstripNearest(map);
   const STEPS = 200;
   const TILES = 9;
-  const PACKET_BYTES = 1500;
-  // Of queues in which docs/results/map.md found the load generator too slow.
-  const SHORT_PACKETS = 4;
   const FACTORS = {
     down_mbps: ["Rate down", "Mbit/s"],
     rtt_ms: ["Round trip", "ms"],
@@ -83,9 +80,9 @@
     const best = ["h3", "neither", "h2"].reduce((x, y) => (found[y] > found[x] ? y : x));
     const share = found[best];
     by("headline").textContent = headline(found, share, best);
-    const held = (state.values[3] * state.values[0] * 1000) / 8 / PACKET_BYTES;
-    by("doubt").textContent = held < SHORT_PACKETS
-      ? `Do not trust this answer: the queue holds ${short(held)} packets. Below ${SHORT_PACKETS} the load generator is too slow over QUIC.`
+    const held = (state.values[3] * state.values[0] * 1000) / 8 / map.packet_bytes;
+    by("doubt").textContent = held < map.short_queue
+      ? `Do not trust this answer: the queue holds ${short(held)} packets. Below ${map.short_queue} the load generator is too slow over QUIC.`
       : "";
     by("sure").textContent = `How sure: ${sureness(share)}. Of the ${found.near.length} nearest cells h3 ` +
       `wins ${percent(found.h3)}, h2 ${percent(found.h2)}, and ${percent(found.neither)} are within ${percent(map.margin)}.`;

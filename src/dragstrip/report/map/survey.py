@@ -21,6 +21,13 @@ PAIRS = {"stock": STOCK, "tuned": TUNED}
 SAID = {"b": "h3", "neither": "neither", "a": "h2"}
 """`dragstrip.stats.nearest.ANSWERS` for these pairs."""
 
+PACKET_BYTES = 1500
+SHORT_QUEUE = 4
+"""Packets. In queues that hold fewer the load generator is too slow over QUIC, as Chromium on the
+same cells shows (docs/results/map.md)."""
+QUEUE_PACKETS = pl.col("queue_ms") * pl.col("down_mbps") * 1000 / 8 / PACKET_BYTES
+"""How many packets the queue down holds."""
+
 
 class NearestStanding(Struct, frozen=True, kw_only=True):
     """How well neighbours predict left-out cells, for one pair of stacks."""
@@ -82,6 +89,8 @@ def page_data(cells: pl.DataFrame, sample: Sample, found: Map) -> bytes:
         "weights": found.weights,
         "neighbours": nearest.NEIGHBOURS,
         "margin": nearest.MARGIN,
+        "packet_bytes": PACKET_BYTES,
+        "short_queue": SHORT_QUEUE,
         "pairs": PAIRS,
         "stacks": stacks,
         "standing": found.standing,
