@@ -1,8 +1,9 @@
 //! A handshake whose packets are lost, as Chromium goes on with it.
 //!
 //! When nothing answers, quinn sends two Initial packets at each timeout and Chromium one: the other
-//! follows once that is acknowledged. Where many hosts' ClientHellos meet in a short queue, a second
-//! one takes the place of another host's. Chromium fills each datagram up to 1250 bytes, quinn to
+//! follows once that is acknowledged, unless its ServerHello shows that the server has it all. In a
+//! short queue, a second one takes the place of another host's, or of what follows the handshake.
+//! Chromium fills each datagram up to 1250 bytes, quinn to
 //! 1200. Chromium gives a handshake up after 4 s without an answer, or 10 s in all; quinn goes on.
 
 use std::fmt::{self, Debug};
@@ -29,6 +30,8 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// What quinn fills an Initial packet's datagram up to (RFC 9000 section 14.1), and the most that its
 /// probes have: a ClientHello in larger ones would need more of them than Chromium's does.
 pub(super) const PROBE_PAYLOAD: u16 = 1200;
+/// A server's datagram that is longer has part of its ServerHello, or what follows that.
+const MOST_OF_AN_ACK: usize = 100;
 /// Datagrams sent within that time belong together, and to an answer that came within it.
 const TOGETHER: Duration = Duration::from_millis(5);
 
@@ -118,14 +121,14 @@ impl Handshake {
         true
     }
 
-    /// An answer has come: what waited for it.
-    fn answered(&self) -> Option<Held> {
+    /// An answer has come: what waited for it. `complete` if the server has the whole ClientHello.
+    fn answered(&self, complete: bool) -> Option<Held> {
         let now = Instant::now();
         let mut state = self.state();
         state.active = now;
         state.asked = false;
         state.answered = Some(now);
-        state.held.take()
+        state.held.take().filter(|_| !complete)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -175,8 +178,11 @@ impl AsyncUdpSocket for HandshakeSocket {
         meta: &mut [RecvMeta],
     ) -> Poll<io::Result<usize>> {
         let received = self.inner.poll_recv(cx, bufs, meta);
-        if let Poll::Ready(Ok(1..)) = received
-            && let Some(held) = self.handshake.answered()
+        if let Poll::Ready(Ok(count @ 1..)) = received
+            && let complete = meta[..count]
+                .iter()
+                .any(|meta| meta.stride > MOST_OF_AN_ACK)
+            && let Some(held) = self.handshake.answered(complete)
         {
             // If it cannot leave now, quinn sends it again at its next timeout.
             let _ = self.send(held.destination, &held.contents, None);
@@ -233,11 +239,13 @@ mod tests {
     use super::*;
 
     const ANSWERED: Duration = Duration::from_millis(20);
+    const ACK: usize = 43;
+    const SERVER_HELLO: usize = 1252;
 
     #[derive(Debug, Default)]
     struct Wire {
         sent: Mutex<Vec<Vec<u8>>>,
-        answers: Mutex<usize>,
+        answer: Mutex<Option<usize>>,
     }
 
     impl AsyncUdpSocket for Wire {
@@ -252,12 +260,14 @@ mod tests {
             &self,
             _: &mut Context<'_>,
             _: &mut [IoSliceMut<'_>],
-            _: &mut [RecvMeta],
+            meta: &mut [RecvMeta],
         ) -> Poll<io::Result<usize>> {
-            match std::mem::take(&mut *self.answers.lock().unwrap()) {
-                0 => Poll::Pending,
-                some => Poll::Ready(Ok(some)),
-            }
+            let Some(length) = self.answer.lock().unwrap().take() else {
+                return Poll::Pending;
+            };
+            meta[0].len = length;
+            meta[0].stride = length;
+            Poll::Ready(Ok(1))
         }
         fn local_addr(&self) -> io::Result<SocketAddr> {
             unreachable!()
@@ -294,14 +304,13 @@ mod tests {
             self.socket.try_send(&transmit).unwrap();
         }
 
-        fn answer(&self) {
-            *self.wire.answers.lock().unwrap() = 1;
+        /// Of so many bytes.
+        fn answer(&self, length: usize) {
+            *self.wire.answer.lock().unwrap() = Some(length);
             let mut context = Context::from_waker(Waker::noop());
-            assert!(
-                self.socket
-                    .poll_recv(&mut context, &mut [], &mut [])
-                    .is_ready()
-            );
+            let mut meta = [RecvMeta::default()];
+            let received = self.socket.poll_recv(&mut context, &mut [], &mut meta);
+            assert!(received.is_ready());
         }
 
         /// What has left since the last call: the filler of each.
@@ -322,11 +331,26 @@ mod tests {
         client.initial(4);
         assert_eq!(client.left(), [3]);
         advance(ANSWERED).await;
-        client.answer();
+        client.answer(ACK);
         assert_eq!(client.left(), [4]);
         client.initial(5); // what quinn finds lost by the answer
         client.initial(6);
         assert_eq!(client.left(), [5, 6]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_of_the_client_hello_leaves_after_the_server_hello() {
+        let client = Client::new();
+        client.initial(1);
+        client.initial(2);
+        advance(Duration::from_millis(300)).await;
+        client.initial(3);
+        client.initial(4);
+        assert_eq!(client.left(), [1, 2, 3]);
+        advance(ANSWERED).await;
+        client.answer(SERVER_HELLO);
+        client.answer(ACK);
+        assert_eq!(client.left(), [0; 0]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -348,9 +372,9 @@ mod tests {
             client.initial(probe + 1);
         }
         assert_eq!(client.left(), [1, 10, 20]);
-        client.answer();
+        client.answer(ACK);
         assert_eq!(client.left(), [21]);
-        client.answer();
+        client.answer(ACK);
         assert_eq!(client.left(), [0; 0]);
     }
 
@@ -400,7 +424,7 @@ mod tests {
             loop {
                 client.initial(1);
                 tokio::time::sleep(Duration::from_secs(3)).await;
-                client.answer();
+                client.answer(ACK);
             }
         };
         let why = tokio::select! {
