@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import vl_convert
-from factor_map_words import Agreement, Spotted, page_text
+from factor_map_words import Spotted, page_text
 from msgspec import structs
 from scipy.stats import spearmanr
 
@@ -35,6 +35,9 @@ from dragstrip.report.map.survey import (
     PAIRS,
     QUEUE_PACKETS,
     SHORT_QUEUE,
+    Agreement,
+    Checked,
+    ComparedStacks,
     page_data,
     surveyed,
 )
@@ -95,11 +98,12 @@ def write(folder: Path) -> None:
     cells = all_made(Capsule.open(folder / LOADER))
     found = surveyed(cells, sample)
     cells.write_parquet(RESULTS / "map.parquet")
-    (DOCS / "map" / "cells.js").write_bytes(page_data(cells, sample, found))
+    held = {name: against(folder / name, cells) for name in (BROWSER, ALONE)}
+    checked = held[BROWSER].pairs if held[BROWSER] else {}
+    (DOCS / "map" / "cells.js").write_bytes(page_data(cells, sample, found, checked))
     drawn = [network_map(cells, sample), page_map(cells, sample)]
     for one in drawn:
         (RESULTS / f"{one.name}.svg").write_text(vl_convert.vegalite_to_svg(one.spec))
-    held = {name: against(folder / name, cells) for name in (BROWSER, ALONE)}
     text = page_text(cells, sample, found, held[BROWSER], held[ALONE], drawn[0].caption)
     (RESULTS / "map.md").write_text(text)
 
@@ -128,14 +132,12 @@ def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
         return None
     short = both.select(QUEUE_PACKETS < SHORT_QUEUE).to_series()
     pairs = {
-        f"{name}{words}": agreement(both.filter(which), seen.filter(which), pair)
-        for name, pair in PAIRS.items()
-        for words, which in (
-            ("", pl.repeat(True, len(both), eager=True)),
-            (f", queue below {SHORT_QUEUE} packets", short),
-            (", longer queues", ~short),
+        name: Checked(
+            whole=agreement(both, seen, pair),
+            short=of_these(short, both, seen, pair),
+            longer=of_these(~short, both, seen, pair),
         )
-        if which.any()
+        for name, pair in PAIRS.items()
     }
     quic = [pair[1] for pair in PAIRS.values()]
     return Spotted(
@@ -158,7 +160,14 @@ def off(made: pl.DataFrame, seen: pl.DataFrame, stacks: Sequence[str]) -> Errors
     return errors(*zip(*times, strict=True)) if times else None
 
 
-def agreement(made: pl.DataFrame, seen: pl.DataFrame, pair: tuple[str, str]) -> Agreement:
+def of_these(
+    which: pl.Series, made: pl.DataFrame, seen: pl.DataFrame, pair: ComparedStacks
+) -> Agreement | None:
+    """The agreement of some cells; None if there are none."""
+    return agreement(made.filter(which), seen.filter(which), pair) if which.any() else None
+
+
+def agreement(made: pl.DataFrame, seen: pl.DataFrame, pair: ComparedStacks) -> Agreement:
     mine, theirs = ratios(made, *pair), ratios(seen, *pair)
     said, true = outcomes(mine), outcomes(theirs)
     there = np.isfinite(mine) & np.isfinite(theirs)

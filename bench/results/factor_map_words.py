@@ -6,31 +6,14 @@ import polars as pl
 from factor_map_tables import corner, deciding, winners
 from msgspec import Struct
 
-from dragstrip.report.map.survey import PAIRS, SHORT_QUEUE, Map, NearestStanding
+from dragstrip.report.map.survey import SHORT_QUEUE, Checked, Map, NearestStanding
 from dragstrip.stats.prediction import Errors
 from dragstrip.study.sample import Sample
-
-_EXAMPLE = (
-    "dragstrip race synth:1x16384B --network 2.36mbit/0.59mbit/5.56ms/0%/12.8ms "
-    "--stack h3 --stack h2 --virtual --client loader --pcap"
-)
-
-
-class Agreement(Struct, frozen=True, kw_only=True):
-    """Cells that Chromium visited too, for one pair of stacks."""
-
-    cells: int
-    same: int
-    """In which both name the same answer: h3, h2 or neither."""
-    opposite: int
-    """In which one names h3 and the other h2."""
-    rank: float | None
-    """Spearman's, of the ratios."""
 
 
 class Spotted(Struct, frozen=True, kw_only=True):
     asked: int
-    pairs: dict[str, Agreement]
+    pairs: dict[str, Checked]
     times: Errors | None
     """The load generator's page load times against Chromium's, all stacks together."""
     crowded: Errors | None
@@ -67,7 +50,7 @@ Pages are pictures of equal size on one host, all named by the document. The rat
 
 h3 or h2 wins a cell if it loads more than 2 % faster; otherwise neither does. Stock stacks begin
 with 10 packets; tuned ones (+) with 32, and are paced. Cells whose queue holds fewer than
-{SHORT_QUEUE} packets are [not to be trusted](#chromium-on-the-same-cells).
+{SHORT_QUEUE} packets are [less sure](#chromium-on-the-same-cells).
 
 {winners(cells)}
 
@@ -150,7 +133,7 @@ def _ranges(sample: Sample) -> str:
 def _checked(spotted: Spotted | None) -> str:
     if spotted is None:
         return ""
-    told = (f"{one.same} of {one.cells} ({n})" for n, one in spotted.pairs.items() if n in PAIRS)
+    told = (f"{one.whole.same} of {one.whole.cells} ({n})" for n, one in spotted.pairs.items())
     return f" Chromium gives the same answer on {' and '.join(told)} cells drawn at random."
 
 
@@ -165,16 +148,10 @@ visited by Chromium in virtual time.
 The load generator's page load times are {_errors(spotted.times)}. Where they disagree, Chromium is
 right.
 
-**Do not trust the map where the queue holds fewer than {SHORT_QUEUE} packets:** there the load
-generator is too slow over QUIC. Its page load times are {_errors(spotted.crowded)}. With longer
-queues they are {_errors(spotted.roomy)}.
-
-The queue up is a quarter as large, and holds less than one full datagram there. So half of the
-ClientHello is dropped. The load generator's QUIC sends that half once more although the server has
-answered by then. This fills the queue again, and the end of the handshake and the request are
-dropped behind it. Chromium sends nothing of the ClientHello after the answer. Packets show it:
-
-    {_EXAMPLE}"""
+**The map is less sure where the queue holds fewer than {SHORT_QUEUE} packets.** There the load
+generator's page load times over QUIC are {_errors(spotted.crowded)}. With longer queues they are
+{_errors(spotted.roomy)}. The queue up is a quarter as large, and holds less than one full datagram
+there: half of each ClientHello is dropped, and each packet that is dropped decides."""
 
 
 def _alone(alone: Spotted | None) -> str:
@@ -189,7 +166,7 @@ Page load times are {_errors(alone.times)}."""
 
 
 def _made(spotted: Spotted) -> int:
-    return max(one.cells for one in spotted.pairs.values())
+    return max(one.whole.cells for one in spotted.pairs.values())
 
 
 def _table(spotted: Spotted) -> str:
@@ -197,7 +174,13 @@ def _table(spotted: Spotted) -> str:
     lines = [
         f"| {name} | {one.cells} | {one.same / one.cells:.0%} ({one.same}) | {one.opposite} | "
         f"{'-' if one.rank is None else f'{one.rank:.2f}'} |"
-        for name, one in spotted.pairs.items()
+        for pair, checked in spotted.pairs.items()
+        for name, one in (
+            (pair, checked.whole),
+            (f"{pair}, queue below {SHORT_QUEUE} packets", checked.short),
+            (f"{pair}, longer queues", checked.longer),
+        )
+        if one is not None
     ]
     return "\n".join([head, "|---|---|---|---|---|", *lines])
 

@@ -81,8 +81,9 @@
     const share = found[best];
     by("headline").textContent = headline(found, share, best);
     const held = (state.values[3] * state.values[0] * 1000) / 8 / map.packet_bytes;
-    by("doubt").textContent = held < map.short_queue
-      ? `Do not trust this answer: the queue holds ${short(held)} packets. Below ${map.short_queue} the load generator is too slow over QUIC.`
+    const few = held < map.short_queue;
+    by("doubt").textContent = few
+      ? `Less sure than it looks: the queue holds ${short(held)} packets. Below ${map.short_queue} each packet that is dropped decides.`
       : "";
     by("sure").textContent = `How sure: ${sureness(share)}. Of the ${found.near.length} nearest cells h3 ` +
       `wins ${percent(found.h3)}, h2 ${percent(found.h2)}, and ${percent(found.neither)} are within ${percent(map.margin)}.`;
@@ -91,6 +92,11 @@
     by("trust").textContent = group
       ? `Tried on cells that were left out: where neighbours agreed about as much, they were right in ` +
         `${percent(group.right)} of ${group.cells} cells.`
+      : "";
+    const seen = map.checked[state.pair]?.[few ? "short" : "longer"];
+    by("checked").textContent = seen
+      ? `Chromium visited ${seen.cells} cells with ${few ? "such" : "longer"} queues, drawn at random: ` +
+        `it gives the same answer in ${percent(seen.same / seen.cells)}.`
       : "";
     by("made").textContent = `Computed from ${map.cells.length} of ${map.planned} planned cells.`;
     for (const one of ["h3", "neither", "h2"]) {
@@ -164,7 +170,7 @@
       `<div class="sliders">${sliders}</div>` +
       `<div class="answer" aria-live="polite"><p data-part="headline"></p><div class="bar">` +
       `<span data-part="bar-h3"></span><span data-part="bar-neither"></span><span data-part="bar-h2"></span></div>` +
-      `<p data-part="doubt"></p><p data-part="sure"></p><p data-part="spread"></p><p data-part="trust"></p><p data-part="made"></p></div>` +
+      `<p data-part="doubt"></p><p data-part="sure"></p><p data-part="spread"></p><p data-part="trust"></p><p data-part="checked"></p><p data-part="made"></p></div>` +
       `<p class="legend">The same page, loss and queue on other networks: percent by which <b class="h3">h3</b> is faster ` +
       `(below zero: <b class="h2">h2</b>), in the median of the nearest cells. The frame is yours; choose a tile to go there.</p>` +
       `<div class="chart"><span class="y">round trip →</span><div class="tiles" data-part="tiles">` +

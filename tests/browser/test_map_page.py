@@ -9,13 +9,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dragstrip.report.map.survey import PAIRS, page_data, places, surveyed
+from dragstrip.report.map.survey import PAIRS, Agreement, Checked, page_data, places, surveyed
 from dragstrip.results.sampled import SAMPLED_FACTORS, ratios
 from dragstrip.stats.nearest import NEIGHBOURS, outcomes
 from made_map import SAMPLE, made_map
 from reader import Reader, reader
 
 DOCS = Path(__file__).parents[2] / "docs" / "map"
+CHECKED = {
+    "stock": Checked(
+        whole=Agreement(cells=60, same=45, opposite=2, rank=0.9),
+        short=Agreement(cells=10, same=5, opposite=1, rank=0.5),
+        longer=Agreement(cells=50, same=40, opposite=1, rank=0.9),
+    )
+}
 SHARES = "document.getElementById('which-protocol').dataset.shares"
 ASK = "window.dragstripNearest(window.dragstripMap).ask({values}, ['h2', 'h3'])"
 
@@ -32,7 +39,8 @@ def page(tmp_path: Path, browser: Reader) -> Iterator[Reader]:
     for name in ("nearest.js", "page.js", "map.css"):
         shutil.copy(DOCS / name, tmp_path)
     cells = made_map()
-    (tmp_path / "cells.js").write_bytes(page_data(cells, SAMPLE, surveyed(cells, SAMPLE)))
+    data = page_data(cells, SAMPLE, surveyed(cells, SAMPLE), CHECKED)
+    (tmp_path / "cells.js").write_bytes(data)
     markup = "\n".join(re.findall(r"^<.*$", (DOCS / "index.md").read_text(), re.MULTILINE))
     file = tmp_path / "index.html"
     file.write_text(f"<!doctype html><html lang='en'><body>{markup}</body></html>")
@@ -111,9 +119,12 @@ def test_it_fits_a_phone_and_every_control_has_a_name(page):
 
 def test_it_doubts_queues_of_few_packets(page):
     doubt = "document.querySelector('[data-part=doubt]').textContent"
+    checked = "document.querySelector('[data-part=checked]').textContent"
     assert page.ask(doubt) == ""
+    assert page.ask(checked).endswith("the same answer in 80 %.")
     for slider in ("queue_ms", "down_mbps"):
         page.ask(f"document.getElementById('map-{slider}').value = 0")
         moved = "dispatchEvent(new Event('input', {bubbles: true}))"
         page.ask(f"document.getElementById('map-{slider}').{moved}")
-    assert page.ask(doubt).startswith("Do not trust this answer: the queue holds ")
+    assert page.ask(doubt).startswith("Less sure than it looks: the queue holds ")
+    assert page.ask(checked).endswith("the same answer in 50 %.")

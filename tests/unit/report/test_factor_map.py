@@ -51,7 +51,7 @@ def test_pictures_show_who_wins_where():
 def test_the_page_gets_every_cell_and_ten_thousand_stay_small():
     whole = structs.replace(SAMPLE, cells=10_000)
     cells, found = made_map(whole), surveyed(made_map(), SAMPLE)
-    script = page_data(cells, whole, found)
+    script = page_data(cells, whole, found, {})
     assert len(script) < MOST_BYTES
     told = msgspec.json.decode(script.removeprefix(b"window.dragstripMap = ").rstrip(b";\n"))
     assert len(told["cells"]) == len(cells)

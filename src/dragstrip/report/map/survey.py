@@ -1,6 +1,6 @@
 """A sampled study surveyed: how neighbours vote, and what the interactive page computes from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,8 +23,8 @@ SAID = {"b": "h3", "neither": "neither", "a": "h2"}
 
 PACKET_BYTES = 1500
 SHORT_QUEUE = 4
-"""Packets. In queues that hold fewer the load generator is too slow over QUIC, as Chromium on the
-same cells shows (docs/results/map.md)."""
+"""Packets. In queues that hold fewer the load generator and Chromium agree less often
+(docs/results/map.md)."""
 QUEUE_PACKETS = pl.col("queue_ms") * pl.col("down_mbps") * 1000 / 8 / PACKET_BYTES
 """How many packets the queue down holds."""
 
@@ -37,6 +37,27 @@ class NearestStanding(Struct, frozen=True, kw_only=True):
     right: float
     """Share of cells predicted correctly."""
     trust: list[nearest.Trust]
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """Between the map and other visits to the same cells."""
+
+    cells: int
+    same: int
+    """In which both name the same answer: h3, h2 or neither."""
+    opposite: int
+    """In which one names h3 and the other h2."""
+    rank: float | None
+    """Spearman's, of the ratios; None for fewer than three."""
+
+
+class Checked(Struct, frozen=True, kw_only=True):
+    """Such agreement for one pair of stacks."""
+
+    whole: Agreement
+    short: Agreement | None
+    """Where the queue holds fewer than `SHORT_QUEUE` packets; None if no such cell was visited."""
+    longer: Agreement | None
 
 
 class Map(Struct, frozen=True, kw_only=True):
@@ -78,8 +99,11 @@ def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
     return Map(weights=weights, standing=standing)
 
 
-def page_data(cells: pl.DataFrame, sample: Sample, found: Map) -> bytes:
-    """A script that sets `dragstripMap`: pages that open from a disk may load scripts, not JSON."""
+def page_data(
+    cells: pl.DataFrame, sample: Sample, found: Map, checked: Mapping[str, Checked]
+) -> bytes:
+    """A script that sets `dragstripMap`: pages that open from a disk may load scripts, not JSON.
+    `checked` is Chromium's agreement by pair, empty if it visited no cell."""
     stacks = [stack for pair in PAIRS.values() for stack in pair]
     told: dict[str, Any] = {
         "planned": sample.cells,
@@ -94,6 +118,7 @@ def page_data(cells: pl.DataFrame, sample: Sample, found: Map) -> bytes:
         "pairs": PAIRS,
         "stacks": stacks,
         "standing": found.standing,
+        "checked": checked,
         "cells": [_row(row, stacks) for row in cells.iter_rows(named=True)],
     }
     return b"window.dragstripMap = " + msgspec.json.encode(told) + b";\n"
