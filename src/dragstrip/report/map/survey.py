@@ -18,8 +18,6 @@ Floats = NDArray[np.float64]
 STOCK: ComparedStacks = ("h2", "h3")
 TUNED: ComparedStacks = ("h2+", "h3+")
 PAIRS = {"stock": STOCK, "tuned": TUNED}
-SAID = {"b": "h3", "neither": "neither", "a": "h2"}
-"""`dragstrip.stats.nearest.ANSWERS` for these pairs."""
 
 PACKET_BYTES = 1500
 SHORT_QUEUE = 4
@@ -32,8 +30,6 @@ QUEUE_PACKETS = pl.col("queue_ms") * pl.col("down_mbps") * 1000 / 8 / PACKET_BYT
 class NearestStanding(Struct, frozen=True, kw_only=True):
     """How well neighbours predict left-out cells, for one pair of stacks."""
 
-    answers: dict[str, int]
-    """Cells by answer."""
     right: float
     """Share of cells predicted correctly."""
     trust: list[nearest.Trust]
@@ -92,7 +88,6 @@ def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
     for name, found in answers.items():
         voted = nearest.votes(where * np.asarray(weights), found)[odd]
         standing[name] = NearestStanding(
-            answers={SAID[a]: int((found == i).sum()) for i, a in enumerate(nearest.ANSWERS)},
             right=float((voted.argmax(axis=1) == found[odd]).mean()),
             trust=nearest.trust(voted, found[odd]),
         )
