@@ -151,7 +151,7 @@ right.
 **The map is less sure where the queue holds fewer than {SHORT_QUEUE} packets.** There the load
 generator's page load times over QUIC are {_errors(spotted.crowded)}. With longer queues they are
 {_errors(spotted.roomy)}. The queue up is a quarter as large, and holds less than one full datagram
-there: half of each ClientHello is dropped, and each packet that is dropped decides."""
+there: half of each ClientHello is dropped, and every dropped packet counts."""
 
 
 def _alone(alone: Spotted | None) -> str:

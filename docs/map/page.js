@@ -83,7 +83,7 @@
     const held = (state.values[3] * state.values[0] * 1000) / 8 / map.packet_bytes;
     const few = held < map.short_queue;
     by("doubt").textContent = few
-      ? `Less sure than it looks: the queue holds ${short(held)} packets. Below ${map.short_queue} each packet that is dropped decides.`
+      ? `Less sure than it looks: the queue holds ${short(held)} packets. Below ${map.short_queue} every dropped packet counts.`
       : "";
     by("sure").textContent = `How sure: ${sureness(share)}. Of the ${found.near.length} nearest cells h3 ` +
       `wins ${percent(found.h3)}, h2 ${percent(found.h2)}, and ${percent(found.neither)} are within ${percent(map.margin)}.`;
@@ -95,7 +95,7 @@
       : "";
     const seen = map.checked[state.pair]?.[few ? "short" : "longer"];
     by("checked").textContent = seen
-      ? `Chromium visited ${seen.cells} cells with ${few ? "such" : "longer"} queues, drawn at random: ` +
+      ? `Chromium visited ${seen.cells} cells with ${few ? "such queues" : `queues of ${map.short_queue} packets or more`}, drawn at random: ` +
         `it gives the same answer in ${percent(seen.same / seen.cells)}.`
       : "";
     by("made").textContent = `Computed from ${map.cells.length} of ${map.planned} planned cells.`;
