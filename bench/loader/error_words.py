@@ -124,9 +124,9 @@ All cells are of 26 and 27 November 2026, by an origin that [lets no answer wait
 id](../decisions/0045-no-spare-connection-ids.md) and a load generator that [loses handshakes as
 Chromium does](../decisions/0044-lost-handshakes.md). The cells of the stand-ins, and of baidu,
 demo, google, googleuk, reddit and wikipedia, are by one that sent half of a ClientHello again when
-the server had it already. When the other pages were made again without that, stacks over QUIC changed
-by 2.5 % on DSL in the mean of 30 cells, and by 0.1 % on LTE. On DA2GC and MSS, which lose packets,
-stacks over TCP changed as much as those over QUIC.
+the server had it already. When the other pages were made again without that, stacks over QUIC
+changed by 2.5 % on DSL in the mean of 30 cells, and by 0.1 % on LTE. On DA2GC and MSS, which lose
+packets, stacks over TCP changed as much as those over QUIC.
 """
 _CELLS = """
 A cell is a page over a network with a stack. Lantern is the predictor in Lighthouse; its figures

@@ -2,9 +2,9 @@
 //!
 //! When nothing answers, quinn sends two Initial packets at each timeout and Chromium one: the other
 //! follows once that is acknowledged, unless its ServerHello shows that the server has it all. In a
-//! short queue, a second one takes the place of another host's, or of what follows the handshake.
-//! Chromium fills each datagram up to 1250 bytes, quinn to
-//! 1200. Chromium gives a handshake up after 4 s without an answer, or 10 s in all; quinn goes on.
+//! short queue, a second one takes the place of another host's, or of the Finished. Chromium fills
+//! each datagram up to 1250 bytes, quinn to 1200. Chromium gives a handshake up after 4 s without an
+//! answer, or 10 s in all; quinn goes on.
 
 use std::fmt::{self, Debug};
 use std::io::{self, IoSliceMut};
