@@ -7,6 +7,8 @@ const LONG_HEADER: u8 = 0x80;
 const TYPE: u8 = 0x30;
 pub(super) const INITIAL: u8 = 0x00;
 pub(super) const HANDSHAKE: u8 = 0x20;
+/// An Initial packet that is no longer has nothing but an ACK frame in it.
+pub(super) const MOST_OF_AN_ACK: usize = 100;
 
 /// Type and length of the packet with a long header that begins here.
 pub(super) fn packet(bytes: &[u8]) -> Option<(u8, usize)> {

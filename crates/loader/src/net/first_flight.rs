@@ -13,10 +13,8 @@ use bytes::BytesMut;
 use dragstrip_http3::Reader;
 use quinn::crypto::{CryptoError, PacketKey};
 
-use crate::net::datagram::{HANDSHAKE, INITIAL, packet};
+use crate::net::datagram::{HANDSHAKE, INITIAL, MOST_OF_AN_ACK, packet};
 
-/// An Initial packet of a client that is no longer has nothing but an ACK frame in it.
-const MOST_OF_AN_ACK: usize = 100;
 /// A frame (RFC 9000 section 19.1).
 const PADDING: u64 = 0;
 /// What header protection must find after the packet number (RFC 9001 section 5.4.2).

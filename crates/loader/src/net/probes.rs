@@ -18,7 +18,7 @@ use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, UdpPoller};
 use tokio::time::{Instant, sleep_until};
 
-use crate::net::datagram::{INITIAL, packet};
+use crate::net::datagram::{INITIAL, MOST_OF_AN_ACK, packet};
 use crate::net::first_flight::needed;
 
 /// Of Chromium (net/quic/quic_context.h): `initial_max_packet_length`.
@@ -30,8 +30,6 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// What quinn fills an Initial packet's datagram up to (RFC 9000 section 14.1), and the most that its
 /// probes have: a ClientHello in larger ones would need more of them than Chromium's does.
 pub(super) const PROBE_PAYLOAD: u16 = 1200;
-/// A server's datagram that is longer has part of its ServerHello, or what follows that.
-const MOST_OF_AN_ACK: usize = 100;
 /// Datagrams sent within that time belong together, and to an answer that came within it.
 const TOGETHER: Duration = Duration::from_millis(5);
 
@@ -121,7 +119,8 @@ impl Handshake {
         true
     }
 
-    /// An answer has come: what waited for it. `complete` if the server has the whole ClientHello.
+    /// An answer has come: what waited for it. `complete` if it has part of the ServerHello, or what
+    /// follows that, for then the server has the whole ClientHello.
     fn answered(&self, complete: bool) -> Option<Held> {
         let now = Instant::now();
         let mut state = self.state();
@@ -304,7 +303,7 @@ mod tests {
             self.socket.try_send(&transmit).unwrap();
         }
 
-        /// Of so many bytes.
+        /// A datagram of `length` bytes comes from the server.
         fn answer(&self, length: usize) {
             *self.wire.answer.lock().unwrap() = Some(length);
             let mut context = Context::from_waker(Waker::noop());
