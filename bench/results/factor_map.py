@@ -131,11 +131,13 @@ def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
     if len(both) < FEWEST_SPOTS:
         return None
     short = both.select(QUEUE_PACKETS < SHORT_QUEUE).to_series()
+    crowded = both.filter(short), seen.filter(short)
+    roomy = both.filter(~short), seen.filter(~short)
     pairs = {
         name: Checked(
             whole=agreement(both, seen, pair),
-            short=of_these(short, both, seen, pair),
-            longer=of_these(~short, both, seen, pair),
+            short=agreement(*crowded, pair) if short.any() else None,
+            longer=agreement(*roomy, pair) if not short.all() else None,
         )
         for name, pair in PAIRS.items()
     }
@@ -144,8 +146,8 @@ def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
         asked=len(capsule.manifest.study.cells()),
         pairs=pairs,
         times=off(both, seen, [s for pair in PAIRS.values() for s in pair]),
-        crowded=off(both.filter(short), seen.filter(short), quic),
-        roomy=off(both.filter(~short), seen.filter(~short), quic),
+        short=off(*crowded, quic),
+        longer=off(*roomy, quic),
     )
 
 
@@ -158,13 +160,6 @@ def off(made: pl.DataFrame, seen: pl.DataFrame, stacks: Sequence[str]) -> Errors
         if mine and theirs
     ]
     return errors(*zip(*times, strict=True)) if times else None
-
-
-def of_these(
-    which: pl.Series, made: pl.DataFrame, seen: pl.DataFrame, pair: ComparedStacks
-) -> Agreement | None:
-    """The agreement of some cells; None if there are none."""
-    return agreement(made.filter(which), seen.filter(which), pair) if which.any() else None
 
 
 def agreement(made: pl.DataFrame, seen: pl.DataFrame, pair: ComparedStacks) -> Agreement:

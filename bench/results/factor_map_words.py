@@ -16,9 +16,9 @@ class Spotted(Struct, frozen=True, kw_only=True):
     pairs: dict[str, Checked]
     times: Errors | None
     """The load generator's page load times against Chromium's, all stacks together."""
-    crowded: Errors | None
+    short: Errors | None
     """The same of stacks over QUIC where the queue is short."""
-    roomy: Errors | None
+    longer: Errors | None
     """And where it is longer."""
 
 
@@ -149,8 +149,8 @@ The load generator's page load times are {_errors(spotted.times)}. Where they di
 right.
 
 **The map is less sure where the queue holds fewer than {SHORT_QUEUE} packets.** There the load
-generator's page load times over QUIC are {_errors(spotted.crowded)}. With longer queues they are
-{_errors(spotted.roomy)}. The queue up is a quarter as large, and holds less than one full datagram
+generator's page load times over QUIC are {_errors(spotted.short)}. With longer queues they are
+{_errors(spotted.longer)}. The queue up is a quarter as large, and holds less than one full datagram
 there: half of each ClientHello is dropped, and every dropped packet counts."""
 
 
