@@ -16,6 +16,8 @@ WAYS: dict[Way, tuple[str, str]] = {
     "loader": ("load generator", "#7a4fa3"),
 }
 _FAR = 1e3
+_WIDEST = 6.5
+"""px of the mean letter at 11 px, in the widest of the fonts that may stand for ours."""
 _NUMBER = r"-?[\d.]+(?:e[+-]?\d+)?"
 _PUBLISHED = re.compile(rf"(?:gain |share (?:≥ )?)?({_NUMBER})( RTT| \(\d+ of \d+\))?$")
 _TOLERANCE = re.compile(rf"± ({_NUMBER})")
@@ -36,7 +38,9 @@ def dots(
     labels = list(dict.fromkeys(row["claim"] for row in rows))
     scale = alt.Scale(domain=list(ends), clamp=True)
     x = alt.X("value:Q", title=axis, scale=scale)
-    y = alt.Y("claim:N", sort=labels, title=None, axis=alt.Axis(grid=False, labelLimit=420))
+    room = round(_WIDEST * max(map(len, labels)))
+    side = alt.Axis(grid=False, labelLimit=420, minExtent=room)
+    y = alt.Y("claim:N", sort=labels, title=None, axis=side)
     theirs = alt.Chart(data([row for row in rows if not row["way"]])).encode(y=y)
     band = theirs.mark_bar(color="#e3e5ea").encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
     tick = theirs.mark_tick(color="#1d2129", thickness=2.5).encode(x=x)
