@@ -57,6 +57,15 @@ def test_what_half_of_the_loads_left_open_is_not_hoped_of_the_rest():
         assert (step.answers > 0) == hopes
 
 
+def test_fewer_loads_than_a_claim_asks_for_spend_nothing():
+    counts = campaign("c", 31, "wolsing2019", way="browser", paper="wolsing2019")
+    open_ = rows([published("wolsing2019")], [], POWERS)
+    for made, hopes in ((30, True), (31, False)):
+        begun = {"c": dict.fromkeys(counts.costs(PACE), made)}
+        steps = plan(open_, POWERS, PACE, [structs.replace(counts, blocks=32)], begun)
+        assert ("wolsing2019-27" in steps[0].claims) == hopes
+
+
 def test_what_was_run_before_is_not_planned_again():
     small, large = campaign("v", 5, "cook2017-servers"), campaign("v", 100, "cook2017-servers")
     _, second = plan(OPEN, POWERS, PACE, [large, small])

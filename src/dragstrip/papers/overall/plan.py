@@ -13,6 +13,7 @@ from dragstrip.papers.overall.campaign import Campaign, Cell
 from dragstrip.papers.overall.given import Given
 from dragstrip.papers.overall.needs import Power, Powers
 from dragstrip.papers.overall.rows import Row
+from dragstrip.papers.parts import parts_of
 
 WORTH = 0.05
 """A claim whose chance of an answer a campaign raises by less is not told."""
@@ -65,7 +66,8 @@ def plan(
     A claim's chance of an answer is the mean of that in worlds where it is true and where it is
     false. Claims that restate others are not counted. What is begun is not paid again, and the
     chance that it had is spent, because its claims are still open. Half of the simulated loads
-    spend the chance of all of them: what they left open is mostly that pages differ.
+    spend the chance of all of them: what they left open is mostly that pages differ. Fewer loads
+    than a claim asks for spend nothing.
     """
     claims = {row.id: row for row in rows if row.answer == "open" and not row.restates}
     made: Made = {name: dict(cells) for name, cells in begun.items()}
@@ -114,7 +116,13 @@ class _Open:
     def spent(self, made: Made) -> dict[str, float]:
         """The same of what its folder holds before."""
         there = made.get(self.campaign.name, {})
-        return self._chances({cell: _SPENT * blocks for cell, blocks in there.items()})
+        hoped = self._chances({cell: _SPENT * blocks for cell, blocks in there.items()})
+        least = _asked(self.campaign.paper)
+        return {
+            claim: chance
+            for claim, chance in hoped.items()
+            if min(there.get(cell, 0) for cell in self._cells[claim]) >= least[claim]
+        }
 
     def over(self, made: Made) -> bool:
         """Whether its folder holds all of it."""
@@ -164,6 +172,16 @@ def _cells_of(paper: str) -> dict[str, frozenset[Cell]]:
     return {
         claim.id: frozenset(reach(claim.predicate, whole).select("study", *CELL).iter_rows())
         for claim in found.claims
+        if claim.predicate
+    }
+
+
+@cache
+def _asked(paper: str) -> dict[str, int]:
+    """The loads that each claim of a paper asks of every cell."""
+    return {
+        claim.id: max(part.loads for part in parts_of(claim.predicate))
+        for claim in published(paper).claims
         if claim.predicate
     }
 
