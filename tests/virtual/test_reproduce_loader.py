@@ -1,6 +1,8 @@
 """`dragstrip reproduce --client loader`: real visits in guests, and a page that calls them
 predictions."""
 
+from collections import Counter
+
 import msgspec
 from typer.testing import CliRunner
 
@@ -32,3 +34,15 @@ def test_a_papers_cell_is_predicted_in_a_guest(tmp_path):
     again = [*ASKED[:3], *ASKED[5:], "--out", str(out)]  # without --client loader
     refused = CliRunner().invoke(app, again, standalone_mode=False)
     assert "add --client loader" in str(refused.exception)
+
+
+def test_only_the_cells_that_a_command_names_get_more_runs(tmp_path):
+    out = tmp_path / "grown"
+    for page, scale in (("synth:2x1KB", "1/10"), ("synth:3x1KB", "2/10")):
+        asked = [*ASKED[:6], scale, *ASKED[7:10], page, "--out", str(out)]
+        done = CliRunner().invoke(app, asked, standalone_mode=False)
+        assert done.exception is None, done.output
+    capsule = Capsule.open(out / "literature-handshakes")
+    (first, few), (second, more) = sorted(Counter(v.page for v in capsule.visits()).items())
+    assert (first, second) == tuple(sorted(page.name for page in capsule.manifest.study.pages))
+    assert more == 2 * few

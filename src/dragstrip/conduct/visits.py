@@ -1,6 +1,7 @@
 """Makes a study's visits and stores them in a capsule."""
 
 import time
+from collections.abc import Collection
 from contextlib import ExitStack
 from math import inf
 from pathlib import Path
@@ -14,7 +15,7 @@ from dragstrip.conduct.shard import WHOLE, Shard
 from dragstrip.conduct.site import continues, on_cluster, on_this_machine, start_of
 from dragstrip.conduct.watcher import Watcher
 from dragstrip.model.errors import InputError
-from dragstrip.model.study import Study
+from dragstrip.model.study import CellKey, Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.artefacts import frames_file
 from dragstrip.results.capsule import Capsule
@@ -40,12 +41,13 @@ def make_visits(
     until: float = inf,
     frozen: str = "",
     shard: Shard = WHOLE,
+    cells: Collection[CellKey] | None = None,
     cluster: Cluster | None = None,
     watcher: Watcher = _UNHEARD,
 ) -> None:
-    """Run what `out` still lacks of this `shard` of `study`: on this machine, at most `jobs` blocks
-    at once, or on a `cluster`. See `before_visits` for `calibrate`; `frozen` is kept with the
-    start.
+    """Run what `out` still lacks of this `shard` of `study`, of these `cells` only if they are
+    given: on this machine, at most `jobs` blocks at once, or on a `cluster`. See `before_visits`
+    for `calibrate`; `frozen` is kept with the start.
 
     Raises `InputError` if `out` holds something else or the study's restarts cannot be made,
     `TestbedError` if nothing can run, and `TimeUp` after the first visit that ends later than
@@ -63,11 +65,12 @@ def make_visits(
             from dragstrip.results.compare.stopping import stop_rule  # imports slowly
 
             stop = stop_rule(study)
+        ours = shard.blocks(study)
         schedule = Schedule(
             study,
             capsule.made(),
             stop,
-            mine=shard.blocks(study),
+            mine=lambda block: ours(block) and (cells is None or block.cell in cells),
             continues=continues(study, None if cluster else start.machine.id),
         )
         if schedule.visits_left():

@@ -237,7 +237,7 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
     even if the part has others."""
     outline = part.outline
     there = _study_in(folder / outline.name)
-    wanted = {*(there.cells() if there else ()), *part.cells.select(CELL).iter_rows()}
+    wanted = {*(there.cells() if there else ()), *keys_of(part)}
     pages = {page for page, _, _ in wanted}
     networks = {network for _, network, _ in wanted}
     asked = {name: getattr(outline, name) for name in outline.__struct_fields__}
@@ -257,6 +257,11 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
     reruns = study.reruns if part.reruns is None else part.reruns
     only = tuple(cell for cell in study.cells() if cell in wanted)
     return structs.replace(study, reruns=reruns, only=only)
+
+
+def keys_of(part: Part) -> frozenset[CellKey]:
+    """Those that are to be run."""
+    return frozenset(part.cells.select(CELL).iter_rows())
 
 
 def capsules_of(folder: Path, outlines: Sequence[Outline]) -> list[Path]:
