@@ -288,7 +288,7 @@ def _run(
 ) -> bool:
     """Make the remaining visits; False if time ran out. A study has at most as many restarts as
     runs."""
-    from dragstrip.papers.campaign.plan import keys_of, study_of
+    from dragstrip.papers.campaign.plan import study_of
 
     try:
         for part in parts:
@@ -304,7 +304,7 @@ def _run(
                         cluster=cluster,
                         until=until,
                         frozen=frozen,
-                        cells=keys_of(part),
+                        cells=part.keys,
                         watcher=watcher,
                     )
     except TimeUp:

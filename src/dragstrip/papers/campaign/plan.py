@@ -50,6 +50,11 @@ class Part(Struct, frozen=True, kw_only=True):
     slow: Slow | None = None
 
     @property
+    def keys(self) -> frozenset[CellKey]:
+        """Of its cells."""
+        return frozenset(self.cells.select(CELL).iter_rows())
+
+    @property
     def visits(self) -> int:
         """The controls' among them."""
         return len(self.cells) * self.outline.visits_in(self.runs)
@@ -237,7 +242,7 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
     even if the part has others."""
     outline = part.outline
     there = _study_in(folder / outline.name)
-    wanted = {*(there.cells() if there else ()), *keys_of(part)}
+    wanted = {*(there.cells() if there else ()), *part.keys}
     pages = {page for page, _, _ in wanted}
     networks = {network for _, network, _ in wanted}
     asked = {name: getattr(outline, name) for name in outline.__struct_fields__}
@@ -257,11 +262,6 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
     reruns = study.reruns if part.reruns is None else part.reruns
     only = tuple(cell for cell in study.cells() if cell in wanted)
     return structs.replace(study, reruns=reruns, only=only)
-
-
-def keys_of(part: Part) -> frozenset[CellKey]:
-    """Those that are to be run."""
-    return frozenset(part.cells.select(CELL).iter_rows())
 
 
 def capsules_of(folder: Path, outlines: Sequence[Outline]) -> list[Path]:

@@ -111,29 +111,28 @@ class _Open:
 
     def chances(self, made: Made) -> dict[str, float]:
         """How likely its folder answers each claim, once it has run."""
-        return self._chances(self.blocks(made))
+        return self._chances(self._least(self.blocks(made)))
 
     def spent(self, made: Made) -> dict[str, float]:
         """The same of what its folder holds before."""
-        there = made.get(self.campaign.name, {})
-        hoped = self._chances({cell: _SPENT * blocks for cell, blocks in there.items()})
-        least = _asked(self.campaign.paper)
-        return {
-            claim: chance
-            for claim, chance in hoped.items()
-            if min(there.get(cell, 0) for cell in self._cells[claim]) >= least[claim]
-        }
+        least = self._least(made.get(self.campaign.name, {}))
+        asked = _asked(self.campaign.paper)
+        return self._chances({c: _SPENT * n for c, n in least.items() if n >= asked[c]})
 
     def over(self, made: Made) -> bool:
         """Whether its folder holds all of it."""
         return self._left_s(made) == 0
 
-    def _chances(self, there: Mapping[Cell, int]) -> dict[str, float]:
+    def _least(self, there: Mapping[Cell, int]) -> dict[str, int]:
+        """The fewest blocks that a cell of each claim has."""
         return {
-            claim: _power(self._known[claim], min(there.get(cell, 0) for cell in cells)).mean
+            claim: min(there.get(cell, 0) for cell in cells)
             for claim, cells in self._cells.items()
             if cells
         }
+
+    def _chances(self, blocks: Mapping[str, int]) -> dict[str, float]:
+        return {claim: _power(self._known[claim], n).mean for claim, n in blocks.items()}
 
     def gain(self, sure: Mapping[str, float], made: Made) -> float:
         return sum(max(0.0, p - sure[i]) for i, p in self.chances(made).items())
