@@ -13,6 +13,7 @@ from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.generators.synth import synth
 from dragstrip.papers.campaign.choose import choose, cost_s
 from dragstrip.papers.campaign.plan import (
+    asked_about,
     campaign,
     chosen,
     claims_named,
@@ -154,6 +155,16 @@ def test_pages_of_ones_own_take_the_place_of_the_papers(tmp_path):
     study = study_of(part, tmp_path, tmp_path / "pages")
     assert {p.name for p in study.pages} == {page.name, "demo"}
     assert set(study.cells()) == set(part.cells.select(CELL).rows())
+
+
+def test_pages_of_the_paper_narrow_what_is_visited_but_not_what_is_claimed(tmp_path):
+    outlines = published("biswal2016").outlines()
+    assert asked_about(outlines, []) == outlines
+    assert asked_about(outlines, ["biswal2016/*x100B", "biswal2016/dense-10"]) == outlines
+    page = str(write_page(tmp_path / "own.har.zip", synth("2x1KB")).path)
+    assert {o.pages for o in asked_about(outlines, [page])} == {(page,)}
+    mixed = asked_about(outlines, [page, "biswal2016/dense-10"])
+    assert {o.pages for o in mixed} == {(page, "biswal2016/dense-10")}
 
 
 def test_a_larger_scale_keeps_the_cells_that_were_there(tmp_path):

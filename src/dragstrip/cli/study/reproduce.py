@@ -179,6 +179,7 @@ def reproduce(
     from dragstrip.papers.campaign.clients import by_client, check_client, makeable
     from dragstrip.papers.campaign.fill import fill
     from dragstrip.papers.campaign.plan import (  # loads slowly
+        asked_about,
         campaign,
         capsules_of,
         chosen,
@@ -201,7 +202,8 @@ def reproduce(
     at_most = jobs_of(clock, jobs)
     slow = Slow(runs=slow_runs) if slow_runs else None
     paper = published(key).native() if native else published(key)
-    outlines = by_client(of_ones_own(paper.outlines(), page or ()), by)
+    studies = by_client(paper.outlines(), by)
+    outlines = of_ones_own(studies, page or ())
     folder = out or _folder(key, clock, native=native, client=by)
     check_client(capsules_of(folder, outlines), by)
     wanted = makeable(chosen(outlines, study or ()), by)
@@ -257,7 +259,8 @@ def reproduce(
         )
     capsules = capsules_of(folder, outlines)
     code = _redraw(capsules)
-    found, claims_page = _answer(paper, outlines, folder, capsules, captures, loads)
+    about = asked_about(studies, page or ())
+    found, claims_page = _answer(paper, about, folder, capsules, captures, loads)
     _tell(console, found, claims_page)
     return code if finished else exits.DONE
 

@@ -151,6 +151,14 @@ def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outli
     return [structs.replace(outline, pages=own) for outline in outlines]
 
 
+def asked_about(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
+    """The studies that answers are about. Pages of the paper narrow what is visited, not what it
+    claims; pages of one's own take their place there, too."""
+    theirs = {page for outline in outlines for page in outline.pages}
+    own = of_ones_own(outlines, pages)
+    return list(outlines) if all(theirs.issuperset(o.pages) for o in own) else own
+
+
 def chosen(outlines: Sequence[Outline], names: Sequence[str]) -> list[Outline]:
     """Those of a paper's studies that are named, all by default. Raises `InputError`."""
     _check("study", names, "paper has", [outline.name for outline in outlines])
