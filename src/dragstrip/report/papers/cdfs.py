@@ -6,7 +6,8 @@ import altair as alt
 import polars as pl
 
 from dragstrip.model.stack import Stack
-from dragstrip.papers.cells import cells
+from dragstrip.papers.cells import aligned
+from dragstrip.papers.measured import Evidence
 from dragstrip.report.papers.pairs import short
 from dragstrip.report.papers.style import Figure, Row, dash, data, figure, panels, tint
 from dragstrip.stats.ecdf import ecdf
@@ -54,13 +55,14 @@ def gains(
     One panel per network and metric; `metrics` maps a column to its short name.
     """
     rows: list[Row] = []
-    networks = list(dict.fromkeys(loads["network"]))
-    for network in networks:
+    measured = Evidence(loads).cells
+    for network in dict.fromkeys(loads["network"]):
+        there = [cell for cell in measured if cell.network == network]
         for metric, name in metrics.items():
             for stack in stacks:
                 if stack.name == ref:
                     continue
-                found = cells(loads.filter(network=network), (ref, stack.name), metric)
+                found = aligned(there, (ref, stack.name), metric)
                 values = [gain(list(c.times[ref]), list(c.times[stack.name])) for c in found]
                 if len(values) < 2:
                     continue

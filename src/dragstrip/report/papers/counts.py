@@ -6,7 +6,8 @@ from statistics import fmean
 import altair as alt
 import polars as pl
 
-from dragstrip.papers.cells import cells
+from dragstrip.papers.cells import aligned
+from dragstrip.papers.measured import Evidence
 from dragstrip.report.figures.palette import PROTOCOL
 from dragstrip.report.papers.pairs import short
 from dragstrip.report.papers.style import INK, Figure, Row, data, figure, panels
@@ -21,10 +22,12 @@ def anova(
 ) -> Figure | None:
     """Pages counted by a one-way ANOVA at p < 0.01, for each pair (a, ref), network and metric."""
     rows: list[Row] = []
+    measured = Evidence(loads).cells
     for network in dict.fromkeys(loads["network"]):
+        there = [cell for cell in measured if cell.network == network]
         for a, ref in pairs:
             for metric, name in metrics.items():
-                found = cells(loads.filter(network=network), (ref, a), metric, 2)
+                found = aligned(there, (ref, a), metric, 2)
                 if not found:
                     continue
                 counts = anova_counts(
@@ -96,9 +99,10 @@ def one_rtt(loads: pl.DataFrame, pages: Sequence[str], metrics: dict[str, str]) 
     For MSS it also shows the pair with BBR, as in the paper.
     """
     rows: list[Row] = []
+    measured = [cell for cell in Evidence(loads).cells if cell.page in pages]
     for metric, name in metrics.items():
         for tcp, quic in (("TCP+", "QUIC"), ("TCP+BBR", "QUIC+BBR")):
-            for cell in cells(loads.filter(pl.col("page").is_in(list(pages))), (tcp, quic), metric):
+            for cell in aligned(measured, (tcp, quic), metric):
                 rtt_ms = cell.factors["rtt_ms"]
                 if quic == "QUIC+BBR" and cell.network != "MSS":
                     continue
