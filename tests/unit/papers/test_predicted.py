@@ -74,7 +74,7 @@ def test_a_browsers_answers_say_nothing_of_it(tmp_path):
 
 @pytest.mark.parametrize("key", KNOWN)
 def test_what_is_drawn_computed_or_cached_stays_open_with_its_reason(key, tmp_path):
-    found = {c.id: c for c in answered(key, tmp_path, share=1).claims}
+    found = {c.id: c for c in answered(key, tmp_path, share=3).claims}
     paper = published(key)
     cells = space(paper.outlines())
     for claim in paper.claims:
