@@ -115,7 +115,7 @@ def _cook(s: Sources) -> Iterator[Figure | None]:
 def _wolsing(s: Sources) -> Iterator[Figure | None]:
     stacks = list(s.stacks.values())
     parity = pl.col("network") == "parity"
-    sites = s.evidence.loads.filter(~parity)
+    sites = Evidence(s.evidence.loads.filter(~parity))
     yield cdfs.gains(
         sites, stacks, "TCP", {m: PAINT[m] for m in ("visual_speed_index_ms", "plt_ms")}
     )
@@ -128,8 +128,8 @@ def _wolsing(s: Sources) -> Iterator[Figure | None]:
         "Are the servers equally fast?",
         "Single files without a limit of rate. As figure 2 of the paper.",
     )
-    yield maps.factor_map(sites, s.pick("TCP+", "QUIC"), "visual_speed_index_ms")
-    yield maps.welch(sites, s.stacks["TCP+"], s.stacks["QUIC"], "plt_ms")
+    yield maps.factor_map(sites.loads, s.pick("TCP+", "QUIC"), "visual_speed_index_ms")
+    yield maps.welch(sites.loads, s.stacks["TCP+"], s.stacks["QUIC"], "plt_ms")
 
 
 def _ranjan(s: Sources) -> Iterator[Figure | None]:

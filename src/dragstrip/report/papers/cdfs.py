@@ -48,16 +48,15 @@ def seconds(loads: pl.DataFrame) -> list[tuple[float, float]]:
 
 
 def gains(
-    loads: pl.DataFrame, stacks: Sequence[Stack], ref: str, metrics: dict[str, str]
+    evidence: Evidence, stacks: Sequence[Stack], ref: str, metrics: dict[str, str]
 ) -> Figure | None:
     """Over pages: gain of the mean against `ref`, negative where the stack is faster.
 
     One panel per network and metric; `metrics` maps a column to its short name.
     """
     rows: list[Row] = []
-    measured = Evidence(loads).cells
-    for network in dict.fromkeys(loads["network"]):
-        there = [cell for cell in measured if cell.network == network]
+    for network in dict.fromkeys(evidence.loads["network"]):
+        there = [cell for cell in evidence.cells if cell.network == network]
         for metric, name in metrics.items():
             for stack in stacks:
                 if stack.name == ref:
@@ -72,7 +71,7 @@ def gains(
                 ]
     if not rows:
         return None
-    pages = loads["page"].n_unique()
+    pages = evidence.loads["page"].n_unique()
     chart = _curves(rows, stacks, "panel", "gain", f"gain on {ref}", "share of pages", percent=True)
     return figure(
         "gain-cdf",

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from statistics import fmean
 
 import altair as alt
-import polars as pl
 
 from dragstrip.papers.cells import aligned
 from dragstrip.papers.measured import Evidence
@@ -18,13 +17,13 @@ FASTER, NEITHER, SLOWER = "the first is faster", "no difference shown", "the sec
 
 
 def anova(
-    loads: pl.DataFrame, pairs: Sequence[tuple[str, str]], metrics: dict[str, str]
+    evidence: Evidence, pairs: Sequence[tuple[str, str]], metrics: dict[str, str]
 ) -> Figure | None:
     """Pages counted by a one-way ANOVA at p < 0.01, for each pair (a, ref), network and metric."""
     rows: list[Row] = []
-    measured = Evidence(loads).cells
-    for network in dict.fromkeys(loads["network"]):
-        there = [cell for cell in measured if cell.network == network]
+    networks = evidence.loads["network"]
+    for network in dict.fromkeys(networks):
+        there = [cell for cell in evidence.cells if cell.network == network]
         for a, ref in pairs:
             for metric, name in metrics.items():
                 found = aligned(there, (ref, a), metric, 2)
@@ -81,25 +80,25 @@ def anova(
         return chart
 
     rows.sort(key=lambda r: order.index(r["pair"]))
-    chart = panels(rows, "panel", draw, columns=loads["network"].n_unique())
+    chart = panels(rows, "panel", draw, columns=networks.n_unique())
     return figure(
         "anova",
         "Pages with a significant difference",
         "One-way ANOVA of each page's loads at p < 0.01, as the paper counts: nothing corrects "
         "for the number of pages (the tooltip and the CSV have Holm's count too). The paper has "
-        f"38 pages, here there are {loads['page'].n_unique()}.",
+        f"38 pages, here there are {evidence.loads['page'].n_unique()}.",
         chart,
         rows,
     )
 
 
-def one_rtt(loads: pl.DataFrame, pages: Sequence[str], metrics: dict[str, str]) -> Figure | None:
+def one_rtt(evidence: Evidence, pages: Sequence[str], metrics: dict[str, str]) -> Figure | None:
     """Difference of the means of QUIC and TCP+ less one round trip, in round trips (table 3).
 
     For MSS it also shows the pair with BBR, as in the paper.
     """
     rows: list[Row] = []
-    measured = [cell for cell in Evidence(loads).cells if cell.page in pages]
+    measured = [cell for cell in evidence.cells if cell.page in pages]
     for metric, name in metrics.items():
         for tcp, quic in (("TCP+", "QUIC"), ("TCP+BBR", "QUIC+BBR")):
             for cell in aligned(measured, (tcp, quic), metric):
