@@ -13,7 +13,8 @@ demo: build  ## race h1, h2 and h3 on the bundled page over an LTE-like link
 test: build  ## all tests; those that need what this machine lacks say why they skip
 	cargo test --quiet --workspace --release
 	$(RUN) pytest -n logical tests/unit tests/golden --cov --cov-report=term:skip-covered
-	$(RUN) pytest tests/schedule tests/net tests/browser tests/virtual
+	$(RUN) pytest -n logical tests/schedule tests/virtual
+	$(RUN) pytest tests/net tests/browser
 
 check: build  ## format, lint, types, import direction, spelling, prose, links
 	cargo fmt --check

@@ -1,7 +1,9 @@
 """What tests of real namespaces and browsers need, or why they skip."""
 
+import os
 import shutil
 import subprocess
+import tempfile
 import time
 from functools import cache
 from pathlib import Path
@@ -59,6 +61,25 @@ def _no_kernel() -> str:
     except TestbedError as error:
         return str(error)
     return ""
+
+
+@cache
+def _own_folder() -> Path:
+    """A temporary folder for one of several workers. What testbeds leave behind is looked for in
+    it, and those of the other workers are no leftovers."""
+    folder = Path(tempfile.mkdtemp(prefix="dragstrip-tests-"))
+    folder.chmod(0o1777)  # tests become ordinary users
+    return folder
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        os.environ["TMPDIR"] = tempfile.tempdir = str(_own_folder())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        shutil.rmtree(_own_folder())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -212,7 +212,8 @@ def test_a_guest_that_gets_no_processor_may_take_its_time(played, nothing_left):
 
 def test_a_guest_that_does_nothing_costs_its_block(played, nothing_left):
     played("(folder / ALIVE).write_bytes(b'1')\ntime.sleep(60)")
-    with in_guest(STUDY, still_s=0.2) as visit, pytest.raises(CdpError, match="did nothing"):
+    # Python itself may compute for a while before it does nothing.
+    with in_guest(STUDY, still_s=0.8) as visit, pytest.raises(CdpError, match="did nothing"):
         ordered(visit, BLOCK, 0, BLOCK.order[0])
 
 

@@ -7,9 +7,9 @@ random numbers.
 """
 
 import contextlib
-import fcntl
 import os
 import shlex
+import socket
 import subprocess
 import sys
 import time
@@ -23,7 +23,6 @@ from dragstrip.testbed.cache import cache_folder
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.link import EXACT_TIMERS
 from dragstrip.testbed.programs import PROGRAMS, program
-from dragstrip.testbed.workspace import scratch_root
 from dragstrip.virtual.bytecode import SEEN_AT, bytecode
 from dragstrip.virtual.job import CAPSULE
 
@@ -168,19 +167,24 @@ def _environment(folder: Path, seed: int) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _core() -> Iterator[int]:
-    """A core that no other guest of this user is pinned to, as long as there is one.
+    """A core that no other guest is pinned to, as long as there is one.
 
     A guest is one thread and its clock stands still while it waits: moving it from core to core
-    makes it three times slower, and changes no result.
+    makes it three times slower, and changes no result. Who has a core holds a socket's name, and
+    not a file, for programs that have temporary folders of their own share their cores too.
     """
-    root = scratch_root()
-    root.mkdir(mode=0o711, exist_ok=True)
     cores = sorted(os.sched_getaffinity(0), reverse=True)
-    with contextlib.ExitStack() as kept:
-        for core in cores:
-            lock = kept.enter_context((root / f"core-{core}.lock").open("w"))
-            with contextlib.suppress(BlockingIOError):
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                yield core
-                return
-        yield cores[time.time_ns() // 1000 % len(cores)]
+    with socket.socket(socket.AF_UNIX) as name:
+        yield next(
+            (core for core in cores if _named(name, f"dragstrip-core-{core}")),
+            cores[time.time_ns() // 1000 % len(cores)],
+        )
+
+
+def _named(free: socket.socket, name: str) -> bool:
+    """Whether it got the name: nobody else on this machine has it, until its end."""
+    try:
+        free.bind(f"\0{name}")
+    except OSError:
+        return False
+    return True
