@@ -31,6 +31,7 @@ BUDGET_S = 35 * 60
 two cores on which all takes a quarter of an hour would otherwise be at it for hours."""
 _BEGAN = time.monotonic()
 _TESTS = Path(__file__).parent
+_NOBODY = 65534
 
 
 @cache
@@ -119,3 +120,15 @@ def host_state():
         )
 
     return look
+
+
+@pytest.fixture
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of an ordinary user's own, that he can reach."""
+    own = tmp_path_factory.mktemp("home")
+    for folder in (own, *own.parents[:3]):  # of the worker, the run and the user
+        if not folder.stat().st_mode & 0o005:
+            folder.chmod(0o755)
+    if not os.geteuid():
+        os.chown(own, _NOBODY, _NOBODY)
+    return own

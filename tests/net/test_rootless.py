@@ -1,25 +1,13 @@
 """A whole race as an ordinary user, and a calibration."""
 
 import json
-import os
 import shutil
 
 import pytest
-from inside import NOBODY, run
+from inside import run
 
 from dragstrip.browsers.generations import find_chromium
 from dragstrip.testbed.errors import TestbedError
-
-
-@pytest.fixture
-def home(tmp_path_factory):
-    """A folder of the ordinary user's own."""
-    folder = tmp_path_factory.mktemp("home")
-    for parent in (folder, folder.parent, folder.parent.parent):
-        parent.chmod(0o755)
-    if not os.geteuid():
-        os.chown(folder, NOBODY, NOBODY)
-    return folder
 
 
 def test_an_ordinary_user_races_all_three_protocols(home):
