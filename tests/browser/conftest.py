@@ -36,7 +36,8 @@ BUSY = {"overloaded", "link-drift"}
 """A busy machine's word on itself; no lie of a stack or of a server shows as these."""
 _PATIENCE = Patience(at_most_s=600 if STRICT else 120, share=0)
 """Of all tests together, or a machine that is never quiet would keep them for hours."""
-_ATTEMPTS = 4
+_ATTEMPTS = 12
+"""Of a visit: on a machine that looks quiet, a few in a row may be disturbed for a moment."""
 
 
 def plan_of(
