@@ -76,6 +76,14 @@ def test_an_open_claim_shows_the_try_that_ran_all_its_cells():
     assert row(part, more, claim=grid).page == "part"  # neither ran all: the nearest
 
 
+def test_an_open_claim_about_noise_shows_a_try_with_noise():
+    counted = "wolsing2019-30"  # over links that lose nothing
+    noisy = run("browser", "open", page="noisy", run=64, claim=counted)
+    still = run("virtual", "open", page="still", run=76, claim=counted)
+    assert row(noisy, still, claim=counted).page == "noisy"
+    assert row(still, claim=counted).page == "still"  # better than nothing
+
+
 def test_of_one_way_a_decided_answer_counts_then_most_loads_then_the_latest():
     open_ = run("browser", "open", loads=100, page="open")
     few = run("browser", "reproduced", loads=5, page="few")

@@ -9,6 +9,7 @@ from dragstrip.papers.answer import Verdict
 from dragstrip.papers.answers.absent import absent
 from dragstrip.papers.answers.missing import DECIDED
 from dragstrip.papers.answers.more import More
+from dragstrip.papers.answers.noise import noiseless
 from dragstrip.papers.campaign.space import reach, space
 from dragstrip.papers.claims import Claim, Published, Tier
 from dragstrip.papers.overall.given import WAYS, Given, Told, Way, of_claim
@@ -82,7 +83,7 @@ def _row(
     paper: Published, claim: Claim, cells: pl.DataFrame, given: Sequence[Given], known: Powers
 ) -> Row:
     sources = best(of_claim(given, claim.id))
-    way = decided_by(sources, reach(claim.predicate, cells).height if claim.predicate else 0)
+    way = _decided_by(claim, sources, cells)
     answer, why = _answer(claim, sources, way, absent(claim, cells))
     shown = way or next(iter(sources), None)
     told = sources[shown] if shown else None
@@ -135,12 +136,18 @@ def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, int, str]:
     return rank, bool(told.ours), 0 if decided else told.run, told.loads, page.made
 
 
-def decided_by(sources: dict[Way, Source], cells: int) -> Way | None:
+def _decided_by(claim: Claim, sources: dict[Way, Source], cells: pl.DataFrame) -> Way | None:
     """The nearest way to the paper that decides the claim. If none does: the nearest that ran all
-    `cells` of the claim, or else the nearest that ran any."""
+    its cells, or else the nearest that ran any. Virtual time has no noise, so for a claim about
+    noise it only stands in for runs that were never made."""
+    if claim.predicate is None:
+        return None
+    reached = reach(claim.predicate, cells)
     ended = [way for way, source in sources.items() if source.answer in DECIDED]
     tried = [way for way, source in sources.items() if source.ours]
-    whole = [way for way in tried if sources[way].run >= cells]
+    if noiseless(claim.predicate, reached):
+        tried = [way for way in tried if way not in ("virtual", "loader")] or tried
+    whole = [way for way in tried if sources[way].run >= reached.height]
     return next(iter([*ended, *whole, *tried]), None)
 
 
