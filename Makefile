@@ -4,7 +4,7 @@ RUN = $(UV) run --frozen --no-sync
 
 PROSE = README.md CONTRIBUTING.md CHANGELOG.md docs/index.md docs/tutorial docs/howto docs/explanation docs/reference docs/decisions docs/map
 
-.PHONY: demo test check bench build site release firefox legacy servers virtual setup clean
+.PHONY: demo test coverage check bench build site release firefox legacy servers virtual setup clean
 .DEFAULT_GOAL := build
 
 demo: build  ## race h1, h2 and h3 on the bundled page over an LTE-like link
@@ -12,9 +12,12 @@ demo: build  ## race h1, h2 and h3 on the bundled page over an LTE-like link
 
 test: build  ## all tests; those that need what this machine lacks say why they skip
 	cargo test --quiet --workspace --release
-	$(RUN) pytest -n logical tests/unit tests/golden --cov --cov-report=term:skip-covered
+	$(RUN) pytest -n logical tests/unit tests/golden
 	$(RUN) pytest -n logical tests/schedule tests/virtual
 	$(RUN) pytest tests/net tests/browser
+
+coverage: build  ## lines of the code that unit and golden tests run; takes half as long again
+	$(RUN) pytest -n logical tests/unit tests/golden --cov --cov-report=term:skip-covered
 
 check: build  ## format, lint, types, import direction, spelling, prose, links
 	cargo fmt --check
