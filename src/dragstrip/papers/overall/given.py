@@ -18,6 +18,7 @@ Way = Literal["native", "browser", "virtual", "loader"]
 today's browser in virtual time. `loader`: the load generator in virtual time."""
 WAYS: tuple[Way, ...] = ("native", "browser", "virtual", "loader")
 """The nearest to the paper first: where two disagree, the first counts."""
+IN_VIRTUAL_TIME: frozenset[Way] = frozenset(("virtual", "loader"))
 
 
 class Told(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from dragstrip.papers.answers.more import More
 from dragstrip.papers.answers.noise import noiseless
 from dragstrip.papers.campaign.space import reach, space
 from dragstrip.papers.claims import Claim, Published, Tier
-from dragstrip.papers.overall.given import WAYS, Given, Told, Way, of_claim
+from dragstrip.papers.overall.given import IN_VIRTUAL_TIME, WAYS, Given, Told, Way, of_claim
 from dragstrip.papers.overall.needs import Needs, Powers, needs
 
 
@@ -146,7 +146,7 @@ def _decided_by(claim: Claim, sources: dict[Way, Source], cells: pl.DataFrame) -
     ended = [way for way, source in sources.items() if source.answer in DECIDED]
     tried = [way for way, source in sources.items() if source.ours]
     if noiseless(claim.predicate, reached):
-        tried = [way for way in tried if way not in ("virtual", "loader")] or tried
+        tried = [way for way in tried if way not in IN_VIRTUAL_TIME] or tried
     whole = [way for way in tried if sources[way].run >= reached.height]
     return next(iter([*ended, *whole, *tried]), None)
 
