@@ -16,6 +16,7 @@ from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.programs import program
 from dragstrip.virtual.kernel.recipe import kernel
+from nobody import NOBODY
 from strict import pytest_make_collect_report, pytest_runtest_makereport
 
 __all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]
@@ -31,7 +32,6 @@ BUDGET_S = 35 * 60
 two cores on which all takes a quarter of an hour would otherwise be at it for hours."""
 _BEGAN = time.monotonic()
 _TESTS = Path(__file__).parent
-_NOBODY = 65534
 
 
 @cache
@@ -130,5 +130,5 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not folder.stat().st_mode & 0o005:
             folder.chmod(0o755)
     if not os.geteuid():
-        os.chown(own, _NOBODY, _NOBODY)
+        os.chown(own, NOBODY, NOBODY)
     return own

@@ -18,12 +18,10 @@ from pathlib import Path
 import pytest
 
 from dragstrip.testbed.uplink.pasta import TUN
+from nobody import AS_NOBODY
 
 _SOURCE = Path(__file__).parents[2] / "src"
 MAIN = "from dragstrip.cli import main; main()"
-NOBODY = 65534
-# `env` starts the program, so that not even its file is opened with root's rights.
-_AS_NOBODY = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups env".split()
 
 
 def dragstrip(*argv: str, ordinary: bool = False) -> list[str]:
@@ -43,14 +41,14 @@ def dragstrip(*argv: str, ordinary: bool = False) -> list[str]:
     python = readable_python()
     if not python:
         pytest.skip("no interpreter, or not this checkout, can be read by an ordinary user here")
-    return [*_AS_NOBODY, python, "-c", MAIN, *argv]
+    return [*AS_NOBODY, python, "-c", MAIN, *argv]
 
 
 @functools.cache
 def readable_python() -> str:
     """This interpreter, or the system's, if an ordinary user can run the program with it."""
     for python in (sys.executable, "/usr/bin/python3"):
-        argv = [*_AS_NOBODY, python, "-c", MAIN, "--help"]
+        argv = [*AS_NOBODY, python, "-c", MAIN, "--help"]
         if not subprocess.run(argv, env=environment(), capture_output=True).returncode:
             return python
     return ""

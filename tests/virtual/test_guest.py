@@ -31,11 +31,11 @@ from dragstrip.testbed.workspace import scratch_root
 from dragstrip.virtual.kernel.recipe import kernel
 from dragstrip.virtual.place import in_guest
 from made_replays import busy, digests
+from nobody import AS_NOBODY, NOBODY
 
 LOSSY = "10mbit/2mbit/20ms/2%/100ms"
 MAIN = "from dragstrip.cli import main; main()"
 RACE = f"race synth:12x8KB --virtual --network {LOSSY} --stack h2 --stack h3 --json".split()
-NOBODY = 65534
 
 
 def study(cache: Path, runs: int = 1, client: Client | None = None, **more: object) -> Study:
@@ -157,8 +157,7 @@ def _environment() -> dict[str, str]:
 
 
 def _readable(python: str) -> bool:
-    nobody = f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups env".split()
-    argv = [*nobody, python, "-c", MAIN, "--help"]
+    argv = [*AS_NOBODY, python, "-c", MAIN, "--help"]
     return not subprocess.run(argv, env=_environment(), capture_output=True).returncode
 
 
