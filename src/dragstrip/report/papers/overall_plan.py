@@ -52,9 +52,11 @@ def _cost(pace: Pace) -> Iterator[str]:
     yield (
         f"Hours are of a machine with {pace.cores} free cores. A visit of a browser in virtual "
         f"time is assumed to cost {pace.visit_cpu_s} CPU seconds, {pace.object_cpu_s} for each "
-        f"object and {pace.mb_cpu_s} for each megabyte, whatever the load lasts; a repeat visit "
-        f"moves its page twice. In real time {pace.real_at_once} blocks run at once. The load "
-        f"generator costs {pace.loader_share} of that browser, as measured on biswal2016's grid."
+        f"object and {pace.mb_cpu_s} for each megabyte, whatever the load lasts. A megabyte over "
+        f"{pace.slow_mbps:g} Mbit/s or less costs {pace.slow_mb_cpu_s} more, because its packets "
+        "come one by one, and on faster lines in proportion less. A repeat visit moves its page "
+        f"twice. In real time {pace.real_at_once} blocks run at once. The load generator costs "
+        f"{pace.loader_share} of that browser, as measured on biswal2016's grid."
     )
 
 
