@@ -2,7 +2,6 @@
 
 import polars as pl
 
-from dragstrip.papers.campaign.space import reach
 from dragstrip.papers.claims import Claim
 from dragstrip.papers.levels import Absolute
 from dragstrip.papers.parts import parts_of
@@ -12,15 +11,15 @@ _NAMED = 3
 """So many pages are named; more are counted."""
 
 
-def absent(claim: Claim, cells: pl.DataFrame) -> str:
-    """Why no load of the pages of `cells` (see `dragstrip.papers.campaign.space`) answers it.
+def absent(claim: Claim, reached: pl.DataFrame) -> str:
+    """Why no load of the pages of the cells it looks at (see `dragstrip.papers.campaign.space`)
+    answers it.
 
     It asks for nothing but absolute times, and there are only stand-ins of its pages. Empty if
     that is not so.
     """
     if claim.predicate is None or not _absolute(claim.predicate):
         return ""
-    reached = reach(claim.predicate, cells)
     if not len(reached) or not reached["standin"].all():
         return ""
     pages = reached["page"].unique(maintain_order=True).to_list()

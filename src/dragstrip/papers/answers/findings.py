@@ -200,14 +200,14 @@ def _finding(
 ) -> Finding:
     answer = claim.answer(evidence)
     named = stacks_of(claim.predicate, stacks) if claim.predicate else []
-    reached = reach(claim.predicate, cells) if claim.predicate else cells.clear()
+    reached = reach(claim.predicate, cells)
     if ran.client == "loader" and (why := beyond(paper.paper, claim.predicate, reached)):
         answer = Answer(verdict="open", why=why)
     elif ran.clock.virtual and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
         answer = Answer(verdict="not testable", why=NO_COMPUTING)
     elif ran.clock.virtual and (why := noiseless(claim.predicate, reached)):
         answer = structs.replace(answer, verdict="open", why=why)
-    if answer.verdict == "open" and (why := absent(claim, cells)):
+    if answer.verdict == "open" and (why := absent(claim, reached)):
         answer = structs.replace(answer, verdict="not testable", why=why)
     undecided = answer.verdict == "open" and not claim.setup
     read = {source.id: source.read for source in paper.sources}

@@ -237,7 +237,7 @@ def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
     looks at none."""
     frames = []
     for claim in claims:
-        found = reach(claim.predicate, cells) if claim.predicate else cells.clear()
+        found = reach(claim.predicate, cells)
         if found.is_empty():
             studies = ", ".join(cells["study"].unique(maintain_order=True)) or "no study"
             raise InputError(f"--claim {claim.id}: it looks at no cell of {studies}")

@@ -50,8 +50,10 @@ def space(outlines: Iterable[Outline], parts: Mapping[str, str] | None = None) -
     return pl.DataFrame(rows, schema=texts | kinds | dict.fromkeys(FACTORS, pl.Float64))
 
 
-def reach(predicate: AnyPredicate, cells: pl.DataFrame) -> pl.DataFrame:
-    """The cells of a space that a predicate looks at."""
+def reach(predicate: AnyPredicate | None, cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells of a space that a predicate looks at; none of them without a predicate."""
+    if predicate is None:
+        return cells.clear()
     if parts := getattr(predicate, "parts", None):
         return union([reach(part, cells) for part in parts])
     if isinstance(predicate, AuditCount):

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dragstrip.papers.answers.noise import noiseless
 from dragstrip.papers.answers.predicted import beyond
-from dragstrip.papers.campaign.space import reach, unhindered
+from dragstrip.papers.campaign.space import unhindered
 from dragstrip.papers.claims import Claim, Published
 from dragstrip.papers.levels import Difference, Sensitivity
 from dragstrip.papers.overall.given import Way
@@ -110,12 +110,12 @@ def powers(file: Path) -> Powers:
 
 
 def needs(
-    claim: Claim, paper: Published, cells: pl.DataFrame, known: Mapping[int, Power]
+    claim: Claim, paper: Published, reached: pl.DataFrame, known: Mapping[int, Power]
 ) -> Needs | None:
-    """What would decide it; None for a claim without a predicate."""
+    """What would decide it; None for a claim without a predicate. `reached` are the cells that it
+    looks at."""
     if claim.predicate is None:
         return None
-    reached = reach(claim.predicate, cells)
     blocks = least(known)
     standins = reached.filter(pl.col("standin") & _sized(claim.predicate))["page"]
     return Needs(

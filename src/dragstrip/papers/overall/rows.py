@@ -83,8 +83,9 @@ def _row(
     paper: Published, claim: Claim, cells: pl.DataFrame, given: Sequence[Given], known: Powers
 ) -> Row:
     sources = best(of_claim(given, claim.id))
-    way = _decided_by(claim, sources, cells)
-    answer, why = _answer(claim, sources, way, absent(claim, cells))
+    reached = reach(claim.predicate, cells)
+    way = _decided_by(claim, sources, reached)
+    answer, why = _answer(claim, sources, way, absent(claim, reached))
     shown = way or next(iter(sources), None)
     told = sources[shown] if shown else None
     return Row(
@@ -101,7 +102,7 @@ def _row(
         n=told.n if told else 0,
         page=told.page if told and told.n else "",
         sources=sources,
-        needs=needs(claim, paper, cells, known.get(claim.id, {})) if answer == "open" else None,
+        needs=needs(claim, paper, reached, known.get(claim.id, {})) if answer == "open" else None,
         more=told.more if told and answer == "open" else None,
     )
 
@@ -136,13 +137,12 @@ def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, int, str]:
     return rank, bool(told.ours), 0 if decided else told.run, told.loads, page.made
 
 
-def _decided_by(claim: Claim, sources: dict[Way, Source], cells: pl.DataFrame) -> Way | None:
+def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame) -> Way | None:
     """The nearest way to the paper that decides the claim. If none does: the nearest that ran all
-    its cells, or else the nearest that ran any. Virtual time has no noise, so for a claim about
-    noise it only stands in for runs that were never made."""
+    of `reached`, the cells that the claim looks at, or else the nearest that ran any. Virtual time
+    has no noise, so for a claim about noise it only stands in for runs that were never made."""
     if claim.predicate is None:
         return None
-    reached = reach(claim.predicate, cells)
     ended = [way for way, source in sources.items() if source.answer in DECIDED]
     tried = [way for way, source in sources.items() if source.ours]
     if noiseless(claim.predicate, reached):
