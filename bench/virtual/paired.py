@@ -9,12 +9,11 @@ say more on a busy machine. Prints a line for each command.
 import argparse
 import json
 import os
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+from spent import spent_by
 
 HERE = Path(__file__).parents[2]
 _MAIN = "from dragstrip.cli import main; main()"
@@ -45,17 +44,10 @@ def main() -> None:
 def measured(argv: list[str], checkout: Path, jobs: int) -> str:
     path = {"PYTHONPATH": str(checkout / "src")}
     with tempfile.TemporaryDirectory() as folder:
-        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        done = subprocess.run(
-            [sys.executable, "-c", _MAIN, *argv, "--jobs", str(jobs), "--out", f"{folder}/c"],
-            env=os.environ | path,
-            capture_output=True,
-            check=True,
-        )
-        wall_s = time.monotonic() - began
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return f"{jobs} | {len(json.loads(done.stdout)['visits'])} | {wall_s:.1f} | {cpu_s:.1f} |"
+        argv = [sys.executable, "-c", _MAIN, *argv, "--jobs", str(jobs), "--out", f"{folder}/c"]
+        spent = spent_by(argv, os.environ | path)
+    visits = json.loads(spent.stdout)["visits"]
+    return f"{jobs} | {len(visits)} | {spent.wall_s:.1f} | {spent.cpu_s:.1f} |"
 
 
 def arguments() -> argparse.Namespace:

@@ -14,15 +14,13 @@ docs/reference/virtual-speed.json.
 import argparse
 import json
 import os
-import resource
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from spent import spent_by
 
 from dragstrip.model.browsers import LOADER
 
@@ -103,19 +101,16 @@ def measured(
         argv += ["--out", f"{kept}/c", "--no-calibrate"]
         argv += ["--virtual", "--jobs", str(jobs)] if clock == "network" else []
         argv += ["--client", client] if client else []
-        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        done = subprocess.run(argv, capture_output=True, check=True)
-        wall_s = time.monotonic() - began
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        visits = json.loads(done.stdout)["visits"]
+        spent = spent_by(argv)
+    visits = json.loads(spent.stdout)["visits"]
     return Row(
         study=name,
         clock=clock,
         jobs=jobs,
         visits=len(visits),
         load_s=sum(v["plt_ms"] / 1000 + 0.1 for v in visits if v["plt_ms"]),
-        wall_s=wall_s,
-        cpu_s=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        wall_s=spent.wall_s,
+        cpu_s=spent.cpu_s,
     )
 
 

@@ -1,7 +1,7 @@
 """What do visits in virtual time cost a machine? A fit of docs/results/plan.md's prices.
 
-    uv run python bench/results/pace.py
-    uv run python bench/results/pace.py --client loader
+    uv run python bench/virtual/pace.py
+    uv run python bench/virtual/pace.py --client loader
 
 Races of synthetic pages, first and repeat visits, one guest at a time. CPU seconds are of whole
 commands: start, guests, verdict, tables and report. They are fitted by least squares of relative
@@ -11,8 +11,6 @@ the prices, for a campaign pays it once. src/dragstrip/papers/campaign/pace.toml
 
 import argparse
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 
@@ -20,12 +18,14 @@ import numpy as np
 import polars as pl
 from msgspec import Struct, structs
 from scipy.optimize import nnls
+from spent import spent_by
 
+from dragstrip.model.browsers import LOADER
 from dragstrip.papers.campaign.pace import Pace, pace
 
 DRAGSTRIP = [sys.executable, "-c", "from dragstrip.cli import main; main()"]
 STACKS = ("h2", "h3")
-LOADER = "loader"
+PRICES = ("visit_cpu_s", "object_cpu_s", "mb_cpu_s", "slow_mb_cpu_s")
 
 
 class Cell(Struct, frozen=True):
@@ -74,12 +74,8 @@ def main() -> None:
     parser.add_argument("--client", default="", help="who loads the pages, by default a browser")
     client = parser.parse_args().client
     now = pace()
-    free = structs.replace(now, visit_cpu_s=0, object_cpu_s=0, mb_cpu_s=0, slow_mb_cpu_s=0)
-    priced = {
-        name: structs.replace(free, **{name: 1})
-        for name in ("visit_cpu_s", "object_cpu_s", "mb_cpu_s", "slow_mb_cpu_s")
-    }
-    moved = np.array([[1, *(cost(cell, prices) for prices in priced.values())] for cell in CELLS])
+    alone = [structs.replace(now, **{p: float(p == price) for p in PRICES}) for price in PRICES]
+    moved = np.array([[1, *(cost(cell, price) for price in alone)] for cell in CELLS])
     spent = np.array([cpu_s(cell, client) for cell in CELLS])
     fitted, _ = nnls(moved / spent[:, None], np.ones(len(CELLS)))
     print("| page | network | blocks | visits | CPU seconds | fitted | visits by pace.toml |")
@@ -90,7 +86,7 @@ def main() -> None:
             f"| {cell.page} | {cell.network} | {cell.blocks} | {' and '.join(cell.connections)} | "
             f"{one:.1f} | {fit:.1f} | {said:.1f} |"
         )
-    for name, price in zip(("a command", *priced), fitted, strict=True):
+    for name, price in zip(("a command", *PRICES), fitted, strict=True):
         print(f"{name} = {price:.3g}")
     print(f"{len(os.sched_getaffinity(0))} cores; {' and '.join(STACKS)}")
 
@@ -108,22 +104,12 @@ def cost(cell: Cell, prices: Pace, *, loader: bool = False) -> float:
 def cpu_s(cell: Cell, client: str) -> float:
     """Of one race of the cell."""
     with tempfile.TemporaryDirectory() as kept:
-        argv = [
-            *DRAGSTRIP,
-            "race",
-            cell.page,
-            "--network",
-            cell.network,
-            "--runs",
-            str(cell.blocks),
-        ]
+        argv = [*DRAGSTRIP, "race", cell.page, "--network", cell.network]
+        argv += ["--runs", str(cell.blocks)]
         argv += [word for stack in STACKS for word in ("--stack", stack)]
         argv += ["--out", f"{kept}/c", "--no-calibrate", *(["--repeat"] if cell.repeat else [])]
         argv += ["--virtual", "--jobs", "1", *(["--client", client] if client else [])]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(argv, capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return spent_by(argv).cpu_s
 
 
 if __name__ == "__main__":
