@@ -1,21 +1,36 @@
 //! HTTP/3 frames as they pass (RFC 9114 section 7): those of field sections change, all others do not.
+//!
+//! h3 reads every frame but DATA whole, whatever length it announces. So none passes that is too long.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
+const DATA: u64 = 0x00;
 pub(crate) const HEADERS: u64 = 0x01;
 const SETTINGS: u64 = 0x04;
+/// For a request stream; the next number is for a push (RFC 9218 section 7.2).
+pub(crate) const PRIORITY_UPDATE: u64 = 0xf0700;
+const PUSH_PRIORITY_UPDATE: u64 = PRIORITY_UPDATE + 1;
+/// Others with a meaning (RFC 9114 section 7.2), or that had one in HTTP/2 and are forbidden.
+const NAMED: [u64; 9] = [0x02, 0x03, SETTINGS, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0d];
+
+/// Most bytes of a field section as it comes. Who imposes a smaller limit tells h3.
+pub const LONGEST_SECTION: u64 = 1 << 20;
+/// Most bytes of a frame of settings, or of numbers.
+const LONGEST_FRAME: u64 = 1 << 14;
 const TABLE_CAPACITY: u64 = 0x01; // RFC 9204 section 5
 const BLOCKED_STREAMS: u64 = 0x07;
 
 use crate::qpack::Offer;
 
-/// Finds field sections in what a peer sends on a request stream.
+/// Finds field sections in what a peer sends on a stream.
 #[derive(Default)]
 pub(crate) struct Sections {
     /// What came and was not passed on yet.
     buffer: BytesMut,
     /// Of the frame that passes unchanged: bytes still to come.
     passing: u64,
+    /// Of the frame that does not pass.
+    skipping: u64,
 }
 
 /// What to do with the next bytes.
@@ -25,6 +40,12 @@ pub(crate) enum Piece {
     Unchanged(Bytes),
     /// The field section of a HEADERS frame.
     Section(Bytes),
+    /// One that is too long, and does not pass.
+    Longest,
+    /// The payload of a PRIORITY_UPDATE frame of this type, which h3 does not know.
+    Update(u64, Bytes),
+    /// Another frame is too long: the connection ends.
+    Excess,
 }
 
 impl Sections {
@@ -34,20 +55,48 @@ impl Sections {
 
     /// None until more came.
     pub fn next(&mut self) -> Option<Piece> {
-        if self.passing > 0 {
-            return self.pass();
+        loop {
+            self.skip();
+            if self.passing > 0 {
+                return self.pass();
+            }
+            let (kind, length, header) = frame_header(&self.buffer)?;
+            match kind {
+                DATA => self.passing = header as u64 + length,
+                HEADERS if length > LONGEST_SECTION => {
+                    self.skipping = header as u64 + length;
+                    return Some(Piece::Longest);
+                }
+                HEADERS => {
+                    let end = header + length as usize;
+                    if self.buffer.len() < end {
+                        return None;
+                    }
+                    self.buffer.advance(header);
+                    return Some(Piece::Section(
+                        self.buffer.split_to(length as usize).freeze(),
+                    ));
+                }
+                PRIORITY_UPDATE | PUSH_PRIORITY_UPDATE if length <= LONGEST_FRAME => {
+                    if self.buffer.len() < header + length as usize {
+                        return None;
+                    }
+                    self.buffer.advance(header);
+                    let payload = self.buffer.split_to(length as usize).freeze();
+                    return Some(Piece::Update(kind, payload));
+                }
+                PRIORITY_UPDATE | PUSH_PRIORITY_UPDATE => return Some(Piece::Excess),
+                _ if !NAMED.contains(&kind) => self.skipping = header as u64 + length,
+                _ if length > LONGEST_FRAME => return Some(Piece::Excess),
+                _ => self.passing = header as u64 + length,
+            }
         }
-        let (kind, length, header) = frame_header(&self.buffer)?;
-        if kind != HEADERS {
-            self.passing = header as u64 + length;
-            return self.pass();
-        }
-        let end = header + usize::try_from(length).ok()?;
-        if self.buffer.len() < end {
-            return None;
-        }
-        self.buffer.advance(header);
-        Some(Piece::Section(self.buffer.split_to(end - header).freeze()))
+    }
+
+    fn skip(&mut self) {
+        let length = self.skipping.min(self.buffer.len() as u64);
+        self.skipping -= length;
+        self.buffer.advance(length as usize);
     }
 
     fn pass(&mut self) -> Option<Piece> {
@@ -65,6 +114,17 @@ impl Sections {
     pub fn rest(&mut self) -> Bytes {
         self.buffer.split().freeze()
     }
+}
+
+/// A section for h3 in place of one that is too long: its fields are longer than `LONGEST_SECTION`
+/// once decoded, so h3 refuses it like any other above the limit, with 431.
+pub(crate) fn longest() -> Bytes {
+    const PREFIX: [u8; 2] = [0, 0];
+    const METHOD_GET: u8 = 0xc0 | 17; // of the static table (RFC 9204 appendix A)
+    const DECODED: usize = ":method".len() + "GET".len() + 32; // RFC 9114 section 4.2.2
+    let mut section = vec![METHOD_GET; PREFIX.len() + LONGEST_SECTION as usize / DECODED + 1];
+    section[..PREFIX.len()].copy_from_slice(&PREFIX);
+    headers(&section)
 }
 
 /// A HEADERS frame.
@@ -111,7 +171,7 @@ pub(crate) fn offering(mut stream: Bytes, offer: Offer) -> Option<Bytes> {
 /// What the SETTINGS at the start of a control stream, after its type, offer. None until all came.
 pub(crate) fn offered(stream: &[u8]) -> Option<Offer> {
     let (frame, length, header) = frame_header(stream)?;
-    if frame != SETTINGS {
+    if frame != SETTINGS || length > LONGEST_FRAME {
         return Some(Offer::default());
     }
     let end = header.checked_add(usize::try_from(length).ok()?)?;
@@ -173,30 +233,44 @@ mod tests {
         out.to_vec()
     }
 
+    /// What passes of a stream that comes in pieces of `cut` bytes, and the sections found in it.
+    fn passed(stream: &[u8], cut: usize) -> (Vec<u8>, Vec<Vec<u8>>) {
+        let (mut sections, mut passed, mut found) = (Sections::default(), Vec::new(), Vec::new());
+        for bytes in stream.chunks(cut) {
+            sections.push(bytes);
+            while let Some(piece) = sections.next() {
+                match piece {
+                    Piece::Unchanged(bytes) => passed.extend_from_slice(&bytes),
+                    Piece::Section(section) => {
+                        found.push(section.to_vec());
+                        passed.extend_from_slice(&headers(&section));
+                    }
+                    Piece::Longest => found.push(b"too long".to_vec()),
+                    Piece::Update(kind, payload) => found.push(frame(kind, &payload)),
+                    Piece::Excess => return (passed, vec![b"excess".to_vec()]),
+                }
+            }
+            assert!(sections.buffer.len() <= LONGEST_SECTION as usize + cut);
+        }
+        passed.extend_from_slice(&sections.rest());
+        (passed, found)
+    }
+
     proptest! {
         #[test]
         fn frames_pass_however_they_are_cut(
-            frames in vec((0_u64..3, vec(any::<u8>(), 0..200)), 0..8),
+            frames in vec((0_u64..12, vec(any::<u8>(), 0..200)), 0..8),
             cut in 1_usize..50,
         ) {
-            let stream: Vec<u8> = frames.iter().flat_map(|(kind, data)| frame(*kind, data)).collect();
-            let (mut sections, mut passed, mut found) = (Sections::default(), Vec::new(), Vec::new());
-            for bytes in stream.chunks(cut) {
-                sections.push(bytes);
-                while let Some(piece) = sections.next() {
-                    match piece {
-                        Piece::Unchanged(bytes) => passed.extend_from_slice(&bytes),
-                        Piece::Section(section) => {
-                            found.push(section.to_vec());
-                            passed.extend_from_slice(&headers(&section));
-                        }
-                    }
-                }
-            }
-            passed.extend_from_slice(&sections.rest());
-            prop_assert_eq!(passed, stream);
-            let wanted: Vec<_> = frames.into_iter().filter(|(kind, _)| *kind == HEADERS).collect();
-            prop_assert_eq!(found, wanted.into_iter().map(|(_, data)| data).collect::<Vec<_>>());
+            let join = |frames: &[(u64, Vec<u8>)]| {
+                frames.iter().flat_map(|(kind, data)| frame(*kind, data)).collect::<Vec<u8>>()
+            };
+            let (passed, found) = passed(&join(&frames), cut);
+            let mut known = frames.clone();
+            known.retain(|(kind, _)| *kind < 10); // 10 and 11 have no meaning
+            prop_assert_eq!(passed, join(&known));
+            let wanted = frames.into_iter().filter(|(kind, _)| *kind == HEADERS);
+            prop_assert_eq!(found, wanted.map(|(_, data)| data).collect::<Vec<_>>());
         }
 
         #[test]
@@ -205,6 +279,43 @@ mod tests {
             put_varint(&mut out, value);
             prop_assert_eq!(take_varint(&mut &out[..]), Some(value));
             prop_assert_eq!(take_varint(&mut &out[..out.len() - 1]), None);
+        }
+    }
+
+    #[test]
+    fn a_section_that_is_too_long_is_refused_and_nothing_of_it_kept() {
+        let long = frame(HEADERS, &vec![0; LONGEST_SECTION as usize + 1]);
+        let stream = [long, frame(DATA, b"body")].concat();
+        let (passed, found) = passed(&stream, 4096);
+        assert_eq!(
+            (passed, found),
+            (frame(DATA, b"body"), vec![b"too long".to_vec()])
+        );
+        assert!(longest().len() as u64 * 42 > LONGEST_SECTION);
+    }
+
+    #[test]
+    fn an_update_of_priorities_is_found_and_does_not_pass() {
+        let updates = [PRIORITY_UPDATE, PUSH_PRIORITY_UPDATE].map(|kind| frame(kind, b"\x04u=1"));
+        let stream = [&updates[0], &frame(DATA, b"body")[..], &updates[1]].concat();
+        for cut in 1..stream.len() {
+            let (passed, found) = passed(&stream, cut);
+            assert_eq!(passed, frame(DATA, b"body"));
+            assert_eq!(found, updates);
+        }
+    }
+
+    #[test]
+    fn a_frame_without_a_meaning_has_any_length_and_no_other_has() {
+        let reserved = frame(0x21, &[1; 1 << 15]);
+        assert_eq!(passed(&reserved, 100), (vec![], vec![]));
+        for kind in NAMED {
+            let longest = frame(kind, &[1; LONGEST_FRAME as usize]);
+            assert_eq!(passed(&longest, 100), (longest.clone(), vec![]));
+            let mut announced = BytesMut::new();
+            put_varint(&mut announced, kind);
+            put_varint(&mut announced, 1 << 60);
+            assert_eq!(passed(&announced, 1), (vec![], vec![b"excess".to_vec()]));
         }
     }
 

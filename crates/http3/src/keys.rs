@@ -7,13 +7,19 @@ use quinn::{ConnectionId, Side};
 use quinn_proto::TransportError;
 use quinn_proto::transport_parameters::TransportParameters;
 
-/// `replace` is given the keys of Handshake packets first, and then those of 1-RTT packets.
-pub struct WithKeys<F> {
+/// `replace` is given the keys of Handshake packets first, and then those of 1-RTT packets. `heard` is
+/// given the peer's transport parameters.
+pub struct WithKeys<F, P> {
     pub inner: Box<dyn Session>,
     pub replace: F,
+    pub heard: P,
 }
 
-impl<F: FnMut(Keys) -> Keys + Send + Sync + 'static> Session for WithKeys<F> {
+impl<F, P> Session for WithKeys<F, P>
+where
+    F: FnMut(Keys) -> Keys + Send + Sync + 'static,
+    P: Fn(&TransportParameters) + Send + Sync + 'static,
+{
     fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<Keys> {
         self.inner.write_handshake(buf).map(&mut self.replace)
     }
@@ -47,7 +53,9 @@ impl<F: FnMut(Keys) -> Keys + Send + Sync + 'static> Session for WithKeys<F> {
     }
 
     fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
-        self.inner.transport_parameters()
+        let parameters = self.inner.transport_parameters()?;
+        parameters.iter().for_each(&self.heard);
+        Ok(parameters)
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {

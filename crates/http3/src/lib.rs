@@ -2,18 +2,24 @@
 //!
 //! h3 encodes and decodes field sections without a dynamic table. `Connection` stands between h3 and
 //! quinn and carries those sections over a table (RFC 9204), each way. It also tells whether a
-//! request came as 0-RTT data, and takes the priority of its answer. `WithKeys` and `Reader` are for
-//! what quinn has no settings for: they change packets where they are encrypted.
+//! request came as 0-RTT data, takes the priority of its answer, and hears when the client changes it
+//! (RFC 9218). `WithKeys` and `Reader` are for what quinn has no settings for: they change packets where
+//! they are encrypted.
 
+mod arrivals;
 mod encoder;
 mod frames;
 mod keys;
 mod qpack;
 mod reader;
+mod sender;
 mod streams;
 mod transport;
 
+pub use arrivals::{Arrival, Streams};
+pub use frames::LONGEST_SECTION;
 pub use keys::WithKeys;
 pub use qpack::{LastOffer, Offer, Qpack, Usage};
 pub use reader::Reader;
-pub use transport::{Arrival, Connection, Opener, Streams};
+pub use sender::Sender;
+pub use transport::{Connection, Opener};

@@ -1,5 +1,7 @@
 //! The two tables of a connection, and the streams on which their ends talk (RFC 9204 section 4.2).
 
+use std::collections::HashMap;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -17,11 +19,11 @@ use crate::encoder::Encoder;
 pub(crate) const ENTRY_OVERHEAD: u64 = 32;
 
 /// Types of the two streams (RFC 9204 section 4.2).
-pub(crate) const ENCODER: u8 = 0x02;
-pub(crate) const DECODER: u8 = 0x03;
+pub(crate) const ENCODER: u64 = 0x02;
+pub(crate) const DECODER: u64 = 0x03;
 
-/// h3 decides how long a section may be.
-const LONGEST_SECTION: u64 = 1 << 24;
+/// Most bytes of decoded fields. h3 decides; this only bounds what it decides on.
+const MOST_DECODED: u64 = 1 << 24;
 
 /// What one side lets the other do (RFC 9204 section 5). Nothing, by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,8 +71,8 @@ struct Tables {
     told: u64,
     to_decoder: Writer,
     to_encoder: Writer,
-    /// Told when insertions arrive, or none will.
-    waiting: Vec<Waker>,
+    /// The streams whose section waits for insertions. They are woken when some arrive, or none will.
+    blocked: HashMap<u64, Waker>,
 }
 
 /// A stream of instructions, and those that it did not take yet.
@@ -78,11 +80,15 @@ struct Tables {
 struct Writer {
     stream: Option<SendStream>,
     pending: Vec<u8>,
+    /// The peer's flow control keeps something back, and a task waits to send it.
+    kept_back: bool,
 }
 
-/// The peer broke a rule of QPACK; the connection ends with this code (RFC 9204 section 6).
+/// The peer broke a rule of QPACK; the connection ends with this code (RFC 9204 sections 4.2 and 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
+    SecondStream = 0x103,
+    ClosedStream = 0x104,
     Section = 0x200,
     EncoderStream = 0x201,
     DecoderStream = 0x202,
@@ -108,7 +114,7 @@ impl Qpack {
     fn with(offer: Offer, limit: u64, begin: Offer, last_offer: LastOffer) -> Self {
         let mut encoder = Encoder::default();
         encoder.offered(begin, limit);
-        let mut decoder = DynamicDecoder::new().max_field_section_size(LONGEST_SECTION);
+        let mut decoder = DynamicDecoder::new().max_field_section_size(MOST_DECODED);
         decoder.set_max_table_capacity(offer.table_bytes);
         let mut insertions = EncoderStreamReceiver::new();
         insertions.set_max_table_capacity(offer.table_bytes);
@@ -125,7 +131,7 @@ impl Qpack {
                 told: 0,
                 to_decoder: Writer::default(),
                 to_encoder: Writer::default(),
-                waiting: Vec::new(),
+                blocked: HashMap::new(),
             })),
         }
     }
@@ -152,12 +158,16 @@ impl Qpack {
 
     /// Takes the stream on which we tell the peer's decoder of insertions.
     pub(crate) fn write_insertions_to(&self, stream: SendStream) {
-        self.tables().to_decoder.open(stream, ENCODER);
+        let mut tables = self.tables();
+        tables.to_decoder.open(stream, ENCODER);
+        self.send_all(&mut tables);
     }
 
     /// Takes the stream on which we acknowledge the peer's insertions.
     pub(crate) fn write_acknowledgements_to(&self, stream: SendStream) {
-        self.tables().to_encoder.open(stream, DECODER);
+        let mut tables = self.tables();
+        tables.to_encoder.open(stream, DECODER);
+        self.send_all(&mut tables);
     }
 
     /// A section as h3 wrote it, as it goes to the peer on `stream`.
@@ -166,15 +176,17 @@ impl Qpack {
         if !tables.encoder.is_on() || !tables.to_decoder.is_clear() {
             return None;
         }
-        let decoder = Decoder::new().max_field_section_size(LONGEST_SECTION);
+        let decoder = Decoder::new().max_field_section_size(MOST_DECODED);
         let fields = decoder.decode(section).ok()?;
         let encoded = tables.encoder.encode(stream, &fields);
         let instructions = std::mem::take(&mut tables.encoder.instructions);
-        tables.to_decoder.write(&instructions);
+        tables.to_decoder.pending.extend(instructions);
+        self.send_all(&mut tables);
         Some(encoded)
     }
 
-    /// A section as the peer sent it on `stream`, as h3 can read it.
+    /// A section as the peer sent it on `stream`, as h3 can read it. The peer may not make more
+    /// streams wait than we offered (RFC 9204 section 2.1.2).
     pub(crate) fn poll_decode(
         &self,
         cx: &mut Context<'_>,
@@ -182,15 +194,18 @@ impl Qpack {
         section: &[u8],
     ) -> Poll<Result<Vec<u8>, Broken>> {
         let mut tables = self.tables();
-        let tables = &mut *tables;
         let fields = match tables.decoder.decode(section) {
             Ok(DecodeOutput::Decoded(fields)) => fields,
             Ok(DecodeOutput::Blocked) => {
-                tables.waiting.push(cx.waker().clone());
+                tables.blocked.insert(stream, cx.waker().clone());
+                if tables.blocked.len() as u64 > self.offer.blocked_streams {
+                    return Poll::Ready(Err(Broken::Section));
+                }
                 return Poll::Pending;
             }
             Err(_) => return Poll::Ready(Err(Broken::Section)),
         };
+        tables.blocked.remove(&stream);
         let required = tables.decoder.last_required_insert_count();
         let mut told = Vec::new();
         if required > 0 {
@@ -203,17 +218,19 @@ impl Qpack {
             integer::encode_integer_to_vec(&mut told, new, 6, 0x00);
             tables.told += new;
         }
-        tables.to_encoder.write(&told);
+        tables.to_encoder.pending.extend(told);
+        self.send_all(&mut tables);
         Poll::Ready(Ok(plain(&fields)))
     }
 
-    /// Nobody will decode the section of `stream`.
+    /// Nobody will decode what is left of `stream` (RFC 9204 section 2.2.2.2).
     pub(crate) fn cancel(&self, stream: u64) {
-        if self.offer.table_bytes > 0 {
-            let mut told = Vec::new();
-            integer::encode_integer_to_vec(&mut told, stream, 6, 0x40);
-            self.tables().to_encoder.write(&told);
-        }
+        let mut told = Vec::new();
+        integer::encode_integer_to_vec(&mut told, stream, 6, 0x40);
+        let mut tables = self.tables();
+        tables.blocked.remove(&stream);
+        tables.to_encoder.pending.extend(told);
+        self.send_all(&mut tables);
     }
 
     /// Bytes from the peer's encoder.
@@ -252,17 +269,38 @@ impl Qpack {
         }
     }
 
-    /// Nothing here leaves the tables half changed, so a panic elsewhere does not spoil them.
-    fn tables(&self) -> MutexGuard<'_, Tables> {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Sends what is pending. What the peer's flow control keeps back goes as soon as it may: a section
+    /// may wait for it, and nothing else may be left to send (RFC 9204 section 2.1.3).
+    fn send_all(&self, tables: &mut Tables) {
+        for writer in [to_decoder, to_encoder] {
+            if writer(tables).send() {
+                let all = self.tables.clone();
+                tokio::spawn(poll_fn(move |cx| writer(&mut lock(&all)).poll_send(cx)));
+            }
+        }
     }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        lock(&self.tables)
+    }
+}
+
+/// Nothing here leaves the tables half changed, so a panic elsewhere does not spoil them.
+fn lock(tables: &Mutex<Tables>) -> MutexGuard<'_, Tables> {
+    tables.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn to_decoder(tables: &mut Tables) -> &mut Writer {
+    &mut tables.to_decoder
+}
+
+fn to_encoder(tables: &mut Tables) -> &mut Writer {
+    &mut tables.to_encoder
 }
 
 impl Tables {
     fn wake(&mut self) {
-        for waker in self.waiting.drain(..) {
-            waker.wake();
-        }
+        self.blocked.values().for_each(Waker::wake_by_ref);
     }
 }
 
@@ -277,34 +315,45 @@ impl LastOffer {
 }
 
 impl Writer {
-    fn open(&mut self, stream: SendStream, kind: u8) {
+    fn open(&mut self, stream: SendStream, kind: u64) {
         // Before the sections that need it. Fails only on a closed stream.
         let _ = stream.set_priority(i32::MAX);
         self.stream = Some(stream);
-        self.pending.insert(0, kind);
-        self.write(&[]);
+        self.pending.insert(0, kind as u8);
     }
 
     /// Everything written so far has gone to the transport.
-    fn is_clear(&mut self) -> bool {
-        self.write(&[]);
+    fn is_clear(&self) -> bool {
         self.stream.is_some() && self.pending.is_empty()
     }
 
-    /// Never waits: what the peer's flow control keeps back goes with the next write.
-    fn write(&mut self, bytes: &[u8]) {
-        self.pending.extend_from_slice(bytes);
+    /// Sends what may leave now; whether something is kept back that nobody waits for yet.
+    fn send(&mut self) -> bool {
+        if self.kept_back {
+            return false;
+        }
+        let mut nobody = Context::from_waker(Waker::noop());
+        self.poll_send(&mut nobody).is_pending()
+    }
+
+    /// Ready once everything has gone to the transport.
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(stream) = &mut self.stream else {
-            return;
+            return Poll::Ready(());
         };
-        let mut context = Context::from_waker(Waker::noop());
+        self.kept_back = false;
         while !self.pending.is_empty() {
-            match Pin::new(&mut *stream).poll_write(&mut context, &self.pending) {
+            match Pin::new(&mut *stream).poll_write(cx, &self.pending) {
                 Poll::Ready(Ok(written)) => drop(self.pending.drain(..written)),
                 // A lost connection is for others to tell.
-                Poll::Ready(Err(_)) | Poll::Pending => break,
+                Poll::Ready(Err(_)) => break,
+                Poll::Pending => {
+                    self.kept_back = true;
+                    return Poll::Pending;
+                }
             }
         }
+        Poll::Ready(())
     }
 }
 

@@ -1,53 +1,62 @@
 //! The peer's unidirectional streams: those of QPACK end here, the others go to h3.
 
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
 use bytes::{Bytes, BytesMut};
 use quinn::{ReadError, RecvStream, VarInt};
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::arrivals::Streams;
 use crate::frames;
 use crate::qpack::{Broken, DECODER, ENCODER, Qpack};
 use crate::transport::RecvHalf;
 
-const CONTROL: u8 = 0x00; // RFC 9114 section 6.2.1
+const CONTROL: u64 = 0x00; // RFC 9114 section 6.2.1
 
 const READ_BYTES: usize = 4096;
 
-/// Accepts streams until the connection ends; then sections that wait for insertions fail.
-pub(crate) async fn accept(
-    quinn: quinn::Connection,
-    qpack: Qpack,
-    to_h3: UnboundedSender<RecvHalf>,
-) {
-    while let Ok(stream) = quinn.accept_uni().await {
-        tokio::spawn(read(quinn.clone(), stream, qpack.clone(), to_h3.clone()));
-    }
-    qpack.wake();
+/// Types of streams that have come; of QPACK's there is one each (RFC 9204 section 4.2).
+type Seen = Arc<Mutex<HashSet<u64>>>;
+
+/// Whose streams they are, and what reads them.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub quinn: quinn::Connection,
+    pub qpack: Qpack,
+    pub streams: Streams,
 }
 
-async fn read(
-    quinn: quinn::Connection,
-    mut stream: RecvStream,
-    qpack: Qpack,
-    to_h3: UnboundedSender<RecvHalf>,
-) {
+/// Accepts streams until the connection ends; then sections that wait for insertions fail.
+pub(crate) async fn accept(peer: Peer, to_h3: UnboundedSender<RecvHalf>) {
+    let seen = Seen::default();
+    while let Ok(stream) = peer.quinn.accept_uni().await {
+        tokio::spawn(read(peer.clone(), stream, seen.clone(), to_h3.clone()));
+    }
+    peer.qpack.wake();
+}
+
+async fn read(peer: Peer, mut stream: RecvStream, seen: Seen, to_h3: UnboundedSender<RecvHalf>) {
+    let (quinn, qpack) = (&peer.quinn, &peer.qpack);
     let mut head = BytesMut::new();
-    let Ok(Some(kind)) = more_until(&mut stream, &mut head, |mut head| {
-        frames::take_varint(&mut head)
-    })
-    .await
-    else {
+    let Ok(Some((kind, length))) = more_until(&mut stream, &mut head, kind_of).await else {
         return;
     };
-    let read = match u8::try_from(kind).unwrap_or(u8::MAX) {
-        ENCODER => drain(&mut stream, &head[1..], |bytes| qpack.insert(bytes)).await,
-        DECODER => drain(&mut stream, &head[1..], |bytes| qpack.acknowledge(bytes)).await,
+    let first = seen.lock().is_ok_and(|mut seen| seen.insert(kind));
+    let begun = &head[length..];
+    let read = match kind {
+        ENCODER | DECODER if !first => Err(Broken::SecondStream),
+        ENCODER => drain(&mut stream, begun, |bytes| qpack.insert(bytes)).await,
+        DECODER => drain(&mut stream, begun, |bytes| qpack.acknowledge(bytes)).await,
         CONTROL => {
-            let settings = |head: &[u8]| frames::offered(&head[1..]);
+            let settings = |head: &[u8]| frames::offered(&head[length..]);
             if let Ok(Some(offer)) = more_until(&mut stream, &mut head, settings).await {
                 qpack.offered(offer);
             }
+            let kind = head.split_to(length).freeze();
+            let control = RecvHalf::control(stream, peer.clone(), kind, &head);
             // h3 is gone when the connection is.
-            let _ = to_h3.send(RecvHalf::begun(stream, head.freeze()));
+            let _ = to_h3.send(control);
             Ok(())
         }
         _ => {
@@ -56,8 +65,16 @@ async fn read(
         }
     };
     if let Err(broken) = read {
-        close(&quinn, broken);
+        close(quinn, broken);
     }
+}
+
+/// A stream's type, and the bytes that say it: any number of RFC 9000 section 16 may be longer than it
+/// has to be.
+fn kind_of(head: &[u8]) -> Option<(u64, usize)> {
+    let mut rest = head;
+    let kind = frames::take_varint(&mut rest)?;
+    Some((kind, head.len() - rest.len()))
 }
 
 pub(crate) fn close(quinn: &quinn::Connection, broken: Broken) {
@@ -87,10 +104,13 @@ async fn drain(
     mut take: impl FnMut(&[u8]) -> Result<(), Broken>,
 ) -> Result<(), Broken> {
     take(head)?;
-    while let Ok(Some(bytes)) = next(stream).await {
-        take(&bytes)?;
+    loop {
+        match next(stream).await {
+            Ok(Some(bytes)) => take(&bytes)?,
+            Ok(None) | Err(ReadError::Reset(_)) => return Err(Broken::ClosedStream),
+            Err(_) => return Ok(()), // the connection is over
+        }
     }
-    Ok(())
 }
 
 async fn next(stream: &mut RecvStream) -> Result<Option<Bytes>, ReadError> {

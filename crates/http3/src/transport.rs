@@ -1,9 +1,7 @@
 //! h3's view of a quinn connection.
 
-use std::collections::HashMap;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
@@ -11,33 +9,16 @@ use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, Wri
 use quinn::{ConnectionError, Dir, ReadError, RecvStream, SendStream, VarInt, WriteError};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use crate::arrivals::Streams;
 use crate::frames::{self, Piece, Sections};
 use crate::qpack::{self, Qpack};
+use crate::sender::Sender;
 use crate::streams;
 
 const READ_BYTES: usize = 4096;
 
-/// Request streams that have arrived and not yet been asked about.
-#[derive(Clone, Default)]
-pub struct Streams(Arc<Mutex<HashMap<StreamId, Arrival>>>);
-
-#[derive(Default)]
-pub struct Arrival {
-    /// It came as 0-RTT data.
-    pub early: bool,
-    /// quinn's priority for the answer; holds from the next write.
-    pub priority: Arc<AtomicI32>,
-}
-
-impl Streams {
-    pub fn take(&self, id: StreamId) -> Arrival {
-        self.waiting().remove(&id).unwrap_or_default()
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, HashMap<StreamId, Arrival>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// H3_EXCESSIVE_LOAD (RFC 9114 section 8.1).
+const EXCESSIVE_LOAD: VarInt = VarInt::from_u32(0x107);
 
 type Opening<T> = Pin<Box<dyn Future<Output = Result<T, ConnectionError>> + Send>>;
 
@@ -60,12 +41,13 @@ pub struct Opener {
 impl Connection {
     pub fn new(quinn: quinn::Connection, qpack: Qpack, streams: Streams) -> Self {
         let (to_h3, unidirectional) = unbounded_channel();
-        tokio::spawn(streams::accept(quinn.clone(), qpack.clone(), to_h3));
+        let opener = Opener::new(quinn.clone(), qpack);
+        tokio::spawn(streams::accept(opener.peer(streams.clone()), to_h3));
         Self {
             streams,
-            accept_bi: accept_bi(quinn.clone()),
+            accept_bi: accept_bi(quinn),
             unidirectional,
-            opener: Opener::new(quinn, qpack),
+            opener,
         }
     }
 }
@@ -77,6 +59,15 @@ impl Opener {
             uni: open_uni(quinn.clone()),
             quinn,
             qpack,
+        }
+    }
+
+    /// Who reads a stream, with what it hears of requests.
+    fn peer(&self, streams: Streams) -> streams::Peer {
+        streams::Peer {
+            quinn: self.quinn.clone(),
+            qpack: self.qpack.clone(),
+            streams,
         }
     }
 }
@@ -123,20 +114,14 @@ impl<B: Buf> quic::Connection<B> for Connection {
         let accepted = ready!(self.accept_bi.as_mut().poll(cx));
         self.accept_bi = accept_bi(self.opener.quinn.clone());
         let (send, recv) = accepted.map_err(lost)?;
-        let (quinn, qpack) = (self.opener.quinn.clone(), self.opener.qpack.clone());
-        let arrival = Arrival {
-            early: recv.is_0rtt(),
-            ..Arrival::default()
-        };
-        let send = SendHalf {
-            priority: arrival.priority.clone(),
-            ..SendHalf::new(send, qpack.clone())
-        };
-        let waiting = &mut *self.streams.waiting();
-        waiting.insert(quic::SendStream::send_id(&send), arrival);
+        let id = stream_id(send.id());
+        let send = SendHalf::new(send, self.opener.qpack.clone());
+        let sender = send.quinn.as_ref().map(Sender::downgrade);
+        let early = recv.is_0rtt();
+        self.streams.came(id, early, sender.unwrap_or_default());
         Poll::Ready(Ok(Bidi {
             send,
-            recv: RecvHalf::of_request(recv, quinn, qpack),
+            recv: RecvHalf::read(recv, self.opener.peer(self.streams.clone())),
         }))
     }
 
@@ -158,7 +143,7 @@ impl<B: Buf> quic::OpenStreams<B> for Opener {
         let (send, recv) = opened.map_err(stream_lost)?;
         Poll::Ready(Ok(Bidi {
             send: SendHalf::new(send, self.qpack.clone()),
-            recv: RecvHalf::of_request(recv, self.quinn.clone(), self.qpack.clone()),
+            recv: RecvHalf::read(recv, self.peer(Streams::default())),
         }))
     }
 
@@ -208,10 +193,9 @@ pub struct Bidi<B> {
 pub struct SendHalf<B> {
     id: quinn::StreamId,
     /// None once QPACK has it.
-    quinn: Option<SendStream>,
+    quinn: Option<Sender>,
     qpack: Qpack,
     writing: Option<Writing<B>>,
-    priority: Arc<AtomicI32>,
 }
 
 enum Writing<B> {
@@ -223,27 +207,31 @@ pub struct RecvHalf {
     quinn: RecvStream,
     /// Read already.
     begun: Bytes,
-    /// Of a request or its answer.
+    /// None of a stream that h3 does not read either.
     sections: Option<Decoding>,
 }
 
+/// If it is dropped before the end, the peer is told that nobody reads the rest.
 struct Decoding {
     connection: quinn::Connection,
     qpack: Qpack,
+    streams: Streams,
+    stream: quinn::StreamId,
     sections: Sections,
     /// Waits for insertions.
     blocked: Option<Bytes>,
     ended: bool,
+    /// Everything was read, or the peer was told that it will not be.
+    settled: bool,
 }
 
 impl<B> SendHalf<B> {
     fn new(quinn: SendStream, qpack: Qpack) -> Self {
         Self {
             id: quinn.id(),
-            quinn: Some(quinn),
+            quinn: Some(Sender::new(quinn)),
             qpack,
             writing: None,
-            priority: Arc::default(),
         }
     }
 }
@@ -264,9 +252,15 @@ impl<B: Buf> SendHalf<B> {
             ));
         }
         let bytes = written.copy_to_bytes(written.remaining());
-        match first {
-            Some(qpack::ENCODER) => self.qpack.write_insertions_to(self.quinn.take()?),
-            Some(qpack::DECODER) => self.qpack.write_acknowledgements_to(self.quinn.take()?),
+        match first.map(u64::from) {
+            Some(qpack::ENCODER) => {
+                let stream = self.quinn.take()?.into_stream()?;
+                self.qpack.write_insertions_to(stream);
+            }
+            Some(qpack::DECODER) => {
+                let stream = self.quinn.take()?.into_stream()?;
+                self.qpack.write_acknowledgements_to(stream);
+            }
             _ => {
                 let offering = frames::offering(bytes.clone(), self.qpack.offer);
                 return Some(Writing::Ours(offering.unwrap_or(bytes)));
@@ -290,12 +284,8 @@ fn write(
 
 impl<B: Buf> quic::SendStream<B> for SendHalf<B> {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
-        let Some(quinn) = &mut self.quinn else {
-            return Poll::Ready(Ok(()));
-        };
-        if let Some(data) = &mut self.writing {
-            // Fails only on a closed stream, which the write reports.
-            let _ = quinn.set_priority(self.priority.load(Ordering::Relaxed));
+        if let (Some(quinn), Some(data)) = (&self.quinn, &mut self.writing) {
+            let quinn = &mut *quinn.stream();
             match data {
                 Writing::Ours(data) => ready!(write(quinn, cx, data))?,
                 Writing::H3s(data) => ready!(write(quinn, cx, data))?,
@@ -315,13 +305,14 @@ impl<B: Buf> quic::SendStream<B> for SendHalf<B> {
     }
 
     fn poll_finish(&mut self, _: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
-        let finished = self.quinn.as_mut().map_or(Ok(()), SendStream::finish);
+        let quinn = self.quinn.as_ref();
+        let finished = quinn.map_or(Ok(()), |quinn| quinn.stream().finish());
         Poll::Ready(finished.map_err(|error| StreamErrorIncoming::Unknown(Box::new(error))))
     }
 
     fn reset(&mut self, code: u64) {
-        if let Some(quinn) = &mut self.quinn {
-            let _ = quinn.reset(varint(code));
+        if let Some(quinn) = &self.quinn {
+            let _ = quinn.stream().reset(varint(code));
         }
     }
 
@@ -331,7 +322,7 @@ impl<B: Buf> quic::SendStream<B> for SendHalf<B> {
 }
 
 impl RecvHalf {
-    /// A stream of which `begun` was read.
+    /// A stream of no known type, of which `begun` was read.
     pub(crate) fn begun(quinn: RecvStream, begun: Bytes) -> Self {
         Self {
             quinn,
@@ -340,19 +331,36 @@ impl RecvHalf {
         }
     }
 
-    /// Of a request, or of the answer to one.
-    fn of_request(quinn: RecvStream, connection: quinn::Connection, qpack: Qpack) -> Self {
-        let decoding = qpack.offer.table_bytes > 0;
+    /// The peer's control stream, of which its type and `after` were read.
+    pub(crate) fn control(
+        quinn: RecvStream,
+        peer: streams::Peer,
+        kind: Bytes,
+        after: &[u8],
+    ) -> Self {
+        let mut half = Self::read(quinn, peer);
+        half.begun = kind;
+        if let Some(decoding) = &mut half.sections {
+            decoding.sections.push(after);
+        }
+        half
+    }
+
+    /// A stream of a request, or of the answer to one.
+    fn read(quinn: RecvStream, peer: streams::Peer) -> Self {
         Self {
-            quinn,
             begun: Bytes::new(),
-            sections: decoding.then(|| Decoding {
-                connection,
-                qpack,
+            sections: Some(Decoding {
+                connection: peer.quinn,
+                qpack: peer.qpack,
+                streams: peer.streams,
+                stream: quinn.id(),
                 sections: Sections::default(),
                 blocked: None,
                 ended: false,
+                settled: false,
             }),
+            quinn,
         }
     }
 
@@ -373,17 +381,37 @@ impl Decoding {
     fn poll_piece(
         &mut self,
         cx: &mut Context<'_>,
-        stream: u64,
     ) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        let section = match self.blocked.take() {
-            Some(section) => section,
-            None => match self.sections.next() {
+        let section = loop {
+            if let Some(section) = self.blocked.take() {
+                break section;
+            }
+            match self.sections.next() {
                 Some(Piece::Unchanged(bytes)) => return Poll::Ready(Ok(Some(bytes))),
-                Some(Piece::Section(section)) => section,
+                Some(Piece::Section(section)) => break section,
+                Some(Piece::Longest) => {
+                    self.qpack.cancel(self.stream.into());
+                    return Poll::Ready(Ok(Some(frames::longest())));
+                }
+                Some(Piece::Update(kind, payload)) => {
+                    let control = self.stream.dir() == Dir::Uni;
+                    if let Err(code) = self.streams.update(control, kind, payload) {
+                        self.connection
+                            .close(varint(code.value()), b"PRIORITY_UPDATE");
+                        return Poll::Ready(Err(stream_lost(ConnectionError::LocallyClosed)));
+                    }
+                }
+                Some(Piece::Excess) => {
+                    self.connection.close(EXCESSIVE_LOAD, b"frame length");
+                    return Poll::Ready(Err(stream_lost(ConnectionError::LocallyClosed)));
+                }
                 None => return Poll::Ready(Ok(None)),
-            },
+            }
         };
-        match self.qpack.poll_decode(cx, stream, &section) {
+        if self.qpack.offer.table_bytes == 0 {
+            return Poll::Ready(Ok(Some(frames::headers(&section))));
+        }
+        match self.qpack.poll_decode(cx, self.stream.into(), &section) {
             Poll::Ready(Ok(plain)) => Poll::Ready(Ok(Some(frames::headers(&plain)))),
             Poll::Ready(Err(broken)) => {
                 streams::close(&self.connection, broken);
@@ -400,6 +428,29 @@ impl Decoding {
     }
 }
 
+/// Whether the peer has reset a stream of which nothing is read for now.
+fn poll_reset(quinn: &mut RecvStream, cx: &mut Context<'_>) -> Poll<StreamErrorIncoming> {
+    // What it waits with belongs to the stream, not to this future.
+    match pin!(quinn.received_reset()).poll(cx) {
+        Poll::Ready(Ok(Some(code))) => Poll::Ready(read_error(ReadError::Reset(code))),
+        _ => Poll::Pending,
+    }
+}
+
+impl Decoding {
+    fn cancel(&mut self) {
+        if !std::mem::replace(&mut self.settled, true) && self.connection.close_reason().is_none() {
+            self.qpack.cancel(self.stream.into());
+        }
+    }
+}
+
+impl Drop for Decoding {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
 impl quic::RecvStream for RecvHalf {
     type Buf = Bytes;
 
@@ -410,18 +461,30 @@ impl quic::RecvStream for RecvHalf {
         if !self.begun.is_empty() {
             return Poll::Ready(Ok(Some(std::mem::take(&mut self.begun))));
         }
-        let stream = self.quinn.id().into();
         loop {
             if let Some(decoding) = &mut self.sections {
-                if let Some(bytes) = ready!(decoding.poll_piece(cx, stream))? {
+                let Poll::Ready(piece) = decoding.poll_piece(cx) else {
+                    return poll_reset(&mut self.quinn, cx).map(|error| {
+                        decoding.cancel();
+                        Err(error)
+                    });
+                };
+                if let Some(bytes) = piece? {
                     return Poll::Ready(Ok(Some(bytes)));
                 }
                 if decoding.ended {
                     let rest = decoding.sections.rest();
+                    decoding.settled |= rest.is_empty();
                     return Poll::Ready(Ok((!rest.is_empty()).then_some(rest)));
                 }
             }
-            let read = ready!(self.poll_read(cx))?;
+            let read = match ready!(self.poll_read(cx)) {
+                Ok(read) => read,
+                Err(error) => {
+                    self.sections.iter_mut().for_each(Decoding::cancel);
+                    return Poll::Ready(Err(error));
+                }
+            };
             let Some(decoding) = &mut self.sections else {
                 return Poll::Ready(Ok(read));
             };
@@ -433,9 +496,7 @@ impl quic::RecvStream for RecvHalf {
     }
 
     fn stop_sending(&mut self, code: u64) {
-        if let Some(decoding) = &self.sections {
-            decoding.qpack.cancel(self.quinn.id().into());
-        }
+        self.sections.iter_mut().for_each(Decoding::cancel);
         let _ = self.quinn.stop(varint(code));
     }
 

@@ -36,10 +36,16 @@ fn main() {
     let opportunities = (1..60_000).flat_map(|ms| [ms; 84]).collect();
     let steps = (0..600).map(|i| (f64::from(i) / 10.0, 800.0 + f64::from(i % 5) * 100.0));
     let bursts = GilbertElliott {
-        p: 0.001,
-        r: 0.1,
-        loss_good: 0.0,
+        p: Some(0.001),
+        r: Some(0.1),
         loss_bad: 0.5,
+        ..GilbertElliott::default()
+    };
+    let timed = GilbertElliott {
+        good_ms: Some(990.0),
+        bad_ms: Some(10.0),
+        loss_bad: 0.5,
+        ..GilbertElliott::default()
     };
     let sets = [
         ("rate, droptail, delay, loss", plain.clone()),
@@ -69,6 +75,15 @@ fn main() {
                 duplicate: 0.01,
                 reorder: 0.01,
                 mtu: Some(1500),
+                ..plain.clone()
+            },
+        ),
+        (
+            "jitter in order, bursts of loss by time",
+            Direction {
+                jitter_ms: 2.0,
+                loss: 0.0,
+                gilbert_elliott: Some(timed),
                 ..plain
             },
         ),

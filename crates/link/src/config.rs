@@ -3,15 +3,20 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::model::{LEAST_PERIODS, Pace};
 use crate::stages::StageName;
 use crate::trace::Trace;
 
 /// Far beyond any network, and small enough that no sum of times can overflow.
 const MAX_MS: f64 = 3_600_000.0;
 pub const MAX_MBPS: f64 = 1_000_000.0;
+/// Of a state of loss in bursts: shorter ones would keep the link busy after a long silence.
+const LEAST_STATE_MS: f64 = 0.1;
+/// A table's furthest delay from the mean, in units of `jitter_ms`; netem's tables reach 4.
+const MOST_DEVIATIONS: f64 = 100.0;
 
 /// One direction of a link, as `dragstrip.model.network.Direction`. The first four fields must be
 /// there; another that is absent is an effect that is switched off.
@@ -41,8 +46,14 @@ pub struct Direction {
     pub jitter_ms: f64,
     #[serde(default)]
     pub jitter_shape: JitterShape,
+    /// Quantiles of the delay's deviation, ascending, in units of `jitter_ms`; of shape `table`.
+    #[serde(default, skip_serializing)]
+    pub jitter_table: Vec<f64>,
     #[serde(default)]
     pub jitter_reorders: bool,
+    /// Time from one drawn delay to the next, if jitter keeps packets in order; None is the least.
+    #[serde(default)]
+    pub jitter_period_ms: Option<f64>,
     #[serde(default)]
     pub gilbert_elliott: Option<GilbertElliott>,
     #[serde(default)]
@@ -67,13 +78,21 @@ pub enum JitterShape {
     #[default]
     Uniform,
     Normal,
+    Table,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+/// Either `p` and `r`, per packet, or `good_ms` and `bad_ms`, by time.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
-    pub p: f64,
-    pub r: f64,
+    #[serde(default)]
+    pub p: Option<f64>,
+    #[serde(default)]
+    pub r: Option<f64>,
+    #[serde(default)]
+    pub good_ms: Option<f64>,
+    #[serde(default)]
+    pub bad_ms: Option<f64>,
     pub loss_good: f64,
     pub loss_bad: f64,
 }
@@ -167,8 +186,12 @@ impl Direction {
             self.reorder == 0.0 || self.delay_ms > 0.0,
             "{name}.reorder sends packets ahead of the delay: give {name}.delay_ms too"
         );
+        self.check_jitter(name)?;
         if let Some(chain) = self.gilbert_elliott {
-            chain.check(name)?;
+            chain.pace(name)?;
+            for (field, share) in [("loss_good", chain.loss_good), ("loss_bad", chain.loss_bad)] {
+                ensure_share(name, &format!("gilbert_elliott.{field}"), share)?;
+            }
             ensure!(
                 self.loss == 0.0,
                 "{name}.loss and {name}.gilbert_elliott exclude each other: give one"
@@ -187,9 +210,50 @@ impl Direction {
             rate_mbps: self.rate_mbps.map(|rate| bits_per_s(rate) as f64 / 1e6),
             delay_ms: ns(self.delay_ms) as f64 / 1e6,
             queue_ms: self.queue_ms.map(|queue| ns(queue) as f64 / 1e6),
+            jitter_period_ms: self.wanders().then(|| self.period_ms()),
             stages: Some(self.order(name, order)?),
             ..self.clone()
         })
+    }
+
+    /// Jitter in order: the delay follows time.
+    pub fn wanders(&self) -> bool {
+        self.jitter_ms > 0.0 && !self.jitter_reorders
+    }
+
+    pub fn period_ms(&self) -> f64 {
+        self.jitter_period_ms
+            .unwrap_or(LEAST_PERIODS * self.jitter_ms)
+    }
+
+    fn check_jitter(&self, name: &str) -> Result<()> {
+        let table = &self.jitter_table;
+        ensure!(
+            (self.jitter_shape == JitterShape::Table) != table.is_empty(),
+            "{name}.jitter_table is of jitter_shape table: give both or neither"
+        );
+        let ascends = table.windows(2).all(|pair| pair[0] <= pair[1]);
+        let bounded = table.iter().all(|x| x.abs() <= MOST_DEVIATIONS);
+        ensure!(
+            table.is_empty() || (table.len() >= 2 && ascends && bounded),
+            "{name}.jitter_table needs at least 2 ascending numbers from -{MOST_DEVIATIONS} to \
+             {MOST_DEVIATIONS}"
+        );
+        let Some(period_ms) = self.jitter_period_ms else {
+            return Ok(());
+        };
+        ensure!(
+            self.wanders(),
+            "{name}.jitter_period_ms is of jitter in order: give {name}.jitter_ms, and no \
+             jitter_reorders"
+        );
+        let least_ms = LEAST_PERIODS * self.jitter_ms;
+        ensure!(
+            (least_ms..=MAX_MS.max(least_ms)).contains(&period_ms),
+            "{name}.jitter_period_ms is {period_ms}: give {least_ms} ({LEAST_PERIODS} times \
+             jitter_ms) to {MAX_MS}"
+        );
+        Ok(())
     }
 
     fn check_line(&self, name: &str) -> Result<()> {
@@ -256,22 +320,49 @@ impl Direction {
 }
 
 impl GilbertElliott {
-    fn check(&self, name: &str) -> Result<()> {
-        for (field, share) in [
-            ("p", self.p),
-            ("r", self.r),
-            ("loss_good", self.loss_good),
-            ("loss_bad", self.loss_bad),
-        ] {
-            ensure_share(name, &format!("gilbert_elliott.{field}"), share)?;
+    /// Fails with a sentence that names the fields that make no sense.
+    pub fn pace(&self, name: &str) -> Result<Pace> {
+        let field = |field| format!("gilbert_elliott.{field}");
+        match *self {
+            Self {
+                p: Some(p),
+                r: Some(r),
+                good_ms: None,
+                bad_ms: None,
+                ..
+            } => {
+                ensure_share(name, &field("p"), p)?;
+                ensure_share(name, &field("r"), r)?;
+                // The state is found by going back to where the chain forgets; see `model::gilbert`.
+                ensure!(
+                    p + r >= 1e-6 && p + r <= 2.0 - 1e-6,
+                    "{name}.gilbert_elliott.p and r add up to {}: give 0.000001 to 1.999999",
+                    p + r
+                );
+                Ok(Pace::Packets { p, r })
+            }
+            Self {
+                p: None,
+                r: None,
+                good_ms: Some(good_ms),
+                bad_ms: Some(bad_ms),
+                ..
+            } => {
+                for (what, ms) in [("good_ms", good_ms), ("bad_ms", bad_ms)] {
+                    ensure!(
+                        (LEAST_STATE_MS..=MAX_MS).contains(&ms),
+                        "{name}.gilbert_elliott.{what} is {ms}: give {LEAST_STATE_MS} to {MAX_MS}"
+                    );
+                }
+                Ok(Pace::Time {
+                    good_ns: good_ms * 1e6,
+                    bad_ns: bad_ms * 1e6,
+                })
+            }
+            _ => bail!(
+                "{name}.gilbert_elliott: give good_ms and bad_ms, or p and r to step with packets"
+            ),
         }
-        // The state is found by going back to where the chain forgets; see `model::gilbert`.
-        ensure!(
-            self.p + self.r >= 1e-6 && self.p + self.r <= 2.0 - 1e-6,
-            "{name}.gilbert_elliott.p and r add up to {}: give 0.000001 to 1.999999",
-            self.p + self.r
-        );
-        Ok(())
     }
 }
 

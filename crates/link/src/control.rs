@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::both_ns;
 use crate::config::Config;
-use crate::forward::Remote;
+use crate::drops::Drops;
+use crate::forward::{Epoch, Remote};
 use crate::meter::Report;
 use crate::model::Pipeline;
 use crate::realtime::lock_memory;
@@ -20,6 +21,10 @@ use crate::socket::Interface;
 pub struct Link {
     up: Remote,
     down: Remote,
+    client: Interface,
+    origin: Interface,
+    /// What the kernel had dropped when counting began.
+    dropped: Option<Drops>,
     record: Option<Record>,
     since_us: u64,
 }
@@ -74,6 +79,9 @@ impl Link {
         let mut link = Self {
             up: Remote::start("up", false, &client, &origin, mtu, exact_timers)?,
             down: Remote::start("down", true, &origin, &client, mtu, exact_timers)?,
+            client,
+            origin,
+            dropped: None,
             record: None,
             since_us: 0,
         };
@@ -121,17 +129,27 @@ impl Link {
                 Ok(Answer::Done {})
             }
             Command::Stats {} => {
+                let dropped = self.dropped_since();
                 let up = self.up.ask(|forwarder| forwarder.report());
                 let down = self.down.ask(|forwarder| forwarder.report());
+                let (mut up, mut down) = (reply(&up)?, reply(&down)?);
+                if let Some(dropped) = dropped {
+                    dropped.tell(&mut up, &mut down);
+                }
                 Ok(Answer::Stats {
                     since_us: self.since_us,
                     record_missed: self.record.as_ref().map_or(0, Record::missed),
-                    up: Box::new(reply(&up)?),
-                    down: Box::new(reply(&down)?),
+                    up: Box::new(up),
+                    down: Box::new(down),
                 })
             }
             Command::Quit {} => Ok(Answer::Done {}),
         }
+    }
+
+    /// None if the kernel does not say.
+    fn dropped_since(&self) -> Option<Drops> {
+        Drops::read(&self.client, &self.origin)?.since(self.dropped.as_ref()?)
     }
 
     /// Both directions change at one instant: packets that arrive after it meet the new link. The
@@ -143,14 +161,19 @@ impl Link {
             Some((record, up, down)) => (Some(record), Some(up), Some(down)),
             None => (None, None, None),
         };
+        let (up_epoch, down_epoch) = {
+            let epoch = Epoch::default();
+            (epoch.clone(), epoch)
+        };
         let up = self
             .up
-            .ask(move |forwarder| forwarder.configure(up, up_recorder, since_ns));
+            .ask(move |forwarder| forwarder.configure(up, up_epoch, up_recorder, since_ns));
         let down = self
             .down
-            .ask(move |forwarder| forwarder.configure(down, down_recorder, since_ns));
+            .ask(move |forwarder| forwarder.configure(down, down_epoch, down_recorder, since_ns));
         reply(&up)?;
         reply(&down)?;
+        self.dropped = Drops::read(&self.client, &self.origin);
         self.since_us = since_realtime_ns / 1000;
         let before = std::mem::replace(&mut self.record, record);
         before.map_or(Ok(()), Record::finish)

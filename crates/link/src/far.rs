@@ -84,6 +84,9 @@ pub struct FarCount {
     pub first_drop_us: Option<u64>,
     /// Least time a packet spent in the link.
     pub transit_min_ms: Option<f64>,
+    /// Packets in which early data of clients began, and when the first of them reached the link.
+    pub early_packets: u64,
+    pub first_early_us: Option<u64>,
 }
 
 #[derive(Clone)]
@@ -94,6 +97,8 @@ struct Tally {
     dropped: u64,
     first_drop_ns: u64,
     transit_min_ns: u64,
+    early: u64,
+    first_early_ns: u64,
 }
 
 /// All far ends of a direction, in the order in which they were first seen.
@@ -130,6 +135,8 @@ impl FarEnds {
             dropped: 0,
             first_drop_ns: u64::MAX,
             transit_min_ns: u64::MAX,
+            early: 0,
+            first_early_ns: u64::MAX,
         });
         place
     }
@@ -149,6 +156,14 @@ impl FarEnds {
         }
     }
 
+    /// Early data began in a packet that came to the link.
+    pub fn early(&mut self, packet: &Packet) {
+        if let Some(tally) = self.of(packet) {
+            tally.early += 1;
+            tally.first_early_ns = tally.first_early_ns.min(packet.arrival_ns);
+        }
+    }
+
     fn of(&mut self, packet: &Packet) -> Option<&mut Tally> {
         self.tallies.get_mut(packet.far? as usize)
     }
@@ -162,6 +177,8 @@ impl FarEnds {
             dropped: tally.dropped,
             first_drop_us: (tally.dropped > 0).then(|| (tally.first_drop_ns + ahead_ns) / 1000),
             transit_min_ms: (tally.packets > 0).then_some(tally.transit_min_ns as f64 / 1e6),
+            early_packets: tally.early,
+            first_early_us: (tally.early > 0).then(|| (tally.first_early_ns + ahead_ns) / 1000),
         };
         self.tallies.iter().map(count).collect()
     }
@@ -230,6 +247,7 @@ mod tests {
         ends.dropped(&packet(b, 7_000));
         ends.dropped(&packet(b, 9_000));
         ends.sent(&packet(None, 0), 1);
+        ends.early(&packet(b, 5_000));
         let [tcp, udp] = &ends.report(1_000_000)[..] else {
             panic!("two far ends were seen");
         };
@@ -237,6 +255,8 @@ mod tests {
         assert_eq!((tcp.transit_min_ms, tcp.first_drop_us), (Some(4.0), None));
         assert_eq!((udp.packets, udp.dropped), (0, 2));
         assert_eq!((udp.transit_min_ms, udp.first_drop_us), (None, Some(1007)));
+        assert_eq!((tcp.early_packets, tcp.first_early_us), (0, None));
+        assert_eq!((udp.early_packets, udp.first_early_us), (1, Some(1005)));
     }
 
     #[test]

@@ -6,13 +6,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::clock::{Arrivals, both_ns, monotonic_ns};
+use crate::early::EarlyData;
 use crate::far::FarEnd;
 use crate::header::{Header, mark};
 use crate::meter::{Meter, Report};
@@ -22,7 +23,7 @@ use crate::pool::Pool;
 use crate::realtime::make_thread_realtime;
 use crate::record::{Fate, Recorder};
 use crate::ring::Ring;
-use crate::socket::{Interface, Outlet, Sent, VNET_HEADER};
+use crate::socket::{self, Interface, Outlet, Sent, VNET_HEADER};
 
 const ETHERNET_HEADER: usize = 14;
 const ETHERTYPE: usize = VNET_HEADER + 12;
@@ -51,13 +52,29 @@ pub struct Forwarder {
     pace: Pace,
     pool: Pool,
     pipeline: Pipeline,
+    epoch: Epoch,
     meter: Meter,
+    early: EarlyData,
     recorder: Option<Recorder>,
     since_ns: u64,
     ring_drops: u64,
     /// Packets whose time has come, in order.
     outbox: VecDeque<Packet>,
     retry_ns: Option<u64>,
+}
+
+/// Time 0 of both directions: the arrival of the first packet of either.
+#[derive(Clone, Default)]
+pub struct Epoch(Arc<AtomicU64>);
+
+impl Epoch {
+    /// Time 0; `arrival_ns`, of a direction's first packet, if the other has none yet.
+    fn with(&self, arrival_ns: u64) -> u64 {
+        let first = self
+            .0
+            .compare_exchange(0, arrival_ns, Ordering::Relaxed, Ordering::Relaxed);
+        first.err().unwrap_or(arrival_ns)
+    }
 }
 
 /// Reaches a forwarding thread without ever holding it up.
@@ -104,7 +121,9 @@ impl Remote {
             pace: Pace::new(monotonic_ns(), exact_timers),
             pool: Pool::default(),
             pipeline: Pipeline::default(),
+            epoch: Epoch::default(),
             meter: Meter::default(),
+            early: EarlyData::default(),
             recorder: None,
             since_ns: 0,
             ring_drops: 0,
@@ -114,7 +133,8 @@ impl Remote {
         let (started, realtime) = mpsc::channel();
         let run = move || {
             let _ = started.send(make_thread_realtime());
-            // A link with one direction would be worse than none: a panic, too, ends the program.
+            // A link with one direction would be worse than none: a panic, too, ends the program,
+            // after a line about it (`Program::main`).
             if let Ok(Err(error)) = catch_unwind(AssertUnwindSafe(|| forwarder.run())) {
                 eprintln!("dragstrip-link: {error:#}");
             }
@@ -151,9 +171,17 @@ impl Remote {
 
 impl Forwarder {
     /// Becomes another link at `since_ns`: what came before is dropped and forgotten.
-    pub fn configure(&mut self, pipeline: Pipeline, recorder: Option<Recorder>, since_ns: u64) {
+    pub fn configure(
+        &mut self,
+        pipeline: Pipeline,
+        epoch: Epoch,
+        recorder: Option<Recorder>,
+        since_ns: u64,
+    ) {
         self.pipeline = pipeline;
+        self.epoch = epoch;
         self.meter = Meter::default();
+        self.early = EarlyData::default();
         self.recorder = recorder;
         self.since_ns = since_ns;
         self.outbox.clear();
@@ -220,14 +248,21 @@ impl Forwarder {
             }
             let bytes = (length - ETHERNET_HEADER) as u32;
             let index = self.meter.arrived(length, bytes);
+            if index == 0 {
+                self.pipeline.begin(self.epoch.with(arrival_ns));
+            }
             let slot = self.pool.keep(frame.bytes);
             let ip = &frame.bytes[ETHERTYPE + 2..];
             let far = FarEnd::of(ip, self.origin_sends);
-            Some(Packet {
+            let packet = Packet {
                 header: Header::of(ip),
                 far: far.and_then(|end| self.meter.place(end)),
                 ..Packet::new(index, bytes, arrival_ns, slot)
-            })
+            };
+            if !self.origin_sends && self.early.begins(ip, packet.header.flow) {
+                self.meter.early(&packet);
+            }
+            Some(packet)
         });
         if let Some(packet) = taken
             .flatten()
@@ -275,6 +310,7 @@ impl Forwarder {
             if self.outbox.is_empty() {
                 return;
             }
+            let offered = self.outbox.len().min(socket::BATCH);
             let frames = self
                 .outbox
                 .iter()
@@ -284,15 +320,22 @@ impl Forwarder {
             now_ns = monotonic_ns();
             match sent {
                 Sent::Some(count) => {
+                    if count < offered {
+                        self.meter.handed_back();
+                    }
                     for _ in 0..count {
                         self.done(Some(now_ns));
                     }
                 }
-                Sent::Busy if now_ns < self.outbox[0].at_ns + PATIENCE_NS => {
-                    self.retry_ns = Some(now_ns + RETRY_NS);
-                    return;
+                Sent::Busy => {
+                    self.meter.handed_back();
+                    if now_ns < self.outbox[0].at_ns.saturating_add(PATIENCE_NS) {
+                        self.retry_ns = Some(now_ns + RETRY_NS);
+                        return;
+                    }
+                    self.done(None);
                 }
-                Sent::Busy | Sent::Refused => self.done(None),
+                Sent::Refused => self.done(None),
             }
         }
     }

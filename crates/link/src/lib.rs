@@ -14,10 +14,13 @@ pub mod meter;
 pub mod model;
 pub mod program;
 pub mod stages;
+pub mod timeline;
 pub mod trace;
 
 mod busy;
 mod clock;
+mod drops;
+mod early;
 mod forward;
 mod pace;
 mod pcapng;

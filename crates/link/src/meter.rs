@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::busy::Busy;
 use crate::far::{FarCount, FarEnd, FarEnds};
 use crate::model::{Counts, DropCause, HostCount, Packet};
+use crate::timeline::{Course, Timeline};
 
 /// One direction of the answer to `stats`, as `dragstrip.model.visit.DirectionReport`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,11 +26,25 @@ pub struct Report {
     /// What became of each of them, by index: `model::Fates`.
     pub loss_fates: String,
     pub host_loss: Vec<HostCount>,
+    /// Of loss in bursts: packets that met the bad state, those of them that were lost, how long the
+    /// state held, and out of how long; times are None if the chain steps with packets.
+    pub burst_trials: Option<u64>,
+    pub burst_lost: Option<u64>,
+    pub burst_ms: Option<f64>,
+    pub burst_watched_ms: Option<f64>,
     pub marked: u64,
+    /// Packets sent on whose sender understands ECN: ECT or CE (RFC 3168 section 5).
+    pub ect: u64,
     pub duplicated: u64,
     pub reordered: u64,
     /// Packets the kernel refused to send, after retries.
     pub send_failures: u64,
+    /// How often the kernel handed a frame back, which was then given to it again or given up.
+    pub send_retries: u64,
+    /// Frames the kernel dropped in silence on their way from an end to the link, and from the link
+    /// to the other end; None if it does not say.
+    pub lost_before: Option<u64>,
+    pub lost_behind: Option<u64>,
     pub queued: u64,
     pub largest_frame_bytes: u64,
     pub ring_drops: u64,
@@ -51,6 +66,8 @@ pub struct Report {
     pub lateness_max_us: Option<f64>,
     /// What passed of each far end.
     pub far_ends: Vec<FarCount>,
+    /// What passed when; None if nothing came.
+    pub timeline: Option<Course>,
 }
 
 /// Counts packets as they come and go.
@@ -59,17 +76,15 @@ pub struct Meter {
     bytes_in: u64,
     packets_out: u64,
     bytes_out: u64,
-    dropped_loss: u64,
-    dropped_queue: u64,
-    dropped_aqm: u64,
-    dropped_mtu: u64,
-    dropped_syn_data: u64,
-    dropped_host: u64,
+    /// By cause.
+    dropped: [u64; DropCause::COUNT],
     marked: u64,
+    ect: u64,
     reordered: u64,
     /// One more than the highest index sent.
     beyond: u64,
     send_failures: u64,
+    send_retries: u64,
     largest_frame_bytes: u64,
     waits_ns: Histogram<u64>,
     wait_max_ns: u64,
@@ -80,6 +95,7 @@ pub struct Meter {
     line_bytes: u64,
     lateness_ns: Histogram<u64>,
     far_ends: FarEnds,
+    timeline: Timeline,
 }
 
 impl Default for Meter {
@@ -89,16 +105,13 @@ impl Default for Meter {
             bytes_in: 0,
             packets_out: 0,
             bytes_out: 0,
-            dropped_loss: 0,
-            dropped_queue: 0,
-            dropped_aqm: 0,
-            dropped_mtu: 0,
-            dropped_syn_data: 0,
-            dropped_host: 0,
+            dropped: [0; DropCause::COUNT],
             marked: 0,
+            ect: 0,
             reordered: 0,
             beyond: 0,
             send_failures: 0,
+            send_retries: 0,
             largest_frame_bytes: 0,
             waits_ns: times(),
             wait_max_ns: 0,
@@ -109,6 +122,7 @@ impl Default for Meter {
             line_bytes: 0,
             lateness_ns: times(),
             far_ends: FarEnds::default(),
+            timeline: Timeline::default(),
         }
     }
 }
@@ -134,6 +148,11 @@ impl Meter {
         self.far_ends.place(end)
     }
 
+    /// Early data began in a packet that came in.
+    pub fn early(&mut self, packet: &Packet) {
+        self.far_ends.early(packet);
+    }
+
     /// A packet was sent at `actual_ns`.
     pub fn sent(&mut self, packet: &Packet, actual_ns: u64) {
         self.packets_out += 1;
@@ -144,9 +163,11 @@ impl Meter {
         let flight_ns = transit_ns.saturating_sub(bottleneck_ns);
         self.flight_min_ns = self.flight_min_ns.min(flight_ns);
         self.far_ends.sent(packet, transit_ns);
+        self.timeline.sent(packet, actual_ns);
         let lateness_ns = actual_ns.saturating_sub(packet.at_ns);
         self.lateness_ns.saturating_record(lateness_ns);
         self.marked += u64::from(packet.marked);
+        self.ect += u64::from(packet.header.ect);
         self.reordered += u64::from(packet.index < self.beyond && !packet.copy);
         self.beyond = self.beyond.max(packet.index + 1);
         self.passed_bottleneck(packet, Some(actual_ns));
@@ -154,15 +175,11 @@ impl Meter {
 
     /// A packet was dropped by the model.
     pub fn dropped(&mut self, packet: &Packet, cause: DropCause) {
-        match cause {
-            DropCause::Loss => self.dropped_loss += 1,
-            DropCause::HostLoss => self.dropped_host += 1,
-            DropCause::Queue => self.dropped_queue += 1,
-            DropCause::Aqm => self.dropped_aqm += 1,
-            DropCause::Mtu => self.dropped_mtu += 1,
-            DropCause::SynData => self.dropped_syn_data += 1,
-        }
+        self.dropped[cause as usize] += 1;
         self.far_ends.dropped(packet);
+        if matches!(cause, DropCause::Queue | DropCause::Aqm) {
+            self.timeline.dropped(packet);
+        }
         self.passed_bottleneck(packet, None);
     }
 
@@ -170,6 +187,11 @@ impl Meter {
     pub fn refused(&mut self, packet: &Packet) {
         self.send_failures += 1;
         self.passed_bottleneck(packet, None);
+    }
+
+    /// The kernel handed a frame back.
+    pub fn handed_back(&mut self) {
+        self.send_retries += 1;
     }
 
     /// `counts` are those of the pipeline the packets went through; `ahead_ns` is how far
@@ -182,26 +204,37 @@ impl Meter {
             let ns = self.waits_ns.value_at_quantile(share).min(self.wait_max_ns);
             any_waits.then_some(ns as f64 / 1e6)
         };
-        let gone = self.packets_out + self.send_failures + self.dropped_all();
+        let dropped = |cause: DropCause| self.dropped[cause as usize];
+        let gone = self.packets_out + self.send_failures + self.dropped.iter().sum::<u64>();
+        let bursts = counts.bursts.as_ref();
+        let ms = |ns: u64| ns as f64 / 1e6;
         let (busy_ns, busy_bytes) = self.busy.total();
         Report {
             packets_in: self.packets_in,
             bytes_in: self.bytes_in,
             packets_out: self.packets_out,
             bytes_out: self.bytes_out,
-            dropped_loss: self.dropped_loss,
-            dropped_queue: self.dropped_queue,
-            dropped_aqm: self.dropped_aqm,
-            dropped_mtu: self.dropped_mtu,
-            dropped_syn_data: self.dropped_syn_data,
-            dropped_host: self.dropped_host,
+            dropped_loss: dropped(DropCause::Loss),
+            dropped_queue: dropped(DropCause::Queue),
+            dropped_aqm: dropped(DropCause::Aqm),
+            dropped_mtu: dropped(DropCause::Mtu),
+            dropped_syn_data: dropped(DropCause::SynData),
+            dropped_host: dropped(DropCause::HostLoss),
             loss_trials: counts.loss_trials,
             loss_fates: counts.loss_fates,
             host_loss: counts.host_loss,
+            burst_trials: bursts.map(|bursts| bursts.trials),
+            burst_lost: bursts.map(|bursts| bursts.lost),
+            burst_ms: bursts.and_then(|bursts| bursts.bad_ns).map(ms),
+            burst_watched_ms: bursts.and_then(|bursts| bursts.watched_ns).map(ms),
             marked: self.marked,
+            ect: self.ect,
             duplicated: counts.duplicated,
             reordered: self.reordered,
             send_failures: self.send_failures,
+            send_retries: self.send_retries,
+            lost_before: None,
+            lost_behind: None,
             queued: self.packets_in + counts.duplicated - gone,
             largest_frame_bytes: self.largest_frame_bytes,
             ring_drops,
@@ -218,12 +251,8 @@ impl Meter {
             lateness_p99_us: lateness_us(self.lateness_ns.value_at_quantile(0.99)),
             lateness_max_us: lateness_us(self.lateness_ns.max()),
             far_ends: self.far_ends.report(ahead_ns),
+            timeline: self.timeline.report(ahead_ns),
         }
-    }
-
-    fn dropped_all(&self) -> u64 {
-        let random = self.dropped_loss + self.dropped_host;
-        random + self.dropped_queue + self.dropped_aqm + self.dropped_mtu + self.dropped_syn_data
     }
 
     fn passed_bottleneck(&mut self, packet: &Packet, sent_ns: Option<u64>) {
@@ -336,6 +365,17 @@ mod tests {
         let report = meter.report(0, Counts::default(), 0);
         assert_eq!(report.transit_min_ms, Some(6.0));
         assert_eq!(report.flight_min_ms, Some(5.0));
+    }
+
+    #[test]
+    fn packets_whose_sender_understands_ecn_are_counted() {
+        let mut meter = Meter::default();
+        for i in 0..5 {
+            let mut packet = packet(i, 0);
+            packet.header.ect = i > 1;
+            sent(&mut meter, &packet, i);
+        }
+        assert_eq!(meter.report(0, Counts::default(), 0).ect, 3);
     }
 
     #[test]

@@ -227,7 +227,10 @@ fn map(fd: &OwnedFd, length: usize) -> Result<NonNull<u8>> {
 
 fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> Option<usize> {
     let at = buffer.as_mut_ptr().cast();
+    let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC; // a frame's own length, however long
     // SAFETY: `at` points to `buffer.len()` writable bytes.
-    let length = unsafe { libc::recv(fd.as_raw_fd(), at, buffer.len(), libc::MSG_DONTWAIT) };
-    usize::try_from(length).ok()
+    let length = unsafe { libc::recv(fd.as_raw_fd(), at, buffer.len(), flags) };
+    usize::try_from(length)
+        .ok()
+        .filter(|&length| length <= buffer.len())
 }

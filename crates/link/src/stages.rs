@@ -7,7 +7,7 @@ use crate::config::{Accounting, Aqm, AqmKind, Config, Direction, JitterShape, bi
 use crate::model::{
     Bottleneck, Chain, Codel, Delay, Depth, Discipline, Duplicate, FqCodel, GilbertElliott,
     HostPath, Hosts, Jitter, Line, Loss, Managed, Middlebox, Mtu, Parameters, Pipeline, Reorder,
-    Spread, Stage,
+    Scatter, Spread, Stage, Wander,
 };
 
 const ETHERNET_HEADER: u32 = 14;
@@ -131,8 +131,7 @@ impl Direction {
     fn lossy(&self, seed: u64, number: u64) -> Option<Box<dyn Stage>> {
         if let Some(asked) = self.gilbert_elliott {
             let chain = Chain {
-                p: asked.p,
-                r: asked.r,
+                pace: asked.pace("").expect("checked when it was configured"),
                 loss_good: asked.loss_good,
                 loss_bad: asked.loss_bad,
             };
@@ -149,9 +148,16 @@ impl Direction {
         let spread = match self.jitter_shape {
             JitterShape::Uniform => Spread::Uniform(jitter_ns),
             JitterShape::Normal => Spread::Normal(jitter_ns),
+            JitterShape::Table => {
+                Spread::Table(self.jitter_table.iter().map(|x| x * jitter_ns).collect())
+            }
         };
-        let jitter =
-            (jitter_ns > 0.0).then(|| Jitter::new(spread, self.jitter_reorders, seed, number));
+        let period_ns = ns(self.period_ms()).max(1);
+        let jitter = if self.wanders() {
+            Some(Jitter::Wander(Wander::new(spread, period_ns, seed, number)))
+        } else {
+            (jitter_ns > 0.0).then(|| Jitter::Scatter(Scatter::new(spread, seed, number)))
+        };
         let reorder = (self.reorder > 0.0).then(|| Reorder::new(self.reorder, seed, number));
         Some(Box::new(Delay::varied(ns(self.delay_ms), jitter, reorder)))
     }

@@ -14,8 +14,10 @@ pub trait Transport {
     fn open(&mut self, connection: ConnectionId, target: &Target);
     /// Sends a request on a connection that was opened; `Ended` follows.
     fn send(&mut self, connection: ConnectionId, id: ResourceId, request: &Outgoing);
-    /// Breaks off a connection that was not opened yet; no event follows.
+    /// Breaks off a connection that carries no request; no event follows that matters.
     fn abandon(&mut self, connection: ConnectionId);
+    /// Whether the certificate that a connection's host showed is good for this one too.
+    fn covers(&self, connection: ConnectionId, host: &str) -> bool;
 }
 
 /// Where a connection goes.
@@ -67,6 +69,8 @@ pub enum What {
     Free(ConnectionId),
     /// The request was given to its connection.
     Sent(ResourceId),
+    /// An answer with status 103 is here, ahead of the final one.
+    Ahead(ResourceId, HeaderMap),
     Headers(ResourceId, Head),
     Bytes(ResourceId, Received),
     Ended(ResourceId, Result<Finish, Failure>),

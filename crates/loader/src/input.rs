@@ -1,7 +1,7 @@
 //! The input of one load, as it stands in the JSON line (docs/reference/processes.md).
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ const LONGEST_MS: f64 = 3_600_000.0;
 #[serde(deny_unknown_fields)]
 pub struct Load {
     pub page: Page,
-    /// Address of every host of the page.
-    pub hosts: BTreeMap<String, IpAddr>,
+    /// Where every host of the page answers.
+    pub hosts: BTreeMap<String, Place>,
     pub protocol: ProtocolChoice,
     /// Authorities to trust, PEM.
     pub ca: PathBuf,
@@ -37,6 +37,48 @@ pub struct Load {
     #[serde(default)]
     pub sockets: Sockets,
     pub limits: Limits,
+}
+
+/// The port of https, as URLs have it.
+const HTTPS: u16 = 443;
+
+/// An address, or an address and the port that stands for that of https.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Place {
+    pub address: IpAddr,
+    pub port: Option<u16>,
+}
+
+impl Place {
+    /// Where a URL with this port is asked for; http:, and a port that the URL names, keep their own.
+    pub fn socket(&self, secure: bool, port: u16) -> SocketAddr {
+        let stands = |_: &u16| secure && port == HTTPS;
+        SocketAddr::new(self.address, self.port.filter(stands).unwrap_or(port))
+    }
+}
+
+impl TryFrom<String> for Place {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let alone = text.parse().map(|address| Self {
+            address,
+            port: None,
+        });
+        let with_port = |_| {
+            text.parse().map(|place: SocketAddr| Self {
+                address: place.ip(),
+                port: Some(place.port()),
+            })
+        };
+        alone.or_else(with_port).map_err(|_| {
+            format!(
+                "{text:?} is no place: give an address like 10.0.0.2, or one with a port like \
+                 10.0.0.2:8443 or [fd00::2]:8443"
+            )
+        })
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -406,4 +448,38 @@ fn millis(ms: f64) -> Result<()> {
 /// Checked milliseconds as a duration.
 pub(crate) fn duration(ms: f64) -> Duration {
     Duration::from_secs_f64(ms / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Place;
+
+    #[test]
+    fn a_place_is_an_address_with_or_without_a_port() {
+        let place = |text: &str| serde_json::from_value::<Place>(json!(text));
+        for (text, secure, at) in [
+            ("10.0.0.2", true, "10.0.0.2:443"),
+            ("10.0.0.2:8443", true, "10.0.0.2:8443"),
+            ("10.0.0.2:8443", false, "10.0.0.2:80"),
+            ("fd00::2", true, "[fd00::2]:443"),
+            ("[fd00::2]:8443", true, "[fd00::2]:8443"),
+        ] {
+            let port = if secure { 443 } else { 80 };
+            assert_eq!(
+                place(text).unwrap().socket(secure, port),
+                at.parse().unwrap()
+            );
+        }
+        let named = place("10.0.0.2:8443").unwrap().socket(true, 3000);
+        assert_eq!(named, "10.0.0.2:3000".parse().unwrap());
+        for text in ["", "a.test", "10.0.0.2:", "10.0.0.2:99999", "fd00::2:x"] {
+            let said = place(text).unwrap_err().to_string();
+            assert!(
+                said.starts_with(&format!("{text:?} is no place: give an address")),
+                "{said}"
+            );
+        }
+    }
 }

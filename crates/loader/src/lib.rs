@@ -10,6 +10,7 @@ mod control;
 mod decode;
 mod event;
 mod graph;
+mod hints;
 mod input;
 mod load;
 #[cfg(test)]

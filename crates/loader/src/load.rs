@@ -12,7 +12,8 @@ use crate::admission::{Admission, Candidate};
 use crate::body::Budget;
 use crate::event::{Event, Events, Failure, FailureKind, Outgoing, Target, Transport, What};
 use crate::graph::{Act, Graph, News};
-use crate::input::{Load, Protocol, ResourceId};
+use crate::hints::{self, Preloads, Use};
+use crate::input::{Kind, Load, Protocol, ResourceId};
 use crate::memory::Memory;
 use crate::net::Network;
 use crate::net::clock::{Clock, epoch_and_monotonic_us, micros};
@@ -76,6 +77,8 @@ pub(crate) struct Browser<'a> {
     pools: BTreeMap<Host, Pool>,
     /// Host of each connection and whether it counts as a TCP socket, by id from 1.
     connections: Vec<(Host, bool)>,
+    /// Connections of h2 and h3 that are open, and the other hosts whose requests go over them.
+    sessions: BTreeMap<ConnectionId, (Protocol, Vec<Host>)>,
     open_tcp: usize,
     /// Connections to break off.
     abandoned: Vec<ConnectionId>,
@@ -83,6 +86,9 @@ pub(crate) struct Browser<'a> {
     timers_set: u64,
     requests: BTreeMap<ResourceId, Request>,
     attempts: BTreeMap<ResourceId, u32>,
+    /// What was asked for ahead of the page. Such a request has the number of its resource, plus that of
+    /// all resources.
+    preloads: Preloads,
     /// Requests that were discovered and are not over.
     under_way: usize,
     load_event: Option<Duration>,
@@ -106,12 +112,14 @@ impl<'a> Browser<'a> {
             outgoing,
             pools: BTreeMap::new(),
             connections: Vec::new(),
+            sessions: BTreeMap::new(),
             open_tcp: 0,
             abandoned: Vec::new(),
             timers: BTreeMap::new(),
             timers_set: 0,
             requests: BTreeMap::new(),
             attempts: BTreeMap::new(),
+            preloads: Preloads::default(),
             under_way: 0,
             load_event: None,
             document_failed: false,
@@ -139,10 +147,10 @@ impl<'a> Browser<'a> {
                 biased;
                 event = mail.recv() => {
                     let Some(event) = event else { return Ended::Time };
-                    self.take(event);
+                    self.take(event, transport);
                     // What came together is looked at together.
                     while let Ok(event) = mail.try_recv() {
-                        self.take(event);
+                        self.take(event, transport);
                     }
                 }
                 () = sleep_until(self.clock.at(next)) => {}
@@ -159,7 +167,11 @@ impl<'a> Browser<'a> {
             }
             request
         };
-        let requests = self.requests.into_values().map(unfinished).collect();
+        // Chromium says nothing of a preload that the page does not take.
+        let all = self.load.page.resources.len();
+        let taken = |id: &ResourceId| *id < all || self.preloads.taken(*id - all);
+        let requests = self.requests.into_iter().filter(|(id, _)| taken(id));
+        let requests = requests.map(|(_, request)| unfinished(request)).collect();
         (requests, self.load_event)
     }
 
@@ -192,7 +204,10 @@ impl<'a> Browser<'a> {
     fn advance(&mut self, now: Duration, transport: &mut impl Transport) {
         while let Some(act) = self.graph.act(now) {
             match act {
-                Act::Request(id) => self.discover(id, now),
+                Act::Request(id) => match self.preloads.ask(id) {
+                    None => self.discover(id, now),
+                    Some(so_far) => self.take_preload(id, so_far, now),
+                },
                 Act::LoadEvent => self.load_event = Some(now),
             }
         }
@@ -220,7 +235,7 @@ impl<'a> Browser<'a> {
             if let Some(request) = self.requests.get_mut(&id) {
                 request.queued_us = request.queued_us.or(Some(micros(now)));
             }
-            let host = Host::of(&self.outgoing[id]);
+            let host = Host::of(self.outgoing(id));
             self.pool(&host).request(id, priority);
             self.serve(&host, transport); // Sockets are asked for in the order of the requests.
         }
@@ -242,15 +257,67 @@ impl<'a> Browser<'a> {
     }
 
     fn discover(&mut self, id: ResourceId, now: Duration) {
-        let resource = &self.load.page.resources[id];
-        self.requests
-            .insert(id, Request::discovered(id, &resource.url, micros(now)));
+        let place = self.place(id);
+        let resource = &self.load.page.resources[place];
+        let mut request = Request::discovered(place, &resource.url, micros(now));
+        request.hinted = self.preloads.named(place);
+        self.requests.insert(id, request);
         self.under_way += 1;
         self.admission.add(Candidate {
             id,
             priority: resource.priority,
-            host: Host::of(&self.outgoing[id]).name,
+            host: Host::of(self.outgoing(id)).name,
         });
+    }
+
+    /// The resource that a request is for.
+    fn place(&self, id: ResourceId) -> ResourceId {
+        id % self.load.page.resources.len()
+    }
+
+    fn outgoing(&self, id: ResourceId) -> &Outgoing {
+        &self.outgoing[self.place(id)]
+    }
+
+    /// An answer with status 103 is ahead of a document's.
+    fn hinted(&mut self, id: ResourceId, headers: &http::HeaderMap, now: Duration) {
+        let resources = &self.load.page.resources;
+        if resources[self.place(id)].kind != Kind::Document {
+            return;
+        }
+        for url in hints::preloads(&self.outgoing(id).uri, headers) {
+            let mut found = (0..resources.len()).filter(|other| resources[*other].url == url);
+            let Some(other) = found.find(|other| !self.requests.contains_key(other)) else {
+                continue;
+            };
+            if self.preloads.begin(other) {
+                self.discover(resources.len() + other, now);
+            }
+        }
+    }
+
+    /// The page wants what was asked for ahead.
+    fn take_preload(&mut self, id: ResourceId, so_far: Use, now: Duration) {
+        match so_far {
+            Use::Wait => {}
+            Use::Again => self.discover(id, now),
+            Use::Take(news) => {
+                for news in news {
+                    self.graph.learn(id, news, now);
+                }
+            }
+        }
+    }
+
+    fn learn(&mut self, id: ResourceId, news: News, good: bool, now: Duration) {
+        let all = self.load.page.resources.len();
+        match id.checked_sub(all) {
+            None => self.graph.learn(id, news, now),
+            Some(ahead) => {
+                let so_far = self.preloads.learn(ahead, news, good);
+                self.take_preload(ahead, so_far, now);
+            }
+        }
     }
 
     fn pool(&mut self, host: &Host) -> &mut Pool {
@@ -276,7 +343,14 @@ impl<'a> Browser<'a> {
             if let Some(request) = self.requests.get_mut(&id) {
                 request.connection = Some(connection);
             }
-            return transport.send(connection, id, &self.outgoing[id]);
+            return transport.send(connection, id, self.outgoing(id));
+        }
+        let protocol = match order {
+            Order::OpenTcp => Protocol::H2,
+            _ => Protocol::H3,
+        };
+        if let Some(session) = self.shared(host, protocol, transport) {
+            return self.join(session, host, None);
         }
         let first = self.pool(host).no_tcp();
         let connection = self.open(order, host, transport);
@@ -297,7 +371,7 @@ impl<'a> Browser<'a> {
         let early = self
             .pool(host)
             .first()
-            .is_some_and(|id| self.outgoing[id].safe);
+            .is_some_and(|id| self.outgoing(id).safe);
         let known = self.memory.spoke.get(&host.key()).copied();
         let h2 = self.load.protocol.of(&host.name) != Protocol::H1;
         let target = Target {
@@ -313,6 +387,42 @@ impl<'a> Browser<'a> {
         self.open_tcp += usize::from(tcp);
         transport.open(connection, &target);
         connection
+    }
+
+    /// An open connection to another host that may carry requests for this one, as Chromium finds it
+    /// once a name is resolved (net/spdy/spdy_session_pool.cc, net/quic/quic_session_pool.cc): to the
+    /// same address, with a certificate for both.
+    fn shared(
+        &self,
+        host: &Host,
+        protocol: Protocol,
+        transport: &impl Transport,
+    ) -> Option<ConnectionId> {
+        if !host.secure || self.load.protocol.of(&host.name) == Protocol::H1 {
+            return None;
+        }
+        let here = self.load.hosts.get(&host.name)?;
+        let fits = |connection: ConnectionId| {
+            let owner = &self.connections[connection as usize - 1].0;
+            owner.name != host.name
+                && (owner.port, owner.credentials) == (host.port, host.credentials)
+                && self.load.hosts.get(&owner.name) == Some(here)
+                && transport.covers(connection, &host.name)
+        };
+        let open = self.sessions.iter();
+        let mut open = open.filter(|(_, (spoken, _))| *spoken == protocol);
+        open.find_map(|(connection, _)| fits(*connection).then_some(*connection))
+    }
+
+    /// Sends a host's requests over another host's connection, instead of over `own`.
+    fn join(&mut self, session: ConnectionId, host: &Host, own: Option<ConnectionId>) {
+        let Some((protocol, guests)) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        guests.push(host.clone());
+        let protocol = *protocol;
+        let surplus = self.pool(host).join(session, protocol, own);
+        self.break_off(surplus);
     }
 
     fn set(&mut self, after: Duration, timer: Timer) {
@@ -340,28 +450,36 @@ impl<'a> Browser<'a> {
         self.connections[connection as usize - 1].0.clone()
     }
 
-    fn take(&mut self, event: Event) {
+    fn take(&mut self, event: Event, transport: &impl Transport) {
         let now = self.clock.since(event.at);
         match event.what {
             What::Connected(connection) => {
                 self.timers
                     .retain(|_, timer| *timer != Timer::Backup(connection));
             }
-            What::Opened(connection, protocol) => self.opened(connection, protocol),
+            What::Opened(connection, protocol) => self.opened(connection, protocol, transport),
             What::Free(connection) => {
                 let host = self.host(connection);
                 self.pool(&host).free(connection);
             }
             What::Lost(connection, failure) => self.lost(connection, failure, now),
             What::Sent(id) => self.note(id, |request| request.sent_us = Some(micros(now))),
-            What::Headers(id, head) => {
+            What::Ahead(id, headers) => {
                 self.note(id, |request| {
-                    request.first_byte_us = Some(micros(now));
+                    request.first_byte_us = request.first_byte_us.or(Some(micros(now)));
+                });
+                self.hinted(id, &headers, now);
+            }
+            What::Headers(id, head) => {
+                let fresh = hints::fresh(head.status, &head.headers);
+                self.note(id, |request| {
+                    request.first_byte_us = request.first_byte_us.or(Some(micros(now)));
                     request.status = Some(head.status);
                     request.headers = outgoing::readable(&head.headers);
                 });
                 self.learn_alternative(id, &head.headers);
-                self.graph.learn(id, News::Headers, now);
+                self.learn_priorities(id);
+                self.learn(id, News::Headers, fresh, now);
             }
             What::Bytes(id, received) => {
                 self.note(id, |request| {
@@ -369,7 +487,7 @@ impl<'a> Browser<'a> {
                     request.decoded_bytes = received.decoded;
                 });
                 let (wire, decoded) = (received.wire, received.decoded);
-                self.graph.learn(id, News::Bytes { wire, decoded }, now);
+                self.learn(id, News::Bytes { wire, decoded }, true, now);
             }
             What::Ended(id, Err(failure)) if failure.retry && self.again(id) => {}
             What::Ended(id, ended) => {
@@ -388,16 +506,19 @@ impl<'a> Browser<'a> {
         }
     }
 
-    fn opened(&mut self, connection: ConnectionId, protocol: Protocol) {
+    fn opened(&mut self, connection: ConnectionId, protocol: Protocol, transport: &impl Transport) {
         let host = self.host(connection);
-        let surplus = self.pool(&host).opened(connection, protocol);
-        for other in &surplus {
-            self.timers
-                .retain(|_, timer| *timer != Timer::Backup(*other));
-            self.connections[*other as usize - 1].1 = false;
+        // Of two that were opened at the same time, Chromium keeps one over QUIC, and both over TCP.
+        if protocol == Protocol::H3
+            && let Some(session) = self.shared(&host, protocol, transport)
+        {
+            return self.join(session, &host, Some(connection));
         }
-        self.open_tcp -= surplus.len();
-        self.abandoned.extend(surplus);
+        let surplus = self.pool(&host).opened(connection, protocol);
+        self.break_off(surplus);
+        if protocol != Protocol::H1 {
+            self.sessions.insert(connection, (protocol, Vec::new()));
+        }
         if protocol == Protocol::H2 {
             self.memory.prioritise.insert(host.name.clone());
         }
@@ -406,9 +527,23 @@ impl<'a> Browser<'a> {
         }
     }
 
+    fn break_off(&mut self, surplus: Vec<ConnectionId>) {
+        for other in &surplus {
+            self.timers
+                .retain(|_, timer| *timer != Timer::Backup(*other));
+            let socket = std::mem::take(&mut self.connections[*other as usize - 1].1);
+            self.open_tcp -= usize::from(socket);
+        }
+        self.abandoned.extend(surplus);
+    }
+
     fn lost(&mut self, connection: ConnectionId, failure: Option<Failure>, now: Duration) {
         let host = self.host(connection);
         let failed = self.pool(&host).lost(connection);
+        let (_, guests) = self.sessions.remove(&connection).unzip();
+        for guest in guests.unwrap_or_default() {
+            self.pool(&guest).lost(connection); // It waited for nothing there.
+        }
         let socket = std::mem::take(&mut self.connections[connection as usize - 1].1);
         self.open_tcp -= usize::from(socket);
         let failure = failure
@@ -425,14 +560,15 @@ impl<'a> Browser<'a> {
         if *attempts > MOST_ATTEMPTS {
             return false;
         }
-        let host = Host::of(&self.outgoing[id]);
-        let priority = self.load.page.resources[id].priority;
+        let host = Host::of(self.outgoing(id));
+        let priority = self.load.page.resources[self.place(id)].priority;
         self.pool(&host).request(id, priority);
         true
     }
 
     fn over(&mut self, id: ResourceId, failure: Option<Failure>, now: Duration) {
-        let document_failed = id == 0 && failure.is_some();
+        let ended_well = failure.is_none();
+        let document_failed = id == 0 && !ended_well;
         self.note(id, |request| {
             request.end_us = Some(micros(now));
             request.error = failure;
@@ -442,7 +578,21 @@ impl<'a> Browser<'a> {
         if document_failed {
             self.document_failed = true; // Nothing follows from it, and no load event.
         } else {
-            self.graph.learn(id, News::End, now);
+            self.learn(id, News::End, ended_well, now);
+        }
+    }
+
+    /// A host whose requests go over another one's connection is known to heed priorities once it
+    /// has answered.
+    fn learn_priorities(&mut self, id: ResourceId) {
+        let connection = self
+            .requests
+            .get(&id)
+            .and_then(|request| request.connection);
+        let spoken = connection.and_then(|connection| self.sessions.get(&connection));
+        if spoken.is_some_and(|(protocol, _)| *protocol == Protocol::H2) {
+            let host = Host::of(self.outgoing(id));
+            self.memory.prioritise.insert(host.name);
         }
     }
 
@@ -450,7 +600,7 @@ impl<'a> Browser<'a> {
         if !outgoing::offers_h3(headers) {
             return;
         }
-        let host = Host::of(&self.outgoing[id]);
+        let host = Host::of(self.outgoing(id));
         if self.load.protocol.of(&host.name) == Protocol::H3 {
             self.memory.prioritise.insert(host.name);
         } else if host.secure && self.load.alt_svc {

@@ -33,10 +33,18 @@ struct Sentences {
     events: Events,
     speaks: Protocol,
     alt_svc: bool,
+    /// Links of a 103 answer ahead of the document's, which takes `think` longer.
+    hints: &'static str,
+    think: Duration,
+    /// Cache-control of all answers.
+    cache: &'static str,
     /// Round trips until TCP is through.
     syn: u32,
     sizes: BTreeMap<ResourceId, u64>,
     fails: Vec<ResourceId>,
+    /// Hosts that share a certificate.
+    covered: Vec<&'static str>,
+    opened: Vec<String>,
     said: Rc<RefCell<Vec<String>>>,
 }
 
@@ -51,6 +59,7 @@ impl Transport for Sentences {
     fn open(&mut self, connection: ConnectionId, target: &Target) {
         let over = if target.quic { "QUIC" } else { "TCP" };
         self.say(format!("opens {connection} over {over} to {}", target.host));
+        self.opened.push(target.host.clone());
         let (events, syn) = (self.events.clone(), ROUND_TRIP * self.syn);
         let speaks = if target.quic {
             Protocol::H3
@@ -69,6 +78,11 @@ impl Transport for Sentences {
         self.say(format!("breaks {connection} off"));
     }
 
+    fn covers(&self, connection: ConnectionId, host: &str) -> bool {
+        let owner = self.opened[connection as usize - 1].as_str();
+        [owner, host].iter().all(|name| self.covered.contains(name))
+    }
+
     fn send(&mut self, connection: ConnectionId, id: ResourceId, _: &Outgoing) {
         self.say(format!("asks for {id} on {connection}"));
         let (events, fails) = (self.events.clone(), self.fails.contains(&id));
@@ -77,10 +91,21 @@ impl Transport for Sentences {
         if self.alt_svc {
             headers.insert("alt-svc", HeaderValue::from_static("h3=\":443\"; ma=86400"));
         }
+        headers.insert("cache-control", HeaderValue::from_static(self.cache));
+        let (hints, think) = if id == 0 {
+            (self.hints, self.think)
+        } else {
+            ("", Duration::ZERO)
+        };
         let h1 = self.speaks == Protocol::H1;
         tokio::task::spawn_local(async move {
             events.tell(What::Sent(id));
             sleep(ROUND_TRIP).await;
+            if !hints.is_empty() {
+                let link = (http::header::LINK, HeaderValue::from_static(hints));
+                events.tell(What::Ahead(id, HeaderMap::from_iter([link])));
+            }
+            sleep(think).await;
             if fails {
                 let failure = Failure::new(FailureKind::Reset, "as asked");
                 return events.tell(What::Ended(id, Err(failure)));
@@ -160,9 +185,14 @@ async fn tell_again(
         events,
         speaks,
         alt_svc: false,
+        hints: "",
+        think: Duration::ZERO,
+        cache: "",
         syn: 1,
         sizes: BTreeMap::new(),
         fails: Vec::new(),
+        covered: Vec::new(),
+        opened: Vec::new(),
         said: Rc::default(),
     };
     network(&mut sentences);
@@ -374,6 +404,79 @@ async fn http_2_has_one_connection_and_a_host_nobody_knows_gets_more_until_it_is
             "510 asks for 1 on 2",
             "510 asks for 2 on 2",
             "510 asks for 3 on 2",
+        ]
+    );
+}
+
+/// Objects on these hosts, asked for with the document's end.
+fn spread(hosts: &[&str]) -> Value {
+    let object = |host| after(&format!("https://{host}/x"), 0, json!("complete"));
+    let objects = hosts.iter().map(object);
+    std::iter::once(document()).chain(objects).collect()
+}
+
+/// a and b share an address, and c and d another one.
+fn places(protocol: &str) -> Value {
+    let hosts = json!({ "a.test": "10.0.0.1", "b.test": "10.0.0.1", "c.test": "10.0.0.2", "d.test": "10.0.0.2" });
+    json!({ "hosts": hosts, "protocol": protocol })
+}
+
+const EVERY: [&str; 4] = ["a.test", "b.test", "c.test", "d.test"];
+
+#[tokio::test(start_paused = true)]
+async fn a_host_of_the_same_address_and_certificate_is_asked_over_the_open_connection() {
+    for protocol in ["h2", "h3"] {
+        let load = |covered: Vec<&'static str>| {
+            tell(spread(&["b.test"]), places(protocol), |network| {
+                network.covered = covered;
+            })
+        };
+        let told = load(EVERY.to_vec()).await;
+        assert_eq!(told.said[2..], ["310 asks for 1 on 1"]);
+        let told = load(vec!["a.test"]).await;
+        assert!(told.said[2].ends_with("to b.test"), "{:?}", told.said);
+        let image = json!([
+            document(),
+            with(
+                spread(&["b.test"])[1].clone(),
+                json!({ "credentials": false })
+            )
+        ]);
+        let told = tell(image, places(protocol), |network| {
+            network.covered = EVERY.to_vec();
+        })
+        .await;
+        assert!(told.said[2].ends_with("to b.test"), "{:?}", told.said);
+    }
+    let covered = |network: &mut Sentences| network.covered = EVERY.to_vec();
+    let told = tell(spread(&["b.test"]), places("h1"), covered).await;
+    assert!(told.said[2].ends_with("to b.test"), "{:?}", told.said);
+    let told = tell(spread(&["c.test"]), places("h2"), covered).await;
+    assert!(told.said[2].ends_with("to c.test"), "{:?}", told.said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_connections_begun_at_once_tcp_keeps_both_and_quic_one() {
+    let covered = |network: &mut Sentences| network.covered = EVERY.to_vec();
+    let told = tell(spread(&["c.test", "d.test"]), places("h2"), covered).await;
+    assert_eq!(
+        told.said[2..],
+        [
+            "310 opens 2 over TCP to c.test",
+            "310 opens 3 over TCP to d.test",
+            "510 asks for 1 on 2",
+            "510 asks for 2 on 3",
+        ]
+    );
+    let told = tell(spread(&["c.test", "d.test"]), places("h3"), covered).await;
+    assert_eq!(
+        told.said[2..],
+        [
+            "310 opens 2 over QUIC to c.test",
+            "310 opens 3 over QUIC to d.test",
+            "510 breaks 3 off",
+            "510 asks for 1 on 2",
+            "510 asks for 2 on 2",
         ]
     );
 }
@@ -598,4 +701,48 @@ proptest! {
         });
         prop_assert_eq!(held.max(), Some(loaded));
     }
+}
+
+/// A document that takes 500 ms and names its style ahead of that.
+async fn hinted(cache: &'static str) -> Told {
+    let style = after("https://a.test/a.css", 0, json!({ "wire": 500 }));
+    tell(json!([document(), style]), json!({}), |network| {
+        network.hints = "</a.css>; rel=preload; as=style, </other.css>; rel=preload; as=style";
+        network.think = Duration::from_millis(500);
+        network.cache = cache;
+    })
+    .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_early_hints_name_is_there_when_the_page_asks() {
+    let told = hinted("max-age=60").await;
+    assert_eq!(
+        told.said[1..],
+        ["200 asks for 0 on 1", "300 asks for 3 on 1"]
+    );
+    assert_eq!(told.load_event_ms, Some(810), "when the document is here");
+    let [document, style] = &told.requests[..] else {
+        panic!("{:?}", told.requests);
+    };
+    assert_eq!(
+        document.first_byte_us,
+        Some(300_000),
+        "of the answer with status 103"
+    );
+    assert!(style.hinted && !document.hinted);
+    assert_eq!((style.resource, style.discovered_us), (1, 300_000));
+    assert_eq!(style.end_us, Some(410_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_no_cache_may_keep_is_fetched_twice() {
+    let told = hinted("no-store").await;
+    assert_eq!(
+        told.said[2..],
+        ["300 asks for 3 on 1", "810 asks for 1 on 1"]
+    );
+    assert_eq!(told.load_event_ms, Some(920));
+    assert_eq!(told.requests.len(), 2, "the browser tells of one");
+    assert!(told.requests[1].hinted);
 }

@@ -130,6 +130,22 @@ impl Pool {
         }
     }
 
+    /// Requests go over this connection of another host from now on, instead of `own`, which is
+    /// through its handshake. Returns the connections that nobody needs any more, as `opened`.
+    pub fn join(
+        &mut self,
+        connection: ConnectionId,
+        protocol: Protocol,
+        own: Option<ConnectionId>,
+    ) -> Vec<ConnectionId> {
+        if let Some(own) = own {
+            self.forget_connecting(own);
+        }
+        own.into_iter()
+            .chain(self.opened(connection, protocol))
+            .collect()
+    }
+
     /// A connection of h1 has carried its answer to the end and takes another request.
     pub fn free(&mut self, connection: ConnectionId) {
         if let Some(place) = self.busy.iter().position(|other| *other == connection) {

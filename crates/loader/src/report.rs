@@ -47,7 +47,7 @@ pub struct Request {
     pub queued_us: Option<u64>,
     /// It was given to its connection.
     pub sent_us: Option<u64>,
-    /// The answer's headers are complete.
+    /// The answer's headers are complete, or those of one with status 103 ahead of it.
     pub first_byte_us: Option<u64>,
     /// The body's last byte, or the failure.
     pub end_us: Option<u64>,
@@ -56,6 +56,8 @@ pub struct Request {
     pub connection: Option<ConnectionId>,
     /// It left before the handshake was through, and the server took it.
     pub early_data: bool,
+    /// An answer with status 103 named it before the page did.
+    pub hinted: bool,
     pub headers: Vec<(String, String)>,
     /// Of the body, as sent.
     pub wire_bytes: u64,
@@ -80,6 +82,7 @@ impl Request {
             protocol: None,
             connection: None,
             early_data: false,
+            hinted: false,
             headers: Vec::new(),
             wire_bytes: 0,
             decoded_bytes: 0,

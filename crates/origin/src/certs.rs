@@ -1,11 +1,13 @@
-//! A throw-away certificate authority: root, intermediate, and a leaf for every host.
+//! A throw-away certificate authority: root, intermediate, and a leaf for every host, or for hosts that
+//! share one.
 //!
 //! The chain sent is leaf + intermediate, as public sites send it, so that a handshake has a
-//! realistic size; TCP and QUIC send the same. All keys are ECDSA P-256.
+//! realistic size; TCP and QUIC send the same. All keys are ECDSA P-256. A chain can be made as large as
+//! those of sites with many names.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
@@ -13,6 +15,7 @@ use rcgen::{
     BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType,
     ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, PublicKeyData,
 };
+use ring::digest::{SHA256, digest};
 use rustls::crypto::ring::sign::any_ecdsa_type;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -24,7 +27,19 @@ use crate::page::digest::digest_of;
 
 const VALID_DAYS: i64 = 90;
 
-/// Issues a certificate per server name, once.
+/// What made-up names end in: reserved (RFC 2606), so nobody has them.
+const NOWHERE: &str = ".invalid";
+/// Bytes of a made-up name in a certificate, as long as most real ones.
+const NAME_BYTES: usize = 32;
+/// Tag and length of a name (X.690 section 8.1).
+const NAME_HEAD: usize = 2;
+/// Of a name with a single letter before its end.
+const SHORTEST_NAME: usize = NAME_HEAD + 1 + NOWHERE.len();
+
+/// All that a certificate covers, in its order.
+type Names = Arc<[String]>;
+
+/// Issues each certificate once.
 pub struct Authority {
     root_pem: String,
     /// Name of the intermediate. It is unique, because browsers report a host's issuer by name.
@@ -33,7 +48,11 @@ pub struct Authority {
     /// One key for all leaves: making one per host would buy nothing.
     leaf_key: KeyPair,
     signer: Arc<dyn SigningKey>,
-    issued: Mutex<HashMap<String, Arc<CertifiedKey>>>,
+    /// By what they cover, and the least bytes of the chain: chains of one size never stand in for
+    /// another's.
+    issued: Mutex<HashMap<(Names, usize), Arc<CertifiedKey>>>,
+    /// By host. Hosts that are not here have a certificate of their own.
+    shared: Mutex<HashMap<String, Names>>,
     /// rcgen makes serial numbers of the key, which is one for all, and NSS, with which old Chromiums
     /// verify, takes no two certificates of one issuer with the same number (RFC 5280 section 4.1.2.2).
     last_serial: AtomicU64,
@@ -57,6 +76,7 @@ impl Authority {
             leaf_key,
             signer: any_ecdsa_type(&der)?,
             issued: Mutex::default(),
+            shared: Mutex::default(),
             last_serial: AtomicU64::new(0),
         })
     }
@@ -71,24 +91,38 @@ impl Authority {
         &self.name
     }
 
-    /// The chain for `host`, made at the first call. An error if `host` is no DNS name.
-    pub fn issue(&self, host: &str) -> Result<Arc<CertifiedKey>> {
+    /// From now on these hosts have certificates that cover the given ones.
+    pub fn share(&self, certificates: &BTreeMap<String, Vec<String>>) {
+        let shared = certificates
+            .iter()
+            .map(|(host, names)| (host.clone(), Names::from(names.clone())));
+        *unpoisoned(&self.shared) = shared.collect();
+    }
+
+    /// What the certificate of `host` covers.
+    pub fn names(&self, host: &str) -> Names {
+        let shared = unpoisoned(&self.shared).get(host).cloned();
+        shared.unwrap_or_else(|| [host.to_owned()].into())
+    }
+
+    /// The chain for `host`, made at the first call, with `least` bytes of DER at least. An error if a
+    /// name in it is no DNS name.
+    pub fn issue(&self, host: &str, least: usize) -> Result<Arc<CertifiedKey>> {
+        let names = self.names(host);
         let mut issued = unpoisoned(&self.issued);
-        if let Some(chain) = issued.get(host) {
+        if let Some(chain) = issued.get(&(names.clone(), least)) {
             return Ok(chain.clone());
         }
-        let chain = vec![
-            self.leaf(&[host]).with_context(|| host.to_owned())?.into(),
-            self.intermediate.der().clone(),
-        ];
+        let leaf = self.leaf(&names, least).with_context(|| names.join(", "))?;
+        let chain = vec![leaf.into(), self.intermediate.der().clone()];
         let chain = Arc::new(CertifiedKey::new(chain, self.signer.clone()));
-        issued.insert(host.to_owned(), chain.clone());
+        issued.insert((names, least), chain.clone());
         Ok(chain)
     }
 
     /// A chain like the one `issue` gives, good for all `hosts`, for a server that is not ours.
-    pub fn chain_pem(&self, hosts: &[&str]) -> Result<String> {
-        let leaf = self.leaf(hosts).with_context(|| hosts.join(", "))?;
+    pub fn chain_pem(&self, hosts: &[String], least: usize) -> Result<String> {
+        let leaf = self.leaf(hosts, least).with_context(|| hosts.join(", "))?;
         Ok(leaf.pem() + &self.intermediate.pem())
     }
 
@@ -96,12 +130,28 @@ impl Authority {
         self.leaf_key.serialize_pem()
     }
 
-    fn leaf(&self, hosts: &[&str]) -> Result<Certificate> {
-        let mut params = params(hosts.first().copied().unwrap_or_default());
+    /// With made-up names, until the chain has `least` bytes. A signature takes 70 to 72 of them.
+    fn leaf(&self, hosts: &[String], least: usize) -> Result<Certificate> {
+        let mut names = hosts.to_vec();
+        let mut filled = 0;
+        loop {
+            let leaf = self.signed(&names)?;
+            let lacking = least.saturating_sub(leaf.der().len() + self.intermediate.der().len());
+            if lacking == 0 {
+                return Ok(leaf);
+            }
+            filled += lacking.max(SHORTEST_NAME);
+            names.truncate(hosts.len());
+            names.extend(made_up(filled));
+        }
+    }
+
+    fn signed(&self, hosts: &[String]) -> Result<Certificate> {
+        let mut params = params(hosts.first().map_or("", String::as_str));
         params.serial_number = Some((self.last_serial.fetch_add(1, Ordering::Relaxed) + 1).into());
         let names = hosts
             .iter()
-            .map(|&host| Ok(rcgen::SanType::DnsName(host.try_into()?)));
+            .map(|host| Ok(rcgen::SanType::DnsName(host.as_str().try_into()?)));
         params.subject_alt_names = names.collect::<Result<_>>()?;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -128,9 +178,69 @@ fn params(name: &str) -> CertificateParams {
     params
 }
 
-impl ResolvesServerCert for Authority {
+/// Random-looking host names that add about this many bytes to a certificate.
+fn made_up(bytes: usize) -> impl Iterator<Item = String> {
+    let count = (bytes / NAME_BYTES).max(1);
+    (0..count).map(move |index| {
+        let last = index + 1 == count;
+        let length = if last {
+            bytes - index * NAME_BYTES
+        } else {
+            NAME_BYTES
+        };
+        letters(index, length - NAME_HEAD - NOWHERE.len()) + NOWHERE
+    })
+}
+
+/// Random letters, the same ones for the same place.
+fn letters(index: usize, length: usize) -> String {
+    let random = (0..).flat_map(|part: usize| {
+        let hash = digest(&SHA256, format!("{index} {part}").as_bytes());
+        hash.as_ref().to_vec()
+    });
+    let letter = |byte: u8| char::from(b'a' + byte % 26);
+    random.take(length).map(letter).collect()
+}
+
+/// The chains of one connection.
+pub(crate) struct Chains {
+    authority: Arc<Authority>,
+    least: usize,
+    sent: Sent,
+}
+
+/// Length (DER) of the chain that a handshake used; 0 before.
+pub(crate) type Sent = Arc<AtomicUsize>;
+
+/// What a handshake sent of certificates: nothing if it resumed a session (RFC 8446 section 2.2).
+pub(crate) fn told(sent: &Sent, resumed: bool) -> Option<usize> {
+    let length = sent.load(Ordering::Relaxed);
+    (length > 0 && !resumed).then_some(length)
+}
+
+impl Chains {
+    pub fn new(authority: &Arc<Authority>, least: usize, sent: &Sent) -> Self {
+        Self {
+            authority: authority.clone(),
+            least,
+            sent: sent.clone(),
+        }
+    }
+}
+
+impl ResolvesServerCert for Chains {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.issue(&hello.server_name()?.to_ascii_lowercase()).ok()
+        let host = hello.server_name()?.to_ascii_lowercase();
+        let chain = self.authority.issue(&host, self.least).ok()?;
+        let length = chain.cert.iter().map(|one| one.len()).sum();
+        self.sent.store(length, Ordering::Relaxed);
+        Some(chain)
+    }
+}
+
+impl fmt::Debug for Chains {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Chains")
     }
 }
 

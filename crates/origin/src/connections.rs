@@ -12,11 +12,24 @@ use crate::log::unpoisoned;
 pub(crate) struct Generation {
     /// Fires when they are to end.
     pub ended: CancellationToken,
+    /// Fires when they have ended.
+    over: CancellationToken,
     /// One task per connection.
     pub tcp: TaskTracker,
     pub quic: TaskTracker,
-    /// One task per request; they end because their connection does.
+    /// One task per request, and what a handshake leaves to do.
     pub streams: TaskTracker,
+}
+
+impl Generation {
+    /// Answers a request, at most until its connection has ended: an answer that is only due in
+    /// minutes would not notice.
+    pub fn answer(&self, request: impl Future<Output = ()> + Send + 'static) {
+        let over = self.over.clone();
+        self.streams.spawn(async move {
+            over.run_until_cancelled(request).await;
+        });
+    }
 }
 
 #[derive(Default)]
@@ -32,21 +45,13 @@ impl Connections {
         let old = std::mem::take(&mut *unpoisoned(&self.0));
         let counts = (old.tcp.len(), old.quic.len());
         old.ended.cancel();
-        for tasks in [&old.tcp, &old.quic, &old.streams] {
+        for tasks in [&old.tcp, &old.quic] {
             tasks.close();
             tasks.wait().await;
         }
+        old.over.cancel();
+        old.streams.close();
+        old.streams.wait().await;
         counts
-    }
-}
-
-/// hyper runs the streams of an h2 connection on this.
-impl<F> hyper::rt::Executor<F> for Generation
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    fn execute(&self, stream: F) {
-        self.streams.spawn(stream);
     }
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::origin::Origin;
+use crate::servers::Servers;
 use crate::tuning::{Http, Quic, Tcp, Tls, Tuning};
 
 #[derive(Deserialize)]
@@ -19,6 +20,8 @@ enum Command {
         path: PathBuf,
         #[serde(default)]
         think: bool,
+        #[serde(default)]
+        servers: Servers,
     },
     Tune {
         #[serde(default)]
@@ -35,6 +38,8 @@ enum Command {
     },
     Certificates {
         hosts: Vec<String>,
+        #[serde(default)]
+        certificate_bytes: Option<u32>,
     },
     Close {},
     Log {},
@@ -107,7 +112,14 @@ async fn obey_stdin(origin: &Origin) -> Result<()> {
 
 async fn obey(command: Command, origin: &Origin) -> Result<Value> {
     Ok(match command {
-        Command::Page { path, think } => json!(origin.page(&path, think)?),
+        Command::Page {
+            path,
+            think,
+            servers,
+        } => {
+            origin.place(servers);
+            json!(origin.page(&path, think)?)
+        }
         Command::Tune {
             tcp,
             quic,
@@ -123,7 +135,10 @@ async fn obey(command: Command, origin: &Origin) -> Result<Value> {
             origin.qlog(folder);
             json!({})
         }
-        Command::Certificates { hosts } => json!(origin.certificates(&hosts)?),
+        Command::Certificates {
+            hosts,
+            certificate_bytes,
+        } => json!(origin.certificates(&hosts, certificate_bytes)?),
         Command::Close {} => {
             let (tcp, quic) = origin.close().await;
             json!({ "tcp": tcp, "quic": quic })

@@ -2,12 +2,15 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use http::HeaderValue;
 use serde::Serialize;
 
 use crate::page::replay::Match;
+use crate::sockets::WebSocket;
 use crate::telemetry::{self, Gauge, Transport};
 
 /// What a request or connection really used.
@@ -24,6 +27,13 @@ pub enum Protocol {
 pub struct Served {
     /// Request headers complete.
     pub t_us: u64,
+    /// The request complete, its body too; 0 if it never was.
+    pub received_us: u64,
+    /// Of that body; 0 until it is complete.
+    pub received_bytes: u64,
+    /// The answer ready, after the time it was held: its first byte goes to the transport as soon as
+    /// that takes it. 0 if it never was.
+    pub ready_us: u64,
     /// Last byte handed to the transport; 0 if it never was.
     pub end_us: u64,
     pub host: String,
@@ -41,6 +51,9 @@ pub struct Served {
     pub matched: Match,
     /// Of the recorded body of which this is the answer, or a part.
     pub digest: String,
+    /// `link` values of an answer with status 103 that went ahead of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
 }
 
 /// One connection, or an attempt at one.
@@ -55,9 +68,16 @@ pub struct Connection {
     /// False for http://.
     pub secure: bool,
     pub client_port: u16,
+    /// Of ours, to which the client connected; None on a Unix socket.
+    pub address: Option<IpAddr>,
+    /// Where its server says that h3 is to be had (RFC 7838): its own port, as URLs have it.
+    #[serde(skip)]
+    pub(crate) announced: u16,
     /// When it was accepted, before the handshake.
     pub t_us: u64,
     pub resumed: bool,
+    /// Length (DER) of the certificate chain that it sent; None if it sent none, as when resuming.
+    pub certificate_bytes: Option<usize>,
     /// Why the handshake failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -89,8 +109,11 @@ impl Connection {
             host: String::new(),
             secure: true,
             client_port,
+            address: None,
+            announced: 443,
             t_us: now_us(),
             resumed: false,
+            certificate_bytes: None,
             error: None,
             transport: None,
             gauge: Gauge::default(),
@@ -104,6 +127,7 @@ impl Connection {
 pub struct Entries {
     pub requests: Vec<Served>,
     pub connections: Vec<Connection>,
+    pub sockets: Vec<WebSocket>,
     /// CPU time of the origin since it started, seconds.
     pub cpu_s: f64,
 }
@@ -120,6 +144,7 @@ pub struct Log {
 enum Line<'a> {
     Request(&'a Served),
     Connection(&'a Connection),
+    Socket(&'a WebSocket),
 }
 
 impl Log {
@@ -138,6 +163,9 @@ impl Log {
             .connections
             .sort_by_key(|connection| connection.t_us);
         read_gauges(&mut entries.connections);
+        for socket in &mut entries.sockets {
+            socket.carried = socket.counts.read();
+        }
         entries.cpu_s = telemetry::cpu_s();
         entries
     }
@@ -152,6 +180,11 @@ impl Log {
     pub(crate) fn connection(&self, connection: Connection) {
         self.append(&Line::Connection(&connection));
         unpoisoned(&self.entries).connections.push(connection);
+    }
+
+    pub(crate) fn socket(&self, socket: WebSocket) {
+        self.append(&Line::Socket(&socket));
+        unpoisoned(&self.entries).sockets.push(socket);
     }
 
     fn served(&self, served: Served) {
@@ -180,6 +213,29 @@ impl InFlight {
         Self {
             served: Some(served),
             log,
+        }
+    }
+
+    /// Marks the request as complete, with the size of its body.
+    pub fn received(&mut self, bytes: u64) {
+        if let Some(served) = &mut self.served {
+            served.received_us = now_us();
+            served.received_bytes = bytes;
+        }
+    }
+
+    /// The answer may go.
+    pub fn ready(&mut self) {
+        if let Some(served) = &mut self.served {
+            served.ready_us = now_us();
+        }
+    }
+
+    /// An answer with status 103 went ahead.
+    pub fn hinted(&mut self, links: &[HeaderValue]) {
+        let text = |link: &HeaderValue| String::from_utf8_lossy(link.as_bytes()).into_owned();
+        if let Some(served) = &mut self.served {
+            served.hints = links.iter().map(text).collect();
         }
     }
 

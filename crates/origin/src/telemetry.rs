@@ -1,7 +1,7 @@
 //! What a connection's transport really did: TCP_INFO from the kernel, statistics from quinn.
 
-use std::io;
 use std::sync::{Arc, Mutex};
+use std::{fs, io};
 
 use dragstrip_http3::Qpack;
 use dragstrip_socket::TcpInfo;
@@ -9,8 +9,10 @@ use serde::Serialize;
 use socket2::Socket;
 
 use crate::log::unpoisoned;
-use crate::quic::congestion::Flow;
+use crate::offers::{Both, Offer};
+use crate::quic::flow::Flow;
 use crate::tcp::records::Sent;
+use crate::tuning::SlowStartExit;
 
 /// Evidence about a connection's sending side, as it stood when it ended or was asked about.
 /// None where the transport does not tell.
@@ -18,6 +20,8 @@ use crate::tcp::records::Sent;
 pub struct Transport {
     /// The congestion control that really ran.
     pub congestion: String,
+    /// CUBIC's. Of TCP as this kernel has it set for all connections.
+    pub slow_start_exit: Option<SlowStartExit>,
     /// Congestion window before anything was acknowledged, in full packets.
     pub initial_window_packets: u64,
     pub paced: bool,
@@ -42,9 +46,15 @@ pub struct Transport {
     pub qpack_answer_entries: Option<u64>,
     /// The client's SYN brought data that was taken (TCP Fast Open); QUIC has no SYN.
     pub syn_data: Option<bool>,
+    /// What may wait unsent in the kernel (TCP_NOTSENT_LOWAT read back); QUIC has no such place.
+    pub unsent_bytes: Option<u32>,
     /// QUIC and http:// have none.
     #[serde(flatten)]
     pub tls_records: Option<Sent>,
+    /// What the origin let the client send, as it was announced; h1 announces nothing.
+    pub offer: Option<Offer>,
+    /// What the client let the origin send.
+    pub client_offer: Option<Offer>,
 }
 
 /// A connection's transport, to be read while it lives and after.
@@ -94,9 +104,14 @@ impl Drop for Ending {
     }
 }
 
-/// Reads `socket`, whose congestion window was `initial_window` when it was accepted, and which sent
-/// these TLS records.
-pub(crate) fn of_tcp(socket: &Socket, initial_window: u64, records: Sent) -> Option<Transport> {
+/// Reads `socket`, whose congestion window was `initial_window` when it was accepted, which sent these
+/// TLS records, and on which this was heard.
+pub(crate) fn of_tcp(
+    socket: &Socket,
+    initial_window: u64,
+    records: Sent,
+    heard: Both,
+) -> Option<Transport> {
     let info = TcpInfo::of(socket).ok()?;
     let name = socket.tcp_congestion().ok()?;
     let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -105,6 +120,7 @@ pub(crate) fn of_tcp(socket: &Socket, initial_window: u64, records: Sent) -> Opt
     let paced = info.tcpi_max_pacing_rate != u64::MAX || name == "bbr";
     let ms = |us: u32| (us != 0 && us != u32::MAX).then(|| f64::from(us) / 1000.0);
     Some(Transport {
+        slow_start_exit: (name == "cubic").then(hystart_of_linux).flatten(),
         congestion: name,
         initial_window_packets: initial_window,
         paced,
@@ -125,15 +141,33 @@ pub(crate) fn of_tcp(socket: &Socket, initial_window: u64, records: Sent) -> Opt
         qpack_request_entries: None,
         qpack_answer_entries: None,
         syn_data: Some(info.syn_data()),
+        unsent_bytes: socket.tcp_notsent_lowat().ok(),
         tls_records: (records.count > 0).then_some(records),
+        offer: heard.ours,
+        client_offer: heard.theirs,
     })
 }
 
-pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow, qpack: &Qpack) -> Transport {
+/// A parameter of the module, so not a namespace's to set. None where it cannot be read.
+fn hystart_of_linux() -> Option<SlowStartExit> {
+    match fs::read_to_string("/sys/module/tcp_cubic/parameters/hystart") {
+        Ok(set) if set.trim() == "0" => Some(SlowStartExit::None),
+        Ok(_) => Some(SlowStartExit::Hystart),
+        Err(_) => None,
+    }
+}
+
+pub(crate) fn of_quic(
+    quinn: &quinn::Connection,
+    flow: &Flow,
+    qpack: &Qpack,
+    heard: Both,
+) -> Transport {
     let (stats, view, tables) = (quinn.stats(), flow.view(), qpack.usage());
     let packet_bytes = view.packet_bytes;
     Transport {
         congestion: view.congestion.kernel_name().to_owned(),
+        slow_start_exit: view.slow_start_exit,
         initial_window_packets: view.initial_window_packets,
         paced: view.rate.is_some(),
         pacing_mbps: view.rate.map(|rate| rate * 8e-6),
@@ -151,7 +185,10 @@ pub(crate) fn of_quic(quinn: &quinn::Connection, flow: &Flow, qpack: &Qpack) -> 
         qpack_request_entries: Some(tables.peer_entries),
         qpack_answer_entries: Some(tables.own_entries),
         syn_data: None,
+        unsent_bytes: None,
         tls_records: None,
+        offer: heard.ours,
+        client_offer: heard.theirs,
     }
 }
 

@@ -9,7 +9,7 @@ use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, StoresSer
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, SupportedProtocolVersion};
 
-use crate::certs::Authority;
+use crate::certs::{Authority, Chains, Sent};
 use crate::tuning::{Tls, TlsVersion};
 
 const SESSIONS: usize = 4096;
@@ -19,6 +19,7 @@ const TICKETS: usize = 4;
 /// Configurations of one transport; all share one store of sessions.
 #[derive(Clone)]
 pub(crate) struct Server {
+    authority: Arc<Authority>,
     v1_2: ServerConfig,
     v1_3: ServerConfig,
     /// Most early data taken: QUIC knows no limit (RFC 9001 section 4.6.1).
@@ -30,6 +31,7 @@ impl Server {
         let sessions = ServerSessionMemoryCache::new(SESSIONS);
         let with = |version| config(authority, alpn, version, sessions.clone());
         Ok(Self {
+            authority: authority.clone(),
             v1_2: with(&TLS12)?,
             v1_3: with(&TLS13)?,
             early_data,
@@ -37,18 +39,19 @@ impl Server {
     }
 
     /// The configuration of one connection that may speak HTTP/1.1 and nothing else.
-    pub fn tuned_for_h1(&self, tuning: Tls) -> ServerConfig {
-        let mut config = self.tuned(tuning);
+    pub fn tuned_for_h1(&self, tuning: Tls, sent: &Sent) -> ServerConfig {
+        let mut config = self.tuned(tuning, sent);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         config
     }
 
-    /// The configuration of one connection.
-    pub fn tuned(&self, tuning: Tls) -> ServerConfig {
+    /// The configuration of one connection; `sent` tells of its certificates.
+    pub fn tuned(&self, tuning: Tls, sent: &Sent) -> ServerConfig {
         let mut config = match tuning.version {
             TlsVersion::V1_2 => self.v1_2.clone(),
             TlsVersion::V1_3 => self.v1_3.clone(),
         };
+        config.cert_resolver = Arc::new(Chains::new(&self.authority, tuning.chain_bytes(), sent));
         if !tuning.resumption {
             config.session_storage = Arc::new(NoServerSessionStorage {});
             config.send_tls13_tickets = 0;
@@ -78,7 +81,7 @@ fn config(
     let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&[version])?
         .with_no_client_auth()
-        .with_cert_resolver(authority.clone());
+        .with_cert_resolver(Arc::new(Chains::new(authority, 0, &Sent::default())));
     config.ignore_client_order = true;
     config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
     config.session_storage = sessions;

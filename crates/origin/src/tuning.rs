@@ -1,20 +1,27 @@
 //! What the `tune` command sets. Nothing here is ever replaced by a silent default.
 
-use std::net::IpAddr;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use http::HeaderValue;
 use quinn::{AckFrequencyConfig, TransportConfig, VarInt};
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Socket, Type};
 
-use crate::quic::congestion::Steering;
+use crate::quic::congestion::{Sending, Steering};
 use crate::tcp::fast_open;
 use crate::tcp::records::Records;
 use crate::telemetry;
 
 /// As much as Chromium offers.
 const LARGEST_TABLE: u64 = 64 << 10;
+
+/// RFC 9113 section 6.9.1.
+const LARGEST_WINDOW: u32 = (1 << 31) - 1;
+
+/// TLS clients take messages of 64 KiB, and rustls no more (RFC 8446 section 4.4.2 has no limit).
+const LONGEST_CHAIN: u32 = 60_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -35,6 +42,18 @@ impl Congestion {
     }
 }
 
+/// What ends slow start before a loss does. Linux's CUBIC has HyStart; nothing but CUBIC has any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SlowStartExit {
+    #[serde(rename = "hystart")]
+    Hystart,
+    /// RFC 9406.
+    #[serde(rename = "hystart++")]
+    HystartPlusPlus,
+    #[serde(rename = "none")]
+    None,
+}
+
 /// How connections accepted from now on behave.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -53,6 +72,9 @@ pub struct Tcp {
     pub pacing: bool,
     /// Take data in the SYN of clients that have a cookie, and give cookies (RFC 7413).
     pub fast_open: bool,
+    /// The kernel asks for more once it holds less than half of this unsent, and takes no more beyond
+    /// (TCP_NOTSENT_LOWAT). No urgent answer overtakes what it holds.
+    pub unsent_bytes: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -62,13 +84,14 @@ pub struct Quic {
     /// Initial congestion window in full packets of `udp_payload_bytes` (RFC 9002 section 7.2).
     pub initial_window_packets: u64,
     pub pacing: bool,
+    pub slow_start_exit: SlowStartExit,
+    /// Send ECT(0) as long as the client confirms it (RFC 9000 section 13.4).
+    pub ecn: bool,
     /// Round trip assumed until the first one is measured. RFC 9002 section 6.2.2 recommends 333 ms,
     /// and the last connection's for a resumed one.
     pub initial_rtt_ms: f64,
     /// Size of a full UDP payload; nothing is probed.
     pub udp_payload_bytes: u16,
-    /// What a client may send without leave, per connection; a stream may take all of it.
-    pub receive_window_bytes: u32,
     /// Ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency); None
     /// asks for nothing.
     pub ack_every_packets: Option<u32>,
@@ -84,6 +107,8 @@ pub struct Tls {
     pub early_data: bool,
     /// Sizes of the records in which answers leave over TCP. QUIC has none.
     pub records: Records,
+    /// Least length of the certificate chain, in bytes of DER; None adds nothing to it.
+    pub certificate_bytes: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +124,14 @@ pub enum TlsVersion {
 pub struct Http {
     /// Obey the client's priorities (RFC 9218).
     pub priorities: bool,
+    /// How much of an h2 answer is sent before the next of equal rank has its turn. quinn sends a
+    /// packet of each.
+    pub interleave_bytes: u16,
+    /// What a client may send without leave, per connection; a stream may take all of it. h1 has no
+    /// such window.
+    pub receive_window_bytes: u32,
+    /// Requests that a client may have open at once on a connection of h2 or h3.
+    pub streams_at_once: u32,
     /// Tell clients of h1 and h2 that h3 is to be had on the same port (RFC 7838). Those of h3 are
     /// always told.
     pub alt_svc: bool,
@@ -107,8 +140,13 @@ pub struct Http {
     /// Answer nothing on a connection until this long after its first request, as if its handshake
     /// took that much longer: an effect of known size.
     pub hold_ms: f64,
-    /// Addresses at which TLS offers HTTP/1.1 and nothing else.
-    pub h1_only: Vec<IpAddr>,
+    /// Hosts for which TLS offers HTTP/1.1 and nothing else.
+    pub h1_only: Vec<String>,
+    /// By URL: `link` values that an answer with status 103 (RFC 8297) gives at once over h2 and h3,
+    /// before its server thinks.
+    pub early_hints: BTreeMap<String, Vec<String>>,
+    /// Let clients of h2 open WebSockets on their connection (RFC 8441).
+    pub extended_connect: bool,
 }
 
 impl Default for Tcp {
@@ -117,6 +155,7 @@ impl Default for Tcp {
             congestion: Congestion::Cubic,
             pacing: false,
             fast_open: false,
+            unsent_bytes: 4 << 10,
         }
     }
 }
@@ -127,10 +166,11 @@ impl Default for Quic {
             congestion: Congestion::Cubic,
             initial_window_packets: 32,
             pacing: true,
+            slow_start_exit: SlowStartExit::Hystart,
+            ecn: false,
             initial_rtt_ms: 333.0,
             // 1500 bytes minus IPv6 (40) and UDP (8).
             udp_payload_bytes: 1452,
-            receive_window_bytes: 15 << 20,
             ack_every_packets: None,
         }
     }
@@ -143,7 +183,14 @@ impl Default for Tls {
             resumption: true,
             early_data: false,
             records: Records::default(),
+            certificate_bytes: None,
         }
+    }
+}
+
+impl Tls {
+    pub(crate) fn chain_bytes(self) -> usize {
+        self.certificate_bytes.unwrap_or(0) as usize
     }
 }
 
@@ -151,10 +198,16 @@ impl Default for Http {
     fn default() -> Self {
         Self {
             priorities: true,
+            // In a record of its own it fits a packet, as records::SMALL does.
+            interleave_bytes: 1360,
+            receive_window_bytes: 15 << 20,
+            streams_at_once: 256,
             alt_svc: false,
             qpack_table_bytes: 0,
             hold_ms: 0.0,
             h1_only: Vec::new(),
+            early_hints: BTreeMap::new(),
+            extended_connect: false,
         }
     }
 }
@@ -168,21 +221,80 @@ impl Tuning {
             fast_open::check()?;
         }
         self.quic.steering(None)?;
-        self.quic.transport()?;
+        self.transport()?;
         ensure!(
             !self.tls.early_data || (self.tls.resumption && self.tls.version == TlsVersion::V1_3),
             "tune.tls.early_data: needs version \"1.3\" and resumption"
         );
         self.tls.records.check()?;
+        check_chain(self.tls.certificate_bytes).context("tune.tls")?;
+        self.http.check()
+    }
+
+    /// What quinn is told, but for what `steering` decides.
+    pub(crate) fn transport(&self) -> Result<TransportConfig> {
+        let mut config = self.quic.transport()?;
+        let window = VarInt::from_u32(self.http.receive_window_bytes);
+        config
+            .receive_window(window)
+            .stream_receive_window(window)
+            .max_concurrent_bidi_streams(VarInt::from_u32(self.http.streams_at_once));
+        Ok(config)
+    }
+}
+
+pub(crate) fn check_chain(certificate_bytes: Option<u32>) -> Result<()> {
+    let asked = certificate_bytes.unwrap_or(0);
+    ensure!(
+        asked <= LONGEST_CHAIN,
+        "certificate_bytes: {asked} is more than {LONGEST_CHAIN}"
+    );
+    Ok(())
+}
+
+impl Http {
+    /// What goes ahead of the answer to a GET of `url`.
+    pub(crate) fn hints(&self, url: &str) -> Vec<HeaderValue> {
+        let links = self.early_hints.get(url).into_iter().flatten();
+        // All of them can be sent: `check` has seen them.
+        links
+            .filter_map(|link| HeaderValue::from_str(link).ok())
+            .collect()
+    }
+
+    fn check(&self) -> Result<()> {
+        for (url, links) in &self.early_hints {
+            let bad = links
+                .iter()
+                .find(|link| HeaderValue::from_str(link).is_err());
+            ensure!(
+                bad.is_none(),
+                "tune.http.early_hints: {url}: {:?} is not the value of a header",
+                bad.unwrap_or(url)
+            );
+        }
         ensure!(
-            (0.0..=60_000.0).contains(&self.http.hold_ms),
+            (0.0..=60_000.0).contains(&self.hold_ms),
             "tune.http.hold_ms: {} is not between 0 and 60000",
-            self.http.hold_ms
+            self.hold_ms
         );
         ensure!(
-            self.http.qpack_table_bytes <= LARGEST_TABLE,
+            self.qpack_table_bytes <= LARGEST_TABLE,
             "tune.http.qpack_table_bytes: {} is more than {LARGEST_TABLE}",
-            self.http.qpack_table_bytes
+            self.qpack_table_bytes
+        );
+        ensure!(
+            self.interleave_bytes > 0,
+            "tune.http.interleave_bytes: 0 sends nothing"
+        );
+        ensure!(
+            (1..=LARGEST_WINDOW).contains(&self.receive_window_bytes),
+            "tune.http.receive_window_bytes: {} is not between 1 and {LARGEST_WINDOW}",
+            self.receive_window_bytes
+        );
+        ensure!(
+            self.streams_at_once > 0,
+            "tune.http.streams_at_once: 0 allows no request"
         );
         Ok(())
     }
@@ -202,6 +314,13 @@ impl Tcp {
         if self.pacing {
             telemetry::pace(socket).context("tune.tcp.pacing: SO_MAX_PACING_RATE")?;
         }
+        ensure!(
+            self.unsent_bytes > 0,
+            "tune.tcp.unsent_bytes: 0 lets the kernel take everything"
+        );
+        socket
+            .set_tcp_notsent_lowat(self.unsent_bytes)
+            .context("tune.tcp.unsent_bytes: TCP_NOTSENT_LOWAT")?;
         Ok(())
     }
 }
@@ -219,17 +338,18 @@ impl Quic {
             "tune.quic.initial_rtt_ms: {} is not a round trip between 0 and 60000 ms",
             self.initial_rtt_ms
         );
-        Ok(Steering::new(
-            self.congestion,
-            self.initial_window_packets,
-            self.udp_payload_bytes.into(),
-            known_rtt.unwrap_or(Duration::from_secs_f64(self.initial_rtt_ms / 1000.0)),
-            self.pacing,
-        ))
+        let assumed = Duration::from_secs_f64(self.initial_rtt_ms / 1000.0);
+        Ok(Steering::new(Sending {
+            congestion: self.congestion,
+            initial_window: self.initial_window_packets,
+            packet_bytes: self.udp_payload_bytes.into(),
+            initial_rtt: known_rtt.unwrap_or(assumed),
+            pacing: self.pacing || self.congestion == Congestion::Bbr,
+            slow_start_exit: self.slow_start_exit,
+        }))
     }
 
-    /// Everything but what `steering` decides.
-    pub(crate) fn transport(&self) -> Result<TransportConfig> {
+    fn transport(&self) -> Result<TransportConfig> {
         ensure!(
             (1200..=1472).contains(&self.udp_payload_bytes),
             "tune.quic.udp_payload_bytes: {} is not between 1200 and 1472",
@@ -238,9 +358,7 @@ impl Quic {
         let mut config = TransportConfig::default();
         config
             .initial_mtu(self.udp_payload_bytes)
-            .mtu_discovery_config(None)
-            .receive_window(VarInt::from_u32(self.receive_window_bytes))
-            .stream_receive_window(VarInt::from_u32(self.receive_window_bytes));
+            .mtu_discovery_config(None);
         if let Some(packets) = self.ack_every_packets {
             ensure!(
                 packets > 0,

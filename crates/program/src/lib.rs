@@ -1,6 +1,7 @@
 //! The command line of link, origin and load generator: options, help, errors, exit codes.
 
 use std::ffi::OsString;
+use std::panic::{self, PanicHookInfo};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -38,6 +39,7 @@ impl Program {
         run: impl FnOnce(A) -> Result<()>,
     ) -> ExitCode {
         let name = self.name;
+        panic::set_hook(Box::new(move |info| eprintln!("{name}: {}", bug(info))));
         let arguments = match parse(&mut self.options(Parser::from_env())) {
             Ok(arguments) => arguments,
             Err(Stop::Asked(text)) => {
@@ -64,6 +66,14 @@ impl Program {
             parser,
         }
     }
+}
+
+/// A panic in one line.
+fn bug(info: &PanicHookInfo<'_>) -> String {
+    let said = info.payload_as_str().unwrap_or("no reason given");
+    let place = info.location().map(|at| format!(" at {at}"));
+    let place = place.unwrap_or_default();
+    format!("a bug of dragstrip{place}: {said}; please report this line")
 }
 
 /// The options of a command line, one after the other. All are long.
@@ -141,6 +151,22 @@ mod tests {
         for asked in ["--version", "-V"] {
             assert_eq!(parse(&["--port", "80", asked]), Err(version.clone()));
         }
+    }
+
+    #[test]
+    fn a_panic_says_in_one_line_what_failed_and_where() {
+        let (send, said) = std::sync::mpsc::channel();
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| drop(send.send(bug(info)))));
+        let failed = panic::catch_unwind(|| [0; 3][std::hint::black_box(3)]);
+        panic::set_hook(before);
+        assert!(failed.is_err());
+        let said = said.recv().unwrap();
+        let began = "a bug of dragstrip at crates/program/src/lib.rs:";
+        assert!(said.starts_with(began), "{said}");
+        let reason =
+            ": index out of bounds: the len is 3 but the index is 3; please report this line";
+        assert!(said.ends_with(reason), "{said}");
     }
 
     #[test]

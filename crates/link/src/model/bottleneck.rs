@@ -69,6 +69,10 @@ impl Bottleneck {
 }
 
 impl Stage for Bottleneck {
+    fn begin(&mut self, epoch_ns: u64) {
+        self.line.begin(epoch_ns);
+    }
+
     fn take(&mut self, mut packet: Packet) -> Option<Packet> {
         packet.line_bytes = packet.bytes + self.overhead;
         let bytes = u64::from(packet.line_bytes);

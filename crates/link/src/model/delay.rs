@@ -1,58 +1,77 @@
 //! Propagation delay, with jitter and reordering.
 
-use std::f64::consts::TAU;
+use std::sync::Arc;
 
-use super::draw::{Draws, Effect};
+use super::draw::{Draws, Effect, Normals};
 use super::flying::Flying;
+use super::wander::Wander;
 use super::{Packet, Stage};
 
-/// No normal draw of ours is further from the mean: sqrt(2 ln 2^53) standard deviations.
-const FURTHEST: f64 = 8.572;
-
-/// How delays differ from packet to packet.
-#[derive(Clone, Copy, Debug)]
+/// How delays are spread around their mean.
+#[derive(Clone, Debug)]
 pub enum Spread {
     /// Evenly, at most this many ns from the delay.
     Uniform(f64),
     /// Normally, with this standard deviation in ns.
     Normal(f64),
+    /// By quantiles: ns from the delay, ascending, at least two, evenly from the least to the most.
+    Table(Arc<[f64]>),
 }
 
-/// Delays that differ; a packet's is a pure function of (seed, direction, index).
-pub struct Jitter {
+impl Spread {
+    /// No delay is further below the mean, in ns.
+    fn below_ns(&self) -> f64 {
+        match self {
+            Self::Uniform(most_ns) => *most_ns,
+            Self::Normal(sigma_ns) => Normals::FURTHEST * sigma_ns,
+            Self::Table(quantiles) => (-quantiles[0]).max(0.0),
+        }
+    }
+}
+
+/// The quantile of a table at a share in 0..=1, on a line between its two neighbours.
+pub fn quantile(table: &[f64], share: f64) -> f64 {
+    let place = share * (table.len() - 1) as f64;
+    let low = (place as usize).min(table.len() - 2);
+    table[low] + (place - low as f64) * (table[low + 1] - table[low])
+}
+
+/// Each packet has its own delay, a pure function of (seed, direction, index): packets overtake.
+pub struct Scatter {
     spread: Spread,
-    /// Packets may overtake each other; otherwise one waits for those before it.
-    overtaking: bool,
     lots: Draws,
-    angles: Draws,
+    normals: Normals,
 }
 
-impl Jitter {
-    pub fn new(spread: Spread, overtaking: bool, seed: u64, direction: u64) -> Self {
+impl Scatter {
+    pub fn new(spread: Spread, seed: u64, direction: u64) -> Self {
         Self {
             spread,
-            overtaking,
             lots: Draws::new(seed, direction, Effect::Jitter),
-            angles: Draws::new(seed, direction, Effect::JitterAngle),
+            normals: Normals::new(seed, direction),
         }
     }
 
     fn offset_ns(&self, packet: &Packet) -> f64 {
-        let lot = self.lots.of(packet);
-        match self.spread {
-            Spread::Uniform(most_ns) => (2.0 * lot - 1.0) * most_ns,
-            // Box and Muller, Annals of Mathematical Statistics 29 (1958).
-            Spread::Normal(sigma_ns) => {
-                let radius = (-2.0 * (1.0 - lot).ln()).sqrt();
-                radius * (TAU * self.angles.of(packet)).cos() * sigma_ns
-            }
+        match &self.spread {
+            Spread::Uniform(most_ns) => (2.0 * self.lots.of(packet) - 1.0) * most_ns,
+            Spread::Normal(sigma_ns) => self.normals.at(Draws::place(packet)) * sigma_ns,
+            Spread::Table(quantiles) => quantile(quantiles, self.lots.of(packet)),
         }
     }
+}
 
-    fn most_ns(&self) -> f64 {
-        match self.spread {
-            Spread::Uniform(most_ns) => most_ns,
-            Spread::Normal(sigma_ns) => FURTHEST * sigma_ns,
+/// Why two packets have different delays.
+pub enum Jitter {
+    Scatter(Scatter),
+    Wander(Wander),
+}
+
+impl Jitter {
+    fn below_ns(&self) -> f64 {
+        match self {
+            Self::Scatter(scatter) => scatter.spread.below_ns(),
+            Self::Wander(wander) => wander.spread.below_ns(),
         }
     }
 }
@@ -93,23 +112,35 @@ impl Delay {
             flying: Flying::default(),
         }
     }
+
+    fn varied_ns(&self, offset_ns: f64) -> u64 {
+        (self.delay_ns as f64 + offset_ns).max(0.0).round() as u64
+    }
 }
 
 impl Stage for Delay {
+    fn begin(&mut self, epoch_ns: u64) {
+        if let Some(Jitter::Wander(wander)) = &mut self.jitter {
+            wander.begin(epoch_ns);
+        }
+    }
+
     fn take(&mut self, mut packet: Packet) -> Option<Packet> {
         let ahead = |reorder: &Reorder| reorder.draws.of(&packet) < reorder.share;
         if self.reorder.as_ref().is_some_and(ahead) {
             return Some(packet);
         }
-        match &self.jitter {
+        match &mut self.jitter {
             None => packet.at_ns += self.delay_ns,
-            Some(jitter) => {
-                let delay_ns = self.delay_ns as f64 + jitter.offset_ns(&packet);
-                packet.at_ns += delay_ns.max(0.0).round() as u64;
-                if !jitter.overtaking {
-                    packet.at_ns = packet.at_ns.max(self.last_ns);
-                    self.last_ns = packet.at_ns;
-                }
+            Some(Jitter::Scatter(scatter)) => {
+                let offset_ns = scatter.offset_ns(&packet);
+                packet.at_ns += self.varied_ns(offset_ns);
+            }
+            Some(Jitter::Wander(wander)) => {
+                let offset_ns = wander.offset_ns(packet.at_ns);
+                packet.at_ns += self.varied_ns(offset_ns);
+                packet.at_ns = packet.at_ns.max(self.last_ns);
+                self.last_ns = packet.at_ns;
             }
         }
         self.flying.put(packet);
@@ -128,7 +159,7 @@ impl Stage for Delay {
         match (&self.reorder, &self.jitter) {
             (Some(_), _) => 0,
             (None, None) => self.delay_ns,
-            (None, Some(jitter)) => (self.delay_ns as f64 - jitter.most_ns()).max(0.0) as u64,
+            (None, Some(jitter)) => (self.delay_ns as f64 - jitter.below_ns()).max(0.0) as u64,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Random numbers as pure functions of (seed, direction, effect, packet).
 
+use std::f64::consts::TAU;
+
 use super::Packet;
 
 /// Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014, figure 16
@@ -46,9 +48,39 @@ impl Draws {
         unit(mix(self.stream.wrapping_add(step)))
     }
 
-    /// The packet's own draw; a copy's is another than its original's.
+    /// The packet's own draw.
     pub fn of(&self, packet: &Packet) -> f64 {
-        self.at(packet.index | if packet.copy { COPY } else { 0 })
+        self.at(Self::place(packet))
+    }
+
+    /// The packet's place in a stream; a copy's is another than its original's.
+    pub fn place(packet: &Packet) -> u64 {
+        packet.index | if packet.copy { COPY } else { 0 }
+    }
+}
+
+/// Standard normal draws for jitter: Box and Muller, Annals of Mathematical Statistics 29 (1958).
+/// Computed in software: a processor's own functions may differ in the last bit.
+#[derive(Clone, Copy)]
+pub struct Normals {
+    lots: Draws,
+    angles: Draws,
+}
+
+impl Normals {
+    /// No draw is further from 0: sqrt(2 ln 2^53).
+    pub const FURTHEST: f64 = 8.572;
+
+    pub fn new(seed: u64, direction: u64) -> Self {
+        Self {
+            lots: Draws::new(seed, direction, Effect::Jitter),
+            angles: Draws::new(seed, direction, Effect::JitterAngle),
+        }
+    }
+
+    pub fn at(&self, index: u64) -> f64 {
+        let radius = (-2.0 * libm::log(1.0 - self.lots.at(index))).sqrt();
+        radius * libm::cos(TAU * self.angles.at(index))
     }
 }
 

@@ -3,9 +3,12 @@
 use super::opportunities::Opportunities;
 
 const NS: u64 = 1_000_000_000;
+/// 146 years: a line that is busy until then takes no more time, so that no sum of times and delays
+/// overflows.
+pub const NEVER_NS: u64 = 1 << 62;
 
 /// A line of fixed rate, of a rate that changes by a trace, or one that comes by in chances to
-/// send. Time 0 of a trace is when the first packet reaches the line.
+/// send.
 pub enum Line {
     Fluid(Fluid),
     Opportunities(Opportunities),
@@ -24,6 +27,14 @@ impl Line {
     /// Rates one after the other, over and over; not all of them 0.
     pub fn steps(steps: Vec<Step>) -> Self {
         Self::Fluid(Fluid::new(steps))
+    }
+
+    /// A trace plays from `epoch_ns` on.
+    pub fn begin(&mut self, epoch_ns: u64) {
+        match self {
+            Self::Fluid(fluid) => fluid.begin(epoch_ns),
+            Self::Opportunities(opportunities) => opportunities.begin(epoch_ns),
+        }
     }
 
     /// When the first byte of a packet that came at `at_ns` could go.
@@ -54,8 +65,11 @@ pub struct Step {
 /// Bytes flow at the rate of the moment.
 pub struct Fluid {
     steps: Vec<Step>,
-    /// The step that holds at `free_ns`, and when it ends; None before the first packet.
-    place: Option<(usize, u64)>,
+    lap_ns: u64,
+    /// What a lap carries, in bits times ns per s, like `work` below.
+    lap_work: u128,
+    /// The step that holds at `free_ns`, and when it ends.
+    place: (usize, u64),
     /// The line is free from `free_ns` + `remainder` / rate ns: exact, nothing drifts.
     free_ns: u64,
     remainder: u64,
@@ -63,12 +77,19 @@ pub struct Fluid {
 
 impl Fluid {
     fn new(steps: Vec<Step>) -> Self {
+        let work = |step: &Step| u128::from(step.bits_per_s) * u128::from(step.lasts_ns);
         Self {
+            lap_ns: steps.iter().map(|step| step.lasts_ns).sum(),
+            lap_work: steps.iter().map(work).sum(),
+            place: (0, steps[0].lasts_ns),
             steps,
-            place: None,
             free_ns: 0,
             remainder: 0,
         }
+    }
+
+    fn begin(&mut self, epoch_ns: u64) {
+        self.place = (0, epoch_ns.saturating_add(self.steps[0].lasts_ns));
     }
 
     fn carry(&mut self, at_ns: u64, bytes: u32) -> u64 {
@@ -78,10 +99,21 @@ impl Fluid {
         }
         let (mut at, mut ends_ns) = self.sought();
         let mut work = u64::from(bytes) * 8 * NS + self.remainder;
+        if u128::from(work) > self.lap_work {
+            if self.free_ns == NEVER_NS {
+                return NEVER_NS;
+            }
+            let laps = u128::from(work - 1) / self.lap_work;
+            let leap_ns = (laps * u128::from(self.lap_ns)).min(u128::from(NEVER_NS)) as u64;
+            self.free_ns += leap_ns;
+            ends_ns += leap_ns;
+            work -= (laps * self.lap_work) as u64; // less than work
+        }
         let bits_per_s = loop {
             let bits_per_s = self.steps[at].bits_per_s;
             let room = u128::from(bits_per_s) * u128::from(ends_ns - self.free_ns);
-            if u128::from(work) <= room {
+            // Nothing crosses in an outage, not even a packet without a byte.
+            if bits_per_s > 0 && u128::from(work) <= room {
                 break bits_per_s;
             }
             work -= room as u64; // less than work
@@ -89,19 +121,17 @@ impl Fluid {
             at = (at + 1) % self.steps.len();
             ends_ns += self.steps[at].lasts_ns;
         };
-        self.place = Some((at, ends_ns));
-        self.free_ns += work / bits_per_s;
+        self.place = (at, ends_ns);
+        self.free_ns = NEVER_NS.min(self.free_ns + work / bits_per_s);
         self.remainder = work % bits_per_s;
         self.free_ns + u64::from(self.remainder > 0)
     }
 
     /// The step that holds at `free_ns`; whole laps since the last packet are leapt over.
     fn sought(&self) -> (usize, u64) {
-        let first = || (0, self.free_ns.saturating_add(self.steps[0].lasts_ns));
-        let (mut at, mut ends_ns) = self.place.unwrap_or_else(first);
+        let (mut at, mut ends_ns) = self.place;
         if ends_ns <= self.free_ns {
-            let lap_ns: u64 = self.steps.iter().map(|step| step.lasts_ns).sum();
-            ends_ns += (self.free_ns - ends_ns) / lap_ns * lap_ns;
+            ends_ns += (self.free_ns - ends_ns) / self.lap_ns * self.lap_ns;
         }
         while ends_ns <= self.free_ns {
             at = (at + 1) % self.steps.len();

@@ -85,6 +85,10 @@ impl Managed {
 }
 
 impl Stage for Managed {
+    fn begin(&mut self, epoch_ns: u64) {
+        self.line.begin(epoch_ns);
+    }
+
     fn take(&mut self, mut packet: Packet) -> Option<Packet> {
         packet.line_bytes = packet.bytes + self.overhead;
         let bytes = u64::from(packet.line_bytes);

@@ -19,6 +19,7 @@ mod managed;
 mod middlebox;
 mod mtu;
 mod opportunities;
+mod wander;
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -30,12 +31,12 @@ use crate::header::Header;
 
 pub use bottleneck::{Bottleneck, Depth};
 pub use codel::{Codel, Parameters};
-pub use delay::{Delay, Jitter, Reorder, Spread};
+pub use delay::{Delay, Jitter, Reorder, Scatter, Spread};
 pub use draw::mix;
 pub use duplicate::Duplicate;
 pub use fates::Fates;
 pub use fq_codel::FqCodel;
-pub use gilbert::{Chain, GilbertElliott};
+pub use gilbert::{Chain, GilbertElliott, Pace};
 pub use hosts::{HostPath, Hosts};
 pub use line::{Line, Step};
 pub use loss::Loss;
@@ -43,6 +44,7 @@ pub use managed::{Discipline, Managed};
 pub use middlebox::Middlebox;
 pub use mtu::Mtu;
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
+pub use wander::{LEAST_PERIODS, Wander};
 
 /// Why a packet never leaves the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -62,6 +64,10 @@ pub enum DropCause {
     SynData,
 }
 
+impl DropCause {
+    pub const COUNT: usize = Self::SynData as usize + 1;
+}
+
 /// What the stages alone can count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
@@ -72,6 +78,20 @@ pub struct Counts {
     /// Copies made.
     pub duplicated: u64,
     pub host_loss: Vec<HostCount>,
+    /// Of loss in bursts alone.
+    pub bursts: Option<Bursts>,
+}
+
+/// What the bad state of loss in bursts did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bursts {
+    /// Packets that met it, and those of them that were lost.
+    pub trials: u64,
+    pub lost: u64,
+    /// How long it held, and how long the chain ran until its last packet; None if it steps with
+    /// packets.
+    pub bad_ns: Option<u64>,
+    pub watched_ns: Option<u64>,
 }
 
 /// One host's packets and how many of them its own way lost.
@@ -136,6 +156,10 @@ impl Packet {
 
 /// One effect of the link: take a packet, say when the next one leaves, release it.
 pub trait Stage: Send {
+    /// What follows a clock (a trace, jitter in order, bursts by time) has its time 0 here. Comes
+    /// before the first packet.
+    fn begin(&mut self, _epoch_ns: u64) {}
+
     /// Takes a packet at its `at_ns`, which never runs backwards. Returns a packet that need not
     /// wait here: one that passes at once, or one with `dropped` set.
     fn take(&mut self, packet: Packet) -> Option<Packet>;
@@ -164,20 +188,33 @@ pub trait Stage: Send {
 #[derive(Default)]
 pub struct Pipeline {
     stages: Vec<Box<dyn Stage>>,
+    begun: bool,
     /// Left the link before the arrival taken last, and not handed out yet.
     left: VecDeque<Packet>,
 }
 
 impl Pipeline {
     pub fn new(stages: Vec<Box<dyn Stage>>) -> Self {
-        let left = VecDeque::new();
-        Self { stages, left }
+        Self {
+            stages,
+            begun: false,
+            left: VecDeque::new(),
+        }
+    }
+
+    /// Sets time 0 of what follows a clock, once: by default the first packet's arrival.
+    pub fn begin(&mut self, epoch_ns: u64) {
+        if !self.begun {
+            self.begun = true;
+            (self.stages.iter_mut()).for_each(|stage| stage.begin(epoch_ns));
+        }
     }
 
     /// Takes a packet, after all that happens inside until its arrival; so what a stage decides
     /// does not depend on when the caller asked. Returns a packet that left the link by then,
     /// dropped or not; `release` gives the others.
     pub fn take(&mut self, packet: Packet) -> Option<Packet> {
+        self.begin(packet.arrival_ns);
         while let Some(left) = self.step(packet.arrival_ns) {
             self.left.push_back(left);
         }

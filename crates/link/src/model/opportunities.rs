@@ -1,5 +1,7 @@
 //! A line that comes by in chances to send, as Mahimahi's traces have it.
 
+use super::line::NEVER_NS;
+
 /// What one opportunity carries.
 pub const OPPORTUNITY_BYTES: u32 = 1500;
 
@@ -10,8 +12,8 @@ pub struct Opportunities {
     /// Since the start of a lap, ascending, at most `lap_ns`.
     times_ns: Vec<u64>,
     lap_ns: u64,
-    /// Time 0 of the first lap: the first packet.
-    epoch_ns: Option<u64>,
+    /// Time 0 of the first lap.
+    epoch_ns: u64,
     /// Lap and place of the next opportunity.
     next: (u64, usize),
     /// The opportunity that carried the last byte so far, and the bytes it has left.
@@ -25,38 +27,46 @@ impl Opportunities {
         Self {
             times_ns,
             lap_ns,
-            epoch_ns: None,
+            epoch_ns: 0,
             next: (0, 0),
             current_ns: 0,
             left: 0,
         }
     }
 
+    pub fn begin(&mut self, epoch_ns: u64) {
+        self.epoch_ns = epoch_ns;
+    }
+
     pub fn start_ns(&self, at_ns: u64) -> u64 {
         if self.left > 0 && at_ns <= self.current_ns {
             return self.current_ns;
         }
-        let epoch_ns = self.epoch_ns.unwrap_or(at_ns);
-        self.time_ns(epoch_ns, self.seek(epoch_ns, at_ns))
+        self.time_ns(self.seek(at_ns))
     }
 
     pub fn carry(&mut self, at_ns: u64, bytes: u32) -> u64 {
-        let epoch_ns = *self.epoch_ns.get_or_insert(at_ns);
         if at_ns > self.current_ns || self.left == 0 {
-            self.next = self.seek(epoch_ns, at_ns);
-            self.take_next(epoch_ns);
+            self.next = self.seek(at_ns);
+            self.take_next();
         }
         let mut bytes = bytes;
         while bytes > self.left {
+            if self.current_ns >= NEVER_NS {
+                return NEVER_NS;
+            }
             bytes -= self.left;
-            self.take_next(epoch_ns);
+            self.take_next();
         }
         self.left -= bytes;
         self.current_ns
     }
 
-    fn take_next(&mut self, epoch_ns: u64) {
-        self.current_ns = self.time_ns(epoch_ns, self.next);
+    fn take_next(&mut self) {
+        if self.current_ns >= NEVER_NS {
+            return;
+        }
+        self.current_ns = self.time_ns(self.next);
         self.left = OPPORTUNITY_BYTES;
         let (lap, place) = self.next;
         self.next = match place + 1 == self.times_ns.len() {
@@ -66,11 +76,11 @@ impl Opportunities {
     }
 
     /// The first opportunity that was not taken yet and does not come before `at_ns`.
-    fn seek(&self, epoch_ns: u64, at_ns: u64) -> (u64, usize) {
-        if at_ns <= self.time_ns(epoch_ns, self.next) {
+    fn seek(&self, at_ns: u64) -> (u64, usize) {
+        if at_ns <= self.time_ns(self.next) {
             return self.next;
         }
-        let since_ns = at_ns - epoch_ns;
+        let since_ns = at_ns - self.epoch_ns;
         let lap = (since_ns - 1) / self.lap_ns; // a lap's end belongs to it
         let into_ns = since_ns - lap * self.lap_ns;
         let place = self.times_ns.partition_point(|&time_ns| time_ns < into_ns);
@@ -80,7 +90,7 @@ impl Opportunities {
         }
     }
 
-    fn time_ns(&self, epoch_ns: u64, (lap, place): (u64, usize)) -> u64 {
-        epoch_ns + lap * self.lap_ns + self.times_ns[place]
+    fn time_ns(&self, (lap, place): (u64, usize)) -> u64 {
+        NEVER_NS.min(self.epoch_ns + lap * self.lap_ns + self.times_ns[place])
     }
 }

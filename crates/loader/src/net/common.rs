@@ -61,6 +61,13 @@ pub(super) fn upload(length: u32) -> Bytes {
     Bytes::from(vec![0; length as usize])
 }
 
+/// Tells of an answer that goes ahead of the final one, if it hints at something (RFC 8297).
+pub(super) fn ahead(id: ResourceId, answer: response::Parts, shared: &Shared) {
+    if answer.status == StatusCode::EARLY_HINTS {
+        shared.events.tell(What::Ahead(id, answer.headers));
+    }
+}
+
 /// An answer on its way in. Each step is an event.
 pub(super) struct Answer<'a> {
     id: ResourceId,

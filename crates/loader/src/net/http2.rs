@@ -1,6 +1,9 @@
 //! HTTP/2 with Chromium's settings.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use h2::client::{self, SendRequest};
@@ -11,7 +14,7 @@ use tokio::sync::Notify;
 use crate::event::{Failure, FailureKind, Finish, Outgoing};
 use crate::input::ResourceId;
 use crate::net::Shared;
-use crate::net::common::{Answer, Driver, driver, multiplexed, upload};
+use crate::net::common::{Answer, Driver, ahead, driver, multiplexed, upload};
 use crate::net::weights::{Streams, Weighted};
 
 /// What Chromium announces (net/spdy/spdy_session.h, net/http/http_network_session.cc).
@@ -64,7 +67,7 @@ impl Handle {
             .map_err(|error| unsent(&error))?;
         let last = request.body_bytes == 0;
         let sent = sender.send_request(multiplexed(request, Version::HTTP_2)?, last);
-        let (answer, mut body) = sent.map_err(|error| unsent(&error))?;
+        let (mut answer, mut body) = sent.map_err(|error| unsent(&error))?;
         let stream: u32 = answer.stream_id().into();
         self.streams.opened(stream, request.weight);
         let _closed = Closed(&self.streams, stream);
@@ -73,7 +76,13 @@ impl Handle {
             let sent = body.send_data(upload(request.body_bytes), true);
             sent.map_err(|error| failure(&error))?;
         }
-        let answer = answer.await.map_err(|error| unsent(&error))?;
+        let answered = poll_fn(|cx| {
+            while let Poll::Ready(Some(Ok(hints))) = answer.poll_informational(cx) {
+                ahead(id, hints.into_parts().0, shared);
+            }
+            Pin::new(&mut answer).poll(cx)
+        });
+        let answer = answered.await.map_err(|error| unsent(&error))?;
         let (parts, mut body) = answer.into_parts();
         let mut answer = Answer::begin(id, request, parts, shared);
         while let Some(data) = body.data().await {

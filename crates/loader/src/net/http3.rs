@@ -14,7 +14,7 @@ use tokio::task::yield_now;
 use crate::event::{Failure, FailureKind, Finish, Outgoing};
 use crate::input::ResourceId;
 use crate::net::Shared;
-use crate::net::common::{Answer, Driver, multiplexed, upload};
+use crate::net::common::{Answer, Driver, ahead, multiplexed, upload};
 
 /// What Chromium announces (quiche's quic_spdy_session.h, quic_constants.h).
 const FIELD_SECTION: u64 = 256 * 1024;
@@ -126,6 +126,7 @@ impl Handle {
             if !answer.status().is_informational() {
                 break answer;
             }
+            ahead(id, answer.into_parts().0, shared);
         };
         let (parts, ()) = answer.into_parts();
         let mut answer = Answer::begin(id, request, parts, shared);

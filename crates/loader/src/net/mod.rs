@@ -23,8 +23,9 @@ mod weights;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use anyhow::Result;
 use rustls::{ClientConnection, HandshakeKind, ProtocolVersion};
@@ -70,10 +71,11 @@ struct Shared {
 
 pub struct Network {
     shared: Shared,
-    hosts: BTreeMap<String, IpAddr>,
+    hosts: BTreeMap<String, input::Place>,
     fast_open: bool,
     /// By whether h2 is offered.
     tcp: [rustls::ClientConfig; 2],
+    verifier: Arc<Verifier>,
     quic: quic::Client,
     lines: BTreeMap<ConnectionId, Line>,
     opening: BTreeMap<ConnectionId, AbortHandle>,
@@ -89,7 +91,7 @@ impl Network {
         budget: Budget,
     ) -> Result<Self> {
         let mut tcp = |alpn: &[&str]| memory.tls.tcp(&load.ca, load.tls, alpn);
-        let tcp = [tcp(&["http/1.1"])?, tcp(&["h2", "http/1.1"])?];
+        let ((h1, verifier), (h2, _)) = (tcp(&["http/1.1"])?, tcp(&["h2", "http/1.1"])?);
         Ok(Self {
             shared: Shared {
                 clock,
@@ -100,7 +102,8 @@ impl Network {
             },
             hosts: load.hosts.clone(),
             fast_open: load.tcp.fast_open,
-            tcp,
+            tcp: [h1, h2],
+            verifier,
             quic: memory.quic(&load.ca, load.tls)?,
             lines: BTreeMap::new(),
             opening: BTreeMap::new(),
@@ -119,7 +122,8 @@ impl Network {
 
 impl Transport for Network {
     fn open(&mut self, connection: ConnectionId, target: &Target) {
-        let address = self.hosts.get(&target.host).copied();
+        let place = self.hosts.get(&target.host);
+        let address = place.map(|place| place.socket(target.secure, target.port));
         let line = Rc::new(RefCell::new(Connection::begun(connection, target, address)));
         self.lines.insert(connection, line.clone());
         let Some(address) = address else {
@@ -127,7 +131,6 @@ impl Transport for Network {
             let failure = Failure::new(FailureKind::Resolve, message);
             return self.shared.lost(connection, &line, Some(failure));
         };
-        let address = SocketAddr::new(address, target.port);
         let (shared, target) = (self.shared.clone(), target.clone());
         if target.quic {
             let client = self.quic.clone();
@@ -153,6 +156,17 @@ impl Transport for Network {
             line.borrow_mut().closed_us = Some(self.shared.clock.now_us());
             self.shared.end(connection, line);
         }
+    }
+
+    fn covers(&self, connection: ConnectionId, host: &str) -> bool {
+        self.lines.get(&connection).is_some_and(|line| {
+            let line = line.borrow();
+            let verifier = match line.protocol {
+                Some(input::Protocol::H3) => self.quic.verifier(),
+                _ => &self.verifier,
+            };
+            verifier.covers(&line.host, host)
+        })
     }
 
     fn send(&mut self, connection: ConnectionId, id: ResourceId, request: &Outgoing) {
@@ -238,13 +252,13 @@ impl Probe {
 }
 
 impl Connection {
-    fn begun(id: ConnectionId, target: &Target, address: Option<IpAddr>) -> Self {
+    fn begun(id: ConnectionId, target: &Target, address: Option<SocketAddr>) -> Self {
         Self {
             id,
             host: target.host.clone(),
-            port: target.port,
+            port: address.map_or(target.port, |address| address.port()),
             address: address
-                .map(|address| address.to_string())
+                .map(|address| address.ip().to_string())
                 .unwrap_or_default(),
             local_port: None,
             protocol: None,

@@ -149,7 +149,7 @@ impl HandshakeSocket {
         let filled = filled(contents);
         self.inner.try_send(&Transmit {
             destination,
-            ecn: like.and_then(|transmit| transmit.ecn),
+            ecn: None, // Chromium's packets are capable of none
             contents: filled.as_deref().unwrap_or(contents),
             segment_size: None,
             src_ip: like.and_then(|transmit| transmit.src_ip),
@@ -233,6 +233,7 @@ fn filled(datagram: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use std::task::Waker;
 
+    use quinn::udp::EcnCodepoint;
     use tokio::time::advance;
 
     use super::*;
@@ -244,6 +245,7 @@ mod tests {
     #[derive(Debug, Default)]
     struct Wire {
         sent: Mutex<Vec<Vec<u8>>>,
+        marks: Mutex<Vec<Option<EcnCodepoint>>>,
         answer: Mutex<Option<usize>>,
     }
 
@@ -253,6 +255,7 @@ mod tests {
         }
         fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
             self.sent.lock().unwrap().push(transmit.contents.to_vec());
+            self.marks.lock().unwrap().push(transmit.ecn);
             Ok(())
         }
         fn poll_recv(
@@ -295,7 +298,7 @@ mod tests {
         fn datagram(&self, contents: &[u8]) {
             let transmit = Transmit {
                 destination: SocketAddr::from(([127, 0, 0, 1], 443)),
-                ecn: None,
+                ecn: Some(EcnCodepoint::Ect0),
                 contents,
                 segment_size: None,
                 src_ip: None,
@@ -394,6 +397,13 @@ mod tests {
             .map(Vec::len)
             .collect::<Vec<_>>();
         assert_eq!(lengths, [1200, 80, 1200, 80, 1200, 80]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_packet_is_capable_of_ecn() {
+        let client = Client::new();
+        client.datagram(&[0x41; 1200]);
+        assert_eq!(*client.wire.marks.lock().unwrap(), [None]);
     }
 
     #[tokio::test(start_paused = true)]

@@ -33,6 +33,9 @@ const STREAM_WINDOW: u32 = 6 * 1024 * 1024;
 const IDLE: Duration = Duration::from_secs(30);
 const INITIAL_RTT: Duration = Duration::from_millis(100);
 const STREAMS: u32 = 100;
+/// Twice the longest chain, of 100 KiB (BoringSSL, `SSL_quic_max_handshake_flight_len`): a lost packet
+/// holds the rest of it back.
+const CRYPTO_BUFFER: usize = 200 * 1024;
 /// Chromium's first request leaves about 0.25 ms after its Finished, even where computing takes no
 /// time. By then the server's settings have come, which travel behind its Finished: with them
 /// requests refer to QPACK's table.
@@ -87,6 +90,7 @@ impl QuicMemory {
             .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS))
             .max_idle_timeout(Some(IDLE.try_into()?))
             .initial_rtt(INITIAL_RTT)
+            .crypto_buffer_size(CRYPTO_BUFFER)
             .initial_mtu(PROBE_PAYLOAD)
             .mtu_discovery_config(None)
             .enable_segmentation_offload(false)
@@ -110,6 +114,10 @@ impl QuicMemory {
 }
 
 impl Client {
+    pub fn verifier(&self) -> &Verifier {
+        &self.verifier
+    }
+
     fn last_offer(&self, host: &str) -> LastOffer {
         let mut known = self.last_offers.borrow_mut();
         known.entry(host.to_owned()).or_default().clone()

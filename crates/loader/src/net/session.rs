@@ -36,6 +36,10 @@ impl crypto::ClientConfig for Config {
             }
             keys
         };
-        Ok(Box::new(WithKeys { inner, replace }))
+        Ok(Box::new(WithKeys {
+            inner,
+            replace,
+            heard: |_: &TransportParameters| {},
+        }))
     }
 }

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::ring::{self, cipher_suite};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
@@ -30,10 +31,16 @@ struct Made {
 }
 
 impl Store {
-    /// For TCP; `alpn` as offered.
-    pub fn tcp(&mut self, ca: &Path, tls: Tls, alpn: &[&str]) -> Result<ClientConfig> {
-        let config = self.made(ca, tls.version, tls.post_quantum)?.tcp.clone();
-        Ok(tuned(config, tls, alpn))
+    /// For TCP; `alpn` as offered. And who it verifies.
+    pub fn tcp(
+        &mut self,
+        ca: &Path,
+        tls: Tls,
+        alpn: &[&str],
+    ) -> Result<(ClientConfig, Arc<Verifier>)> {
+        let made = self.made(ca, tls.version, tls.post_quantum)?;
+        let verifier = made.verifier.clone();
+        Ok((tuned(made.tcp.clone(), tls, alpn), verifier))
     }
 
     /// For QUIC, which is always TLS 1.3; and who it verifies.
@@ -120,15 +127,35 @@ fn make(ca: &Path, version: TlsVersion, post_quantum: bool) -> Result<Made> {
 #[derive(Debug)]
 pub struct Verifier {
     webpki: Arc<WebPkiServerVerifier>,
-    verified: Mutex<BTreeMap<String, u64>>,
+    verified: Mutex<BTreeMap<String, Shown>>,
+}
+
+/// What a host showed.
+#[derive(Debug)]
+struct Shown {
+    times: u64,
+    /// The last time.
+    certificate: CertificateDer<'static>,
 }
 
 impl Verifier {
     /// How often this host has shown its certificate.
     pub fn count(&self, host: &str) -> u64 {
         let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
-        verified.get(host).copied().unwrap_or_default()
+        verified.get(host).map_or(0, |shown| shown.times)
     }
+
+    /// Whether the certificate that `shown_by` has shown is good for `host`.
+    pub fn covers(&self, shown_by: &str, host: &str) -> bool {
+        let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = verified.get(shown_by);
+        shown.is_some_and(|shown| good_for(&shown.certificate, host).is_ok())
+    }
+}
+
+fn good_for(certificate: &CertificateDer<'_>, host: &str) -> Result<()> {
+    let parsed = ParsedCertificate::try_from(certificate)?;
+    Ok(verify_server_name(&parsed, &ServerName::try_from(host)?)?)
 }
 
 impl ServerCertVerifier for Verifier {
@@ -141,7 +168,12 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let mut verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
-        *verified.entry(name.to_str().into_owned()).or_default() += 1;
+        let times = verified.get(&*name.to_str()).map_or(0, |shown| shown.times);
+        let shown = Shown {
+            times: times + 1,
+            certificate: end_entity.clone().into_owned(),
+        };
+        verified.insert(name.to_str().into_owned(), shown);
         self.webpki
             .verify_server_cert(end_entity, intermediates, name, ocsp, now)
     }

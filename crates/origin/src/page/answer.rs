@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
-use http::{Method, StatusCode, request};
+use http::{Method, Response, StatusCode, request};
 use httpdate::{fmt_http_date, parse_http_date};
 
 use crate::page::range::{Part, Range};
@@ -20,8 +20,46 @@ pub struct Answer {
     pub matched: Match,
     /// Of the recorded body without content encoding, whole; empty if nothing recorded answers.
     pub digest: String,
+    /// How long nothing is said at all.
+    pub hold: Duration,
+    /// `link` values of the answer with status 103 that goes ahead of it (RFC 8297).
+    pub hints: Vec<HeaderValue>,
     /// How long to wait before answering, as the recorded server did.
     pub think: Duration,
+    /// It does not end with its body: see `Answer::keeps_open`.
+    pub open: bool,
+}
+
+impl Answer {
+    /// One without a body, that nothing recorded gave.
+    pub(crate) fn empty(status: StatusCode, matched: Match) -> Self {
+        Self {
+            status,
+            headers: HeaderMap::from_iter([(header::CONTENT_LENGTH, 0.into())]),
+            body: Bytes::new(),
+            matched,
+            digest: String::new(),
+            hold: Duration::ZERO,
+            hints: Vec::new(),
+            think: Duration::ZERO,
+            open: false,
+        }
+    }
+
+    /// Leaves the answer open behind its body, without a length.
+    pub(crate) fn keeps_open(&mut self) {
+        self.headers.remove(header::CONTENT_LENGTH);
+        self.open = true;
+    }
+
+    /// The answer that goes ahead of this one, if there is any.
+    pub(crate) fn ahead(&self) -> Option<Response<()>> {
+        let links = self.hints.iter().map(|link| (header::LINK, link.clone()));
+        let mut ahead = Response::new(());
+        *ahead.status_mut() = StatusCode::EARLY_HINTS;
+        *ahead.headers_mut() = links.collect();
+        (!self.hints.is_empty()).then_some(ahead)
+    }
 }
 
 /// When a recording is served: `began` with its first visit, and the current request at `now`.
@@ -72,7 +110,10 @@ pub(crate) fn recorded(
         body,
         matched,
         digest: entry.digest.clone(),
+        hold: Duration::ZERO,
+        hints: Vec::new(),
         think: entry.think,
+        open: false,
     }
 }
 

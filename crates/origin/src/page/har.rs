@@ -27,11 +27,28 @@ pub(crate) struct Entry {
     pub response: Response,
     #[serde(rename = "_dragstrip", default)]
     pub extra: EntryExtra,
+    /// Of a WebSocket.
+    #[serde(rename = "_webSocketMessages", default)]
+    pub messages: Vec<Message>,
 }
 
 #[derive(Deserialize, Default)]
 pub(crate) struct EntryExtra {
     pub think_ms: Option<f64>,
+    /// When a WebSocket was open, in seconds of the Unix epoch.
+    #[serde(default)]
+    pub opened_s: f64,
+}
+
+/// As Chromium's exports have it: `time` in seconds of the Unix epoch, `data` as text, or as base64
+/// unless the opcode says text.
+#[derive(Deserialize)]
+pub(crate) struct Message {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub time: f64,
+    pub opcode: u8,
+    pub data: String,
 }
 
 #[derive(Deserialize)]

@@ -6,3 +6,5 @@ pub(crate) mod har;
 pub(crate) mod range;
 pub(crate) mod recording;
 pub(crate) mod replay;
+pub(crate) mod sockets;
+pub(crate) mod stream;

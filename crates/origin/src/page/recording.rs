@@ -1,6 +1,6 @@
 //! Reads a page file (`.har.zip`, see docs/reference/page-format.md) into memory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -15,6 +15,7 @@ use zip::result::ZipError;
 
 use crate::page::digest::digest_of;
 use crate::page::har;
+use crate::page::sockets::RecordedSocket;
 
 /// No browser waits longer for an answer.
 const LONGEST_THINK: Duration = Duration::from_secs(600);
@@ -41,6 +42,9 @@ pub struct Recording {
     /// Where a visit starts.
     pub url: String,
     pub entries: Vec<Entry>,
+    pub sockets: Vec<RecordedSocket>,
+    /// Every answer takes as long as it did when recorded, not only a long poll's.
+    pub thinks: bool,
 }
 
 /// One recorded request and its answer.
@@ -49,8 +53,8 @@ pub struct Entry {
     pub method: Method,
     /// False for http://.
     pub secure: bool,
-    /// Lower case, without port.
-    pub host: String,
+    /// Host in lower case, and the port if it is not the scheme's own.
+    pub authority: String,
     /// Path with query, as in the request line.
     pub target: String,
     pub status: StatusCode,
@@ -89,24 +93,46 @@ impl Recording {
             archive,
             read: HashMap::new(),
         };
-        let entries = log.entries.into_iter().enumerate().map(|(index, entry)| {
-            Entry::new(entry, &mut bodies)
-                .with_context(|| format!("{HAR_MEMBER}: log.entries[{index}]"))
-        });
+        let (mut entries, mut sockets) = (Vec::new(), Vec::new());
+        for (index, entry) in log.entries.into_iter().enumerate() {
+            let place = || format!("{HAR_MEMBER}: log.entries[{index}]");
+            if RecordedSocket::is(&entry) {
+                sockets.push(RecordedSocket::new(entry).with_context(place)?);
+            } else {
+                entries.push(Entry::new(entry, &mut bodies).with_context(place)?);
+            }
+        }
         Ok(Self {
-            entries: entries.collect::<Result<_>>()?,
+            entries,
+            sockets,
+            thinks: true,
             name: log.page.name,
             url: log.page.url,
         })
     }
 
+    /// Where it is asked for besides the schemes' own ports, and whether by TLS.
+    pub(crate) fn ports(&self) -> BTreeMap<u16, BTreeSet<bool>> {
+        let entries = self.entries.iter().map(|e| (e.secure, &e.authority));
+        let sockets = self.sockets.iter().map(|s| (s.secure, &s.authority));
+        let mut ports = BTreeMap::<_, BTreeSet<_>>::new();
+        for (secure, authority) in entries.chain(sockets) {
+            if let Some(port) = port_of(authority) {
+                ports.entry(port).or_default().insert(secure);
+            }
+        }
+        ports
+    }
+
     /// Every host once, the document's own first.
     pub fn hosts(&self) -> Vec<String> {
-        let document = split_url(&self.url).map(|(_, host, _)| host);
+        let document = split_url(&self.url).map(|(_, authority, _)| host_of(&authority));
         let mut hosts: Vec<String> = document.into_iter().collect();
-        for entry in &self.entries {
-            if !hosts.contains(&entry.host) {
-                hosts.push(entry.host.clone());
+        let entries = self.entries.iter().map(|entry| &entry.authority);
+        let sockets = self.sockets.iter().map(|socket| &socket.authority);
+        for host in entries.chain(sockets).map(|authority| host_of(authority)) {
+            if !hosts.contains(&host) {
+                hosts.push(host);
             }
         }
         hosts
@@ -119,13 +145,14 @@ impl Entry {
             request,
             response,
             extra,
+            ..
         } = entry;
         let think_ms = extra.think_ms.unwrap_or(0.0);
         let think = Duration::try_from_secs_f64(think_ms / 1000.0)
             .ok()
             .filter(|think| *think <= LONGEST_THINK)
             .with_context(|| format!("_dragstrip.think_ms: {think_ms} is no think time"))?;
-        let (secure, host, target) = split_url(&request.url).with_context(|| {
+        let (secure, authority, target) = split_url(&request.url).with_context(|| {
             format!(
                 "request.url: {:?} is not an absolute http or https URL",
                 request.url
@@ -155,7 +182,7 @@ impl Entry {
         Ok(Self {
             method,
             secure,
-            host,
+            authority,
             target,
             status,
             headers,
@@ -220,23 +247,66 @@ fn header_map(recorded: Vec<har::Header>) -> Result<HeaderMap> {
     Ok(headers)
 }
 
-/// Whether it is https, host (lower case, no port) and path with query of an absolute URL.
+/// Whether it is over TLS, authority (see `Entry::authority`) and path with query of an absolute URL.
 pub(crate) fn split_url(url: &str) -> Option<(bool, String, String)> {
-    let (secure, rest) = match url.strip_prefix("https://") {
-        Some(rest) => (true, rest),
-        None => (false, url.strip_prefix("http://")?),
+    let (scheme, rest) = url.split_once("://")?;
+    let secure = match scheme {
+        "https" | "wss" => true,
+        "http" | "ws" => false,
+        _ => return None,
     };
     let rest = rest.split('#').next().unwrap_or(rest);
     let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let host = host_of(authority);
     let slash = if target.starts_with('/') { "" } else { "/" };
-    (!host.is_empty()).then(|| (secure, host, format!("{slash}{target}")))
+    let authority = normal(authority, secure);
+    (!host_of(&authority).is_empty()).then(|| (secure, authority, format!("{slash}{target}")))
 }
 
-/// The host of `host[:port]`, lower case.
+/// An authority as in `Entry::authority`.
+pub(crate) fn normal(authority: &str, secure: bool) -> String {
+    let lower = authority.to_ascii_lowercase();
+    let own = if secure { ":443" } else { ":80" };
+    lower.strip_suffix(own).map_or(lower.clone(), str::to_owned)
+}
+
+/// The port of `host[:port]`; None if it has none.
+fn port_of(authority: &str) -> Option<u16> {
+    let after_host = authority.rsplit(']').next().unwrap_or(authority);
+    after_host.rsplit_once(':')?.1.parse().ok()
+}
+
+/// The host of `host[:port]`, lower case; an IPv6 address without its brackets.
 pub(crate) fn host_of(authority: &str) -> String {
-    let host = authority
-        .split_once(':')
-        .map_or(authority, |(host, _port)| host);
-    host.to_ascii_lowercase()
+    let lower = authority.to_ascii_lowercase();
+    if let Some((host, _)) = lower.strip_prefix('[').and_then(|v6| v6.split_once(']')) {
+        return host.to_owned();
+    }
+    let host = lower.split_once(':').map(|(host, _port)| host.to_owned());
+    host.unwrap_or(lower)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_belongs_to_the_authority_unless_it_is_the_schemes_own() {
+        for (url, authority, host, port) in [
+            ("https://A.test/x", "a.test", "a.test", None),
+            ("https://a.test:443/", "a.test", "a.test", None),
+            ("http://a.test:443/", "a.test:443", "a.test", Some(443)),
+            ("ws://a.test:8080", "a.test:8080", "a.test", Some(8080)),
+            ("https://[::1]/", "[::1]", "::1", None),
+            ("https://[::1]:3000/", "[::1]:3000", "::1", Some(3000)),
+        ] {
+            let (_, found, _) = split_url(url).unwrap();
+            assert_eq!(
+                (found.as_str(), host_of(&found).as_str()),
+                (authority, host)
+            );
+            assert_eq!(port_of(&found), port);
+        }
+        assert_eq!(split_url("https:///x"), None);
+        assert_eq!(split_url("ftp://a.test/"), None);
+    }
 }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, request};
 use serde::Serialize;
@@ -11,6 +10,8 @@ use serde::Serialize;
 use crate::page::answer::{Answer, Clock, recorded};
 use crate::page::range::{Part, Range};
 use crate::page::recording::{Entry, Recording};
+use crate::page::sockets::{RecordedSocket, Sockets};
+use crate::page::stream;
 
 const MISS: HeaderName = HeaderName::from_static("x-dragstrip");
 
@@ -26,13 +27,16 @@ pub enum Match {
     Preflight,
     /// Not recorded: 404.
     Miss,
+    /// Not looked for, because the connection leads to another server: 421.
+    Misdirected,
 }
 
 /// A recording and each request's place in it.
 #[derive(Debug)]
 pub struct Replay {
     recording: Recording,
-    /// By scheme (whether it is https), host and path.
+    sockets: Sockets,
+    /// By scheme (whether it is https), authority and path.
     paths: HashMap<(bool, String, String), Vec<Variant>>,
     began: SystemTime,
 }
@@ -54,12 +58,12 @@ struct Variant {
 }
 
 impl Replay {
-    pub fn new(recording: Recording) -> Self {
+    pub fn new(mut recording: Recording) -> Self {
         let mut paths: HashMap<_, Vec<Variant>> = HashMap::new();
         for (index, entry) in recording.entries.iter().enumerate() {
             let (path, query) = split_query(&entry.target);
             let variants = paths
-                .entry((entry.secure, entry.host.clone(), path.to_owned()))
+                .entry((entry.secure, entry.authority.clone(), path.to_owned()))
                 .or_default();
             match variants
                 .iter_mut()
@@ -75,6 +79,7 @@ impl Replay {
             }
         }
         Self {
+            sockets: Sockets::new(std::mem::take(&mut recording.sockets)),
             recording,
             paths,
             began: SystemTime::now(),
@@ -83,14 +88,26 @@ impl Replay {
 
     /// Repeated entries start again from the first.
     pub fn rewind(&mut self) {
+        self.sockets.rewind();
         self.paths
             .values_mut()
             .flatten()
             .for_each(|variant| variant.served = 0);
     }
 
-    /// The recorded answer, a preflight's consent, or a marked 404. `host` has no port.
-    pub fn answer(&mut self, secure: bool, host: &str, request: &request::Parts) -> Answer {
+    /// The recorded WebSocket that this request opens; None if there is none.
+    pub(crate) fn socket(
+        &mut self,
+        secure: bool,
+        authority: &str,
+        target: &str,
+    ) -> Option<RecordedSocket> {
+        self.sockets.open(secure, authority, target)
+    }
+
+    /// The recorded answer, a preflight's consent, or a marked 404. `authority` has no port that is
+    /// the scheme's own.
+    pub fn answer(&mut self, secure: bool, authority: &str, request: &request::Parts) -> Answer {
         let target = request
             .uri
             .path_and_query()
@@ -99,19 +116,22 @@ impl Replay {
             began: self.began,
             now: SystemTime::now(),
         };
-        if let Some((entry, matched)) = self.find(request, secure, host, target) {
-            return recorded(entry, matched, request, clock);
+        let thinks = self.recording.thinks;
+        if let Some(found) = self.find(request, secure, authority, target) {
+            let mut answer = recorded(found.entry, found.matched, request, clock);
+            if !thinks && !stream::is_poll(found.entry.think, request) {
+                answer.think = Duration::ZERO;
+            }
+            if found.last && stream::is_events(request, &answer) {
+                answer.keeps_open();
+            }
+            return answer;
         }
-        preflight(request).unwrap_or_else(|| Answer {
-            status: StatusCode::NOT_FOUND,
-            headers: HeaderMap::from_iter([
-                (MISS, HeaderValue::from_static("replay-miss")),
-                (header::CONTENT_LENGTH, 0.into()),
-            ]),
-            body: Bytes::new(),
-            digest: String::new(),
-            matched: Match::Miss,
-            think: Duration::ZERO,
+        preflight(request).unwrap_or_else(|| {
+            let mut missed = Answer::empty(StatusCode::NOT_FOUND, Match::Miss);
+            let mark = HeaderValue::from_static("replay-miss");
+            missed.headers.insert(MISS, mark);
+            missed
         })
     }
 
@@ -120,22 +140,37 @@ impl Replay {
         &mut self,
         request: &request::Parts,
         secure: bool,
-        host: &str,
+        authority: &str,
         target: &str,
-    ) -> Option<(&Entry, Match)> {
+    ) -> Option<Found<'_>> {
         let (path, query) = split_query(target);
-        let place = (secure, host.to_owned(), path.to_owned());
+        let place = (secure, authority.to_owned(), path.to_owned());
         let variants = self.paths.get_mut(&place)?;
         let (variant, matched) = pick(variants, &request.method, query)?;
         let entries = &self.recording.entries;
         if let Some(part) = holder(entries, &variant.entries, request) {
-            return Some((&entries[part], matched));
+            return Some(Found {
+                entry: &entries[part],
+                matched,
+                last: false,
+            });
         }
         let suiting = suiting(entries, &variant.entries, request);
-        let index = suiting[variant.served.min(suiting.len() - 1)];
+        let nth = variant.served.min(suiting.len() - 1);
         variant.served += 1;
-        Some((&self.recording.entries[index], matched))
+        Some(Found {
+            entry: &self.recording.entries[suiting[nth]],
+            matched,
+            last: nth + 1 == suiting.len(),
+        })
     }
+}
+
+struct Found<'a> {
+    entry: &'a Entry,
+    matched: Match,
+    /// The recording has no later answer to this request.
+    last: bool,
 }
 
 /// The recorded part of an object that holds the first byte a request asks for.
@@ -248,11 +283,7 @@ fn preflight(request: &request::Parts) -> Option<Answer> {
         headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
     }
     Some(Answer {
-        status: StatusCode::NO_CONTENT,
         headers,
-        body: Bytes::new(),
-        digest: String::new(),
-        matched: Match::Preflight,
-        think: Duration::ZERO,
+        ..Answer::empty(StatusCode::NO_CONTENT, Match::Preflight)
     })
 }

@@ -8,186 +8,89 @@
 
 use std::any::Any;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use quinn::congestion::{
-    Controller, ControllerFactory, ControllerMetrics, Cubic, CubicConfig, NewReno, NewRenoConfig,
-};
+use quinn::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
 
-use crate::log::unpoisoned;
 use crate::quic::bbr::Bbr;
-use crate::tuning::Congestion;
+use crate::quic::flow::{Flow, View};
+use crate::quic::window::Window;
+use crate::tuning::{Congestion, SlowStartExit};
 
 /// quinn's pacer lets everything pass that has a larger window than u32::MAX.
 const UNPACED: u64 = 1 << 40;
 
 /// Linux paces at twice the window per round trip until half the slow start threshold, then at 1.2
-/// (`tcp_update_pacing_rate`); quinn's CUBIC gets the same.
+/// (`tcp_update_pacing_rate`).
 const SLOW_START_GAIN: f64 = 2.0;
 const AVOIDANCE_GAIN: f64 = 1.2;
 
-/// Linux does not pace a connection's first packets either (`tcp_update_skb_after_send`).
-const FREE_PACKETS: u32 = 10;
-
-/// Time that may be made up for by sending the next packets sooner: two ticks of tokio's clock, and
-/// more if the last packet was held, for then the clock, not the application, was late.
-const CREDIT: Duration = Duration::from_millis(2);
-const HELD_CREDIT: Duration = Duration::from_millis(10);
-/// Nothing is held longer, whatever the rate.
-const LONGEST: Duration = Duration::from_secs(1);
-
-/// One connection's sending, as its controller, the socket and the log share it.
-#[derive(Debug)]
-pub(crate) struct Flow(Mutex<State>);
-
-#[derive(Debug, Clone)]
-struct State {
-    view: View,
-    sent: u32,
-    due: Instant,
-    next: Instant,
-    held: bool,
-    /// The window has no room.
-    full: bool,
-    /// One packet may leave though it has none.
-    granted: bool,
-}
-
-/// What the controller does now. Bytes and bytes per second.
+/// How a connection is to send.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct View {
+pub(crate) struct Sending {
     pub congestion: Congestion,
-    /// UDP payload of a full packet.
+    /// Packets of `packet_bytes`.
+    pub initial_window: u64,
     pub packet_bytes: u64,
-    /// In packets of the size that was full then; a sender may fall back to smaller ones later.
-    pub initial_window_packets: u64,
-    pub window: u64,
-    /// None if packets leave as fast as the window allows.
-    pub rate: Option<f64>,
-}
-
-impl Flow {
-    /// Until when the packet that was made last must wait; None if it may leave.
-    pub fn hold(&self) -> Option<Instant> {
-        let mut state = unpoisoned(&self.0);
-        let early = state.due > Instant::now();
-        state.held |= early;
-        early.then_some(state.due)
-    }
-
-    pub fn view(&self) -> View {
-        unpoisoned(&self.0).view
-    }
-
-    /// Packets sent so far.
-    pub fn sent(&self) -> u32 {
-        unpoisoned(&self.0).sent
-    }
-
-    /// If the window is full, lets one packet leave all the same, as RFC 9002 section 7.5 lets a
-    /// probe.
-    pub fn grant(&self) {
-        let mut state = unpoisoned(&self.0);
-        state.granted = state.full;
-    }
-
-    fn granted(&self) -> bool {
-        unpoisoned(&self.0).granted
-    }
-
-    fn on_sent(&self, now: Instant, bytes: u64) {
-        let mut state = unpoisoned(&self.0);
-        state.sent = state.sent.saturating_add(1);
-        state.granted = false;
-        state.due = now;
-        let Some(rate) = state.view.rate.filter(|_| state.sent > FREE_PACKETS) else {
-            return;
-        };
-        let credit = if state.held { HELD_CREDIT } else { CREDIT };
-        state.held = false;
-        let earliest = now.checked_sub(credit).unwrap_or(now);
-        state.due = state.next.max(earliest);
-        let gap = (bytes as f64 / rate).min(LONGEST.as_secs_f64());
-        state.next = state.due + Duration::from_secs_f64(gap);
-    }
+    /// Assumed until one is measured.
+    pub initial_rtt: Duration,
+    pub pacing: bool,
+    pub slow_start_exit: SlowStartExit,
 }
 
 /// What makes a controller; its flow can be had before the connection exists.
 pub(crate) struct Steering {
-    pub congestion: Congestion,
-    pub initial_window: u64,
-    pub initial_rtt: Duration,
-    pub pacing: bool,
+    pub sending: Sending,
     pub flow: Arc<Flow>,
 }
 
 impl Steering {
-    /// `initial_window` counts packets of `packet_bytes`.
-    pub fn new(
-        congestion: Congestion,
-        initial_window: u64,
-        packet_bytes: u64,
-        initial_rtt: Duration,
-        pacing: bool,
-    ) -> Self {
-        let now = Instant::now();
-        let initial_window_packets = initial_window;
-        let initial_window = initial_window_packets * packet_bytes;
+    pub fn new(sending: Sending) -> Self {
         let view = View {
-            congestion,
-            packet_bytes,
-            initial_window_packets,
-            window: initial_window,
+            congestion: sending.congestion,
+            slow_start_exit: None,
+            packet_bytes: sending.packet_bytes,
+            initial_window_packets: sending.initial_window,
+            window: sending.initial_window * sending.packet_bytes,
             rate: None,
+            rtt: None,
         };
         Self {
-            congestion,
-            initial_window,
-            initial_rtt,
-            pacing,
-            flow: Arc::new(Flow(Mutex::new(State {
-                view,
-                sent: 0,
-                due: now,
-                next: now,
-                held: false,
-                full: false,
-                granted: false,
-            }))),
+            sending,
+            flow: Arc::new(Flow::new(view)),
         }
     }
 }
 
 impl ControllerFactory for Steering {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
-        let window = self.initial_window;
-        let law = match self.congestion {
-            Congestion::Cubic => {
-                let mut config = CubicConfig::default();
-                config.initial_window(window);
-                Law::Window(Arc::new(config).build(now, mtu))
-            }
-            Congestion::Reno => {
-                let mut config = NewRenoConfig::default();
-                config.initial_window(window);
-                Law::Window(Arc::new(config).build(now, mtu))
-            }
+        let sending = self.sending;
+        let mtu = u64::from(mtu);
+        let window = sending.initial_window * sending.packet_bytes;
+        let law = match sending.congestion {
+            Congestion::Cubic | Congestion::Reno => Law::Window(Box::new(Window::new(
+                sending.congestion,
+                sending.slow_start_exit,
+                sending.pacing,
+                mtu,
+                window,
+                now,
+            ))),
             Congestion::Bbr => {
                 let seed = RandomState::new().hash_one(0);
-                let bbr = Bbr::new(now, mtu.into(), window, self.initial_rtt, seed);
+                let bbr = Bbr::new(now, mtu, window, sending.initial_rtt, seed);
                 Law::Bbr(Box::new(bbr))
             }
         };
         let steered = Steered {
             law,
-            initial_mtu: mtu.into(),
-            mtu: mtu.into(),
+            initial_mtu: mtu,
+            mtu,
             in_flight: 0,
-            rtt: self.initial_rtt,
-            measured: false,
-            pacing: self.pacing,
+            rtt: RoundTrip::assumed(sending.initial_rtt),
+            pacing: sending.pacing,
             flow: self.flow.clone(),
         };
         steered.publish();
@@ -195,28 +98,73 @@ impl ControllerFactory for Steering {
     }
 }
 
+#[derive(Clone)]
 enum Law {
-    Window(Box<dyn Controller>),
+    Window(Box<Window>),
     Bbr(Box<Bbr>),
 }
 
+#[derive(Clone)]
 struct Steered {
     law: Law,
     initial_mtu: u64,
     mtu: u64,
-    /// Between acknowledgements a little too high: quinn also tells of packets that do not count.
     in_flight: u64,
-    rtt: Duration,
-    /// It is no longer the one that was assumed.
-    measured: bool,
+    rtt: RoundTrip,
     pacing: bool,
     flow: Arc<Flow>,
+}
+
+/// The round trip to pace by: quinn's smoothed one, less what packets waited for the clock.
+#[derive(Debug, Clone, Copy)]
+struct RoundTrip {
+    rtt: Duration,
+    /// A batch of acknowledgements is complete. During the first one quinn still has the round trip
+    /// that was assumed, and there may be no other until the first answer has arrived.
+    measured: bool,
+    /// How long the newest packet of this batch was held back.
+    newest: Option<Duration>,
+    /// That, smoothed as quinn smooths round trips.
+    held: Duration,
+}
+
+impl RoundTrip {
+    fn assumed(rtt: Duration) -> Self {
+        Self {
+            rtt,
+            measured: false,
+            newest: None,
+            held: Duration::ZERO,
+        }
+    }
+
+    /// A packet was acknowledged `sample` after it left. `estimated` does not contain it yet.
+    fn acked(&mut self, estimated: Duration, sample: Duration, held: Duration) {
+        self.rtt = if self.measured {
+            estimated.saturating_sub(self.held)
+        } else {
+            sample
+        };
+        self.newest = Some(held);
+    }
+
+    /// The batch is complete, and quinn takes the round trip from its newest packet.
+    fn batch_ends(&mut self) {
+        if let Some(held) = self.newest.take() {
+            self.held = if self.measured {
+                (7 * self.held + held) / 8
+            } else {
+                held
+            };
+            self.measured = true;
+        }
+    }
 }
 
 impl Steered {
     fn real_window(&self) -> u64 {
         match &self.law {
-            Law::Window(inner) => inner.window(),
+            Law::Window(window) => window.window(),
             Law::Bbr(bbr) => bbr.window(),
         }
     }
@@ -224,53 +172,34 @@ impl Steered {
     fn rate(&self) -> f64 {
         match &self.law {
             Law::Bbr(bbr) => bbr.pacing_rate(),
-            Law::Window(inner) => {
-                let window = inner.window();
-                let threshold = inner.metrics().ssthresh.unwrap_or(u64::MAX);
-                let gain = if window < threshold / 2 {
+            Law::Window(window) => {
+                let threshold = window.threshold().unwrap_or(u64::MAX);
+                let gain = if window.window() < threshold / 2 {
                     SLOW_START_GAIN
                 } else {
                     AVOIDANCE_GAIN
                 };
-                gain * window as f64 / self.rtt.as_secs_f64().max(1e-6)
-            }
-        }
-    }
-
-    /// quinn tells of the handshake's acknowledgement before it has taken the round trip from it, and
-    /// until the first answer is acknowledged there may be no other.
-    fn take_round_trip(&mut self, estimated: Duration, sample: Duration) {
-        self.rtt = if self.measured { estimated } else { sample };
-        self.measured = true;
-    }
-
-    /// What runs, not what was requested.
-    fn congestion(&self) -> Congestion {
-        match &self.law {
-            Law::Bbr(_) => Congestion::Bbr,
-            Law::Window(inner) => {
-                let inner = inner.clone_box().into_any();
-                if inner.is::<Cubic>() {
-                    Congestion::Cubic
-                } else {
-                    debug_assert!(inner.is::<NewReno>());
-                    Congestion::Reno
-                }
+                let bytes = window.window().max(self.in_flight);
+                gain * bytes as f64 / self.rtt.rtt.as_secs_f64().max(1e-6)
             }
         }
     }
 
     fn publish(&self) {
+        let (congestion, slow_start_exit) = match &self.law {
+            Law::Bbr(_) => (Congestion::Bbr, None),
+            Law::Window(window) => (window.congestion(), window.slow_start_exit()),
+        };
         let view = View {
-            congestion: self.congestion(),
+            congestion,
+            slow_start_exit,
             packet_bytes: self.mtu,
             initial_window_packets: self.initial_window() / self.initial_mtu,
             window: self.real_window(),
             rate: self.pacing.then(|| self.rate()),
+            rtt: self.rtt.measured.then_some(self.rtt.rtt),
         };
-        let mut state = unpoisoned(&self.flow.0);
-        state.view = view;
-        state.full = !self.has_room();
+        self.flow.publish(view, !self.has_room());
     }
 
     /// RFC 9002 section 7: a window may be filled to its last byte. quinn leaves one free.
@@ -280,9 +209,12 @@ impl Steered {
 }
 
 impl Controller for Steered {
-    fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
+    fn on_sent(&mut self, now: Instant, bytes: u64, _: u64) {
+        if self.flow.on_acknowledging(now) {
+            return; // RFC 9002 section 2: it is not in flight. Section 7.7: nor is it paced.
+        }
         match &mut self.law {
-            Law::Window(inner) => inner.on_sent(now, bytes, last_packet_number),
+            Law::Window(window) => window.on_sent(now, self.in_flight, bytes),
             Law::Bbr(bbr) => bbr.on_sent(now, self.in_flight),
         }
         self.in_flight += bytes;
@@ -290,33 +222,21 @@ impl Controller for Steered {
         self.flow.on_sent(now, bytes);
     }
 
-    fn on_ack(
-        &mut self,
-        now: Instant,
-        sent: Instant,
-        bytes: u64,
-        app_limited: bool,
-        rtt: &RttEstimator,
-    ) {
-        self.take_round_trip(rtt.get(), now.saturating_duration_since(sent));
+    fn on_ack(&mut self, now: Instant, sent: Instant, bytes: u64, _: bool, rtt: &RttEstimator) {
+        let held = self.flow.held(sent);
+        let sample = now.saturating_duration_since(sent + held);
+        self.rtt.acked(rtt.get(), sample, held);
         match &mut self.law {
-            Law::Window(inner) => inner.on_ack(now, sent, bytes, app_limited, rtt),
+            Law::Window(window) => window.on_acked(now, sent, sample, bytes),
             Law::Bbr(bbr) => bbr.on_acked(now, sent, bytes),
         }
     }
 
-    fn on_end_acks(
-        &mut self,
-        now: Instant,
-        in_flight: u64,
-        app_limited: bool,
-        largest_packet_num_acked: Option<u64>,
-    ) {
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _: Option<u64>) {
         self.in_flight = in_flight;
+        self.rtt.batch_ends();
         match &mut self.law {
-            Law::Window(inner) => {
-                inner.on_end_acks(now, in_flight, app_limited, largest_packet_num_acked)
-            }
+            Law::Window(window) => window.on_acks_end(now, in_flight),
             Law::Bbr(bbr) => bbr.on_acks_end(now, in_flight, app_limited),
         }
         self.publish();
@@ -331,9 +251,18 @@ impl Controller for Steered {
     ) {
         self.in_flight = self.in_flight.saturating_sub(lost_bytes);
         match &mut self.law {
-            Law::Window(inner) => {
-                inner.on_congestion_event(now, sent, is_persistent_congestion, lost_bytes)
+            Law::Window(window) => {
+                window.on_lost(
+                    now,
+                    sent,
+                    is_persistent_congestion,
+                    lost_bytes,
+                    self.in_flight,
+                );
             }
+            // Nothing lost means that a packet was marked. Version 1 takes no notice, nor does
+            // Linux's.
+            Law::Bbr(_) if lost_bytes == 0 => {}
             Law::Bbr(bbr) => bbr.on_lost(now, is_persistent_congestion, lost_bytes),
         }
         self.publish();
@@ -342,8 +271,8 @@ impl Controller for Steered {
     fn on_mtu_update(&mut self, new_mtu: u16) {
         self.mtu = new_mtu.into();
         match &mut self.law {
-            Law::Window(inner) => inner.on_mtu_update(new_mtu),
-            Law::Bbr(bbr) => bbr.set_mtu(new_mtu.into()),
+            Law::Window(window) => window.set_mtu(self.mtu),
+            Law::Bbr(bbr) => bbr.set_mtu(self.mtu),
         }
     }
 
@@ -356,29 +285,23 @@ impl Controller for Steered {
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        let mut metrics = match &self.law {
-            Law::Window(inner) => inner.metrics(),
-            Law::Bbr(_) => ControllerMetrics::default(),
-        };
+        let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = self.real_window();
+        metrics.ssthresh = match &self.law {
+            Law::Window(window) => window.threshold(),
+            Law::Bbr(_) => None,
+        };
         metrics.pacing_rate = self.pacing.then(|| (self.rate() * 8.0) as u64);
         metrics
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(Self {
-            law: match &self.law {
-                Law::Window(inner) => Law::Window(inner.clone_box()),
-                Law::Bbr(bbr) => Law::Bbr(bbr.clone()),
-            },
-            flow: self.flow.clone(),
-            ..*self
-        })
+        Box::new(self.clone())
     }
 
     fn initial_window(&self) -> u64 {
         match &self.law {
-            Law::Window(inner) => inner.initial_window(),
+            Law::Window(window) => window.initial_window(),
             Law::Bbr(bbr) => bbr.initial_window(),
         }
     }

@@ -1,17 +1,29 @@
-//! The clock that paces, and the window quinn is told.
+//! The window quinn is told, and the round trip by which the clock paces.
 
 use super::*;
 
 const PACKET: u64 = 1448;
+const ALL: [Congestion; 3] = [Congestion::Cubic, Congestion::Reno, Congestion::Bbr];
 
 fn steering(congestion: Congestion, pacing: bool) -> Arc<Steering> {
-    let rtt = Duration::from_millis(100);
-    Arc::new(Steering::new(congestion, 32, PACKET, rtt, pacing))
+    Arc::new(Steering::new(Sending {
+        congestion,
+        initial_window: 32,
+        packet_bytes: PACKET,
+        initial_rtt: Duration::from_millis(100),
+        pacing,
+        slow_start_exit: SlowStartExit::Hystart,
+    }))
+}
+
+fn steered(steering: &Arc<Steering>, now: Instant) -> Steered {
+    let controller = steering.clone().build(now, PACKET as u16);
+    *controller.into_any().downcast::<Steered>().unwrap()
 }
 
 #[test]
 fn a_window_of_32_packets_lets_32_out() {
-    for congestion in [Congestion::Cubic, Congestion::Reno, Congestion::Bbr] {
+    for congestion in ALL {
         let now = Instant::now();
         let steering = steering(congestion, true);
         let mut controller = steering.clone().build(now, PACKET as u16);
@@ -50,8 +62,24 @@ fn a_grant_lets_one_packet_out_of_a_full_window_and_of_no_other() {
 }
 
 #[test]
+fn packets_that_only_acknowledge_take_no_room_and_no_turn() {
+    let now = Instant::now();
+    let steering = steering(Congestion::Cubic, true);
+    let mut controller = steered(&steering, now);
+    for number in 0..100 {
+        steering.flow.make(true);
+        controller.on_sent(now, 40, number);
+        assert_eq!(steering.flow.hold(), None);
+    }
+    assert_eq!((controller.in_flight, steering.flow.sent()), (0, 0));
+    steering.flow.make(false);
+    controller.on_sent(now, PACKET, 100);
+    assert_eq!((controller.in_flight, steering.flow.sent()), (PACKET, 1));
+}
+
+#[test]
 fn the_initial_window_counts_packets_of_the_size_it_was_made_of() {
-    for congestion in [Congestion::Cubic, Congestion::Reno, Congestion::Bbr] {
+    for congestion in ALL {
         let now = Instant::now();
         let steering = steering(congestion, true);
         let mut controller = steering.clone().build(now, PACKET as u16);
@@ -63,63 +91,66 @@ fn the_initial_window_counts_packets_of_the_size_it_was_made_of() {
 }
 
 #[test]
-fn ten_packets_are_free_and_the_rest_are_spaced_at_the_rate() {
-    let now = Instant::now();
-    let paced = steering(Congestion::Cubic, true);
-    let mut controller = paced.clone().build(now, PACKET as u16);
-    let rate = paced.flow.view().rate.unwrap();
-    assert_eq!(rate.round(), 2.0 * 32.0 * PACKET as f64 / 0.1);
-    let mut due = Vec::new();
-    for number in 0..30 {
-        controller.on_sent(now, PACKET, number);
-        due.push(unpoisoned(&paced.flow.0).due.saturating_duration_since(now));
+fn the_first_acknowledgements_already_set_the_rate() {
+    let (assumed, sample) = (Duration::from_millis(333), Duration::from_millis(25));
+    let estimated = Duration::from_millis(40);
+    let mut controller = steered(&steering(Congestion::Cubic, true), Instant::now());
+    // The round trip in which two windows leave, ms.
+    let paced_by = |controller: &Steered| {
+        (2.0 * 32.0 * PACKET as f64 / controller.rate() * 1e3).round() as u64
+    };
+    assert_eq!(paced_by(&controller), 100);
+    let mut found = Vec::new();
+    // quinn knows the round trip only after the first batch, however many packets that has.
+    for (quinn, packets) in [(assumed, 3), (estimated, 2)] {
+        for _ in 0..packets {
+            controller.rtt.acked(quinn, sample, Duration::ZERO);
+            found.push(paced_by(&controller));
+        }
+        controller.rtt.batch_ends();
     }
-    assert!(due[..10].iter().all(Duration::is_zero));
-    let gaps = due[12..]
-        .windows(2)
-        .map(|pair| (pair[1] - pair[0]).as_secs_f64());
-    for gap in gaps {
-        assert!((gap * rate / PACKET as f64 - 1.0).abs() < 0.01, "{gap}");
-    }
+    assert_eq!(found, [25, 25, 25, 40, 40]);
 }
 
 #[test]
-fn the_first_acknowledgement_already_sets_the_rate() {
-    let paced = steering(Congestion::Cubic, true);
-    let controller = paced.clone().build(Instant::now(), PACKET as u16);
-    let mut steered = controller.into_any().downcast::<Steered>().unwrap();
-    let (assumed, sample) = (Duration::from_millis(100), Duration::from_millis(25));
-    let rates = [assumed, Duration::from_millis(40)].map(|estimated| {
-        steered.take_round_trip(estimated, sample);
-        steered.rate() / (2.0 * 32.0 * PACKET as f64)
-    });
-    assert!((rates[0] - 1.0 / 0.025).abs() < 1e-6, "{rates:?}");
-    assert!((rates[1] - 1.0 / 0.040).abs() < 1e-6, "{rates:?}");
-}
-
-#[test]
-fn without_pacing_nothing_waits() {
-    let now = Instant::now();
-    let unpaced = steering(Congestion::Cubic, false);
-    let mut controller = unpaced.clone().build(now, PACKET as u16);
-    for number in 0..30 {
-        controller.on_sent(now, PACKET, number);
+fn what_packets_waited_for_the_clock_is_no_round_trip() {
+    let ms = Duration::from_millis;
+    let mut rtt = RoundTrip::assumed(ms(333));
+    rtt.acked(ms(333), ms(50), ms(10)); // it left 10 ms after it was made
+    rtt.batch_ends();
+    for _ in 0..100 {
+        rtt.acked(ms(60), ms(50), ms(10));
+        rtt.batch_ends();
     }
-    assert_eq!(unpaced.flow.hold(), None);
-    assert_eq!(unpaced.flow.view().rate, None);
+    assert_eq!(rtt.rtt, ms(50));
 }
 
 #[test]
-fn lateness_is_made_up_for_and_idleness_hardly() {
-    let late = Duration::from_millis(50);
-    for (held, credit) in [(true, HELD_CREDIT), (false, CREDIT)] {
+fn a_mark_is_a_loss_to_cubic_and_reno_and_nothing_to_bbr() {
+    for congestion in ALL {
         let now = Instant::now();
-        let flow = steering(Congestion::Cubic, true).flow.clone();
-        let mut state = unpoisoned(&flow.0);
-        (state.sent, state.held, state.next) = (FREE_PACKETS, held, now);
-        state.view.rate = Some(1e6);
-        drop(state);
-        flow.on_sent(now + late, PACKET);
-        assert_eq!(unpoisoned(&flow.0).due, now + late - credit);
+        let mut controller = steered(&steering(congestion, true), now);
+        for number in 0..32 {
+            controller.on_sent(now, PACKET, number);
+        }
+        let before = controller.real_window();
+        let later = now + Duration::from_millis(50);
+        controller.on_congestion_event(later, now, false, 0);
+        let threshold = controller.metrics().ssthresh;
+        match congestion {
+            Congestion::Cubic => assert_eq!(threshold, Some(before * 7 / 10)),
+            Congestion::Reno => assert_eq!(threshold, Some(before / 2)),
+            Congestion::Bbr => assert_eq!(controller.real_window(), before),
+        }
     }
+}
+
+#[test]
+fn only_cubic_has_a_slow_start_exit() {
+    let kinds = ALL.map(|congestion| {
+        let steering = steering(congestion, true);
+        steered(&steering, Instant::now());
+        steering.flow.view().slow_start_exit
+    });
+    assert_eq!(kinds, [Some(SlowStartExit::Hystart), None, None]);
 }

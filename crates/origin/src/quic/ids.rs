@@ -1,28 +1,40 @@
-//! No connection ids to spare.
+//! What quinn has no settings for is done to its packets where they are encrypted.
 //!
-//! quinn gives a client another connection id in a NEW_CONNECTION_ID frame and sends the frame again
+//! No connection ids to spare: quinn gives a client another connection id in a NEW_CONNECTION_ID frame and sends the frame again
 //! until it is acknowledged. Chromium does not acknowledge a packet that has nothing but such a frame
 //! a second time (quiche's `QuicConnection::OnNewConnectionIdFrame`). quinn's probes carry the oldest
 //! data first: so once the frame's acknowledgement was lost they carry nothing else, later and later,
 //! and a lost answer behind it does not leave for minutes. Nobody moves to another address here, so the
 //! frame becomes a PING, which is acknowledged, and padding.
+//!
+//! Packets that only acknowledge are not told apart by quinn's controllers, and are here.
 
 use std::sync::Arc;
 
 use bytes::BytesMut;
 use dragstrip_http3::{Reader, WithKeys};
-use quinn::ConnectionId;
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::crypto::{self, CryptoError, Keys, PacketKey, Session, UnsupportedVersion};
+use quinn::{ConnectionId, Side};
 use quinn_proto::transport_parameters::TransportParameters;
 
+use crate::offers::Heard;
+use crate::quic::flow::Flow;
+use crate::quic::parameters::offer;
+
 /// Frames (RFC 9000 section 19).
-const PADDING: u8 = 0x00;
+const PADDING: u64 = 0x00;
 const PING: u8 = 0x01;
+const ACK: u64 = 0x02;
+const ACK_ECN: u64 = 0x03;
 const NEW_CONNECTION_ID: u64 = 0x18;
 
-/// rustls' configuration for such connections.
-pub(super) struct Config(pub Arc<QuicServerConfig>);
+/// rustls' configuration for such a connection, which also tells what its ends offer each other.
+pub(super) struct Config {
+    pub rustls: Arc<QuicServerConfig>,
+    pub heard: Heard,
+    pub flow: Arc<Flow>,
+}
 
 impl crypto::ServerConfig for Config {
     fn initial_keys(
@@ -30,11 +42,11 @@ impl crypto::ServerConfig for Config {
         version: u32,
         dst_cid: &ConnectionId,
     ) -> Result<Keys, UnsupportedVersion> {
-        self.0.initial_keys(version, dst_cid)
+        self.rustls.initial_keys(version, dst_cid)
     }
 
     fn retry_tag(&self, version: u32, orig_dst_cid: &ConnectionId, packet: &[u8]) -> [u8; 16] {
-        self.0.retry_tag(version, orig_dst_cid, packet)
+        self.rustls.retry_tag(version, orig_dst_cid, packet)
     }
 
     fn start_session(
@@ -42,27 +54,43 @@ impl crypto::ServerConfig for Config {
         version: u32,
         params: &TransportParameters,
     ) -> Box<dyn Session> {
-        let inner = self.0.clone().start_session(version, params);
+        let inner = self.rustls.clone().start_session(version, params);
+        self.heard.ours(offer(params, Side::Server));
+        let flow = self.flow.clone();
         let mut shaken = false;
         let replace = move |mut keys: Keys| {
             if shaken {
-                keys.packet.local = Box::new(NoneToSpare(keys.packet.local));
+                keys.packet.local = Box::new(Watched {
+                    inner: keys.packet.local,
+                    flow: flow.clone(),
+                });
             }
             shaken = true;
             keys
         };
-        Box::new(WithKeys { inner, replace })
+        let theirs = self.heard.clone();
+        let heard = move |params: &_| theirs.theirs(offer(params, Side::Client));
+        Box::new(WithKeys {
+            inner,
+            replace,
+            heard,
+        })
     }
 }
 
-/// A key of 1-RTT packets that offers no connection id.
-struct NoneToSpare(Box<dyn PacketKey>);
+/// A key of 1-RTT packets that offers no connection id, and tells what a packet is for.
+struct Watched {
+    inner: Box<dyn PacketKey>,
+    flow: Arc<Flow>,
+}
 
-impl PacketKey for NoneToSpare {
+impl PacketKey for Watched {
     fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
-        let end = buf.len() - self.0.tag_len();
-        take_back(&mut buf[header_len..end]);
-        self.0.encrypt(packet, buf, header_len);
+        let end = buf.len() - self.inner.tag_len();
+        let payload = &mut buf[header_len..end];
+        take_back(payload);
+        self.flow.make(only_acknowledges(payload));
+        self.inner.encrypt(packet, buf, header_len);
     }
 
     fn decrypt(
@@ -71,26 +99,26 @@ impl PacketKey for NoneToSpare {
         header: &[u8],
         payload: &mut BytesMut,
     ) -> Result<(), CryptoError> {
-        self.0.decrypt(packet, header, payload)
+        self.inner.decrypt(packet, header, payload)
     }
 
     fn tag_len(&self) -> usize {
-        self.0.tag_len()
+        self.inner.tag_len()
     }
 
     fn confidentiality_limit(&self) -> u64 {
-        self.0.confidentiality_limit()
+        self.inner.confidentiality_limit()
     }
 
     fn integrity_limit(&self) -> u64 {
-        self.0.integrity_limit()
+        self.inner.integrity_limit()
     }
 }
 
 fn take_back(payload: &mut [u8]) {
     for (start, end) in offers(payload) {
         payload[start] = PING;
-        payload[start + 1..end].fill(PADDING);
+        payload[start + 1..end].fill(PADDING as u8);
     }
 }
 
@@ -107,6 +135,17 @@ fn offers(payload: &[u8]) -> Vec<(usize, usize)> {
             found.push((start, reader.at()));
         }
     }
+}
+
+/// Nothing in it asks to be acknowledged (RFC 9000 section 13.2.1).
+fn only_acknowledges(payload: &[u8]) -> bool {
+    let mut reader = Reader::new(payload);
+    while reader.at() < payload.len() {
+        if !matches!(reader.frame(), Some(PADDING | ACK | ACK_ECN)) {
+            return false;
+        }
+    }
+    true
 }
 
 #[cfg(test)]
@@ -138,6 +177,22 @@ mod tests {
             let mut taken = payload.clone();
             take_back(&mut taken);
             assert_eq!(taken, payload);
+        }
+    }
+
+    #[test]
+    fn packets_that_only_acknowledge_are_told_apart() {
+        let ack = [2, 5, 0, 1, 2, 0, 1];
+        let ecn = [3, 5, 0, 0, 2, 1, 2, 3];
+        let padded = [&ack[..], &[0; 9]].concat();
+        for payload in [&ack[..], &ecn, &padded] {
+            assert!(only_acknowledges(payload), "{payload:?}");
+        }
+        let ping = [&ack[..], &[PING]].concat();
+        let stream = [&ecn[..], &[0x08, 0, 1]].concat();
+        let cut = &ack[..4];
+        for payload in [&ping[..], &stream, cut, &offer()] {
+            assert!(!only_acknowledges(payload), "{payload:?}");
         }
     }
 }

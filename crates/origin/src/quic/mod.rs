@@ -2,19 +2,27 @@
 
 pub(crate) mod bbr;
 pub(crate) mod congestion;
+mod cubic;
 pub(crate) mod delivery;
+mod departures;
+pub(crate) mod flow;
+mod hystart;
 mod ids;
+mod order;
 pub(crate) mod paced_socket;
+mod parameters;
 pub(crate) mod qlog;
+mod window;
 
+use std::future::pending;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use dragstrip_http3::{Connection as Transport, Offer, Qpack, Streams};
+use h3::error::Code;
 use h3::server::RequestResolver;
 use http::Response;
 use quinn::crypto::rustls::{HandshakeData, QuicServerConfig};
@@ -24,16 +32,20 @@ use quinn::{
 };
 use socket2::{Domain, Socket, Type};
 
+use crate::certs::{self, Sent};
 use crate::connections::Generation;
 use crate::log::{Connection, Log, Protocol};
-use crate::origin::{MAX_STREAMS, Shared};
+use crate::offers::Heard;
+use crate::origin::{MAX_HEADER_BYTES, Path, Shared, think};
 use crate::priority::Priority;
-use crate::quic::congestion::{Flow, Steering};
+use crate::quic::congestion::Steering;
+use crate::quic::flow::Flow;
+use crate::quic::order::{Order, Place};
 use crate::quic::paced_socket::PacedSocket;
 use crate::tcp::no_ipv6;
 use crate::telemetry::{self, Ending};
 use crate::tls::{self, Witness};
-use crate::tuning::{Quic, Tls};
+use crate::tuning::{Tls, Tuning};
 
 /// What quinn may hold unacknowledged per connection. A whole page, so that priorities decide what
 /// is sent next and not which answer came first into the buffer.
@@ -47,15 +59,15 @@ const IDLE: Duration = Duration::from_secs(180);
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 const NO_ERROR: VarInt = VarInt::from_u32(0x100); // H3_NO_ERROR, RFC 9114 section 8.1
 
-/// Serves from now on, unless the machine lacks the address family.
-pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>) -> Result<()> {
+/// Serves from now on, as the port `announced` of URLs, unless the machine lacks the address family.
+pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>, announced: u16) -> Result<()> {
     let place = || format!("UDP {address}");
     let socket = match bind(address) {
         Err(error) if no_ipv6(address, &error) => return Ok(()),
         bound => bound.with_context(place)?,
     };
     let tls = tls::Server::new(&shared.authority, &["h3"], u32::MAX)?;
-    let crypto = QuicServerConfig::try_from(tls.tuned(Tls::default()))?;
+    let crypto = QuicServerConfig::try_from(tls.tuned(Tls::default(), &Sent::default()))?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
     config.validation_token_config(tokens()).migration(false);
     let socket = PacedSocket::new(TokioRuntime.wrap_udp_socket(socket).with_context(place)?);
@@ -70,6 +82,7 @@ pub(crate) fn listen(address: SocketAddr, shared: &Arc<Shared>) -> Result<()> {
         socket,
         tls,
         config,
+        announced,
     });
     let shared = shared.clone();
     tokio::spawn(async move {
@@ -92,6 +105,7 @@ struct Listener {
     socket: Arc<PacedSocket>,
     tls: tls::Server,
     config: ServerConfig,
+    announced: u16,
 }
 
 fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
@@ -121,13 +135,12 @@ fn tokens() -> ValidationTokenConfig {
     config
 }
 
-fn transport(tuning: &Quic, steering: &Arc<Steering>) -> Result<TransportConfig> {
+fn transport(tuning: &Tuning, steering: &Arc<Steering>) -> Result<TransportConfig> {
     let mut config = tuning.transport()?;
     config
         .congestion_controller_factory(steering.clone())
-        .initial_rtt(steering.initial_rtt)
+        .initial_rtt(steering.sending.initial_rtt)
         .send_window(SEND_WINDOW)
-        .max_concurrent_bidi_streams(VarInt::from_u32(MAX_STREAMS))
         .max_idle_timeout(Some(IDLE.try_into()?))
         .allow_spin(false);
     Ok(config)
@@ -141,7 +154,9 @@ async fn serve(
 ) {
     let mut connection =
         Connection::accepted(shared.next_connection(), incoming.remote_address().port());
-    let client = incoming.remote_address().ip();
+    connection.announced = listener.announced;
+    connection.address = incoming.local_ip();
+    let path = path(&incoming);
     let _ending = Ending(connection.gauge.clone());
     let opened = tokio::select! {
         opened = handshake(incoming, &listener, &shared, &mut connection) => opened,
@@ -153,21 +168,23 @@ async fn serve(
             completed,
             qpack,
             flow,
+            streams,
         }) => {
             let rest = after_handshake(
                 completed,
-                flow,
+                flow.clone(),
                 quinn.clone(),
                 connection.clone(),
                 shared.log.clone(),
+                streams,
             );
             generation.streams.spawn(rest);
             tokio::select! {
                 () = http(quinn.clone(), qpack, connection, shared.clone(), &generation) => {}
                 () = generation.ended.cancelled() => {}
             }
-            if quinn.stats().frame_rx.acks > 0 {
-                shared.keep_round_trip(client, quinn.rtt());
+            if let Some(rtt) = flow.view().rtt {
+                shared.keep_round_trip(path, rtt);
             }
             quinn.close(NO_ERROR, b"");
         }
@@ -185,6 +202,7 @@ async fn after_handshake(
     quinn: quinn::Connection,
     connection: Connection,
     log: Arc<Log>,
+    streams: VarInt,
 ) {
     completed.await;
     let error = quinn.close_reason().map(|reason| reason.to_string());
@@ -192,18 +210,18 @@ async fn after_handshake(
         error,
         ..connection
     });
-    probe_if_still(&quinn, &flow).await;
+    probe_if_still(&quinn, &flow, streams).await;
 }
 
 /// quinn-proto 0.11.19 arms the timer for 0.5-RTT data with the first packet after the handshake. If
 /// the window is full by then and none of that data arrived, there is no such packet: the connection
 /// would stand still. It gets one at the timeout that quinn misses.
-async fn probe_if_still(quinn: &quinn::Connection, flow: &Flow) {
+async fn probe_if_still(quinn: &quinn::Connection, flow: &Flow, streams: VarInt) {
     let sent = flow.sent();
     tokio::time::sleep(3 * quinn.rtt() + MAX_ACK_DELAY).await;
     if flow.sent() == sent {
         flow.grant();
-        quinn.set_max_concurrent_bi_streams(VarInt::from_u32(MAX_STREAMS)); // as before; wakes quinn
+        quinn.set_max_concurrent_bi_streams(streams); // as before; wakes quinn
     }
 }
 
@@ -212,6 +230,8 @@ struct Opened {
     completed: ZeroRttAccepted,
     qpack: Qpack,
     flow: Arc<Flow>,
+    /// That the client may have open at once.
+    streams: VarInt,
 }
 
 /// Returns as soon as the client's keys are known: 0-RTT requests are served before it answers.
@@ -222,24 +242,31 @@ async fn handshake(
     connection: &mut Connection,
 ) -> Result<Opened> {
     let tuning = shared.tuning();
-    let mut tls = listener.tls.tuned(tuning.tls);
+    let sent = Sent::default();
+    let mut tls = listener.tls.tuned(tuning.tls, &sent);
     let witness = Witness::new(tls.session_storage.clone());
     tls.session_storage = witness.clone();
     let mut config = listener.config.clone();
-    config.crypto = Arc::new(ids::Config(Arc::new(QuicServerConfig::try_from(tls)?)));
     // Only a client that was here before has a token. RFC 9002 section 6.2.2 lets it start with
-    // the round trip it had then.
-    let address = incoming.remote_address().ip();
+    // the round trip it had then, over the same path.
     let known = incoming.remote_address_validated();
-    let known_rtt = known.then(|| shared.round_trip(address)).flatten();
+    let known_rtt = known.then(|| shared.round_trip(path(&incoming))).flatten();
     let steering = Arc::new(tuning.quic.steering(known_rtt)?);
-    let mut transport = transport(&tuning.quic, &steering)?;
+    let heard = Heard::default();
+    config.crypto = Arc::new(ids::Config {
+        rustls: Arc::new(QuicServerConfig::try_from(tls)?),
+        heard: heard.clone(),
+        flow: steering.flow.clone(),
+    });
+    let mut transport = transport(&tuning, &steering)?;
     if let Some(folder) = shared.qlog() {
         transport.qlog_stream(Some(qlog::stream(&folder, connection)?));
     }
     config.transport = Arc::new(transport);
     let flow = steering.flow.clone();
-    let mut connecting = listener.socket.accept(incoming, config, flow.clone())?;
+    let mut connecting = listener
+        .socket
+        .accept(incoming, config, flow.clone(), tuning.quic.ecn)?;
     // A ClientHello of today spans two datagrams. Until all of it is here the client's stream limits
     // are unknown, and h3 would wait for ever for leave to open its control stream.
     let data = connecting.handshake_data().await?;
@@ -248,6 +275,7 @@ async fn handshake(
         .map_err(|_| anyhow!("no handshake data"))?;
     connection.host = data.server_name.unwrap_or_default();
     connection.resumed = witness.resumed();
+    connection.certificate_bytes = certs::told(&sent, connection.resumed);
     connection.protocol = Some(Protocol::H3);
     let (quinn, completed) = connecting
         .into_0rtt()
@@ -256,14 +284,26 @@ async fn handshake(
     let watched_flow = flow.clone();
     let qpack = tables(tuning.http.qpack_table_bytes);
     let watched_qpack = qpack.clone();
-    let read = move || Some(telemetry::of_quic(&watched, &watched_flow, &watched_qpack));
+    let read = move || {
+        let (flow, qpack) = (&watched_flow, &watched_qpack);
+        Some(telemetry::of_quic(&watched, flow, qpack, heard.get()))
+    };
     connection.gauge.watch(read);
     Ok(Opened {
         quinn,
         completed,
         qpack,
         flow,
+        streams: VarInt::from_u32(tuning.http.streams_at_once),
     })
+}
+
+/// A host of ours and the client: two hosts may be differently far.
+fn path(incoming: &Incoming) -> Path {
+    Path {
+        client: incoming.remote_address().ip(),
+        host: incoming.local_ip(),
+    }
 }
 
 /// Of that size each way.
@@ -285,10 +325,20 @@ async fn http(
     shared: Arc<Shared>,
     generation: &Generation,
 ) {
-    let streams = Streams::default();
+    let tuning = shared.tuning().http;
+    let order = tuning
+        .priorities
+        .then(|| Order::new(tuning.streams_at_once));
+    let streams = order.clone().map_or_else(Streams::default, |order| {
+        Streams::hearing(move |id, value| {
+            let heard = order.update(id.index(), Priority::of_value(value));
+            heard.map_err(|_| Code::H3_ID_ERROR)
+        })
+    });
     let transport = Transport::new(quinn, qpack, streams.clone());
     let Ok(mut h3) = h3::server::builder()
         .send_grease(false)
+        .max_field_section_size(MAX_HEADER_BYTES.into())
         .build(transport)
         .await
     else {
@@ -297,8 +347,12 @@ async fn http(
     // An error here is the end of the connection; requests it cut off stand in the log without end.
     while let Ok(Some(resolver)) = h3.accept().await {
         let (streams, connection, shared) = (streams.clone(), connection.clone(), shared.clone());
-        generation.streams.spawn(async move {
-            let _ = respond(resolver, streams, connection, shared).await;
+        let order = order.clone();
+        generation.answer(async move {
+            let answered = respond(resolver, streams, connection, shared, order).await;
+            if let Ok(Some(place)) = answered {
+                place.left().await;
+            }
         });
     }
 }
@@ -308,20 +362,32 @@ async fn respond(
     streams: Streams,
     connection: Connection,
     shared: Arc<Shared>,
-) -> Result<()> {
+    order: Option<Order>,
+) -> Result<Option<Place>> {
     let (request, mut stream) = resolver.resolve_request().await?;
     let (request, ()) = request.into_parts();
     let arrival = streams.take(stream.id());
     let (answer, mut in_flight) = shared.answer(&request, &connection, arrival.early);
-    if shared.tuning().http.priorities {
-        let rank = Priority::of(&request.headers).rank(stream.id().index());
-        arrival.priority.store(rank.quinn(), Ordering::Relaxed);
-    }
+    let place = order.zip(arrival.sender).map(|(order, sender)| {
+        let (asked, own) = (
+            Priority::of(&request.headers),
+            Priority::of(&answer.headers),
+        );
+        order.begin(stream.id().index(), asked, own, sender)
+    });
     // To the end, or the client's stream credit is never given back.
-    while stream.recv_data().await?.is_some() {}
-    if !answer.think.is_zero() {
-        tokio::time::sleep(answer.think).await;
+    let mut bytes = 0;
+    while let Some(data) = stream.recv_data().await? {
+        bytes += data.remaining() as u64;
     }
+    in_flight.received(bytes);
+    think(answer.hold).await;
+    if let Some(ahead) = answer.ahead() {
+        stream.send_response(ahead).await?;
+        in_flight.hinted(&answer.hints);
+    }
+    think(answer.think).await;
+    in_flight.ready();
     let mut response = Response::new(());
     *response.status_mut() = answer.status;
     *response.headers_mut() = answer.headers;
@@ -329,7 +395,14 @@ async fn respond(
     if !answer.body.is_empty() {
         stream.send_data(answer.body).await?;
     }
+    if answer.open {
+        in_flight.finish();
+        if let Some(place) = place {
+            place.left().await;
+        }
+        return pending().await;
+    }
     stream.finish().await?;
     in_flight.finish();
-    Ok(())
+    Ok(place)
 }

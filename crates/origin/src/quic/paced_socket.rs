@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
@@ -12,7 +13,7 @@ use quinn::{AsyncUdpSocket, Connecting, ConnectionError, Incoming, ServerConfig,
 use tokio::time::{Sleep, sleep_until};
 
 use crate::log::unpoisoned;
-use crate::quic::congestion::Flow;
+use crate::quic::flow::Flow;
 
 #[derive(Debug)]
 pub(crate) struct PacedSocket {
@@ -20,6 +21,9 @@ pub(crate) struct PacedSocket {
     /// Whose poller is made next. quinn makes a connection's poller while it accepts it.
     accepting: Mutex<Option<Arc<Flow>>>,
     one_at_a_time: Mutex<()>,
+    /// Packets may leave as capable of ECN. Of the connections accepted last, for all of a visit are
+    /// alike.
+    ecn: AtomicBool,
 }
 
 impl PacedSocket {
@@ -28,17 +32,21 @@ impl PacedSocket {
             inner,
             accepting: Mutex::default(),
             one_at_a_time: Mutex::default(),
+            ecn: AtomicBool::new(false),
         })
     }
 
-    /// Accepts a connection that sends when `flow` says so.
+    /// Accepts a connection that sends when `flow` says so. With `ecn` its packets are ECT(0) (RFC
+    /// 9000 section 13.4) as long as the client confirms it.
     pub fn accept(
         &self,
         incoming: Incoming,
         config: ServerConfig,
         flow: Arc<Flow>,
+        ecn: bool,
     ) -> Result<Connecting, ConnectionError> {
         let _turn = unpoisoned(&self.one_at_a_time);
+        self.ecn.store(ecn, Ordering::Relaxed);
         *unpoisoned(&self.accepting) = Some(flow);
         let connecting = incoming.accept_with(Arc::new(config));
         *unpoisoned(&self.accepting) = None;
@@ -56,7 +64,11 @@ impl AsyncUdpSocket for PacedSocket {
     }
 
     fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
-        self.inner.try_send(transmit)
+        // quinn marks every connection's packets and has no setting against it.
+        self.inner.try_send(&Transmit {
+            ecn: transmit.ecn.filter(|_| self.ecn.load(Ordering::Relaxed)),
+            ..*transmit
+        })
     }
 
     fn poll_recv(

@@ -1,40 +1,40 @@
-//! A response body for hyper: memory handed out in frames, when it is this answer's turn.
+//! A response body for hyper: memory handed out in pieces.
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
 use crate::log::InFlight;
-use crate::priority::Turn;
-
-/// One h2 DATA frame at its default limit: the grain in which answers can overtake each other.
-pub(crate) const FRAME_BYTES: usize = 16 * 1024;
-
-/// After this much an answer lets all others go first. It is less than the stream window of any
-/// browser, so an answer whose reader has paused can never hold up the connection.
-const LONG_BYTES: usize = 4 * 1024 * 1024;
+use crate::tcp::records::LARGEST;
 
 pub(crate) struct Body {
     rest: Bytes,
-    given: usize,
-    turn: Option<Turn>,
-    in_flight: InFlight,
+    in_flight: Option<InFlight>,
+    /// Its end never comes.
+    open: bool,
 }
 
 impl Body {
-    pub fn new(bytes: Bytes, turn: Option<Turn>, mut in_flight: InFlight) -> Self {
+    pub fn new(bytes: Bytes, open: bool, mut in_flight: InFlight) -> Self {
         if bytes.is_empty() {
             in_flight.finish();
         }
-        let turn = turn.filter(|_| !bytes.is_empty());
         Self {
             rest: bytes,
-            given: 0,
-            turn,
-            in_flight,
+            in_flight: Some(in_flight),
+            open,
+        }
+    }
+
+    /// Of an answer that has its own record in the log.
+    pub fn none() -> Self {
+        Self {
+            rest: Bytes::new(),
+            in_flight: None,
+            open: false,
         }
     }
 }
@@ -45,32 +45,37 @@ impl http_body::Body for Body {
 
     fn poll_frame(
         self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
+        _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = self.get_mut();
         if this.rest.is_empty() {
-            return Poll::Ready(None);
+            return if this.open {
+                Poll::Pending
+            } else {
+                Poll::Ready(None)
+            };
         }
-        if let Some(turn) = &mut this.turn {
-            ready!(turn.poll(cx));
-            if this.given < LONG_BYTES && this.given + FRAME_BYTES >= LONG_BYTES {
-                turn.yield_to_all();
-            }
+        let length = this.rest.len().min(LARGEST.into());
+        let piece = this.rest.split_to(length);
+        if this.rest.is_empty()
+            && let Some(in_flight) = &mut this.in_flight
+        {
+            in_flight.finish();
         }
-        let frame = this.rest.split_to(this.rest.len().min(FRAME_BYTES));
-        this.given += frame.len();
-        if this.rest.is_empty() {
-            this.turn = None;
-            this.in_flight.finish();
-        }
-        Poll::Ready(Some(Ok(Frame::data(frame))))
+        Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty()
+        self.rest.is_empty() && !self.open
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.rest.len() as u64)
+        let length = self.rest.len() as u64;
+        if self.open {
+            let mut hint = SizeHint::new();
+            hint.set_lower(length);
+            return hint;
+        }
+        SizeHint::with_exact(length)
     }
 }

@@ -1,37 +1,35 @@
 //! HTTP/1.1 and HTTP/2 over TLS over TCP, and HTTP/1.1 over TCP alone.
 
 pub(crate) mod body;
+mod corked;
 pub(crate) mod fast_open;
+mod hello;
+pub(crate) mod http1;
+mod http2;
 pub(crate) mod plain;
 pub(crate) mod records;
+mod socket_stream;
 pub(crate) mod tls_stream;
+mod updates;
+mod watched;
 
-use std::convert::Infallible;
-use std::future::pending;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
-use hyper::server::conn::{http1, http2};
-use hyper::service::service_fn;
-use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
 use rustls::{HandshakeKind, ServerConnection};
 use socket2::{Domain, SockRef, Socket, Type};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::certs::{self, Sent};
 use crate::connections::Generation;
 use crate::log::{Connection, Protocol};
-use crate::origin::{MAX_STREAMS, Shared};
-use crate::priority::{Priority, Turn, Turns};
+use crate::offers::Heard;
+use crate::origin::Shared;
 use crate::quic::qlog;
-use crate::tcp::body::{Body, FRAME_BYTES};
-use crate::tcp::records::Meter;
+use crate::tcp::records::{LARGEST, Meter};
 use crate::tcp::tls_stream::{Early, TlsStream};
 use crate::telemetry::{self, Ending};
 use crate::tls;
@@ -39,19 +37,16 @@ use crate::tuning::Tuning;
 
 const BACKLOG: i32 = 1024;
 
-/// What may wait unsent in the kernel: enough to keep it busy until we are woken, little enough
-/// that an urgent answer is not queued behind megabytes of another.
-const NOTSENT_LOWAT: u32 = 16 * 1024;
-
 /// A client's first requests; Chromium never sends more than its ticket allows.
 const EARLY_DATA: u32 = 64 * 1024;
 
-/// Serves https, or http if not `secure`, from now on; returns the port, or None if the machine lacks
+/// Serves https, or http if not `secure`, from now on, as the port `announced` of URLs; returns the port, or None if the machine lacks
 /// the address family.
 pub(crate) fn listen(
     address: SocketAddr,
     shared: &Arc<Shared>,
     secure: bool,
+    announced: u16,
 ) -> Result<Option<u16>> {
     let place = || format!("TCP {address}");
     let listener = match bind(address) {
@@ -72,7 +67,7 @@ pub(crate) fn listen(
                     let tasks = generation.tcp.clone();
                     tasks.spawn(serve(
                         socket,
-                        client,
+                        (client, announced),
                         tls.clone(),
                         shared.clone(),
                         generation,
@@ -108,7 +103,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 
 async fn serve(
     socket: TcpStream,
-    client: SocketAddr,
+    (client, announced): (SocketAddr, u16),
     tls: Option<tls::Server>,
     shared: Arc<Shared>,
     generation: Generation,
@@ -118,13 +113,15 @@ async fn serve(
         return;
     };
     let mut connection = Connection::accepted(shared.next_connection(), client.port());
-    let meter = Arc::<Meter>::default();
-    let _ending = watch(&twin, &connection, meter.clone());
+    connection.announced = announced;
+    connection.address = socket.local_addr().ok().map(|local| local.ip());
+    let (meter, heard) = (Arc::<Meter>::default(), Heard::default());
+    let _ending = watch(&twin, &connection, meter.clone(), heard.clone());
     let folder = shared.qlog();
     let accepted = connection.clone();
     tokio::select! {
         () = qlog::windows(folder.as_deref(), &accepted, &twin) => {}
-        () = talk(socket, &mut connection, tls, meter, shared, generation.clone()) => {}
+        () = talk(socket, &mut connection, tls, meter, heard, shared, generation.clone()) => {}
         () = generation.ended.cancelled() => {
             // Close with a reset: it goes out at once and discards what is unsent or unacknowledged,
             // so nothing of this connection is retransmitted into the next visit.
@@ -134,10 +131,10 @@ async fn serve(
 }
 
 /// The connection's transport can be read from now on, until what this returns is dropped.
-fn watch(socket: &Socket, connection: &Connection, meter: Arc<Meter>) -> Ending {
+fn watch(socket: &Socket, connection: &Connection, meter: Arc<Meter>, heard: Heard) -> Ending {
     let window = telemetry::window_packets(socket).unwrap_or_default();
     if let Ok(socket) = socket.try_clone() {
-        let read = move || telemetry::of_tcp(&socket, window, meter.sent());
+        let read = move || telemetry::of_tcp(&socket, window, meter.sent(), heard.get());
         connection.gauge.watch(read);
     }
     Ending(connection.gauge.clone())
@@ -148,6 +145,7 @@ async fn talk(
     connection: &mut Connection,
     tls: Option<tls::Server>,
     meter: Arc<Meter>,
+    heard: Heard,
     shared: Arc<Shared>,
     generation: Generation,
 ) {
@@ -161,15 +159,18 @@ async fn talk(
     let connection = connection.clone();
     shared.log.connection(connection.clone());
     // A broken connection shows in the log as requests without an end.
-    let _ = match opened {
+    match opened {
         Ok(Opened::Cleartext(stream)) => {
-            http(stream, Early::default(), connection, shared, generation).await
+            let _ = http1::serve(stream, Early::default(), connection, shared).await;
+        }
+        Ok(Opened::Secure(stream, early)) if connection.protocol == Some(Protocol::H2) => {
+            let _ = http2::serve(*stream, early, heard, connection, shared, generation).await;
         }
         Ok(Opened::Secure(stream, early)) => {
-            http(*stream, early, connection, shared, generation).await
+            let _ = http1::serve(*stream, early, connection, shared).await;
         }
-        Err(_) => return,
-    };
+        Err(_) => {}
+    }
 }
 
 enum Opened {
@@ -181,7 +182,6 @@ fn tune(socket: &TcpStream, shared: &Shared) -> Result<Tuning> {
     let tuning = shared.tuning();
     let options = SockRef::from(socket);
     options.set_tcp_nodelay(true)?;
-    options.set_tcp_notsent_lowat(NOTSENT_LOWAT)?;
     tuning.tcp.apply(&options)?;
     Ok(tuning)
 }
@@ -201,71 +201,31 @@ async fn handshake(
     connection: &mut Connection,
 ) -> Result<Opened> {
     let tuning = tune(&socket, shared)?;
-    let h1_only = tuning.http.h1_only.contains(&socket.local_addr()?.ip());
-    let config = if h1_only {
-        tls.tuned_for_h1(tuning.tls)
+    let h1_only = &tuning.http.h1_only;
+    let sent = Sent::default();
+    let mut tls = if h1_only.is_empty() {
+        ServerConnection::new(Arc::new(tls.tuned(tuning.tls, &sent)))?
     } else {
-        tls.tuned(tuning.tls)
+        let configured = |host: &str| match h1_only.iter().any(|only| only == host) {
+            true => tls.tuned_for_h1(tuning.tls, &sent),
+            false => tls.tuned(tuning.tls, &sent),
+        };
+        let opened = hello::accept(&socket, configured).await;
+        opened.context("TLS handshake")?
     };
-    let mut tls = ServerConnection::new(Arc::new(config))?;
-    tls.set_buffer_limit(Some(FRAME_BYTES));
+    tls.set_buffer_limit(Some(LARGEST.into()));
     let early = Early::default();
     let stream = TlsStream::accept(socket, tls, early.clone(), tuning.tls.records, meter)
         .await
         .context("TLS handshake")?;
-    note(&stream.tls, connection);
+    note(&stream.tls, &sent, connection);
     Ok(Opened::Secure(Box::new(stream), early))
 }
 
-fn note(tls: &ServerConnection, connection: &mut Connection) {
+fn note(tls: &ServerConnection, sent: &Sent, connection: &mut Connection) {
     connection.host = tls.server_name().unwrap_or_default().to_owned();
     connection.resumed = tls.handshake_kind() == Some(HandshakeKind::Resumed);
+    connection.certificate_bytes = certs::told(sent, connection.resumed);
     let h2 = tls.alpn_protocol() == Some(b"h2");
     connection.protocol = Some(if h2 { Protocol::H2 } else { Protocol::H1 });
-}
-
-/// Serves one connection, until its end.
-pub(crate) async fn http(
-    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-    early: Early,
-    connection: Connection,
-    shared: Arc<Shared>,
-    generation: Generation,
-) -> hyper::Result<()> {
-    let h2 = connection.protocol == Some(Protocol::H2);
-    let turns = (h2 && shared.tuning().http.priorities).then(Arc::<Turns>::default);
-    let service = service_fn(|request: Request<Incoming>| {
-        let (shared, connection, turns) = (shared.clone(), connection.clone(), turns.clone());
-        let early = early.now();
-        async move {
-            let (request, upload) = request.into_parts();
-            let (answer, in_flight) = shared.answer(&request, &connection, early);
-            let turn = turns.map(|turns| Turn::new(&turns, Priority::of(&request.headers)));
-            if upload.collect().await.is_err() {
-                // The client gave up in the middle of its request: there is no one to answer.
-                pending::<()>().await;
-            }
-            if !answer.think.is_zero() {
-                tokio::time::sleep(answer.think).await;
-            }
-            let mut response = Response::new(Body::new(answer.body, turn, in_flight));
-            *response.status_mut() = answer.status;
-            *response.headers_mut() = answer.headers;
-            Ok::<_, Infallible>(response)
-        }
-    });
-    let io = TokioIo::new(stream);
-    if h2 {
-        http2::Builder::new(generation)
-            .auto_date_header(false)
-            .max_concurrent_streams(MAX_STREAMS)
-            .max_send_buf_size(FRAME_BYTES)
-            .serve_connection(io, service)
-            .await
-    } else {
-        http1::Builder::new()
-            .auto_date_header(false)
-            .serve_connection(io, service)
-            .await
-    }
 }

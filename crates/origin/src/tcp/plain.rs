@@ -8,7 +8,7 @@ use tokio::net::UnixListener;
 
 use crate::log::{Connection, Protocol};
 use crate::origin::Shared;
-use crate::tcp;
+use crate::tcp::http1;
 use crate::tcp::tls_stream::Early;
 
 /// Serves from now on. These connections belong to the server in front and to no visit: they are
@@ -20,14 +20,8 @@ pub(crate) fn listen(path: &Path, shared: &Arc<Shared>) -> Result<()> {
         while let Ok((socket, _)) = listener.accept().await {
             let mut connection = Connection::accepted(shared.next_connection(), 0);
             connection.protocol = Some(Protocol::H1);
-            let generation = shared.connections.current();
-            tokio::spawn(tcp::http(
-                socket,
-                Early::default(),
-                connection,
-                shared.clone(),
-                generation,
-            ));
+            let shared = shared.clone();
+            tokio::spawn(http1::serve(socket, Early::default(), connection, shared));
         }
     });
     Ok(())

@@ -94,21 +94,31 @@ impl Sizer {
 
     /// Most plaintext bytes of the record that is made now.
     pub fn next(&mut self, now: Instant) -> usize {
-        let bytes = match self.policy {
-            Records::Fixed(bytes) => bytes,
-            Records::Dynamic => {
-                if self.last.is_some_and(|last| now - last > IDLE) {
-                    self.sent = 0;
-                }
-                match self.sent {
-                    0..EACH => SMALL,
-                    n if n < 2 * EACH => MEDIUM,
-                    _ => LARGEST,
-                }
-            }
-        };
+        if self.idle(now) {
+            self.sent = 0;
+        }
+        let size = self.size(self.sent);
         self.sent = self.sent.saturating_add(1);
         self.last = Some(now);
+        size
+    }
+
+    /// The same, without making one.
+    pub fn next_size(&self, now: Instant) -> usize {
+        self.size(if self.idle(now) { 0 } else { self.sent })
+    }
+
+    fn idle(&self, now: Instant) -> bool {
+        self.last.is_some_and(|last| now - last > IDLE)
+    }
+
+    fn size(&self, sent: u32) -> usize {
+        let bytes = match (self.policy, sent) {
+            (Records::Fixed(bytes), _) => bytes,
+            (Records::Dynamic, 0..EACH) => SMALL,
+            (Records::Dynamic, n) if n < 2 * EACH => MEDIUM,
+            (Records::Dynamic, _) => LARGEST,
+        };
         bytes.into()
     }
 }

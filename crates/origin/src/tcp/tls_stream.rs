@@ -5,7 +5,7 @@
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
@@ -25,10 +25,33 @@ impl Early {
     }
 }
 
+/// Where what is written leaves. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Outlet(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    /// TLS holds records that the kernel did not take yet.
+    full: AtomicBool,
+    /// Most plaintext bytes of the next record.
+    record: AtomicUsize,
+}
+
+impl Outlet {
+    pub fn is_full(&self) -> bool {
+        self.0.full.load(Ordering::Relaxed)
+    }
+
+    pub fn record(&self) -> usize {
+        self.0.record.load(Ordering::Relaxed)
+    }
+}
+
 pub(crate) struct TlsStream {
     socket: TcpStream,
     pub tls: ServerConnection,
     early: Early,
+    outlet: Outlet,
     sizer: Sizer,
     meter: Arc<Meter>,
 }
@@ -46,6 +69,7 @@ impl TlsStream {
             socket,
             tls,
             early,
+            outlet: Outlet::default(),
             sizer: Sizer::new(records),
             meter,
         };
@@ -53,7 +77,21 @@ impl TlsStream {
         Ok(stream)
     }
 
+    pub fn outlet(&self) -> Outlet {
+        self.measure();
+        self.outlet.clone()
+    }
+
+    fn measure(&self) {
+        let next = self.sizer.next_size(Instant::now());
+        self.outlet.0.record.store(next, Ordering::Relaxed);
+    }
+
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // TLS may have read its ClientHello already, and have an answer ready.
+        if let Poll::Ready(Err(error)) = self.poll_send(cx) {
+            return Poll::Ready(Err(error));
+        }
         while self.tls.is_handshaking() && self.tls.early_data().is_none() {
             if !ready!(self.poll_receive(cx))? {
                 return Poll::Ready(Err(ErrorKind::UnexpectedEof.into()));
@@ -87,6 +125,7 @@ impl TlsStream {
     /// Gives the socket all that TLS has ready.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.tls.wants_write() {
+            self.outlet.0.full.store(true, Ordering::Relaxed);
             match self.tls.write_tls(&mut Now(&self.socket, &self.meter)) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -95,6 +134,7 @@ impl TlsStream {
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
+        self.outlet.0.full.store(false, Ordering::Relaxed);
         Poll::Ready(Ok(()))
     }
 
@@ -132,6 +172,7 @@ impl TlsStream {
                 break;
             }
         }
+        self.measure();
         Ok(written)
     }
 }

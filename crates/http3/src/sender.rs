@@ -1,0 +1,52 @@
+//! The sending half of a stream, of which h3 is not the only owner.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use quinn::SendStream;
+
+/// Its place among the connection's streams can be changed as long as anything of it waits in quinn,
+/// also once h3 has written everything. Clones share the stream.
+#[derive(Clone)]
+pub struct Sender(Arc<Mutex<SendStream>>);
+
+/// Keeps no stream alive: quinn ends one whose last owner is gone.
+#[derive(Default)]
+pub(crate) struct WeakSender(Weak<Mutex<SendStream>>);
+
+impl WeakSender {
+    pub fn upgrade(&self) -> Option<Sender> {
+        self.0.upgrade().map(Sender)
+    }
+}
+
+impl Sender {
+    pub(crate) fn new(stream: SendStream) -> Self {
+        Self(Arc::new(Mutex::new(stream)))
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakSender {
+        WeakSender(Arc::downgrade(&self.0))
+    }
+
+    pub(crate) fn stream(&self) -> MutexGuard<'_, SendStream> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The stream itself, if nobody else has it.
+    pub(crate) fn into_stream(self) -> Option<SendStream> {
+        let stream = Arc::into_inner(self.0)?;
+        Some(stream.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// quinn sends higher numbers first. Where data waits already, this holds after its next packet.
+    pub fn set_priority(&self, number: i32) {
+        // Fails only for a stream that is over.
+        let _ = self.stream().set_priority(number);
+    }
+
+    /// Waits until the peer has everything, or wants no more.
+    pub async fn done(&self) {
+        let stopped = self.stream().stopped();
+        let _ = stopped.await;
+    }
+}

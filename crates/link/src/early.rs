@@ -1,0 +1,201 @@
+//! Early data, as packets of the client show it, whatever server they go to.
+//!
+//! Over QUIC it has a packet type of its own (RFC 9001 section 4.6). Over TCP it is TLS records
+//! behind the ClientHello that leave before anything came from the server (RFC 8446 section 2.3):
+//! all segments until then acknowledge the same byte.
+
+use std::collections::HashMap;
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// RFC 9293 section 3.1.
+const SYN: u8 = 0b10;
+/// RFC 8446 section 5.1: the content types of a ClientHello and of everything encrypted, and the
+/// header of a record.
+const HANDSHAKE: u8 = 22;
+const ENCRYPTED: u8 = 23;
+const RECORD_HEADER: usize = 5;
+/// A flight of a client that is longer has been seen well enough.
+const MOST_FLIGHT: usize = 64 * 1024;
+/// Connections of a visit beyond this are not looked at.
+const MOST_FLOWS: usize = 4096;
+/// Versions with a layout that is known: QUIC 1 and 2 (RFC 9369).
+const QUIC_1: u32 = 1;
+const QUIC_2: u32 = 0x6b33_43cf;
+const MOST_ID: usize = 20;
+
+/// Looks at packets that clients send.
+#[derive(Default)]
+pub struct EarlyData {
+    flights: HashMap<u64, Flight>,
+}
+
+/// What a TCP connection carried before it received anything.
+#[derive(Default)]
+struct Flight {
+    acknowledged: Option<u32>,
+    /// Sequence number of the first byte.
+    start: u32,
+    bytes: Vec<u8>,
+    over: bool,
+}
+
+impl EarlyData {
+    /// Whether a record or packet of early data begins in this IP packet of a client. `flow` names
+    /// its connection, see `Header`.
+    pub fn begins(&mut self, ip: &[u8], flow: u64) -> bool {
+        self.read(ip, flow).unwrap_or(false)
+    }
+
+    fn read(&mut self, ip: &[u8], flow: u64) -> Option<bool> {
+        let (protocol, payload, length) = match ip.first()? >> 4 {
+            4 => {
+                let whole = u16::from_be_bytes([*ip.get(6)?, *ip.get(7)?]) & 0x3fff == 0;
+                let start = usize::from(ip[0] & 0xf) * 4;
+                let length = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
+                if !whole {
+                    return None;
+                }
+                (*ip.get(9)?, start, length)
+            }
+            6 => {
+                let length = 40 + usize::from(u16::from_be_bytes([*ip.get(4)?, *ip.get(5)?]));
+                (*ip.get(6)?, 40, length)
+            }
+            _ => return None,
+        };
+        let segment = ip.get(payload..length.min(ip.len()))?;
+        match protocol {
+            UDP => Some(has_0rtt(segment.get(8..)?)),
+            TCP => {
+                let data = segment.get(usize::from(segment.get(12)? >> 4) * 4..)?;
+                if data.is_empty() {
+                    return Some(false);
+                }
+                if self.flights.len() >= MOST_FLOWS && !self.flights.contains_key(&flow) {
+                    return None;
+                }
+                let flight = self.flights.entry(flow).or_default();
+                flight.take(segment, data)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Flight {
+    fn take(&mut self, segment: &[u8], data: &[u8]) -> Option<bool> {
+        if self.over {
+            return Some(false);
+        }
+        let syn = segment.get(13)? & SYN != 0;
+        let sequence = word(segment, 4)?.wrapping_add(u32::from(syn));
+        if !syn {
+            // What Fast Open sends with the SYN acknowledges nothing.
+            let acknowledged = word(segment, 8)?;
+            self.over = *self.acknowledged.get_or_insert(acknowledged) != acknowledged;
+        }
+        if self.bytes.is_empty() {
+            self.start = sequence;
+        }
+        let at = sequence.wrapping_sub(self.start) as usize;
+        self.over |= at > MOST_FLIGHT;
+        if self.over || at > self.bytes.len() {
+            return Some(false); // a gap: what was lost comes again
+        }
+        let new = data.get(self.bytes.len() - at..).unwrap_or_default();
+        let before = encrypted(&self.bytes);
+        self.bytes.extend(new);
+        self.over = self.bytes.first() != Some(&HANDSHAKE);
+        let begun = encrypted(&self.bytes) > before;
+        if self.over {
+            self.bytes = Vec::new();
+        }
+        Some(begun)
+    }
+}
+
+/// How many encrypted records begin in what a client said behind its ClientHello.
+fn encrypted(mut flight: &[u8]) -> usize {
+    let mut count = 0;
+    if flight.first() != Some(&HANDSHAKE) {
+        return 0;
+    }
+    while let Some(&[kind, _, _, high, low]) = flight.first_chunk::<RECORD_HEADER>() {
+        count += usize::from(kind == ENCRYPTED);
+        let length = RECORD_HEADER + usize::from(u16::from_be_bytes([high, low]));
+        flight = flight.get(length..).unwrap_or_default();
+    }
+    count
+}
+
+/// Whether a UDP payload has a 0-RTT packet in it; Initial packets before it are passed over.
+fn has_0rtt(datagram: &[u8]) -> bool {
+    let mut rest = datagram;
+    while let Some((kind, length)) = long_packet(rest) {
+        if kind == Kind::ZeroRtt {
+            return true;
+        }
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    false
+}
+
+#[derive(PartialEq)]
+enum Kind {
+    ZeroRtt,
+    Other,
+}
+
+/// Kind and length of a packet with a long header (RFC 9000 section 17.2). None for anything else.
+fn long_packet(bytes: &[u8]) -> Option<(Kind, usize)> {
+    const LONG_AND_FIXED: u8 = 0b1100_0000;
+    let first = *bytes.first()?;
+    let version = word(bytes, 1)?;
+    if first & LONG_AND_FIXED != LONG_AND_FIXED || !matches!(version, QUIC_1 | QUIC_2) {
+        return None;
+    }
+    // Types 0 to 3 are Initial, 0-RTT, Handshake and Retry; version 2 has them one further.
+    let kind = (first >> 4 & 0b11).wrapping_sub(u8::from(version == QUIC_2)) & 0b11;
+    let mut at = 5;
+    for _ in 0..2 {
+        let length = usize::from(*bytes.get(at)?);
+        if length > MOST_ID {
+            return None;
+        }
+        at += 1 + length;
+    }
+    if kind == 0 {
+        let (token, after) = variable(bytes, at)?;
+        at = after.checked_add(token)?;
+    } else if kind == 3 {
+        return None;
+    }
+    let (length, after) = variable(bytes, at)?;
+    let kind = if kind == 1 {
+        Kind::ZeroRtt
+    } else {
+        Kind::Other
+    };
+    Some((kind, after.checked_add(length)?))
+}
+
+/// A variable-length integer (RFC 9000 section 16) and where it ends.
+fn variable(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    let first = *bytes.get(at)?;
+    let length = 1usize << (first >> 6);
+    let rest = bytes.get(at + 1..at + length)?;
+    let value = rest.iter().fold(u64::from(first & 0x3f), |sum, &byte| {
+        sum << 8 | u64::from(byte)
+    });
+    Some((usize::try_from(value).ok()?, at + length))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let found = bytes.get(at..at + 4)?;
+    Some(u32::from_be_bytes(found.try_into().ok()?))
+}
+
+#[cfg(test)]
+#[path = "early_tests.rs"]
+mod tests;

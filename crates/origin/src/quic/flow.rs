@@ -1,0 +1,156 @@
+//! One connection's sending, as its controller, its socket and the log share it.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::log::unpoisoned;
+use crate::quic::departures::Departures;
+use crate::tuning::{Congestion, SlowStartExit};
+
+/// Linux does not pace a connection's first packets, the handshake's included
+/// (`tcp_update_skb_after_send`).
+const FREE_PACKETS: u32 = 10;
+
+/// Time that may be made up for by sending the next packets sooner: two ticks of tokio's clock, and
+/// more if the last packet was held, for then the clock, not the application, was late.
+const CREDIT: Duration = Duration::from_millis(2);
+const HELD_CREDIT: Duration = Duration::from_millis(10);
+/// Nothing is held longer, whatever the rate.
+const LONGEST: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(crate) struct Flow(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    view: View,
+    sent: u32,
+    due: Instant,
+    next: Instant,
+    held: bool,
+    departures: Departures,
+    /// The packet that is being made has nothing that is to be acknowledged.
+    only_acknowledges: bool,
+    /// Nor has the one that is about to leave.
+    unpaced: bool,
+    /// The window has no room.
+    full: bool,
+    /// One packet may leave though it has none.
+    granted: bool,
+}
+
+/// What the controller does now. Bytes and bytes per second.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View {
+    pub congestion: Congestion,
+    /// None for what has none.
+    pub slow_start_exit: Option<SlowStartExit>,
+    /// UDP payload of a full packet.
+    pub packet_bytes: u64,
+    /// In packets of the size that was full then; a sender may fall back to smaller ones later.
+    pub initial_window_packets: u64,
+    pub window: u64,
+    /// None if packets leave as fast as the window allows.
+    pub rate: Option<f64>,
+    /// Round trip without what packets waited for the clock; None until one is measured.
+    pub rtt: Option<Duration>,
+}
+
+impl Flow {
+    pub fn new(view: View) -> Self {
+        let now = Instant::now();
+        Self(Mutex::new(State {
+            view,
+            sent: 0,
+            due: now,
+            next: now,
+            held: false,
+            departures: Departures::default(),
+            only_acknowledges: false,
+            unpaced: false,
+            full: false,
+            granted: false,
+        }))
+    }
+
+    /// Until when the packet that was made last must wait; None if it leaves now.
+    pub fn hold(&self) -> Option<Instant> {
+        let mut state = unpoisoned(&self.0);
+        let now = Instant::now();
+        let early = state.due > now;
+        if early {
+            state.held = true;
+        } else if !state.unpaced {
+            state.departures.left(now);
+        }
+        early.then_some(state.due)
+    }
+
+    /// How long the packet made then waited. It is acknowledged; older ones are forgotten.
+    pub fn held(&self, made: Instant) -> Duration {
+        unpoisoned(&self.0).departures.held(made)
+    }
+
+    pub fn view(&self) -> View {
+        unpoisoned(&self.0).view
+    }
+
+    /// Packets sent so far, without those that only acknowledge.
+    pub fn sent(&self) -> u32 {
+        unpoisoned(&self.0).sent
+    }
+
+    /// If the window is full, lets one packet leave all the same, as RFC 9002 section 7.5 lets a
+    /// probe.
+    pub fn grant(&self) {
+        let mut state = unpoisoned(&self.0);
+        state.granted = state.full;
+    }
+
+    pub fn granted(&self) -> bool {
+        unpoisoned(&self.0).granted
+    }
+
+    /// Whether the packet that is being made only acknowledges.
+    pub fn make(&self, only_acknowledges: bool) {
+        unpoisoned(&self.0).only_acknowledges = only_acknowledges;
+    }
+
+    /// Lets the packet that was just made leave at once if it only acknowledges; says whether it does.
+    pub fn on_acknowledging(&self, now: Instant) -> bool {
+        let mut state = unpoisoned(&self.0);
+        state.unpaced = std::mem::take(&mut state.only_acknowledges);
+        if state.unpaced {
+            state.due = now;
+        }
+        state.unpaced
+    }
+
+    pub fn publish(&self, view: View, full: bool) {
+        let mut state = unpoisoned(&self.0);
+        state.view = view;
+        state.full = full;
+    }
+
+    /// A packet was made; it is to leave at the rate.
+    pub fn on_sent(&self, now: Instant, bytes: u64) {
+        let mut state = unpoisoned(&self.0);
+        state.departures.made(now);
+        state.sent = state.sent.saturating_add(1);
+        state.granted = false;
+        state.due = now;
+        let Some(rate) = state.view.rate.filter(|_| state.sent > FREE_PACKETS) else {
+            return;
+        };
+        let credit = if state.held { HELD_CREDIT } else { CREDIT };
+        state.held = false;
+        let earliest = now.checked_sub(credit).unwrap_or(now);
+        state.due = state.next.max(earliest);
+        let gap = (bytes as f64 / rate).min(LONGEST.as_secs_f64());
+        state.next = state.due + Duration::from_secs_f64(gap);
+    }
+}
+
+#[cfg(test)]
+#[path = "flow_tests.rs"]
+mod tests;

@@ -1,0 +1,24 @@
+//! Which hosts each address serves, and which of them share a certificate.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+
+use serde::Deserialize;
+
+/// The origin's addresses as the recorded servers. Hosts that are not named are served everywhere.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Servers {
+    /// By host.
+    pub addresses: HashMap<String, IpAddr>,
+    /// By host, all hosts that its certificate covers; hosts that are not here have one of their own.
+    pub certificates: BTreeMap<String, Vec<String>>,
+}
+
+impl Servers {
+    /// A host of another address is asked for at this one (RFC 9110 section 15.5.20).
+    pub(crate) fn misdirected(&self, host: &str, at: Option<IpAddr>) -> bool {
+        let known = self.addresses.get(host);
+        known.is_some_and(|known| at.is_some_and(|at| at.to_canonical() != *known))
+    }
+}
