@@ -7,8 +7,7 @@ import json
 import zipfile
 from typing import Any
 
-import zstandard
-
+from dragstrip.pages.format import zstd
 from dragstrip.pages.importers.mahimahi import _record_type
 
 PIXEL = base64.b64decode("R0lGODlhAQABAIAAAP///wAAACwAAAAAAQABAAACAkQBADs=")
@@ -132,7 +131,7 @@ SAVED = b"<!-- saved from url=(0019)https://a.test/dir/ --><p><img src='site_fil
 SEEDS = {
     "site.har": har(*SITE),
     "bodies.har": har(*WITH_BODIES),
-    "site.har.zst": zstandard.ZstdCompressor().compress(har(*SITE)),
+    "site.har.zst": zstd.compress(har(*SITE)),
     "site.har.gz": gzip.compress(har(*WITH_BODIES), mtime=0),
     "site.har.zip": playwright(),
     "site.warc": warc(),

@@ -1,6 +1,6 @@
-"""Mutated HARs, WARCs, Mahimahi folders and saved pages: each is imported or refused in one line.
+"""Mutated recordings of every kind: each is imported or refused in one line.
 
-uv run python bench/pages/fuzz_importers.py [files] [seed] [more recordings to mutate...]
+uv run python bench/pages/fuzz_importers.py [files | 60m] [seed] [more recordings to mutate...]
 """
 
 import gzip
@@ -16,12 +16,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import zstandard
-
 from dragstrip.model.errors import InputError
+from dragstrip.pages.format import zstd
 from dragstrip.pages.resolve import import_page
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from made_archives import kinds, place
 from recordings import SEEDS
 
 SLOW_S = 20.0
@@ -36,44 +36,52 @@ _VALUES: tuple[Any, ...] = (
 )
 
 
+Files = dict[str, bytes]
+"""Of one recording, by their names."""
+
+
 def main() -> None:
-    count, seed = (int(v) for v in [*sys.argv[1:3], *["10000", "1"][len(sys.argv[1:3]) :]])
-    draw = random.Random(seed)
+    asked, seed = [*sys.argv[1:3], *["10000", "1"][len(sys.argv[1:3]) :]]
+    minutes = int(asked[:-1]) if asked.endswith("m") else None
+    draw = random.Random(int(seed))
     # A mutant must not take the machine down before it is noticed.
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
-    seeds = dict(SEEDS)
-    seeds |= {Path(f).name: Path(f).read_bytes() for f in sys.argv[3:]}
+    seeds: dict[str, Files] = {n: {n: d} for n, d in SEEDS.items() if "/" not in n}
+    seeds |= {n: files for n, files in kinds().items() if "#" not in n}
+    seeds |= {Path(f).name: {Path(f).name: Path(f).read_bytes()} for f in sys.argv[3:]}
     counts: Counter[str] = Counter()
     slowest = (0.0, "")
-    with TemporaryDirectory() as folder:
-        for number in range(count):
-            name = list(seeds)[number % len(seeds)]
-            file = place(Path(folder), name, mutated(name, seeds[name], draw))
+    ends = time.monotonic() + 60 * (minutes or 0)
+    number = 0
+    while time.monotonic() < ends if minutes else number < int(asked):
+        name = list(seeds)[number % len(seeds)]
+        files = mutant(seeds[name], draw)
+        with TemporaryDirectory() as folder:
+            place(Path(folder), files)
             begun = time.monotonic()
-            outcome = attempt(file, Path(folder) / "out.har.zip")
+            outcome = attempt(Path(folder) / name, Path(folder) / "out.har.zip")
             took = time.monotonic() - begun
             slowest = max(slowest, (took, f"{name}, mutant {number}"))
             counts[f"{name}: {outcome}"] += 1
             if took > SLOW_S or outcome.startswith("CRASH"):
-                keep = Path(f"crash-{number}-{name.replace('/', '-')}")
-                keep.write_bytes(file.read_bytes())
+                keep = Path(f"crash-{number}")
+                place(keep, files)
                 sys.exit(f"{name}, mutant {number}: {outcome} after {took:.1f} s; kept as {keep}")
+        number += 1
     for outcome, n in sorted(counts.items()):
         print(f"{n:6} {outcome}")
-    print(f"{count} mutants, no crash; the slowest took {slowest[0]:.2f} s ({slowest[1]})")
+    print(f"{number} mutants, no crash; the slowest took {slowest[0]:.2f} s ({slowest[1]})")
 
 
-def place(folder: Path, name: str, data: bytes) -> Path:
-    """Write a mutant where its importer looks for it; a name with a slash is a file of a folder."""
-    file = folder / name
-    file.parent.mkdir(exist_ok=True)
-    file.write_bytes(data)
-    return file
+def mutant(files: Files, draw: random.Random) -> Files:
+    """With one of its files mutated."""
+    name = draw.choice(sorted(files))
+    return files | {name: mutated(name, files[name], draw)}
 
 
 def attempt(file: Path, out: Path) -> str:
     try:
-        import_page(file.parent if file.parent.name == "mahimahi" else file, out)
+        import_page(file, out)
     except InputError as error:
         return "refused" if "\n" not in str(error) else f"CRASH two lines: {error}"
     except Exception as error:
@@ -88,13 +96,13 @@ def mutated(name: str, data: bytes, draw: random.Random) -> bytes:
     """
     if draw.random() < 0.5:
         return scratched(data, draw)
-    if name.endswith(".zip"):
+    if name.endswith((".zip", ".wacz")):
         return repacked(data, draw)
     if name.endswith(".gz"):
         return gzip.compress(mutated(name[:-3], gzip.decompress(data), draw), 1, mtime=0)
-    if name.endswith(".zst"):
-        inside = zstandard.ZstdDecompressor().decompress(data)
-        return zstandard.ZstdCompressor().compress(mutated(name[:-4], inside, draw))
+    if name.endswith(".har.zst"):
+        inside = zstd.ZstdDecompressor().decompress(data)
+        return zstd.compress(mutated(name[:-4], inside, draw))
     if name.endswith(".har"):
         tree = json.loads(data)
         for _ in range(draw.randint(1, 4)):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from dragstrip.audit.capture import Family
+from dragstrip.audit.dialects import Family
 from dragstrip.model.errors import InputError
 
 

@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from dragstrip.audit.capture import Capture, CapturedRequest, Family
+from dragstrip.audit.capture import CapturedPage, CapturedRequest
 from dragstrip.audit.claims import Claims
+from dragstrip.audit.dialects import Family
 
 
 class AuditRow(Struct, frozen=True, kw_only=True):
@@ -30,6 +31,8 @@ class AuditRow(Struct, frozen=True, kw_only=True):
     """`wire_bytes` at the claimed rate: no load can be faster, whatever the protocol. Round trips
     are left out, so the true bound lies higher."""
     impossible: bool
+    judged: int
+    """Answers that crossed the network whole: only they can speak for or against a load."""
     protocol_answers: dict[Family, int]
     """Answers that came from the network and say how, by protocol."""
     protocol_bytes: dict[Family, int]
@@ -41,6 +44,8 @@ class AuditRow(Struct, frozen=True, kw_only=True):
     needs two or three."""
     cached: int
     failed: int
+    unread: int
+    """Entries without a URL or a start."""
     aborted: bool
     """The capture has no load event."""
     findings: tuple[str, ...] = ()
@@ -99,17 +104,22 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     with_cached: int
     with_failed: int
     aborted: int
+    nothing_to_judge: int
+    """Captures of which no answer crossed the network whole."""
     unbelievable: int
     """Captures with at least one finding."""
+    unreadable_files: tuple[str, ...]
+    """Files that could not be read, and why."""
 
 
-def judge(capture: Capture, claims: Claims) -> AuditRow:
+def judge(capture: CapturedPage, claims: Claims) -> AuditRow:
     loaded = capture.load_ms is not None
     size = capture.loaded_bytes() if loaded else None
     least = None if size is None or not claims.down_mbps else size * 8 / (claims.down_mbps * 1000)
     connects = [a.connect_ms for a in capture.answers if a.connect_ms is not None]
     middle = median(connects) if connects else None
-    carried = [a for a in capture.answers if a.protocol and not (a.cached or a.failed)]
+    crossed = [a for a in capture.answers if not (a.cached or a.failed)]
+    carried = [a for a in crossed if a.protocol]
     row = AuditRow(
         name=capture.name,
         title=capture.title,
@@ -119,6 +129,7 @@ def judge(capture: Capture, claims: Claims) -> AuditRow:
         wire_bytes=size,
         least_load_ms=least,
         impossible=bool(capture.load_ms and least and capture.load_ms < least),
+        judged=len(crossed),
         protocol_answers=dict(Counter(a.protocol for a in carried)),
         protocol_bytes=_bytes(carried),
         connect_min_ms=min(connects, default=None),
@@ -126,12 +137,15 @@ def judge(capture: Capture, claims: Claims) -> AuditRow:
         fast_connects=bool(middle is not None and claims.rtt_ms and middle < claims.rtt_ms),
         cached=sum(a.cached for a in capture.answers),
         failed=sum(a.failed for a in capture.answers),
+        unread=capture.unread,
         aborted=not loaded,
     )
     return structs.replace(row, findings=tuple(_findings(row)))
 
 
 def _findings(row: AuditRow) -> Iterator[str]:
+    if not row.judged:
+        yield "nothing to judge"
     if row.impossible and row.load_ms and row.least_load_ms:
         yield f"{row.least_load_ms / row.load_ms:.1f} times too fast"
     if (share := row.claimed_share) is not None and share < 1:
@@ -142,11 +156,13 @@ def _findings(row: AuditRow) -> Iterator[str]:
         yield f"{row.cached} from a cache"
     if row.failed:
         yield f"{row.failed} failed"
+    if row.unread:
+        yield f"{row.unread} unreadable"
     if row.aborted:
         yield "no load event"
 
 
-def summarise(rows: Sequence[AuditRow]) -> AuditSummary:
+def summarise(rows: Sequence[AuditRow], unread: Sequence[str] = ()) -> AuditSummary:
     quic = [r for r in rows if r.claims.protocol == "quic" and r.protocol_answers]
     shares = [share for r in quic if (share := r.claimed_byte_share) is not None]
     return AuditSummary(
@@ -166,7 +182,9 @@ def summarise(rows: Sequence[AuditRow]) -> AuditSummary:
         with_cached=sum(bool(r.cached) for r in rows),
         with_failed=sum(bool(r.failed) for r in rows),
         aborted=sum(r.aborted for r in rows),
+        nothing_to_judge=sum(not r.judged for r in rows),
         unbelievable=sum(bool(r.findings) for r in rows),
+        unreadable_files=tuple(unread),
     )
 
 

@@ -84,7 +84,7 @@ def _pages(name: str, pages: _Set) -> list[Known]:
 
 
 def recording(page: Known) -> Recording:
-    """Make it. Equal bytes every time, given the same Pillow and fontTools."""
+    """Make it. Equal bytes every time, given the same Pillow."""
     name = page.name.replace("/", "-")
     if page.kind == "synthetic":
         made = synth(page.spec)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from dragstrip.model.addresses import described, servers
 from dragstrip.model.page import Page, Resource
 
 
@@ -27,10 +28,14 @@ class PageSummary(Struct, frozen=True, kw_only=True):
     wire_bytes: int
     hosts: tuple[PageShare, ...]
     """In the order of the recording, the document's own first."""
+    addresses: str
+    """On how many addresses those are, and with which certificates, in words."""
     types: tuple[PageShare, ...]
     """By media type, most bytes first; ``none`` where an answer had no type."""
     statuses: tuple[PageShare, ...]
     """By status code, ascending."""
+    sockets: int
+    """Its WebSockets."""
     changes: tuple[str, ...]
 
 
@@ -45,9 +50,26 @@ def summarise(page: Page) -> PageSummary:
         objects=len(page.resources),
         wire_bytes=page.body_bytes,
         hosts=tuple(sorted(_shares(page, lambda r: r.host), key=lambda s: order[s.name])),
+        addresses=described(page, "recorded") + _certificates(page),
         types=tuple(sorted(_shares(page, lambda r: r.mime or "none"), key=lambda s: -s.wire_bytes)),
         statuses=tuple(sorted(_shares(page, lambda r: str(r.status)), key=lambda s: s.name)),
+        sockets=len(page.sockets),
         changes=page.changes,
+    )
+
+
+def _certificates(page: Page) -> str:
+    """How certificates of hosts at one address are known, if there are any."""
+    shared = {h for s in servers(page, "recorded") if len(s.hosts) > 1 for h in s.hosts}
+    untold = shared - set(page.certificates)
+    if not shared:
+        return ""
+    if not untold:
+        return "; certificates as recorded"
+    some = f" for {len(shared - untold)} of them" if untold < shared else ""
+    return (
+        f"; the recording tells {'certificates' if some else 'no certificates'}{some}, so all "
+        f"{'others' if some else 'hosts'} of an address share one"
     )
 
 

@@ -182,6 +182,24 @@ def test_an_unreadable_file_is_a_page_error(tmp_path):
         load_page(tmp_path)
 
 
+@pytest.mark.parametrize("packing", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_that_does_not_unpack_is_a_page_error(tmp_path, packing):
+    path = tmp_path / "a.har.zip"
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        archive.writestr("har.har", "{}" * 500)
+        at = archive.infolist()[0].header_offset + 60
+    data = bytearray(path.read_bytes())
+    data[at : at + 20] = b"\xff" * 20
+    path.write_bytes(data)
+    with pytest.raises(PageError, match=r"a\.har\.zip"):
+        load_page(path)
+
+
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
+    path = tmp_path / f"{'n' * 247}.har.zip"
+    assert write_page(path, page_of(START)).path == path
+
+
 @given(data=st.data())
 def test_a_damaged_page_file_never_loads_as_something_else(tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("damaged")

@@ -5,10 +5,10 @@ import zlib
 
 import brotli
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragstrip.pages.format import zstd
 from dragstrip.pages.format.coding import CodingError, decode
 
 ENCODERS = {
@@ -18,7 +18,7 @@ ENCODERS = {
     "x-gzip": gzip.compress,
     "deflate": zlib.compress,
     "br": brotli.compress,
-    "zstd": zstandard.compress,
+    "zstd": zstd.compress,
 }
 
 

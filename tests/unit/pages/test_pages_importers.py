@@ -12,8 +12,7 @@ from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.coding import decode
 from dragstrip.pages.format.recording import PageError
 from dragstrip.pages.generators.standin import standin
-from dragstrip.pages.importers.mahimahi import read_mahimahi
-from dragstrip.pages.importers.saved import read_saved
+from dragstrip.pages.importers.kinds import read_recording
 from dragstrip.pages.made.text import CODE, HTML, fill
 from dragstrip.pages.resolve import expand, resolve
 from made import request
@@ -28,7 +27,7 @@ def test_a_mahimahi_folder_starts_at_its_document_and_is_dechunked(tmp_path):
     (folder / "save.b").write_bytes(
         mahimahi("/", "text/html", b"5\r\n<p>hi\r\n0\r\n\r\n", **chunked)
     )
-    recording = read_mahimahi(folder, "site")
+    recording = read_recording(folder)
     assert [(a.url, a.wire) for a in recording.answers] == [
         ("https://a.test/", b"<p>hi"),
         ("https://a.test/1.png", b"png"),
@@ -41,19 +40,19 @@ def test_a_mahimahi_file_is_read_or_refused_by_name(tmp_path_factory, junk):
     folder = tmp_path_factory.mktemp("mahimahi")
     (folder / "save.x").write_bytes(mahimahi("/", "text/html", b"<p>")[: len(junk)] + junk)
     with pytest.raises(InputError, match=r"save\.x|holds no document|left out"):
-        read_mahimahi(folder, "x")
+        read_recording(folder)
 
 
 def test_an_empty_folder_is_refused(tmp_path):
     with pytest.raises(PageError, match="is empty"):
-        read_mahimahi(tmp_path, "x")
+        read_recording(tmp_path)
 
 
 def test_a_saved_page_is_served_from_where_it_was_saved(tmp_path):
     (tmp_path / "site.html").write_bytes(SAVED)
     (tmp_path / "site_files").mkdir()
     (tmp_path / "site_files" / "x y.js.download").write_bytes(b"1")
-    recording = read_saved(tmp_path / "site.html", "site")
+    recording = read_recording(tmp_path / "site.html")
     assert [(a.url, a.mime) for a in recording.answers] == [
         ("https://a.test/dir/", "text/html"),
         ("https://a.test/dir/site_files/x%20y.js.download", "text/javascript"),
@@ -65,10 +64,10 @@ def test_a_saved_page_is_served_from_where_it_was_saved(tmp_path):
 
 def test_a_saved_page_without_an_address_gets_one(tmp_path):
     (tmp_path / "p.html").write_bytes(b"<p>")
-    assert read_saved(tmp_path / "p.html", "p").url == "https://saved.test/"
+    assert read_recording(tmp_path / "p.html").url == "https://saved.test/"
     (tmp_path / "p.html").write_bytes(b"nothing")
     with pytest.raises(PageError, match="no HTML"):
-        read_saved(tmp_path / "p.html", "p")
+        read_recording(tmp_path / "p.html")
 
 
 def test_the_corpus_has_what_the_papers_ask_for():

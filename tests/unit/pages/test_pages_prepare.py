@@ -5,6 +5,7 @@ import gzip
 import pytest
 
 from dragstrip.pages.format.recording import PageError, Recorded
+from dragstrip.pages.importers.limits import Limits
 from dragstrip.pages.importers.prepare import prepare
 
 HTML = ("content-type", "text/html; charset=gbk")
@@ -84,20 +85,20 @@ def test_other_redirects_stay_and_point_to_https():
 def test_what_cannot_be_served_is_left_out_by_name():
     page = prepared(
         answer("https://a.test/", HTML),
-        answer("http://66.102.255.57/"),
-        answer("http://66.102.255.57/"),
-        answer("https://a.test:8443/x"),
+        answer("ftp://a.test/"),
+        answer("ftp://a.test/"),
+        answer("https://a.test:80/x"),
     )
     assert len(page.answers) == 1
     assert page.changes == (
-        "GET http://66.102.255.57/ left out: its host is an IP address and not a name (2 times)",
-        "GET https://a.test:8443/x left out: port 8443 is not served, only 443 and, for http, 80",
+        "GET ftp://a.test/ left out: the scheme ftp is not http or https (2 times)",
+        "GET https://a.test:80/x left out: port 80 is another scheme's",
     )
 
 
 def test_nothing_left_is_an_error_that_says_what_was_there():
-    with pytest.raises(PageError, match=r"no document.*http://10\.0\.0\.1/ left out"):
-        prepared(answer("http://10.0.0.1/", HTML))
+    with pytest.raises(PageError, match=r"no document.*ftp://a\.test/ left out"):
+        prepared(answer("ftp://a.test/", HTML))
 
 
 def test_the_visit_starts_at_the_first_document():
@@ -119,11 +120,10 @@ def test_headers_of_the_connection_are_dropped():
             ("Proxy-Status", "x"),
             ("Upgrade", "h2c"),
             ("Not A Token", "x"),
-            ("Set-Cookie", "a=b"),
             ("x-folded", "a\r\nb\0"),
         )
     )
-    assert page.answers[0].headers == (HTML, ("Set-Cookie", "a=b"), ("x-folded", "ab"))
+    assert page.answers[0].headers == (HTML, ("x-folded", "ab"))
 
 
 def test_a_body_that_was_stored_decoded_is_served_so_and_named():
@@ -136,3 +136,65 @@ def test_a_body_that_was_stored_decoded_is_served_so_and_named():
     assert page.answers[1].body == b"fine"
     (change,) = page.changes
     assert change.startswith("https://a.test/ is served without content-encoding")
+
+
+def test_secrets_are_left_out_unless_they_are_kept():
+    recorded = [
+        Recorded(
+            url="https://a.test/?token=abc",
+            headers=(HTML, ("Set-Cookie", "a=b")),
+            request_headers=(("Cookie", "a=b"), ("accept", "*/*")),
+        )
+    ]
+    page = prepare("a", "a test", recorded)
+    assert page.url == page.answers[0].url == "https://a.test/?token=xxx"
+    assert page.answers[0].headers == (HTML,)
+    assert page.answers[0].request_headers == (("accept", "*/*"),)
+    assert page.changes == (
+        "cookies, credentials and tokens of 1 exchange were left out; --keep-secrets keeps them",
+    )
+    kept = prepare("a", "a test", recorded, keep_secrets=True)
+    assert kept.url == "https://a.test/?token=abc"
+    assert ("Set-Cookie", "a=b") in kept.answers[0].headers
+    assert kept.changes == ()
+
+
+def test_what_is_left_out_is_named_without_its_secrets():
+    page = prepared(answer("https://a.test/", HTML), answer("ftp://a.test/?token=abc"))
+    assert "?token=xxx left out" in page.changes[1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"method": "GET /x HTTP/1.1\r\nHost: b"}, "cannot use its method"),
+        ({"method": "TRACE"}, "cannot use its method"),
+        ({"method": ""}, "cannot use its method"),
+        ({"url": "https://2130706433/"}, "IP address"),
+        ({"url": "https://a.0x7f/"}, "IP address"),
+        ({"url": f"https://a.test/{'x' * 20_000}"}, "20015 characters"),
+        ({"headers": (("a", "b"),) * 20_000}, "20000 headers"),
+        ({"request_headers": (("a", "b" * 300_000),)}, "300001 bytes"),
+    ],
+)
+def test_what_would_blame_the_testbed_later_is_left_out(wrong, reason):
+    page = prepared(
+        answer("https://a.test/", HTML), Recorded(**{"url": "https://a.test/x"} | wrong)
+    )
+    assert len(page.answers) == 1
+    (change,) = page.changes
+    assert " left out: " in change
+    assert reason in change
+    assert "\n" not in change
+
+
+def test_a_body_that_unpacks_to_too_much_is_one_line_with_the_option_to_raise():
+    gzipped, zeros = ("content-encoding", "gzip"), gzip.compress(b"0" * 10**8)
+    start, bomb = answer("https://a.test/", HTML), answer("https://a.test/b", gzipped, wire=zeros)
+    with pytest.raises(PageError, match=r"https://a.test/b .*factor .*--max-ratio 400$"):
+        prepared(start, bomb)
+    small = Limits(max_bytes=10**7, max_ratio=2_000)
+    with pytest.raises(PageError, match=r"more than 1.25MB, an eighth .*--max-bytes 20MB$"):
+        prepare("a", "a test", [start, bomb], limits=small)
+    large = Limits(max_ratio=2_000)
+    assert len(prepare("a", "a test", [start, bomb], limits=large).answers) == 2

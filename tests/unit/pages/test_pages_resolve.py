@@ -1,13 +1,16 @@
 """PAGE of the command line, its cache, and what `page show` counts."""
 
 import gzip
+import zipfile
 
 import pytest
 
 from dragstrip.pages import resolve as resolving
-from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.format import har
+from dragstrip.pages.format.archive import HAR_MEMBER, write_page
 from dragstrip.pages.format.recording import PageError
 from dragstrip.pages.generators.synth import synth
+from dragstrip.pages.importers.wish import Wish
 from dragstrip.pages.resolve import import_page, resolve
 from dragstrip.pages.show import PageShare, summarise
 
@@ -44,7 +47,7 @@ def test_a_damaged_cache_is_made_again(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("file", "content"), [("site.warc", WARC), ("site.warc.gz", gzip.compress(WARC))]
+    ("file", "content"), [("site.warc", WARC), ("site.warc.gz", gzip.compress(WARC, mtime=0))]
 )
 def test_a_recording_is_imported_under_its_stem_and_again_when_it_changes(tmp_path, file, content):
     path = tmp_path / file
@@ -68,6 +71,15 @@ def test_import_writes_where_it_is_told(tmp_path):
     page = import_page(tmp_path / "site.warc", tmp_path / "deep" / "out.har.zip")
     assert page.path == tmp_path / "deep" / "out.har.zip"
     assert page.name == "site"
+
+
+def test_an_import_may_say_how_long_the_document_takes(tmp_path):
+    (tmp_path / "site.warc").write_bytes(WARC)
+    wish = Wish(think_ms=600.0)
+    page = import_page(tmp_path / "site.warc", tmp_path / "slow.har.zip", wish)
+    (entry,) = har.decode(zipfile.ZipFile(page.path).read(HAR_MEMBER)).log.entries
+    assert entry.dragstrip.think_ms == 600.0
+    assert "takes 600 ms" in page.changes[-1]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,9 @@ from dragstrip.pages.format.urls import Unservable, servable
         ("https://b\u00fccher.test/", "https://xn--bcher-kva.test/"),
         ("https://my_img.a.test/", "https://my_img.a.test/"),
         ("https://user:secret@a.test/", "https://a.test/"),
+        ("https://a.test:8443/x", "https://a.test:8443/x"),
+        ("http://a.test:8080/", "https://a.test:8080/"),
+        ("http://a.test:443/", "https://a.test/"),
     ],
 )
 def test_the_url_that_is_served(recorded, served):
@@ -30,8 +33,9 @@ def test_the_url_that_is_served(recorded, served):
     [
         ("http://66.102.255.57/", "IP address"),
         ("https://[2001:db8::1]/", "IP address"),
-        ("https://a.test:8443/", "port 8443"),
-        ("http://a.test:443/", "port 443"),
+        ("https://a.test:80/", "port 80 is another scheme's"),
+        ("http://localhost:3000/", "their own machine"),
+        ("https://app.localhost/", "their own machine"),
         ("dns:a.test", "scheme dns"),
         ("https://a..test/", "not a URL|DNS name"),
         ("https:///x", "DNS name"),

@@ -10,8 +10,8 @@ import msgspec
 from PIL import Image
 
 from dragstrip.pages.demo import art
-from dragstrip.pages.demo.font import woff2
 from dragstrip.pages.demo.markup import Story, document
+from dragstrip.pages.fonts import font
 from dragstrip.pages.format.recording import Recorded, Recording
 
 WWW, STATIC, IMG, FONTS = (f"https://{h}.demo.test" for h in ("www", "static", "img", "fonts"))
@@ -34,8 +34,7 @@ _ASSETS = (
     *("icons/moon.svg", "icons/logo.svg", "icons/search.svg", "icons/mail.svg"),
     *("icons/anchor.svg", "icons/rail.svg", "icons/leaf.svg", "icons/wave.svg", "icons/gear.svg"),
 )
-_STROKES = {300: 46, 400: 74, 700: 122}
-"""Weight -> thickness of a stroke in thousandths of an em."""
+_WEIGHTS = (300, 400, 700)
 _ON_PAGE = 16
 """Number of stories in the document; the others are in the archive's data."""
 _MOST_READ = (4, 7, 10, 13, 17, 20)
@@ -52,7 +51,7 @@ _MAP_COLOURS = ("17566a", "2a6d80", "4c8c99", "8ab8b8", "f2e6c8", "dcd8a8", "b8c
 
 
 def demo() -> Recording:
-    """The demo page. Equal bytes every time, given the same Pillow, fontTools and brotli."""
+    """The demo page. Equal bytes every time, given the same Pillow and brotli."""
     stories = _stories()
     thumbs = [(stories[i], f"{IMG}/thumbs/{i:02}.webp") for i in _MOST_READ]
     writers = [(n, f"{IMG}/writers/{n.split()[0].lower()}.png") for n in _WRITERS]
@@ -119,9 +118,8 @@ def _answer(url: str, ending: str, body: bytes) -> Recorded:
 
 
 def _fonts() -> Iterator[Recorded]:
-    for weight, thickness in _STROKES.items():
-        font = woff2("Longshore", weight, thickness)
-        yield _answer(f"{FONTS}/longshore-{weight}.woff2", ".woff2", font)
+    for name in (f"longshore-{weight}" for weight in _WEIGHTS):
+        yield _answer(f"{FONTS}/{name}.woff2", ".woff2", font(name))
 
 
 def _story_pictures(stories: list[Story]) -> Iterator[Recorded]:

@@ -1,6 +1,7 @@
 """The page file (docs/reference/page-format.md): write a recording, load a page."""
 
 import hashlib
+import lzma
 import os
 import re
 import struct
@@ -16,8 +17,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
+from dragstrip.model.done import parse_done
+from dragstrip.model.errors import InputError
 from dragstrip.model.page import DIGEST_DIGITS, Failure, Page, Resource, digest_of
+from dragstrip.model.sockets import PageSocket
 from dragstrip.pages.format import har
+from dragstrip.pages.format import sockets as socket_entries
 from dragstrip.pages.format.coding import CodingError
 from dragstrip.pages.format.recording import (
     PageError,
@@ -26,13 +31,19 @@ from dragstrip.pages.format.recording import (
     header,
     is_connection_header,
 )
+from dragstrip.pages.format.servers import addresses, covered, normal
 from dragstrip.pages.format.urls import Unservable, servable
 
 FORMAT = 1
 SUFFIX = ".har.zip"
 HAR_MEMBER = "har.har"
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
-_BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
+_BAD_ZIP = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, RuntimeError, ValueError),
+)
+_MOST_BYTES = 8_000_000_000
+"""All members together, unpacked. Ours are stored, so they have the size of the file."""
 _MEMBER = re.compile(r"([0-9a-f]{64})\.[a-z0-9]{1,8}")
 _FAMILIES: Mapping[str, Literal["h1", "h2", "h3"]] = {
     "http/1": "h1",
@@ -69,7 +80,7 @@ def write_page(path: Path, recording: Recording) -> Page:
     try:
         text = har.encode(_har(recording))
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=".page-")
         with os.fdopen(handle, "wb") as file:
             _write_zip(file, text, recording)
         page = _load(Path(unfinished), path)
@@ -138,6 +149,8 @@ def _body_sizes(archive: zipfile.ZipFile) -> dict[str, int]:
     names = archive.namelist()
     if not names or names[0] != HAR_MEMBER:
         raise _Flaw("it must be the first member of the archive")
+    if sum(member.file_size for member in archive.infolist()) > _MOST_BYTES:
+        raise _Flaw(f"its members unpack to more than {_MOST_BYTES // 10**9} GB")
     sizes = {}
     for name in names[1:]:
         body = archive.read(name)
@@ -152,10 +165,18 @@ def _page(path: Path, log: har.Log, sizes: dict[str, int], digest: str) -> Page:
     extra = log.dragstrip
     if extra.format != FORMAT:
         raise _Flaw(f"format {extra.format} at log._dragstrip is unknown, this program reads 1")
-    begun = min((e.started_date_time for e in log.entries), default=None)
-    resources = tuple(_resource(i, entry, sizes, begun) for i, entry in enumerate(log.entries))
+    numbered = list(enumerate(log.entries))
+    opened = [(i, e) for i, e in numbered if socket_entries.is_socket(e)]
+    others = [(i, e) for i, e in numbered if not socket_entries.is_socket(e)]
+    begun = min((e.started_date_time for _, e in others), default=None)
+    resources = tuple(_resource(i, entry, sizes, begun) for i, entry in others)
+    answered = [(r, e) for r, (_, e) in zip(resources, others, strict=True)]
     if extra.screenshot and extra.screenshot not in sizes:
         raise _Flaw(f"log._dragstrip.screenshot: the archive has no member {extra.screenshot!r}")
+    try:
+        parse_done(extra.done)
+    except InputError as error:
+        raise _Flaw(f"log._dragstrip.done: {error}") from None
     if not any(r.method == "GET" and r.url == extra.url for r in resources):
         raise _Flaw(f"no GET entry answers the start {extra.url!r} of log._dragstrip.url")
     return Page(
@@ -170,8 +191,19 @@ def _page(path: Path, log: har.Log, sizes: dict[str, int], digest: str) -> Page:
         recorded_ms=_ms(log.pages[0].started_date_time) if log.pages else None,
         load_ms=log.pages[0].page_timings.on_load if log.pages else None,
         screenshot=extra.screenshot,
-        spoken=_spoken(log.entries),
+        done=extra.done,
+        sockets=tuple(_socket(i, entry) for i, entry in opened),
+        spoken=_spoken([e for _, e in others]),
+        addresses=addresses([(r.host, e.server_ip) for r, e in answered]),
+        certificates=extra.certificates,
     )
+
+
+def _socket(index: int, entry: har.Entry) -> PageSocket:
+    try:
+        return socket_entries.page_socket(entry)
+    except ValueError as error:
+        raise _Flaw(f"log.entries[{index}].{error}") from None
 
 
 def _spoken(entries: Sequence[har.Entry]) -> dict[str, Literal["h1", "h2", "h3"]]:
@@ -200,6 +232,8 @@ def _resource(
             raise Unservable(f"it should be {url}")
     except Unservable as error:
         raise _Flaw(f"{where}.request.url {request.url!r} cannot be served: {error}") from None
+    if entry.server_ip != normal(entry.server_ip):
+        raise _Flaw(f"{where}.serverIPAddress {entry.server_ip!r} is not an IP address")
     if stray := [h.name for h in response.headers if is_connection_header(h.name)]:
         raise _Flaw(f"{where}.response.headers describe a connection: {', '.join(stray)}")
     if not 200 <= response.status <= 599:
@@ -226,6 +260,7 @@ def _resource(
         digest=decoded[:DIGEST_DIGITS] if decoded else digest_of(b""),
         initiator=entry.initiator.url,
         inferred=entry.initiator.inferred,
+        upload_bytes=max(request.body_size, 0) if entry.dragstrip.held else 0,
         start_ms=_ms(entry.started_date_time) - _ms(begun) if begun else 0.0,
         time_ms=entry.time,
     )
@@ -247,7 +282,7 @@ def _har(recording: Recording) -> har.Har:
             version="1.2",
             creator=har.Creator(name="dragstrip", version=str(FORMAT)),
             pages=(page,),
-            entries=entries,
+            entries=(*entries, *map(socket_entries.entry_of, recording.sockets)),
             dragstrip=har.LogExtra(
                 format=FORMAT,
                 name=recording.name,
@@ -255,13 +290,21 @@ def _har(recording: Recording) -> har.Har:
                 source=recording.source,
                 changes=recording.changes,
                 screenshot=_member(recording.screenshot, "image/png"),
+                done=recording.done,
                 failed=tuple(
                     har.Failed(method=f.method, url=f.url, error=f.error)
                     for f in recording.failures
                 ),
+                certificates=_certificates(recording),
             ),
         )
     )
+
+
+def _certificates(recording: Recording) -> dict[str, tuple[str, ...]]:
+    hosts = dict.fromkeys(urlsplit(a.url).hostname or "" for a in recording.answers)
+    shown = ((urlsplit(a.url).hostname or "", a.certificate) for a in recording.answers)
+    return covered(shown, hosts)
 
 
 def _entry(answer: Recorded) -> har.Entry:
@@ -275,13 +318,16 @@ def _entry(answer: Recorded) -> har.Entry:
         cache={},
         initiator=har.Initiator(url=answer.initiator, inferred=answer.inferred),
         timings=har.Timings(wait=answer.time_ms),
-        dragstrip=har.EntryExtra(think_ms=answer.think_ms),
+        server_ip=answer.server_ip,
+        early_hints=answer.early_hints,
+        dragstrip=har.EntryExtra(think_ms=answer.think_ms, held=answer.held),
         request=har.Request(
             method=answer.method,
             url=answer.url,
             http_version=answer.http_version,
             headers=_pairs(answer.request_headers),
             query_string=_pairs(query),
+            body_size=answer.upload_bytes or -1,
         ),
         response=har.Response(
             status=answer.status,
@@ -306,9 +352,13 @@ def _pairs(pairs: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> tuple[
     return tuple(har.Pair(name=n, value=v) for n, v in pairs)
 
 
+def member_name(body: bytes, mime: str) -> str:
+    """Of the zip member that holds `body`; only people need its extension."""
+    return hashlib.sha256(body).hexdigest() + _EXTENSIONS.get(mime, ".bin")
+
+
 def _member(body: bytes, mime: str) -> str | None:
-    """Name of the zip member that holds `body`; only people need its extension."""
-    return hashlib.sha256(body).hexdigest() + _EXTENSIONS.get(mime, ".bin") if body else None
+    return member_name(body, mime) if body else None
 
 
 def _members(recording: Recording) -> Iterator[tuple[str, bytes]]:

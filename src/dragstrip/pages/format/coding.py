@@ -1,12 +1,12 @@
 """Content codings (RFC 9110 section 8.4): how bodies are encoded on the wire."""
 
-import functools
 import gzip
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import brotli
-import zstandard
+
+from dragstrip.pages.format import zstd
 
 _GZIP = 16 + zlib.MAX_WBITS
 _RAW_DEFLATE = -zlib.MAX_WBITS
@@ -16,34 +16,52 @@ class CodingError(ValueError):
     """A body is not in the coding its headers claim."""
 
 
-def _inflate(body: bytes, window_bits: int) -> bytes:
+class TooLong(ValueError):
+    """A body decodes to more than it may."""
+
+
+# Decoders get the body and how many bytes they may return, one more than may be; -1 for all.
+
+
+def _inflate(body: bytes, most: int, window_bits: int) -> bytes:
     # Like browsers, take what a body that was cut short still holds.
-    return zlib.decompressobj(window_bits).decompress(body)
+    return zlib.decompressobj(window_bits).decompress(body, max(most, 0))
 
 
-def _deflate(body: bytes) -> bytes:
+def _deflate(body: bytes, most: int) -> bytes:
     # RFC 9110 means zlib's wrapper; some servers send bare deflate, and browsers take both.
     try:
-        return _inflate(body, zlib.MAX_WBITS)
+        return _inflate(body, most, zlib.MAX_WBITS)
     except zlib.error:
-        return _inflate(body, _RAW_DEFLATE)
+        return _inflate(body, most, _RAW_DEFLATE)
 
 
-_DECODERS = {
-    "": bytes,
-    "identity": bytes,
-    "gzip": lambda body: _inflate(body, _GZIP),
-    "x-gzip": lambda body: _inflate(body, _GZIP),
+def _brotli(body: bytes, most: int) -> bytes:
+    decoder = brotli.Decompressor()
+    decoded: bytes = (
+        decoder.process(body, output_buffer_limit=most) if most >= 0 else decoder.process(body)
+    )
+    if not decoder.is_finished() and not 0 <= most <= len(decoded):
+        raise brotli.error("it breaks off")
+    return decoded
+
+
+_DECODERS: Mapping[str, Callable[[bytes, int], bytes]] = {
+    "": lambda body, _: body,
+    "identity": lambda body, _: body,
+    "gzip": lambda body, most: _inflate(body, most, _GZIP),
+    "x-gzip": lambda body, most: _inflate(body, most, _GZIP),
     "deflate": _deflate,
-    "br": brotli.decompress,
-    "zstd": lambda body: zstandard.ZstdDecompressor().decompressobj().decompress(body),
+    "br": _brotli,
+    "zstd": lambda body, most: zstd.ZstdDecompressor().decompress(body, most),
 }
 
 
-def decode(body: bytes, codings: str) -> bytes:
+def decode(body: bytes, codings: str, most: int | None = None) -> bytes:
     """`body` without the content encoding a header names, such as ``gzip`` or ``gzip, br``.
 
-    An empty body is empty in every coding. Raises `CodingError`.
+    An empty body is empty in every coding. Raises `CodingError`, and `TooLong` for more than `most`
+    bytes.
     """
     if not body:
         return body
@@ -51,22 +69,34 @@ def decode(body: bytes, codings: str) -> bytes:
         if coding not in _DECODERS:
             raise CodingError(f"content-encoding {coding!r} is not one of gzip, deflate, br, zstd")
         try:
-            body = _DECODERS[coding](body)
-        except (zlib.error, brotli.error, zstandard.ZstdError) as error:
+            body = _DECODERS[coding](body, -1 if most is None else most + 1)
+        except (zlib.error, brotli.error, zstd.ZstdError) as error:
             raise CodingError(f"the body is not {coding}: {error}") from None
+        if most is not None and len(body) > most:
+            raise TooLong(f"the {coding} body has more than {most} bytes")
     return body
 
 
-_ENCODERS: dict[str, Sequence[Callable[[bytes], bytes]]] = {
-    "": (bytes,),
-    "identity": (bytes,),
-    "gzip": [functools.partial(gzip.compress, compresslevel=n, mtime=0) for n in (1, 4, 6, 9)],
-    "deflate": [functools.partial(zlib.compress, level=n) for n in (1, 4, 6, 9)],
-    "br": [functools.partial(brotli.compress, quality=n) for n in (1, 4, 6, 9, 11)],
-    "zstd": [zstandard.ZstdCompressor(level=n).compress for n in (1, 3, 9, 19)],
+_ENCODERS: Mapping[str, Callable[[bytes, int], bytes]] = {
+    "gzip": lambda body, level: gzip.compress(body, level, mtime=0),
+    "deflate": lambda body, level: zlib.compress(body, level),
+    "br": lambda body, level: brotli.compress(body, quality=level),
+    "zstd": lambda body, level: zstd.compress(body, level),
+}
+_TRIED: Mapping[str, Sequence[int]] = {
+    "gzip": (1, 4, 6, 9),
+    "deflate": (1, 4, 6, 9),
+    "br": (1, 4, 6, 9, 11),
+    "zstd": (1, 3, 9, 19),
 }
 _SLOW_BYTES = 400_000
 """Longer bodies skip the two slowest settings, which would take seconds."""
+
+
+def encode(body: bytes, coding: str, level: int) -> bytes:
+    """`body` in ``gzip``, ``deflate``, ``br`` or ``zstd``, at a level of zlib, Brotli or Zstandard.
+    Equal input gives equal bytes, as long as the library's version is the same."""
+    return _ENCODERS[coding](body, level)
 
 
 def encode_near(body: bytes, coding: str, size: int) -> bytes | None:
@@ -74,8 +104,10 @@ def encode_near(body: bytes, coding: str, size: int) -> bytes | None:
 
     None if the coding is not one we know. An empty body is empty in every coding.
     """
-    encoders = _ENCODERS.get(coding)
-    if encoders is None or not body:
-        return body if encoders is not None or not body else None
-    tried = encoders if len(body) <= _SLOW_BYTES else encoders[:3]
-    return min((encode(body) for encode in tried), key=lambda wire: abs(len(wire) - size))
+    if not body or coding in ("", "identity"):
+        return body
+    if coding not in _TRIED:
+        return None
+    levels = _TRIED[coding] if len(body) <= _SLOW_BYTES else _TRIED[coding][:3]
+    coded = (encode(body, coding, level) for level in levels)
+    return min(coded, key=lambda wire: abs(len(wire) - size))

@@ -8,6 +8,7 @@ from dragstrip.model.page import Page
 from dragstrip.pages.format import har
 from dragstrip.pages.format.archive import HAR_MEMBER
 from dragstrip.pages.format.recording import PageError
+from dragstrip.pages.format.sockets import is_socket
 
 
 def write_document_root(page: Page, folder: Path) -> None:
@@ -19,6 +20,8 @@ def write_document_root(page: Page, folder: Path) -> None:
     with zipfile.ZipFile(page.path) as archive:
         written: dict[Path, str] = {}
         for entry in har.decode(archive.read(HAR_MEMBER)).log.entries:
+            if is_socket(entry):
+                continue  # what a server does with it is its own choice
             url = entry.request.url
             if entry.request.method != "GET" or entry.response.status != 200:
                 raise PageError(

@@ -4,11 +4,12 @@ Only what a page file needs; other fields a HAR may carry are ignored when read.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, field
 
+from dragstrip.model.done import AT_LOAD
 from dragstrip.model.graph import Graph
 
 
@@ -74,6 +75,20 @@ class Initiator(Part, frozen=True, kw_only=True, omit_defaults=True):
 
 class EntryExtra(Part, frozen=True, kw_only=True, omit_defaults=True):
     think_ms: float | None = field(default=None, name="think_ms")
+    held: bool = False
+    opened_s: float = field(default=0.0, name="opened_s")
+
+
+class Message(Part, frozen=True, kw_only=True):
+    """One message of a WebSocket, as Chromium's exports have it."""
+
+    type: Literal["send", "receive"]
+    time: float
+    """In seconds of the Unix epoch."""
+    opcode: int
+    """RFC 6455 section 11.8."""
+    data: str
+    """Text; base64 unless the opcode says text."""
 
 
 class Entry(Part, frozen=True, kw_only=True, omit_defaults=True):
@@ -84,7 +99,11 @@ class Entry(Part, frozen=True, kw_only=True, omit_defaults=True):
     response: Response
     cache: dict[str, Any]
     timings: Timings
+    server_ip: str = field(default="", name="serverIPAddress")
     initiator: Initiator = field(default=Initiator(), name="_initiator")
+    early_hints: tuple[str, ...] = field(default=(), name="_early_hints")
+    resource_type: str = field(default="", name="_resourceType")
+    messages: tuple[Message, ...] = field(default=(), name="_webSocketMessages")
     dragstrip: EntryExtra = field(default=EntryExtra(), name="_dragstrip")
 
 
@@ -121,7 +140,9 @@ class LogExtra(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     source: str
     changes: tuple[str, ...]
     screenshot: str | None = None
+    done: str = AT_LOAD
     failed: tuple[Failed, ...] = ()
+    certificates: dict[str, tuple[str, ...]] = {}
     graph: Graph | None = None
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from dragstrip.model.done import AT_LOAD
 from dragstrip.model.errors import InputError
 from dragstrip.model.page import Failure
 from dragstrip.pages.format.coding import decode
@@ -23,13 +24,26 @@ _CONNECTION_HEADERS = frozenset(
     "transfer-encoding connection keep-alive upgrade alt-svc strict-transport-security "
     "content-length".split()
 )
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+HTML = ("text/html", "application/xhtml+xml")
+"""Media types of documents."""
+REFERRING = (*HTML, "text/css")
+"""Media types of text that names other resources."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class PageError(InputError):
     """A page is not available; the text names the file, the place in it and what to do."""
+
+
+class Certificate(Struct, frozen=True):
+    """What a recording tells of a server's certificate."""
+
+    id: str
+    """The same for the same certificate, as far as the recording tells."""
+    names: tuple[str, ...]
+    """DNS names in it, as far as the recording tells; the first label may be ``*``."""
 
 
 class Recorded(Struct, frozen=True, kw_only=True, dict=True):
@@ -42,6 +56,11 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
     http_version: str = "HTTP/1.1"
     headers: Headers = ()
     request_headers: Headers = ()
+    upload_bytes: int = 0
+    """Of the request's body."""
+    held: bool = False
+    """A script of the document asks for it once all that the markup names has ended, and the load
+    event waits for its end."""
     wire: bytes = b""
     """The body as it crossed the wire: de-chunked, content encoding kept."""
     started: datetime = EPOCH
@@ -53,6 +72,12 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
     """The initiator is the importer's guess, because the recorder named none."""
     think_ms: float | None = None
     """How long the server took to answer, round trip left out, if the recording says."""
+    early_hints: tuple[str, ...] = ()
+    """`link` values of an answer with status 103 before this one (RFC 8297)."""
+    server_ip: str = ""
+    """Address of the server that answered, if the recording says."""
+    certificate: Certificate | None = None
+    """Of that server, if the recording says."""
 
     @property
     def coding(self) -> str:
@@ -69,6 +94,35 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
         return decode(self.wire, self.coding)
 
 
+class Message(Struct, frozen=True, kw_only=True):
+    """One message of a WebSocket."""
+
+    sent: bool
+    """By the page; else by its server."""
+    at_ms: float
+    """From the opening."""
+    opcode: int
+    """RFC 6455 section 11.8: 1 is text, 2 binary."""
+    data: str
+    """Text; base64 unless the opcode says text."""
+
+
+class RecordedSocket(Struct, frozen=True, kw_only=True):
+    """One WebSocket (RFC 6455) that opened."""
+
+    url: str
+    http_version: str = "HTTP/1.1"
+    headers: Headers = ()
+    """Of the answer that opened it."""
+    started: datetime = EPOCH
+    open_ms: float = 0.0
+    """From the start."""
+    time_ms: float = 0.0
+    """Until it was closed, or the recording ended."""
+    initiator: str = ""
+    messages: tuple[Message, ...] = ()
+
+
 class Recording(Struct, frozen=True, kw_only=True):
     """A whole page in memory, ready to be written."""
 
@@ -80,8 +134,11 @@ class Recording(Struct, frozen=True, kw_only=True):
     answers: Sequence[Recorded]
     """In recorded order. Iterated more than once, so it may read its bodies from disk."""
     failures: tuple[Failure, ...] = ()
+    sockets: tuple[RecordedSocket, ...] = ()
     screenshot: bytes = b""
     """The page as it looked when recorded, PNG; empty without a screenshot."""
+    done: str = AT_LOAD
+    """When it counts as loaded, see `dragstrip.model.done`."""
     load_ms: float | None = None
     """Load event of the recorded visit, from the first request's start."""
 
@@ -109,5 +166,5 @@ def replaying(headers: Iterable[tuple[str, str]]) -> Headers:
     return tuple(
         (name, _CONTROLS.sub("", value))
         for name, value in headers
-        if _TOKEN.fullmatch(name) and not is_connection_header(name)
+        if TOKEN.fullmatch(name) and not is_connection_header(name)
     )

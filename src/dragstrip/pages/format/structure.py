@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from dragstrip.pages.format.recording import EPOCH, Headers
+from dragstrip.pages.format.recording import EPOCH, Certificate, Headers
 
 ResourceKind = Literal["document", "style", "script", "image", "font", "fetch"]
 """How the page makes the browser request it. A script fetches kinds that have no element."""
@@ -50,8 +50,12 @@ class Object(Struct, frozen=True, kw_only=True):
     """How long a script keeps the browser busy."""
     started: datetime = EPOCH
     time_ms: float = 0.0
+    think_ms: float | None = None
+    """How long the server took to answer, round trip left out, if the recording says."""
     status_text: str = ""
     http_version: str = "HTTP/1.1"
+    server_ip: str = ""
+    certificate: Certificate | None = None
 
 
 class Structure(Struct, frozen=True, kw_only=True):

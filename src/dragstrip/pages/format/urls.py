@@ -1,17 +1,29 @@
-"""URLs as the origin can serve them: https on port 443 or http on port 80, a DNS name."""
+"""URLs as the origin can serve them: https or http, a DNS name, any port."""
 
 import re
 from ipaddress import ip_address
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 _DNS_NAME = re.compile(r"(?!.*[-.]$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
 # What a URL may hold as it stands; everything else (spaces, non-ASCII) is percent-encoded.
-_URL_CHARACTERS = "%!$&'()*+,;=:@/?~|[]{}^`\\\"<>"
+URL_CHARACTERS = "%!$&'()*+,;=:@/?~|[]{}^`\\\"<>"
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+"""A host whose last label is one is an IPv4 address, whatever it is (URL standard, section 3.5)."""
 _DEFAULT_PORT = {"http": 80, "https": 443}
+_LOCAL = "localhost"
+"""RFC 6761 section 6.3."""
 
 
 class Unservable(ValueError):
     """The origin cannot serve this; the text says why."""
+
+
+def absolute(base: str, written: str) -> str:
+    """The URL that a document at `base` means, without fragment; empty for what is no URL."""
+    try:
+        return urljoin(base, written).partition("#")[0]
+    except ValueError:  # such as a bad IPv6 literal
+        return ""
 
 
 def _is_ip(host: str) -> bool:
@@ -24,27 +36,46 @@ def _is_ip(host: str) -> bool:
 
 def servable(url: str, *, keep_http: bool = False) -> str:
     """The normalised `url`: host in lower case, no default port, no fragment; https for http unless
-    that is kept.
+    that is kept. Raises `Unservable`.
 
-    Raises `Unservable`.
+    A host that browsers look up nowhere, an IP address or localhost, is none: see
+    `dragstrip.pages.importers.local_hosts`.
     """
     try:
         parts = urlsplit(url)
         port = parts.port
         host = (parts.hostname or "").encode("idna").decode().lower()
-        path = quote(parts.path or "/", _URL_CHARACTERS)
-        query = quote(parts.query, _URL_CHARACTERS)
+        path = quote(parts.path or "/", URL_CHARACTERS)
+        query = quote(parts.query, URL_CHARACTERS)
     except ValueError as error:
         raise Unservable(f"not a URL ({error})") from None
     if parts.scheme not in _DEFAULT_PORT:
         raise Unservable(f"the scheme {parts.scheme or 'of nothing'} is not http or https")
-    if _is_ip(host):
+    if _is_ip(host) or _NUMBER.fullmatch(host.rpartition(".")[2]):
         raise Unservable("its host is an IP address and not a name")
     if not _DNS_NAME.fullmatch(host) or len(host) > 253:
         raise Unservable("its host is not a DNS name")
-    if port not in (None, _DEFAULT_PORT[parts.scheme]):
-        raise Unservable(f"port {port} is not served, only 443 and, for http, 80")
+    if host == _LOCAL or host.endswith(f".{_LOCAL}"):
+        raise Unservable(f"browsers look for {host} on their own machine")
+    scheme = parts.scheme if keep_http else "https"
+    own = port in (None, _DEFAULT_PORT[parts.scheme], _DEFAULT_PORT[scheme])
+    if not own and port in _DEFAULT_PORT.values():
+        raise Unservable(f"port {port} is another scheme's")
     # A browser asks for "/?" when it is told to, which is not "/".
     mark = "?" if "?" in url.partition("#")[0] else ""
-    scheme = parts.scheme if keep_http else "https"
-    return f"{scheme}://{host}{path}{mark}{query}"
+    place = host if own else f"{host}:{port}"
+    return f"{scheme}://{place}{path}{mark}{query}"
+
+
+def servable_socket(url: str, *, keep_http: bool = False) -> str:
+    """The same of a WebSocket's URL, ws or wss. Raises `Unservable`."""
+    if not url.lower().startswith(("ws:", "wss:")):
+        raise Unservable("its scheme is not ws or wss")
+    return "ws" + servable("http" + url[2:], keep_http=keep_http).removeprefix("http")
+
+
+def port_of(url: str) -> int:
+    """Where a server answers this servable URL."""
+    parts = urlsplit(url)
+    scheme = parts.scheme.replace("ws", "http", 1)
+    return parts.port or _DEFAULT_PORT[scheme]

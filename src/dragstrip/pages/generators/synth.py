@@ -1,7 +1,8 @@
 """Synthetic pages: ``64x10KB`` is a document and 64 images of exactly 10,000 bytes each.
 
 ``50x400B-8KB`` spreads the sizes over a range, ``64x10KB:script`` makes scripts (or ``style``, or
-``mix`` of all three), ``64x10KB@4`` deals the objects to four hosts.
+``mix`` of all three), ``64x10KB@4`` deals the objects to four hosts. ``64x10KB+1x5MB:post`` uploads
+5,000,000 bytes once all that has arrived, ``1x5MB:post`` nothing else.
 
 Each image is a PNG of grey noise in uncompressed deflate blocks: real pixels that a browser
 fetches and decodes to the end, bytes that no middle layer can shrink, and a file length that can
@@ -17,20 +18,16 @@ import struct
 import zlib
 from typing import Literal, get_args
 
-from msgspec import Struct
-
-from dragstrip.model.units import UnitError, parse_size_bytes
 from dragstrip.pages.format.recording import PageError, Recorded, Recording
+from dragstrip.pages.generators.sizes import NONE, PATTERN, Sizes, parse_sizes
+from dragstrip.pages.generators.uploads import answer, script, split
 from dragstrip.pages.made.text import CODE, fill
 
 DOMAIN = "synth.test"
-MAX_OBJECTS = 10_000
-MAX_TOTAL_BYTES = 1_000_000_000
 _BOX_PX = 24
 """All images are shown alike, small enough that Chromium gives none a better priority."""
 
-_SIZE = r"[0-9.]+[a-zA-Z]*"
-_SPEC = re.compile(rf"([0-9]+)x({_SIZE})(?:-({_SIZE}))?(?::([a-z]+))?(?:@([0-9]{{1,5}}))?")
+_SPEC = re.compile(rf"{PATTERN}(?::([a-z]+))?(?:@([0-9]{{1,5}}))?")
 _BLOCK = 65_535  # longest stored block, RFC 1951 section 3.2.4
 _PNG_FRAME = 8 + 25 + 12 + 12  # signature, IHDR, frame of IDAT, IEND
 _ZLIB_FRAME = 2 + 4  # header and checksum, RFC 1950
@@ -47,38 +44,24 @@ _TYPES = {
 }
 
 
-class Spec(Struct, frozen=True, kw_only=True):
-    """What ``50x400B-8KB:mix@4`` says."""
+class Spec(Sizes, frozen=True, kw_only=True):
+    """What ``50x400B-8KB:mix@4+1x5MB:post`` says."""
 
-    count: int
-    low: int
-    """Size of the smallest object in bytes."""
-    high: int
     forms: tuple[Form, ...]
     """Dealt to the objects in turn."""
     hosts: int
-
-    def sizes(self, draw: random.Random) -> list[int]:
-        """One size for each object: evenly spaced on a logarithmic scale, shuffled.
-
-        So a page's weight does not depend on the seed. The papers do not say how sizes lie
-        between their limits; this is our choice.
-        """
-        ratio = self.high / self.low
-        sizes = [round(self.low * ratio ** ((i + 0.5) / self.count)) for i in range(self.count)]
-        draw.shuffle(sizes)
-        return sizes
+    uploads: Sizes = NONE
 
 
 def synth(spec: str, *, hosts: int | None = None, seed: int = 0) -> Recording:
     """A page like ``64x10KB``, its objects dealt to `hosts` hosts in turn.
 
-    The document comes from the first host. Nothing may be cached, so every visit fetches all of
-    it. Equal arguments give equal bytes. Raises `PageError`.
+    The document comes from the first host, and uploads go there. Nothing may be cached, so every
+    visit fetches all of it. Equal arguments give equal bytes. Raises `PageError`.
     """
     parsed = parse_spec(spec)
     count, hosts = parsed.count, hosts or parsed.hosts
-    if not 1 <= hosts <= count:
+    if not 1 <= hosts <= max(count, 1):
         raise PageError(f"synth:{spec} on {hosts} hosts: give between 1 and {count} hosts")
     names = ["www", *(f"s{i}" for i in range(2, hosts + 1))]
     forms = [parsed.forms[i % len(parsed.forms)] for i in range(count)]
@@ -88,44 +71,63 @@ def synth(spec: str, *, hosts: int | None = None, seed: int = 0) -> Recording:
     ]
     sizes = parsed.sizes(random.Random(seed))
     document = f"https://www.{DOMAIN}/"
-    plain = spec.partition("@")[0]
+    objects, plus, after = spec.partition("+")
+    plain = objects.partition("@")[0] + plus + after
     tail = (f"-{hosts}hosts" if hosts > 1 else "") + (f"-seed{seed}" if seed else "")
-    size = f"{parsed.low}" + (f" to {parsed.high}" if parsed.high > parsed.low else "")
-    kind = " and ".join(f"{form}s" for form in parsed.forms)
     rows = list(zip(urls, forms, sizes, strict=True))
+    uploads = [
+        (f"{document}upload/{i:05}", size)
+        for i, size in enumerate(parsed.uploads.sizes(random.Random(seed)))
+    ]
     return Recording(
         name=f"synth-{plain.replace(':', '-')}{tail}",
         url=document,
-        source=f"generated: {count} {kind} of {size} bytes on {hosts} hosts, seed {seed}",
+        source=f"generated: {_described(parsed)} on {hosts} hosts, seed {seed}",
         answers=(
-            _answer(document, "text/html; charset=utf-8", _html(plain, rows)),
+            _answer(document, "text/html; charset=utf-8", _html(plain, rows, uploads)),
             *(_answer(u, _TYPES[f][0], _body(f, size, f"{seed}:{u}")) for u, f, size in rows),
+            *(answer(url, size) for url, size in uploads),
         ),
     )
 
 
+def _described(parsed: Spec) -> str:
+    kind = " and ".join(f"{form}s" for form in parsed.forms)
+    said = [f"{parsed.count} {kind} of {parsed}"] if parsed.count else []
+    if parsed.uploads.count:
+        said.append(f"{parsed.uploads.count} uploads of {parsed.uploads}")
+    return " and ".join(said)
+
+
 def parse_spec(spec: str) -> Spec:
     """``"64x10KB"`` -> 64 images of 10,000 bytes on one host. Raises `PageError`."""
-    parts = _SPEC.fullmatch(spec)
-    if not parts:
-        raise PageError(f"synth:{spec} is not a page; write count x size, like synth:64x10KB")
     try:
-        count, low = int(parts[1]), parse_size_bytes(parts[2])
-        high = parse_size_bytes(parts[3]) if parts[3] else low
-    except UnitError as error:
-        raise PageError(f"synth:{spec}: {error}") from None
-    if not 1 <= count <= MAX_OBJECTS:
-        raise PageError(f"synth:{spec}: give between 1 and {MAX_OBJECTS} objects")
-    if low < MIN_OBJECT_BYTES:
-        raise PageError(f"synth:{spec}: the smallest object, an image, is {MIN_OBJECT_BYTES}B")
-    if high < low:
-        raise PageError(f"synth:{spec}: give the smaller size of a range first")
-    if count * high > MAX_TOTAL_BYTES:
-        raise PageError(f"synth:{spec}: give a page of at most {MAX_TOTAL_BYTES // 10**6} MB")
+        return _parse(spec)
+    except PageError as error:
+        raise PageError(f"synth:{spec}{error}") from None
+
+
+def _parse(spec: str) -> Spec:
+    """Raises `PageError`, without naming the page."""
+    objects, uploads = split(spec)
+    if not objects:
+        return Spec(count=0, low=0, high=0, forms=(), hosts=1, uploads=uploads)
+    parts = _SPEC.fullmatch(objects)
+    if not parts:
+        raise PageError(" is not a page; write count x size, like synth:64x10KB")
+    found = parse_sizes(parts[1], parts[2], parts[3], least=MIN_OBJECT_BYTES, what="an image")
     forms = tuple(f for f in _MIX if parts[4] in (f, "mix")) if parts[4] else _MIX[:1]
     if not forms:
-        raise PageError(f"synth:{spec}: objects are {', '.join(_MIX)} or mix, not {parts[4]}")
-    return Spec(count=count, low=low, high=high, forms=forms, hosts=int(parts[5] or 1))
+        kinds = ", ".join(_MIX)
+        raise PageError(f": objects are {kinds} or mix, and uploads post, not {parts[4]}")
+    return Spec(
+        count=found.count,
+        low=found.low,
+        high=found.high,
+        forms=forms,
+        hosts=int(parts[5] or 1),
+        uploads=uploads,
+    )
 
 
 def noise_png(size: int, seed: str) -> bytes:
@@ -170,7 +172,7 @@ def _body(form: Form, size: int, seed: str) -> bytes:
     return noise_png(size, seed) if form == "image" else fill([""], size, CODE, seed)[0]
 
 
-def _html(title: str, rows: list[tuple[str, Form, int]]) -> bytes:
+def _html(title: str, rows: list[tuple[str, Form, int]], uploads: list[tuple[str, int]]) -> bytes:
     box = f'width="{_BOX_PX}" height="{_BOX_PX}" alt=""'
     tags = {
         "image": f'<img src="{{}}" {box}>',
@@ -178,9 +180,10 @@ def _html(title: str, rows: list[tuple[str, Form, int]]) -> bytes:
         "style": '<link rel="stylesheet" href="{}">',
     }
     objects = "\n".join(tags[form].format(url) for url, form, _ in rows)
+    sends = script(uploads, len(rows)) if uploads else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
-        f'<link rel="icon" href="data:,"></head>\n<body>\n{objects}\n</body></html>\n'
+        f'<link rel="icon" href="data:,">{sends}</head>\n<body>\n{objects}\n</body></html>\n'
     ).encode()
 
 

@@ -8,9 +8,8 @@ from msgspec import Struct
 from dragstrip.model.page import Page, Resource
 from dragstrip.pages.format import har
 from dragstrip.pages.format.archive import HAR_MEMBER
-from dragstrip.pages.format.recording import header
-
-_TEXT = ("text/html", "application/xhtml+xml", "text/css")
+from dragstrip.pages.format.recording import REFERRING, header
+from dragstrip.pages.format.sockets import is_socket
 
 
 class Body(Struct, frozen=True, kw_only=True):
@@ -22,6 +21,8 @@ class Body(Struct, frozen=True, kw_only=True):
     wire: bytes = b""
     coding: str = ""
     upload_bytes: int = 0
+    held: bool = False
+    """As `dragstrip.pages.format.recording.Recorded.held`."""
 
 
 def bodies(page: Page) -> Iterator[Body]:
@@ -29,10 +30,11 @@ def bodies(page: Page) -> Iterator[Body]:
     if page.live:
         return
     with zipfile.ZipFile(page.path) as archive:
-        entries = har.decode(archive.read(HAR_MEMBER)).log.entries
+        every = har.decode(archive.read(HAR_MEMBER)).log.entries
+        entries = [entry for entry in every if not is_socket(entry)]
         for resource, entry in zip(page.resources, entries, strict=True):
             headers = [(h.name, h.value) for h in entry.response.headers]
-            text, coding = resource.mime in _TEXT, header(headers, "content-encoding")
+            text, coding = resource.mime in REFERRING, header(headers, "content-encoding")
             decoded, wire = entry.response.content.file, entry.response.dragstrip.wire_file
             body = archive.read(decoded) if text and decoded else b""
             yield Body(
@@ -42,4 +44,5 @@ def bodies(page: Page) -> Iterator[Body]:
                 wire=archive.read(wire) if text and wire else body,
                 coding=coding.strip().lower() if wire else "",
                 upload_bytes=max(entry.request.body_size, 0),
+                held=entry.dragstrip.held,
             )

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from dragstrip.pages.graph.align import AlignedRequest
 from dragstrip.pages.graph.scene import Scene
-from dragstrip.pages.graph.way import PlacedRequest
+from dragstrip.pages.graph.way import PlacedRequest, owners
 
 _CORS = ("Font", "XHR", "Fetch", "EventSource")
 _MULTIPLEXED = ("h2", "h3")
@@ -20,7 +20,11 @@ _MULTIPLEXED = ("h2", "h3")
 
 def by_rule(scene: Scene, asked: Sequence[PlacedRequest]) -> list[bool]:
     """Of each request, whether it carries credentials as far as the page's structure says."""
-    return [_has(scene, asked, index) for index in range(len(asked))]
+    found = owners(asked)
+    return [
+        _has(scene, one, None if owner is None else asked[owner])
+        for one, owner in zip(asked, found, strict=True)
+    ]
 
 
 def by_visits(rule: Sequence[bool], rows: Sequence[AlignedRequest]) -> list[bool]:
@@ -40,23 +44,13 @@ def by_visits(rule: Sequence[bool], rows: Sequence[AlignedRequest]) -> list[bool
     return [v[True] >= v[False] if v else rule[i] for i, v in enumerate(votes)]
 
 
-def _has(scene: Scene, asked: Sequence[PlacedRequest], index: int) -> bool:
-    one, owner = asked[index], _document(asked, index)
+def _has(scene: Scene, one: PlacedRequest, owner: PlacedRequest | None) -> bool:
+    """`owner` is the document on whose behalf it is asked for."""
     if owner is None or _origin(one.url) == _origin(owner.url):
         return True
     document = scene.document(owner.url)
     named = document.finds(one.url) if document and one.kind != "Document" else None
     return not (one.kind in _CORS or (named is not None and named.anonymous))
-
-
-def _document(asked: Sequence[PlacedRequest], index: int) -> PlacedRequest | None:
-    """The document on whose behalf it is asked for."""
-    at = asked[index].initiator
-    for _ in asked:
-        if at is None or asked[at].kind == "Document":
-            break
-        at = asked[at].initiator
-    return None if at is None else asked[at]
 
 
 def _origin(url: str) -> tuple[str, str]:

@@ -3,13 +3,14 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
 from html.parser import HTMLParser
 from itertools import accumulate
 from typing import Literal
-from urllib.parse import urljoin
 
 from msgspec import Struct
 
+from dragstrip.pages.format.urls import absolute
 from dragstrip.pages.graph.sheets import imports, references
 
 Embedding = Literal[
@@ -66,12 +67,17 @@ class Markup(Struct, frozen=True):
 def read_markup(body: bytes, url: str) -> Markup:
     """The markup of the document at `url`. Whatever the bytes are, this ends."""
     reader = _Reader(body, url)
-    reader.feed(body.decode("latin-1"))  # so that characters are bytes
-    reader.close()
+    with suppress(AssertionError):  # of the parser, which gives up at some ``<![``
+        reader.feed(body.decode("latin-1"))  # so that characters are bytes
+        if len(reader.rawdata) <= _MOST_REST:
+            reader.close()
     found = tuple(sorted(reader.references, key=lambda r: r.at))
     return Markup(found, tuple(reader.inline), reader.body or len(body), len(body))
 
 
+_MOST_REST = 10_000
+"""What follows a tag, comment or script that never ends takes the parser time that is quadratic in
+its length; a browser drops it."""
 _IMAGES = {
     "img": ("src", "srcset"),
     "source": ("src", "srcset"),
@@ -107,7 +113,7 @@ class _Reader(HTMLParser):
         lazy = given.get("loading", "").lower() == "lazy"
         end = self._here() + len(self.get_starttag_text() or "")
         if tag == "base" and given.get("href"):
-            self._base = _joined(self._base, given["href"]) or self._base
+            self._base = absolute(self._base, given["href"]) or self._base
         elif tag == "body":
             self.body = self.body or end
         elif tag == "script":
@@ -170,9 +176,9 @@ class _Reader(HTMLParser):
             self._add(given.get("href", ""), end, "other")
 
     def _add(self, url: str, at: int, way: Embedding, anonymous: bool = False) -> None:
-        absolute = _joined(self._base, url.strip()) if url.strip() else None
-        if absolute and absolute.startswith(("https:", "http:")):
-            self.references.append(Reference(absolute, at, way, anonymous))
+        found = absolute(self._base, url.strip()) if url.strip() else ""
+        if found.startswith(("https:", "http:")):
+            self.references.append(Reference(found, at, way, anonymous))
 
     def _here(self) -> int:
         line, column = self.getpos()
@@ -186,13 +192,15 @@ def _anonymous(given: dict[str, str], *, by_default: bool = False) -> bool:
     return given["crossorigin"].strip().lower() != "use-credentials"
 
 
-def _joined(base: str, url: str) -> str | None:
-    try:
-        return urljoin(base, url).partition("#")[0]
-    except ValueError:
-        return None
+_CANDIDATE = re.compile(r"[\s,]*([^\s,]\S*)")
 
 
 def _candidates(srcset: str) -> list[str]:
     """The URLs of a srcset (HTML, section 4.8.4.2.1); which one is taken, visits say."""
-    return re.findall(r"(?:^|,\s*|\s)([^\s,][^\s]*[^\s,])(?=\s+[\d.]+[wx]|\s*,|\s*$)", srcset)
+    found, at = [], 0
+    while one := _CANDIDATE.match(srcset, at):
+        url = one[1].rstrip(",")
+        found.append(url)
+        # Without a comma at its end, a descriptor follows.
+        at = one.end() if url != one[1] else srcset.find(",", one.end()) % (len(srcset) + 1)
+    return found

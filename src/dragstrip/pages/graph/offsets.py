@@ -4,7 +4,8 @@ import zlib
 from collections.abc import Callable, Sequence
 
 import brotli
-import zstandard
+
+from dragstrip.pages.format import zstd
 
 _STEP = 128
 """Bytes on the wire; a packet has about ten times as many."""
@@ -22,7 +23,7 @@ def on_wire(wire: bytes, coding: str, offsets: Sequence[int]) -> list[int]:
         for start in range(0, len(wire), _STEP):
             decoded += len(decode(wire[start : start + _STEP]))
             reached.append((decoded, min(start + _STEP, len(wire))))
-    except (zlib.error, brotli.error, zstandard.ZstdError):
+    except (zlib.error, brotli.error, zstd.ZstdError, EOFError):
         reached.clear()
     order = sorted(range(len(offsets)), key=offsets.__getitem__)
     found, place = [len(wire)] * len(offsets), 0
@@ -33,6 +34,17 @@ def on_wire(wire: bytes, coding: str, offsets: Sequence[int]) -> list[int]:
     return found
 
 
+def decoded_bytes(wire: bytes, coding: str, length: int) -> int:
+    """How much of the decoded body a browser can read of the first `length` bytes of `wire`."""
+    decode = _decoder(coding)
+    if decode is None:
+        return min(length, len(wire))
+    try:
+        return len(decode(wire[:length]))
+    except (zlib.error, brotli.error, zstd.ZstdError, EOFError):
+        return length
+
+
 def _decoder(coding: str) -> Callable[[bytes], bytes] | None:
     if coding in ("gzip", "x-gzip", "deflate"):
         return zlib.decompressobj(wbits=47 if coding != "deflate" else 15).decompress
@@ -40,5 +52,5 @@ def _decoder(coding: str) -> Callable[[bytes], bytes] | None:
         found: Callable[[bytes], bytes] = brotli.Decompressor().process
         return found
     if coding == "zstd":
-        return zstandard.ZstdDecompressor().decompressobj().decompress
+        return zstd.ZstdDecompressor().decompress
     return None

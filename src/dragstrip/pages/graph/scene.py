@@ -3,16 +3,15 @@ must arrive before."""
 
 from collections.abc import Sequence
 from functools import cached_property
-from urllib.parse import urljoin
 
 from dragstrip.model.graph import Wait
 from dragstrip.model.page import Page, address
+from dragstrip.pages.format.recording import HTML
+from dragstrip.pages.format.urls import absolute
 from dragstrip.pages.graph.bodies import Body, bodies
 from dragstrip.pages.graph.markup import Markup, Reference, read_markup
 from dragstrip.pages.graph.offsets import on_wire
 from dragstrip.pages.graph.sheets import imports, references
-
-_HTML = ("text/html", "application/xhtml+xml")
 
 
 class Document:
@@ -46,11 +45,15 @@ class Document:
     def finds(self, url: str) -> Reference | None:
         """The first reference in markup to this URL; else to its address, because queries often
         change."""
-        exact = next((r for r in self.markup.references if r.url == url), None)
-        if exact:
-            return exact
-        near = address(url)
-        return next((r for r in self.markup.references if address(r.url) == near), None)
+        return self._exact.get(url) or self._near.get(address(url))
+
+    @cached_property
+    def _exact(self) -> dict[str, Reference]:
+        return {r.url: r for r in reversed(self.markup.references)}
+
+    @cached_property
+    def _near(self) -> dict[str, Reference]:
+        return {address(r.url): r for r in reversed(self.markup.references)}
 
     def script_with(self, url: str) -> int | None:
         """End of the first inline script that has the URL's path in its text; None if none has."""
@@ -85,7 +88,7 @@ class Scene:
     def document(self, url: str) -> Document | None:
         """None if no document was recorded there."""
         body = self.body(url)
-        if not body or body.resource.mime not in _HTML or not body.decoded:
+        if not body or body.resource.mime not in HTML or not body.decoded:
             return None
         found = self._documents.get(body.resource.url)
         if not found:
@@ -106,10 +109,4 @@ class Scene:
 
 
 def _joined(base: str, urls: Sequence[str]) -> frozenset[str]:
-    found = set()
-    for url in urls:
-        try:
-            found.add(urljoin(base, url).partition("#")[0])
-        except ValueError:  # such as a bad IPv6 literal
-            continue
-    return frozenset(found)
+    return frozenset(found for url in urls if (found := absolute(base, url)))

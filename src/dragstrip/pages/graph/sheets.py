@@ -4,7 +4,7 @@ import re
 
 _COMMENT = re.compile(r"/\*.*?(\*/|\Z)", re.S)
 _IMPORT = re.compile(r"""@import\s+(?:url\(\s*)?["']?([^"')\s;]+)""", re.I)
-_URL = re.compile(r"""url\(\s*(?:"([^"]*)"|'([^']*)'|([^)"'\s]+))\s*\)""", re.I)
+_URL = re.compile(r"""url\(\s*(?:"([^"]*)"|'([^']*)'|([^()"'\s]+))\s*\)""", re.I)
 
 
 def imports(text: str) -> list[str]:

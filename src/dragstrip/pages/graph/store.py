@@ -1,9 +1,8 @@
 """Reads a page's graph, and writes it into a page file."""
 
 import functools
-import os
-import tempfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import structs
@@ -11,8 +10,9 @@ from msgspec import structs
 from dragstrip.model.graph import Graph
 from dragstrip.model.page import Page
 from dragstrip.pages.format import har
-from dragstrip.pages.format.archive import HAR_MEMBER, load_page
+from dragstrip.pages.format.archive import HAR_MEMBER
 from dragstrip.pages.format.recording import PageError
+from dragstrip.pages.format.rewrite import rewrite
 from dragstrip.pages.graph.structure import from_structure
 
 
@@ -21,39 +21,22 @@ def graph_of(page: Page) -> Graph:
     for a live page."""
     if page.live:
         raise PageError(f"{page.url} is live: only a recorded page has a graph")
-    return _graph(page.path, page.digest) or from_structure(page)
+    return learned_graph(page) or from_structure(page)
+
+
+def learned_graph(page: Page) -> Graph | None:
+    """None if there is none in the page file."""
+    return _graph(page.path, page.digest)
 
 
 def with_graph(page: Page, graph: Graph, out: Path) -> Page:
     """Write the page file again, with this graph in it; `out` may be the page itself. It appears
     whole or not at all. Raises `PageError`."""
-    unfinished = None
-    try:
-        handle, unfinished = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-        with (
-            os.fdopen(handle, "wb") as file,
-            zipfile.ZipFile(page.path) as old,
-            zipfile.ZipFile(file, "w") as new,
-        ):
-            for member in old.infolist():
-                data = old.read(member)
-                if member.filename == HAR_MEMBER:
-                    data = _with(data, graph)
-                new.writestr(zipfile.ZipInfo(member.filename, member.date_time), data)
-        os.chmod(unfinished, 0o644)
-        os.replace(unfinished, out)
-        return load_page(out)
-    except OSError as error:
-        raise PageError(f"{out} cannot be written: {error.strerror or error}") from None
-    finally:
-        if unfinished:
-            Path(unfinished).unlink(missing_ok=True)
 
+    def change(log: har.Log, _: zipfile.ZipFile) -> tuple[har.Log, Mapping[str, bytes]]:
+        return structs.replace(log, dragstrip=structs.replace(log.dragstrip, graph=graph)), {}
 
-def _with(text: bytes, graph: Graph) -> bytes:
-    whole = har.decode(text)
-    extra = structs.replace(whole.log.dragstrip, graph=graph)
-    return har.encode(structs.replace(whole, log=structs.replace(whole.log, dragstrip=extra)))
+    return rewrite(page, out, change)
 
 
 @functools.lru_cache(maxsize=64)

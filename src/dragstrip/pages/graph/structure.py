@@ -1,11 +1,13 @@
 """A graph without visits: what the recording names as initiators, else what its markup and style
 sheets refer to, else the document."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from urllib.parse import urljoin
 
 from dragstrip.model.graph import Graph, Node, Wait
-from dragstrip.model.page import Page
+from dragstrip.model.page import Page, address
+from dragstrip.pages.format.recording import HTML
+from dragstrip.pages.format.urls import absolute
 from dragstrip.pages.graph.bodies import Body
 from dragstrip.pages.graph.credentials import by_rule
 from dragstrip.pages.graph.scene import Scene
@@ -33,7 +35,7 @@ def from_structure(page: Page) -> Graph:
     follows = _redirects(recorded)
     asked = _asked(recorded, scene, follows)
     ways = Discoveries(scene, asked)
-    root = max((i for i in range(len(asked)) if _leads(follows, i)), default=0)
+    root = _root(follows, len(asked))
     known = by_rule(scene, asked)
     nodes = tuple(
         _node(i, recorded[i], asked[i], ways, follows, known[i]) for i in range(len(asked))
@@ -47,24 +49,28 @@ def from_structure(page: Page) -> Graph:
     )
 
 
-def _leads(follows: dict[int, int], index: int) -> bool:
-    """Whether it is the start or what the start redirects to."""
-    while index in follows:
-        index = follows[index]
-    return index == 0
+def _root(follows: dict[int, int], many: int) -> int:
+    """What the start redirects to in the end; the start if it does not."""
+    leading = {0}
+    for index in range(1, many):
+        if follows.get(index) in leading:
+            leading.add(index)
+    return max(leading)
 
 
 def _redirects(recorded: Sequence[Body]) -> dict[int, int]:
     """Of what a redirect leads to, the redirect."""
+    places: dict[str, list[int]] = {}
+    for index, body in enumerate(recorded):
+        places.setdefault(body.resource.url, []).append(index)
     found: dict[int, int] = {}
     for index, body in enumerate(recorded):
         if not (300 <= body.resource.status < 400 and body.location):
             continue
-        target = urljoin(body.resource.url, body.location).partition("#")[0]
-        later = (i for i in range(index + 1, len(recorded)) if recorded[i].resource.url == target)
-        next_one = next(later, None)
-        if next_one is not None and next_one not in found:
-            found[next_one] = index
+        later = places.get(absolute(body.resource.url, body.location), [])
+        place = bisect_right(later, index)
+        if place < len(later):
+            found.setdefault(later[place], index)
     return found
 
 
@@ -72,14 +78,15 @@ def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> l
     kinds = [kind_of(b) for b in recorded]
     for later, before in sorted(follows.items(), reverse=True):
         kinds[before] = kinds[later]  # a redirect is asked for as what it leads to
-    root = max((i for i in range(len(recorded)) if _leads(follows, i)), default=0)
+    root = _root(follows, len(recorded))
+    naming = _Naming(recorded, kinds, scene)
     named = {b.resource.url: i for i, b in reversed(list(enumerate(recorded)))}
     made: list[PlacedRequest] = []
     for index, body in enumerate(recorded):
         initiator: int | None = None
         by_script = False
         if index and index not in follows:
-            initiator = _initiator(index, body, named, recorded, kinds, scene, root)
+            initiator = _initiator(index, body, named, naming, root)
             by_script = kinds[initiator] == "Script"
         made.append(
             PlacedRequest(
@@ -92,31 +99,38 @@ def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> l
     return made
 
 
-def _initiator(
-    index: int,
-    body: Body,
-    named: dict[str, int],
-    recorded: Sequence[Body],
-    kinds: Sequence[str],
-    scene: Scene,
-    root: int,
-) -> int:
+class _Naming:
+    """The first document or style sheet that refers to a URL; documents also to its address,
+    because queries often change."""
+
+    def __init__(self, recorded: Sequence[Body], kinds: Sequence[str], scene: Scene) -> None:
+        self._exact: dict[str, int] = {}
+        self._near: dict[str, int] = {}
+        for index, (body, kind) in enumerate(zip(recorded, kinds, strict=True)):
+            url = body.resource.url
+            document = scene.document(url) if kind == "Document" else None
+            for reference in document.markup.references if document else ():
+                self._exact.setdefault(reference.url, index)
+                self._near.setdefault(address(reference.url), index)
+            for part in scene.sheet(url) if kind == "Stylesheet" else ():
+                for named in part:
+                    self._exact.setdefault(named, index)
+
+    def before(self, index: int, url: str) -> int | None:
+        found = (self._exact.get(url, index), self._near.get(address(url), index))
+        return min(found) if min(found) < index else None
+
+
+def _initiator(index: int, body: Body, named: dict[str, int], naming: _Naming, root: int) -> int:
     """What the recorder named; else the document or style sheet that refers to it; else what the
     importer guessed; else the document."""
     resource = body.resource
     said = named.get(resource.initiator)
     if said is not None and said < index and not resource.inferred:
         return max(said, root) if said <= root else said
-    for other in range(index):
-        url = recorded[other].resource.url
-        if kinds[other] == "Document":
-            document = scene.document(url)
-            if document and document.finds(resource.url):
-                return other
-        elif kinds[other] == "Stylesheet" and any(
-            resource.url in part for part in scene.sheet(url)
-        ):
-            return other
+    other = naming.before(index, resource.url)
+    if other is not None:
+        return other
     return said if said is not None and root <= said < index else min(root, index - 1)
 
 
@@ -132,6 +146,8 @@ def _node(
     waits, found = way.waits, way.found
     if index in follows:
         waits, found = (Wait(follows[index]),), "redirect"
+    elif body.held:
+        waits = ways.markup_ended(index)
     return Node(
         url=body.resource.url,
         method=body.resource.method,
@@ -140,7 +156,7 @@ def _node(
         found=found,
         initiator=follows.get(index, asked.initiator),
         waits=tuple(w for w in waits if w.node < index),
-        holds_load=asked.kind != "Fetch",
+        holds_load=body.held or asked.kind != "Fetch",
         upload_bytes=body.upload_bytes,
         credentials=credentials,
     )
@@ -158,7 +174,7 @@ def kind_of(body: Body) -> str:
     major, _, minor = mime.partition("/")
     if body.resource.method != "GET":
         return "Fetch"
-    if mime in ("text/html", "application/xhtml+xml"):
+    if mime in HTML:
         return "Document"
     if major == "image":
         return "Image"

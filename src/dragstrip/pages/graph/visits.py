@@ -63,7 +63,7 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
                 waits=late.waits,
                 delay_ms=late.delay_ms,
                 timer=timer,
-                holds_load=row.one.resource_type not in _NEVER_HOLD
+                holds_load=(row.one.resource_type not in _NEVER_HOLD or _held(scene, row.one.url))
                 and times.may_hold_load(index, optional=index in optional),
                 upload_bytes=_upload(scene, row.one.url),
                 credentials=credentials[index],
@@ -83,6 +83,11 @@ def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
 def _upload(scene: Scene, url: str) -> int:
     body = scene.body(url)
     return body.upload_bytes if body else 0
+
+
+def _held(scene: Scene, url: str) -> bool:
+    body = scene.body(url)
+    return body is not None and body.held
 
 
 def _redirects(rows: Sequence[AlignedRequest]) -> dict[int, int]:

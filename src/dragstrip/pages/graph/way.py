@@ -44,7 +44,8 @@ class Discoveries:
         self._index: dict[str, int] = {}
         for index, one in enumerate(asked):
             self._index.setdefault(one.url, index)
-        self._owner = [self._owner_of(i) for i in range(len(asked))]
+        self._owner = owners(asked)
+        self._painted: dict[int, tuple[Wait, ...]] = {}
         self._imports: dict[int, list[int]] = {}
         for index, one in enumerate(asked):
             by = one.initiator
@@ -124,6 +125,16 @@ class Discoveries:
         later = [r.url for r in document.markup.references if r.way == "defer"] if document else []
         return _all((*self.parsed(owner), *self._here(later)))
 
+    def markup_ended(self, index: int) -> tuple[Wait, ...]:
+        """When the document and all before `index` that its markup names has ended."""
+        owner = self._owner[index]
+        document = None if owner is None else self._document(owner)
+        if owner is None or document is None:
+            return (Wait(index - 1),)
+        named = [r.url for r in document.markup.references]
+        before = [w for w in self._here(named) if w.node < index]
+        return _all((Wait(owner), *before))
+
     def body(self, owner: int) -> tuple[Wait, ...]:
         """When the parser gets to the body."""
         document = self._document(owner)
@@ -131,6 +142,11 @@ class Discoveries:
 
     def painted(self, owner: int) -> tuple[Wait, ...]:
         """When a document can first be laid out."""
+        if owner not in self._painted:
+            self._painted[owner] = self._first_painted(owner)
+        return self._painted[owner]
+
+    def _first_painted(self, owner: int) -> tuple[Wait, ...]:
         document = self._document(owner)
         if document is None:
             return (Wait(owner),)
@@ -164,16 +180,28 @@ class Discoveries:
         one = self._asked[index]
         return self._scene.document(one.url) if one.kind == "Document" else None
 
-    def _owner_of(self, index: int) -> int | None:
-        """The document that what this request caused belongs to."""
-        seen: set[int] = set()
-        at: int | None = index
-        while at is not None and at not in seen:
-            seen.add(at)
-            if at != index and self._asked[at].kind == "Document":
-                return at
-            at = self._asked[at].initiator
-        return None
+
+def owners(asked: Sequence[PlacedRequest]) -> list[int | None]:
+    """For each request the document that it belongs to."""
+    found: list[int | None] = []
+    for index, one in enumerate(asked):
+        by = one.initiator
+        if by is None or asked[by].kind == "Document":
+            found.append(by)
+        else:
+            found.append(found[by] if by < index else _owner_of(asked, index))
+    return found
+
+
+def _owner_of(asked: Sequence[PlacedRequest], index: int) -> int | None:
+    seen: set[int] = set()
+    at: int | None = index
+    while at is not None and at not in seen:
+        seen.add(at)
+        if at != index and asked[at].kind == "Document":
+            return at
+        at = asked[at].initiator
+    return None
 
 
 def _all(waits: Iterable[Wait]) -> tuple[Wait, ...]:

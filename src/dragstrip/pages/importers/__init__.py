@@ -1,1 +1,1 @@
-"""Other recordings become pages: HAR, WARC, Mahimahi, saved pages."""
+"""Recordings of other programs become pages."""

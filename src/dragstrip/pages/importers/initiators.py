@@ -1,8 +1,8 @@
 """Which request caused which: as the recorder says, else inferred."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -46,16 +46,39 @@ def causes(seen: Sequence[Clues], root: int) -> list[Cause]:
     by_url: dict[str, list[int]] = defaultdict(list)
     for index, request in enumerate(seen):
         by_url[request.url].append(index)
+    styles, scripts = _Ended(), _Ended()
+    first: dict[int, int] = {}
     made: list[Cause] = []
-    for index in range(len(seen)):
-        initiator, inferred = _initiator(seen, root, by_url, index)
-        parent = _awaited(seen, made, index, initiator)
+    for index, request in enumerate(seen):
+        initiator, inferred = _initiator(seen, root, by_url, index, styles)
+        if initiator is not None and index > initiator:
+            first.setdefault(initiator, index)
+        parent = _awaited(seen, made, index, initiator, first, scripts)
         made.append(Cause(initiator=initiator, inferred=inferred, parent=parent))
+        if request.kind == "style":
+            styles.add(request.end_ms, index)
+        elif request.kind == "script":
+            scripts.add(request.end_ms, index)
     return made
 
 
+class _Ended:
+    """Requests by when they ended."""
+
+    def __init__(self) -> None:
+        self._sorted: list[tuple[float, int]] = []
+
+    def add(self, end_ms: float, index: int) -> None:
+        insort(self._sorted, (end_ms, -index))
+
+    def before(self, moment_ms: float) -> Iterator[int]:
+        """Those that had ended, the last first; of several at once the first asked for."""
+        for place in range(bisect_right(self._sorted, (moment_ms, 0)) - 1, -1, -1):
+            yield -self._sorted[place][1]
+
+
 def _initiator(
-    seen: Sequence[Clues], root: int, by_url: dict[str, list[int]], index: int
+    seen: Sequence[Clues], root: int, by_url: dict[str, list[int]], index: int, styles: _Ended
 ) -> tuple[int | None, bool]:
     """Index of the initiator, and whether it is inferred."""
     request = seen[index]
@@ -71,39 +94,42 @@ def _initiator(
     if seen[base].kind not in ("style", "document"):
         base = root
     if request.kind == "font" and seen[base].kind == "document":
-        styles = [i for i in range(base + 1, index) if seen[i].kind == "style"]
-        base = _last_ended(seen, styles, request.start_ms, base)
+        base = next((i for i in styles.before(request.start_ms) if i > base), base)
     return base, True
 
 
 def _awaited(
-    seen: Sequence[Clues], made: Sequence[Cause], index: int, initiator: int | None
+    seen: Sequence[Clues],
+    made: Sequence[Cause],
+    index: int,
+    initiator: int | None,
+    first: Mapping[int, int],
+    scripts: _Ended,
 ) -> int | None:
+    """`first` is the first request that each initiator caused."""
     request = seen[index]
     if initiator is None or request.follows is not None:
         return initiator
-    first = next(
-        (i for i, c in enumerate(made) if c.initiator == initiator and i > initiator), index
-    )
-    begun = max(seen[initiator].end_ms, seen[first].start_ms)
+    begun = max(seen[initiator].end_ms, seen[first.get(initiator, index)].start_ms)
     if request.start_ms <= begun + _PROMPT_MS:
         return initiator
-    below = {initiator}
-    for later in range(initiator + 1, index):
-        if made[later].parent in below:
-            below.add(later)
     pages = ("", seen[initiator].url, request.referer)
-    waits = sorted(i for i in below if seen[i].kind == "script" and seen[i].referer in pages)
-    return _last_ended(seen, waits, request.start_ms, initiator)
+    for script in scripts.before(request.start_ms):
+        if seen[script].referer in pages and _follows(made, script, initiator):
+            return script
+    return initiator
+
+
+def _follows(made: Sequence[Cause], index: int, initiator: int) -> bool:
+    """Whether it is the initiator, or what it waited for goes back to that."""
+    at: int | None = index
+    while at is not None and at > initiator:
+        parent = made[at].parent
+        at = parent if parent is not None and parent < at else None
+    return at == initiator
 
 
 def _latest(found: Sequence[int], before: int) -> int | None:
     """The last of some ascending indices that is below `before`."""
     place = bisect_left(found, before)
     return found[place - 1] if place else None
-
-
-def _last_ended(seen: Sequence[Clues], among: Sequence[int], before_ms: float, other: int) -> int:
-    """Of some requests the one that ended last before a time; `other` if none had."""
-    ended = [i for i in among if seen[i].end_ms <= before_ms]
-    return max(ended, key=lambda i: seen[i].end_ms, default=other)

@@ -1,39 +1,58 @@
 """Imports a folder of Mahimahi's mm-webrecord: one protocol buffer per exchange."""
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-from dragstrip.pages.format.recording import Headers, PageError, Recorded, Recording, header
+from dragstrip.pages.format.recording import Headers, PageError, Recorded, header
+from dragstrip.pages.importers.contents import Contents
 from dragstrip.pages.importers.http1 import dechunked
-from dragstrip.pages.importers.prepare import prepare
+from dragstrip.pages.importers.limits import DEFAULT, Limits, Meter
+from dragstrip.pages.importers.plain import read_plain
+from dragstrip.pages.importers.sentences import listed
 
+_SAVED = "save."
+"""How mm-webrecord calls its files."""
 _SCHEMES = {1: "http", 2: "https"}
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _FIELD = descriptor_pb2.FieldDescriptorProto
 
 
-def read_mahimahi(folder: Path, name: str, *, keep_http: bool = False) -> Recording:
-    """The page in a folder of Mahimahi's `RequestResponse` files. Raises `PageError`.
+def read_mahimahi(folder: Path, files: Sequence[Path], limits: Limits = DEFAULT) -> Contents:
+    """The page in Mahimahi's `RequestResponse` files, of those in `folder`. Raises `PageError`.
 
-    The files hold no times: the document comes first, the rest by file name.
+    They hold no times: the document comes first, the rest by file name.
     """
-    try:
-        files = sorted(f for f in folder.iterdir() if f.is_file() and not f.name.startswith("."))
-        exchanges = [_exchange(file.read_bytes(), file) for file in files]
-    except OSError as error:
-        raise PageError(f"{folder} cannot be read: {error.strerror or error}") from None
+    meter = Meter(limits)
+    exchanges: list[Recorded] = []
+    others: list[str] = []
+    for file in files:
+        try:
+            exchanges.append(_exchange(read_plain(file, meter)))
+        except _NotWritten:
+            if file.name.startswith(_SAVED):
+                raise PageError(f"{file} is damaged; record the page again") from None
+            others.append(file.name)
     if not exchanges:
-        raise PageError(f"{folder} is empty; give a folder that mm-webrecord recorded")
+        raise PageError(
+            f"{folder} holds no recording: {listed(others)}; give a folder of mm-webrecord, of "
+            "WARC files or of mirrored hosts"
+        )
     exchanges.sort(key=_document_first)
-    try:
-        source = f"{folder.name}, a Mahimahi recording of {len(files)} files"
-        return prepare(name, source, exchanges, keep_http=keep_http)
-    except PageError as error:
-        raise PageError(f"{folder}: {error}") from None
+    changes = [f"{len(others)} files left out, not by mm-webrecord: {listed(others)}"]
+    return Contents(
+        source=f"a Mahimahi recording of {len(exchanges)} files",
+        exchanges=exchanges,
+        changes=tuple(changes if others else ()),
+    )
+
+
+class _NotWritten(ValueError):
+    """A file is not what mm-webrecord writes."""
 
 
 def _document_first(exchange: Recorded) -> tuple[bool, bool, int]:
@@ -46,7 +65,7 @@ def _document_first(exchange: Recorded) -> tuple[bool, bool, int]:
     return (not is_document, referred, len(exchange.url)) if is_document else (True, True, 0)
 
 
-def _exchange(data: bytes, file: Path) -> Recorded:
+def _exchange(data: bytes) -> Recorded:
     record = _record_type()()
     try:
         record.ParseFromString(data)
@@ -55,14 +74,13 @@ def _exchange(data: bytes, file: Path) -> Recorded:
         method, target = request_line[0], request_line[1]
         version, status = status_line[0], int(status_line[1])
         scheme = _SCHEMES[record.scheme]
-    except (DecodeError, ValueError, IndexError, KeyError):
-        raise PageError(
-            f"{file} is not an exchange that mm-webrecord wrote; remove it or record again"
-        ) from None
+        ip = record.ip.encode().decode()  # bytes where it is no UTF-8
+    except (DecodeError, ValueError, IndexError, KeyError, AttributeError):
+        raise _NotWritten from None
     headers = _headers(record.response)
     request_headers = _headers(record.request)
     port = "" if record.port in (0, _DEFAULT_PORTS[scheme]) else f":{record.port}"
-    host = header(request_headers, "host") or f"{record.ip}{port}"
+    host = header(request_headers, "host") or f"{ip}{port}"
     return Recorded(
         url=target if target.startswith(("http:", "https:")) else f"{scheme}://{host}{target}",
         method=method,
@@ -70,10 +88,9 @@ def _exchange(data: bytes, file: Path) -> Recorded:
         status_text=status_line[2].strip() if len(status_line) > 2 else "",
         http_version=version,
         headers=headers,
-        request_headers=tuple(
-            h for h in request_headers if h[0].lower() not in ("cookie", "authorization")
-        ),
+        request_headers=request_headers,
         wire=dechunked(record.response.body, headers),
+        server_ip=ip,
     )
 
 

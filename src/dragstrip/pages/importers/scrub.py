@@ -5,7 +5,7 @@ import re
 from msgspec import structs
 
 from dragstrip.model.page import Failure
-from dragstrip.pages.format.recording import Headers, Recorded
+from dragstrip.pages.format.recording import Headers, Recorded, RecordedSocket
 
 SECRET_HEADERS = frozenset(
     "authorization cookie cookie2 proxy-authorization set-cookie set-cookie2 "
@@ -31,19 +31,42 @@ def scrub_url(text: str) -> str:
 
 
 def scrub(answer: Recorded) -> Recorded:
-    """The same exchange without secret headers and parameters. Bodies are left as they are."""
-    return structs.replace(
-        answer,
-        url=scrub_url(answer.url),
-        initiator=scrub_url(answer.initiator),
-        headers=_scrubbed(answer.headers),
-        request_headers=_scrubbed(answer.request_headers),
-    )
+    """The same exchange without secret headers and parameters; the same object if it has none.
+    Bodies are left as they are."""
+    cleaned = {
+        "url": scrub_url(answer.url),
+        "initiator": scrub_url(answer.initiator),
+        "headers": scrub_headers(answer.headers),
+        "request_headers": scrub_headers(answer.request_headers),
+        "early_hints": tuple(map(scrub_url, answer.early_hints)),
+    }
+    changed = {name: value for name, value in cleaned.items() if value != getattr(answer, name)}
+    return structs.replace(answer, **changed) if changed else answer
 
 
 def scrub_failure(failure: Failure) -> Failure:
     return structs.replace(failure, url=scrub_url(failure.url))
 
 
-def _scrubbed(headers: Headers) -> Headers:
+def scrub_socket(socket: RecordedSocket) -> RecordedSocket:
+    """The same without secret parameters, and without what the page said: no replay needs it, and
+    it often logs in."""
+    said = (structs.replace(m, data="") if m.sent else m for m in socket.messages)
+    return structs.replace(
+        socket,
+        url=scrub_url(socket.url),
+        initiator=scrub_url(socket.initiator),
+        messages=tuple(said),
+    )
+
+
+def scrubbed(exchanges: int) -> list[str]:
+    """A sentence on so many exchanges, if there are any."""
+    if not exchanges:
+        return []
+    of = "1 exchange" if exchanges == 1 else f"{exchanges} exchanges"
+    return [f"cookies, credentials and tokens of {of} were left out; --keep-secrets keeps them"]
+
+
+def scrub_headers(headers: Headers) -> Headers:
     return tuple((n, scrub_url(v)) for n, v in headers if n.lower() not in SECRET_HEADERS)

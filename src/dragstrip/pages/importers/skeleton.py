@@ -1,51 +1,30 @@
 """A HAR without bodies becomes the structure of a page."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
-from urllib.parse import urljoin
+from functools import lru_cache
+from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct, structs
 
 from dragstrip.pages.format.recording import REDIRECTS, Headers, PageError, header, one_line
+from dragstrip.pages.format.servers import settled
 from dragstrip.pages.format.structure import Object, ResourceKind, Structure
 from dragstrip.pages.format.urls import Unservable, servable
-from dragstrip.pages.importers.har_file import HarExchange, Visited
+from dragstrip.pages.importers.har_entry import HarExchange
+from dragstrip.pages.importers.har_file import Visited
+from dragstrip.pages.importers.har_sockets import is_socket
+from dragstrip.pages.importers.har_start import why_none
+from dragstrip.pages.importers.har_think import think_sentences, think_times
 from dragstrip.pages.importers.initiators import Cause, Clues, causes
-from dragstrip.pages.importers.wiresize import WireSize, wire_size
+from dragstrip.pages.importers.kind import kind_of
+from dragstrip.pages.importers.limits import DEFAULT, Limits
+from dragstrip.pages.importers.local_hosts import LocalHosts
+from dragstrip.pages.importers.sentences import listed
+from dragstrip.pages.importers.servable import check_message
+from dragstrip.pages.importers.wiresize import WireSize, sentences, wire_sizes
 
-_TYPES: dict[str, ResourceKind] = {
-    "document": "document",
-    "iframe": "document",
-    "frame": "document",
-    "stylesheet": "style",
-    "style": "style",
-    "script": "script",
-    "image": "image",
-    "font": "font",
-    "xhr": "fetch",
-    "fetch": "fetch",
-    "empty": "fetch",
-    "ping": "fetch",
-    "media": "fetch",
-    "video": "fetch",
-    "audio": "fetch",
-}
-"""Chromium's resource types and the values of Sec-Fetch-Dest."""
-_ACCEPTS: tuple[tuple[str, ResourceKind], ...] = (
-    ("text/html", "document"),
-    ("text/css", "style"),
-    ("image/", "image"),
-)
-_MIMES: tuple[tuple[str, ResourceKind], ...] = (
-    ("text/css", "style"),
-    ("image/", "image"),
-    ("font", "font"),
-    ("html", "document"),
-    ("javascript", "script"),
-    ("ecmascript", "script"),
-)
-_FONT_URL = re.compile(r"\.(woff2?|ttf|otf|eot)$", re.IGNORECASE)
 _NOT_SENT = re.compile(
     "content-(encoding|type|length|security-policy.*|disposition)|set-cookie2?|link|refresh|status"
     "|x-frame-options|x-content-type-options|cross-origin-.*|access-control-.*|clear-site-data"
@@ -70,7 +49,13 @@ class _Kept(Struct, frozen=True, kw_only=True):
 
 
 def skeleton(
-    visited: Visited, name: str, source: str, *, busy: bool = False, keep_http: bool = False
+    visited: Visited,
+    name: str,
+    source: str,
+    *,
+    busy: bool = False,
+    keep_http: bool = False,
+    limits: Limits = DEFAULT,
 ) -> Structure:
     """The structure of what was recorded up to the load event. Raises `PageError`.
 
@@ -78,20 +63,23 @@ def skeleton(
     until the first request it caused.
     """
     changes: list[str] = []
-    kept = _servable(visited.exchanges, changes, keep_http=keep_http)
-    kept = _joined(_before_load(kept, visited, changes), changes)
+    exchanges = _named(visited.exchanges, changes)
+    kept = _servable(exchanges, changes, limits, keep_http=keep_http)
+    kept = _from_document(_joined(_before_load(kept, visited, changes), changes), changes)
     kinds = [_kind(k) for k in kept]
     follows = _redirects(kept)
-    root = _start(kinds, follows)
+    root = _start(kinds, follows, 0)
     if root is None:
-        raise PageError("no document was answered before the load event; export the HAR again")
+        raise PageError(why_none(visited))
     for index in reversed(range(len(kept))):
         if (before := follows[index]) is not None:
             kinds[before] = kinds[index]
     seen = zip(kept, kinds, follows, strict=True)
     why = causes([_seen(*row, keep_http=keep_http) for row in seen], root)
-    sizes = [wire_size(k.exchange) for k in kept]
+    sizes = wire_sizes([k.exchange for k in kept])
+    thinks = think_times([k.exchange for k in kept])
     changes += _explained(kept, sizes, why)
+    changes += think_sentences([k.exchange for k in kept], thinks)
     leading = {before for before in follows if before is not None}
     objects = [
         _object(k, kind, follow, cause, size, led=i in leading)
@@ -101,6 +89,13 @@ def skeleton(
     ]
     if busy:
         objects = _busied(objects, kept)
+    servers = [(urlsplit(k.url).hostname or "", k.exchange.server_ip) for k in kept]
+    found, said = settled(servers)
+    changes += said
+    objects = [
+        structs.replace(o, server_ip=ip, think_ms=think)
+        for o, ip, think in zip(objects, found, thinks, strict=True)
+    ]
     return Structure(
         name=name,
         title=visited.title or name,
@@ -110,16 +105,35 @@ def skeleton(
     )
 
 
+def _named(exchanges: Sequence[HarExchange], changes: list[str]) -> Sequence[HarExchange]:
+    """The exchanges with a name for each host that browsers do not look up."""
+    local = LocalHosts(x.url for x in exchanges)
+    if not local:
+        return exchanges
+    changes.append(local.words)
+    return [
+        structs.replace(
+            x,
+            url=local.text(x.url),
+            location=local.text(x.location),
+            initiator=local.text(x.initiator),
+            request_headers=local.headers(x.request_headers),
+        )
+        for x in exchanges
+    ]
+
+
 def _servable(
-    exchanges: Sequence[HarExchange], changes: list[str], *, keep_http: bool
+    exchanges: Sequence[HarExchange], changes: list[str], limits: Limits, *, keep_http: bool
 ) -> list[_Kept]:
     kept, insecure = [], 0
     left_out: Counter[str] = Counter()
     for exchange in exchanges:
         try:
+            if is_socket(exchange):
+                raise Unservable("without its bodies nothing opens a WebSocket")
+            check_message(exchange, limits)
             url = servable(exchange.url, keep_http=keep_http)
-            if not 200 <= exchange.status <= 599:
-                raise Unservable(f"status {exchange.status} is not a final answer")
             if exchange.method not in (*_METHODS, "OPTIONS"):
                 raise Unservable("a page cannot ask for it")
         except Unservable as error:
@@ -154,20 +168,14 @@ def _before_load(kept: list[_Kept], visited: Visited, changes: list[str]) -> lis
     elif late:
         changes.append(
             f"{len(late)} requests left out that began after the load event at {end:.0f} ms: "
-            f"{_listed(late)}"
+            f"{listed(late, _NAMED)}"
         )
     if cached := [k.url for k in kept if k.exchange.cached]:
         changes.append(
             f"{len(cached)} of {len(kept)} answers came from a cache and are fetched like the "
-            f"rest: {_listed(cached)}"
+            f"rest: {listed(cached, _NAMED)}"
         )
     return kept
-
-
-def _listed(urls: list[str]) -> str:
-    more = len(urls) - _NAMED
-    shown = ", ".join(u[:120] for u in urls[:_NAMED])
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
@@ -190,51 +198,54 @@ def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
 
 
 def _kind(kept: _Kept) -> ResourceKind:
-    """How the browser asked for it: as it reports, else from its Accept header, else from the
-    answer."""
+    """A preflight goes before requests of scripts alone."""
     return "fetch" if kept.preflighted else kind_of(kept.exchange)
-
-
-def kind_of(exchange: HarExchange) -> ResourceKind:
-    """The same for a request without a preflight."""
-    if exchange.method != "GET":
-        return "fetch"
-    said = exchange.resource_type or header(exchange.request_headers, "sec-fetch-dest").lower()
-    if kind := _TYPES.get(said):
-        return kind
-    accept = header(exchange.request_headers, "accept").lower()
-    for start, kind in _ACCEPTS:
-        if accept.startswith(start):
-            return kind
-    if _FONT_URL.search(exchange.url.partition("?")[0]):
-        return "font"
-    for part, kind in _MIMES:
-        if part in exchange.mime:
-            # Scripts are loaded with Accept: */*, and so is what scripts fetch.
-            return "fetch" if kind == "document" and accept.startswith("*/*") else kind
-    return "fetch"
 
 
 def _redirects(kept: list[_Kept]) -> list[int | None]:
     """For each request the redirect it follows, if it follows one."""
     follows: list[int | None] = [None] * len(kept)
+    free: dict[str, deque[int]] = defaultdict(deque)
     for index, item in enumerate(kept):
-        if not item.target:
-            continue
-        for later in range(index + 1, len(kept)):
-            if kept[later].url == item.target and follows[later] is None:
-                follows[later] = index
-                break
+        free[item.url].append(index)
+    for index, item in enumerate(kept):
+        later = free.get(item.target) if item.target else None
+        while later and later[0] <= index:
+            later.popleft()
+        if later:
+            follows[later.popleft()] = index
     return follows
 
 
-def _start(kinds: list[ResourceKind], follows: list[int | None]) -> int | None:
-    """The document the visit's first request leads to; redirects may stand before it."""
-    at = 0
-    for index, before in enumerate(follows):
-        if before is not None and before == at:
+def _start(kinds: list[ResourceKind], follows: list[int | None], first: int) -> int | None:
+    """The document that the request at `first` leads to; redirects may stand before it."""
+    at = first
+    for index in range(first, len(follows)):
+        if follows[index] == at:
             at = index
     return at if kinds and kinds[at] == "document" else None
+
+
+def _from_document(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
+    """Without what a browser asked for before the document, such as its own start page's icons."""
+    kinds, follows = [_kind(k) for k in kept], _redirects(kept)
+    if not kept or _start(kinds, follows, 0) is not None:
+        return kept
+    for first, item in enumerate(kept):
+        may = kinds[first] == "document" and not _is_framed(item.exchange)
+        redirects = bool(item.target) and item.exchange.method == "GET"
+        if (may or redirects) and _start(kinds, follows, first) is not None:
+            early = [k.url for k in kept[:first]]
+            changes.append(
+                f"{len(early)} requests left out that began before the document: {listed(early)}"
+            )
+            return kept[first:]
+    return []
+
+
+def _is_framed(exchange: HarExchange) -> bool:
+    said = exchange.resource_type, header(exchange.request_headers, "sec-fetch-dest").lower()
+    return bool({"iframe", "frame"}.intersection(said))
 
 
 def _seen(kept: _Kept, kind: ResourceKind, follows: int | None, *, keep_http: bool) -> Clues:
@@ -250,6 +261,7 @@ def _seen(kept: _Kept, kind: ResourceKind, follows: int | None, *, keep_http: bo
     )
 
 
+@lru_cache(maxsize=1024)
 def _served(url: str, *, keep_http: bool) -> str:
     try:
         return servable(url, keep_http=keep_http) if url else ""
@@ -259,9 +271,7 @@ def _served(url: str, *, keep_http: bool) -> str:
 
 def _explained(kept: list[_Kept], sizes: list[WireSize], why: list[Cause]) -> list[str]:
     """Counts of the changes to sizes, causes and requests."""
-    fields = Counter(s.field for s in sizes if s.field != "nothing")
-    said = ", ".join(f"{field} {n}" for field, n in fields.most_common())
-    changes = [f"sizes on the wire are taken from: {said or 'nothing, all bodies are empty'}"]
+    changes = sentences([k.exchange for k in kept], sizes)
     if inferred := sum(c.inferred for c in why):
         changes.append(
             f"{inferred} of {len(why)} initiators are inferred, by Referer and times, because the "
@@ -273,7 +283,10 @@ def _explained(kept: list[_Kept], sizes: list[WireSize], why: list[Cause]) -> li
             "had ended long before"
         )
     if again := sum(k.exchange.status in (206, 304) for k in kept):
-        changes.append(f"{again} answers with status 206 or 304 are served whole, with status 200")
+        changes.append(
+            f"{again} answers with status 206 or 304 are served with status 200, as much of each "
+            "as was recorded"
+        )
     return changes
 
 
@@ -289,7 +302,7 @@ def _object(
         status=200 if exchange.status in (206, 304) else exchange.status,
         status_text=exchange.status_text,
         http_version=exchange.http_version,
-        content_type=header(exchange.headers, "content-type") or exchange.mime,
+        content_type=exchange.content_type,
         headers=_sent(exchange.headers),
         parent=cause.parent,
         initiator=cause.initiator,
@@ -301,6 +314,7 @@ def _object(
         blocking=exchange.priority not in ("Low", "VeryLow", "Lowest"),
         started=exchange.started,
         time_ms=exchange.end_ms - exchange.start_ms,
+        certificate=exchange.certificate,
     )
 
 

@@ -1,14 +1,26 @@
 """How many bytes a body took on the wire, by the field of a HAR that says so best."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import Literal
 
 from msgspec import Struct
 
+from dragstrip.pages.format.coding import encode
 from dragstrip.pages.format.recording import header
-from dragstrip.pages.importers.har_file import HarExchange
+from dragstrip.pages.importers.har_entry import HarExchange
+from dragstrip.pages.importers.sentences import listed
 
-SizeField = Literal["bodySize", "Content-Length", "_transferSize", "content.size", "nothing"]
+SizeField = Literal[
+    "bodySize", "Content-Length", "_transferSize", "content.size", "an estimate", "nothing"
+]
 _BODILESS = (204, 205, 304)
+_USUAL = {"gzip": 6, "br": 5, "zstd": 3, "deflate": 6}
+"""Levels at which servers compress on the fly."""
+_RATIO = 0.3
+"""Of a compressed body to its text, where the HAR has none to go by."""
+_LEAST_RATIOS = 5
 
 
 class WireSize(Struct, frozen=True):
@@ -16,36 +28,104 @@ class WireSize(Struct, frozen=True):
     field: SizeField
 
 
-def wire_size(exchange: HarExchange) -> WireSize:
-    """Length of the body as it crossed, or from a cache would have crossed, the wire.
+def wire_sizes(exchanges: Sequence[HarExchange]) -> list[WireSize]:
+    """Lengths of bodies as they crossed, or from a cache would have crossed, the wire.
 
     HARs differ, so in this order:
 
     - ``bodySize``, if the recorder counts headers apart (`headersSize` is known): it was measured.
     - ``Content-Length``: the server's word, exact. Chromium's exports over HTTP/2 give one number
       for headers and body together, in `_transferSize` or in `bodySize`. A smaller `bodySize` wins,
-      for then only so much arrived.
+      for then only so much arrived; so does a smaller ``content.size`` of a part (status 206) or of
+      what is no text. A length of 0 is not believed if a body came.
     - ``bodySize``, then ``_transferSize``, which may count the headers in, some hundred bytes.
-    - ``content.size``, the decoded length: all that is known of an answer from a cache.
+    - ``content.size``, the decoded length: all that is known of an answer from a cache. If it was
+      compressed, its length is estimated: by compressing it again, or, without its body, by the
+      ratio that other answers of the HAR have.
     """
+    found = [_said(x) for x in exchanges]
+    ratios: dict[str, list[float]] = defaultdict(list)
+    for exchange, size in zip(exchanges, found, strict=True):
+        if size and size.size and exchange.content_bytes and _coding(exchange):
+            ratios[_coding(exchange)].append(min(1.0, size.size / exchange.content_bytes))
+    known = {c: median(r) for c, r in ratios.items() if len(r) >= _LEAST_RATIOS}
+    return [s or _estimate(x, known) for x, s in zip(exchanges, found, strict=True)]
+
+
+def sentences(exchanges: Sequence[HarExchange], sizes: Sequence[WireSize]) -> list[str]:
+    """How many sizes came from which field, and which are none."""
+    said = [f"sizes on the wire are taken from: {_told(sizes)}"]
+    both = zip(exchanges, sizes, strict=True)
+    if estimated := [x.url for x, size in both if size.field == "an estimate"]:
+        said.append(
+            f"{len(estimated)} sizes on the wire are estimates, by compressing again or by the "
+            "ratio of other answers, because the recording has only the decoded length: "
+            f"{listed(estimated)}"
+        )
+    return said
+
+
+def _told(sizes: Iterable[WireSize]) -> str:
+    counts: dict[SizeField, int] = defaultdict(int)
+    for size in sizes:
+        if size.field != "nothing":
+            counts[size.field] += 1
+    ordered = sorted(counts.items(), key=lambda c: -c[1])
+    return ", ".join(f"{field} {n}" for field, n in ordered) or "nothing, all bodies are empty"
+
+
+def _said(exchange: HarExchange) -> WireSize | None:
+    """None if only the decoded length of a compressed body is known."""
     if (exchange.status in _BODILESS and not exchange.cached) or exchange.method == "HEAD":
         return WireSize(0, "nothing")
     measured = None if exchange.cached else exchange.body_bytes
     plausible = measured is not None and (measured > 0 or not exchange.content_bytes)
     if measured is not None and plausible and exchange.headers_bytes:
         return WireSize(measured, "bodySize")
-    said = header(exchange.headers, "content-length").strip()
-    if (
-        said.isascii()
-        and said.isdecimal()
-        and len(said) < 12
-        and not (exchange.status == 304 and exchange.content_bytes)
-    ):
-        return WireSize(min(int(said), measured or int(said)), "Content-Length")
+    length = _content_length(exchange)
+    if length is not None:
+        arrived = _arrived(exchange)
+        if arrived is not None and arrived < length:
+            return WireSize(arrived, "content.size")
+        return WireSize(min(length, measured or length), "Content-Length")
     if measured:
         return WireSize(measured, "bodySize")
     if exchange.transfer_bytes and not exchange.cached:
-        return WireSize(max(0, exchange.transfer_bytes), "_transferSize")
-    if exchange.content_bytes:
-        return WireSize(exchange.content_bytes, "content.size")
-    return WireSize(0, "nothing")
+        return WireSize(exchange.transfer_bytes, "_transferSize")
+    if not exchange.content_bytes:
+        return WireSize(0, "nothing")
+    return None if _coding(exchange) else WireSize(exchange.content_bytes, "content.size")
+
+
+def _content_length(exchange: HarExchange) -> int | None:
+    said = header(exchange.headers, "content-length").strip()
+    if not (said.isascii() and said.isdecimal() and len(said) < 12):
+        return None
+    came = exchange.content_bytes
+    if came and (exchange.status == 304 or int(said) == 0):
+        return None  # of a 304 it may tell the length of nothing
+    return int(said)
+
+
+def _arrived(exchange: HarExchange) -> int | None:
+    """What came of a body that is not compressed, where the HAR surely counts bytes."""
+    counts_bytes = exchange.status == 206 or not _is_text(exchange.mime)
+    whole = exchange.content_bytes and counts_bytes and not _coding(exchange)
+    return exchange.content_bytes if whole else None
+
+
+def _estimate(exchange: HarExchange, ratios: dict[str, float]) -> WireSize:
+    coding, decoded = _coding(exchange), exchange.content_bytes or 0
+    if exchange.content and coding in _USUAL:
+        packed = encode(exchange.content, coding, _USUAL[coding])
+        return WireSize(len(packed), "an estimate")
+    return WireSize(round(decoded * ratios.get(coding, _RATIO)), "an estimate")
+
+
+def _coding(exchange: HarExchange) -> str:
+    coding = header(exchange.headers, "content-encoding").strip().lower()
+    return "" if coding == "identity" else coding
+
+
+def _is_text(mime: str) -> bool:
+    return mime.startswith("text/") or any(w in mime for w in ("json", "javascript", "xml"))

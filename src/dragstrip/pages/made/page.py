@@ -55,6 +55,7 @@ class _Maker:
                 self._heads[index] = self._heads[item.follows]
                 if self._heads[index] == 0:
                     self._root = index
+        self._last = {head: index for index, head in enumerate(self._heads)}
         if not count or self._objects[self._root].kind != "document":
             raise PageError("the page does not start with a document; record it again")
         self._children: list[list[int]] = [[] for _ in self._objects]
@@ -90,11 +91,15 @@ class _Maker:
             status_text=item.status_text,
             http_version=item.http_version,
             headers=replaying((*item.headers, *own)),
+            upload_bytes=item.upload,
             wire=wire,
             started=item.started,
             time_ms=item.time_ms,
+            think_ms=item.think_ms,
             initiator="" if item.initiator is None else self._objects[item.initiator].url,
             inferred=item.inferred,
+            server_ip=item.server_ip,
+            certificate=item.certificate,
         )
 
     def _body(self, index: int) -> tuple[bytes, str]:
@@ -180,8 +185,7 @@ class _Maker:
 
     def _box(self, index: int) -> tuple[int, int]:
         """Of the picture at the end of the redirects."""
-        last = max((i for i, head in enumerate(self._heads) if head == index), default=index)
-        item = self._objects[last]
+        item = self._objects[self._last.get(index, index)]
         return item.box if any(item.box) else pictures.box(_mime(item), item.size)
 
 

@@ -1,6 +1,5 @@
 """Pictures and fonts of an exact length: each format's own place for padding, nothing invalid."""
 
-import functools
 import io
 import math
 import struct
@@ -9,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from PIL import Image
 
-from dragstrip.pages.demo.font import woff2
+from dragstrip.pages import fonts
 from dragstrip.pages.generators.synth import MIN_OBJECT_BYTES, noise_png
 from dragstrip.pages.made.text import HTML, fill, noise
 
@@ -63,7 +62,7 @@ def picture(mime: str, size: int, shape: tuple[int, int], seed: str) -> bytes:
 
 def font(size: int) -> bytes:
     """A WOFF2 font of exactly `size` bytes; noise if that is less than a font takes."""
-    bare = _font()
+    bare = fonts.font("made-400")
     if size < len(bare) + 4:
         return noise(size, "font")
     # The private data block must be the last and begin on a multiple of four bytes.
@@ -72,11 +71,6 @@ def font(size: int) -> bytes:
     struct.pack_into(">I", padded, _WOFF2_LENGTH, size)
     struct.pack_into(">II", padded, _WOFF2_PRIVATE, begin, size - begin)
     return bytes(padded)
-
-
-@functools.cache
-def _font() -> bytes:
-    return woff2("Made", 400, 74)
 
 
 def _dot(size: int) -> bytes:

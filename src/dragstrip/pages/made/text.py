@@ -13,6 +13,8 @@ NONE: Comment = (b"", b"")
 _STORED = 65_535  # longest stored block, RFC 1951 section 3.2.4
 _GZIP_HEADER = b"\x1f\x8b\x08%c\0\0\0\0\x02\xff"  # RFC 1952 section 2.3; the flags are open
 _HAS_COMMENT = 0x10
+_MOST_DRAWN = 1 << 27
+"""Bytes that Python draws at once."""
 _LETTERS = bytes(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ "[i % 64] for i in range(256)
 )
@@ -20,7 +22,9 @@ _LETTERS = bytes(
 
 def noise(size: int, seed: str) -> bytes:
     """Letters and digits drawn at random: 6 bits in each byte, safe inside every comment."""
-    return random.Random(seed).randbytes(size).translate(_LETTERS)
+    draw = random.Random(seed)
+    parts = [min(_MOST_DRAWN, size - at) for at in range(0, size, _MOST_DRAWN)]
+    return b"".join(draw.randbytes(part) for part in parts).translate(_LETTERS)
 
 
 def fill(pieces: Sequence[str], size: int, comment: Comment, seed: str) -> tuple[bytes, str]:

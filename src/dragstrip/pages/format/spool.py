@@ -1,0 +1,65 @@
+"""Bodies that stay on disk until they are looked at."""
+
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import overload
+
+from msgspec import structs
+
+from dragstrip.pages.format.recording import Recorded
+
+_IN_MEMORY = 32_000_000
+
+
+class Spooled(Recorded, frozen=True, kw_only=True, dict=True):
+    """An exchange whose body is not in memory: its `wire` is empty."""
+
+    load: Callable[[], bytes]
+    """The body as it crossed the wire."""
+
+
+def whole(answer: Recorded) -> Recorded:
+    """The exchange with its body in memory."""
+    return structs.replace(answer, wire=answer.load()) if isinstance(answer, Spooled) else answer
+
+
+class Whole(Sequence[Recorded]):
+    """Exchanges that read their bodies when looked at, so that one is in memory at a time."""
+
+    def __init__(self, answers: Iterable[Recorded]) -> None:
+        self._answers = tuple(answers)
+
+    @overload
+    def __getitem__(self, at: int) -> Recorded: ...
+    @overload
+    def __getitem__(self, at: slice) -> "Whole": ...
+    def __getitem__(self, at: int | slice) -> "Recorded | Whole":
+        if isinstance(at, slice):
+            return Whole(self._answers[at])
+        return whole(self._answers[at])
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+
+class Spool:
+    """A file without a name that holds bodies, in memory while it is small."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
+        self._end = 0
+        weakref.finalize(self, self._file.close)
+
+    def keep(self, body: bytes) -> Callable[[], bytes]:
+        """What reads the body again."""
+        at = self._end
+        self._file.seek(at)
+        self._file.write(body)
+        self._end += len(body)
+        return partial(self._read, at, len(body)) if body else bytes
+
+    def _read(self, at: int, length: int) -> bytes:
+        self._file.seek(at)
+        return self._file.read(length)

@@ -1,0 +1,24 @@
+"""Zstandard (RFC 8878): of the standard library from Python 3.14, before it the backport."""
+
+import sys
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import (
+        ZstdCompressor,
+        ZstdDecompressor,
+        ZstdDict,
+        ZstdError,
+        ZstdFile,
+        compress,
+    )
+else:
+    from backports.zstd import (
+        ZstdCompressor,
+        ZstdDecompressor,
+        ZstdDict,
+        ZstdError,
+        ZstdFile,
+        compress,
+    )
+
+__all__ = ["ZstdCompressor", "ZstdDecompressor", "ZstdDict", "ZstdError", "ZstdFile", "compress"]

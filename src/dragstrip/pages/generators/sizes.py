@@ -1,0 +1,60 @@
+"""How many objects of which sizes: ``64x10KB``, ``50x400B-8KB``."""
+
+import random
+
+from msgspec import Struct
+
+from dragstrip.model.units import UnitError, parse_size_bytes
+from dragstrip.pages.format.recording import PageError
+
+MAX_OBJECTS = 10_000
+MAX_TOTAL_BYTES = 1_000_000_000
+_SIZE = r"[0-9.]+[a-zA-Z]*"
+PATTERN = rf"([0-9]+)x({_SIZE})(?:-({_SIZE}))?"
+"""Its groups are the texts that `parse_sizes` takes."""
+
+
+class Sizes(Struct, frozen=True, kw_only=True):
+    count: int
+    low: int
+    """Size of the smallest object in bytes."""
+    high: int
+
+    def sizes(self, draw: random.Random) -> list[int]:
+        """One size for each object: evenly spaced on a logarithmic scale, shuffled.
+
+        So a page's weight does not depend on the seed. The papers do not say how sizes lie
+        between their limits; this is our choice.
+        """
+        ratio = self.high / self.low if self.low else 1
+        sizes = [round(self.low * ratio ** ((i + 0.5) / self.count)) for i in range(self.count)]
+        draw.shuffle(sizes)
+        return sizes
+
+    def __str__(self) -> str:
+        """``10000 bytes``, ``400 to 8000 bytes``."""
+        return f"{self.low}" + (f" to {self.high}" if self.high > self.low else "") + " bytes"
+
+
+NONE = Sizes(count=0, low=0, high=0)
+
+
+def parse_sizes(count: str, low: str, high: str | None, *, least: int, what: str) -> Sizes:
+    """Raises `PageError`, whose text continues the name of the page. `what` is the kind of the
+    smallest object."""
+    try:
+        smallest = parse_size_bytes(low)
+        found = Sizes(
+            count=int(count), low=smallest, high=parse_size_bytes(high) if high else smallest
+        )
+    except UnitError as error:
+        raise PageError(f": {error}") from None
+    if not 1 <= found.count <= MAX_OBJECTS:
+        raise PageError(f": give between 1 and {MAX_OBJECTS} objects")
+    if found.low < least:
+        raise PageError(f": the smallest object, {what}, is {least}B")
+    if found.high < found.low:
+        raise PageError(": give the smaller size of a range first")
+    if found.count * found.high > MAX_TOTAL_BYTES:
+        raise PageError(f": give a page of at most {MAX_TOTAL_BYTES // 10**6} MB")
+    return found

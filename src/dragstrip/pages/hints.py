@@ -1,0 +1,53 @@
+"""What an answer with status 103 (Early Hints, RFC 8297) may name before a page's document."""
+
+import zipfile
+from collections.abc import Iterator, Mapping
+
+from dragstrip.model.graph import Graph, Node
+from dragstrip.model.links import ahead
+from dragstrip.model.page import Page
+from dragstrip.model.stack import EarlyHints
+from dragstrip.pages.format import har
+from dragstrip.pages.format.archive import HAR_MEMBER
+from dragstrip.pages.graph.store import graph_of
+
+_BLOCKING = {("Stylesheet", "VeryHigh"): "style", ("Script", "High"): "script"}
+"""By kind and priority, as Chromium has them of what holds up rendering: the destination."""
+
+
+def early_hints(page: Page, named: EarlyHints) -> Mapping[str, tuple[str, ...]]:
+    """By URL of the document, the `link` values to send; empty if there are none.
+
+    Only the visit's own document has any: browsers ignore those of frames. What was recorded of a
+    103 answer is sent again, in place of what the final answer's headers name.
+    """
+    if named == "none" or page.live:
+        return {}
+    graph = graph_of(page)
+    url = graph.nodes[graph.document].url
+    links = tuple(_blocking(graph)) if named == "blocking" else _recorded(page, url)
+    return {url: links} if links else {}
+
+
+def _blocking(graph: Graph) -> Iterator[str]:
+    named: set[str] = set()
+    for node in graph.nodes:
+        destination = _BLOCKING.get((node.kind, node.priority))
+        if destination and _by_markup(node, graph) and node.url not in named:
+            named.add(node.url)
+            anonymous = "" if node.credentials else "; crossorigin"
+            yield f"<{node.url}>; rel=preload; as={destination}{anonymous}"
+
+
+def _by_markup(node: Node, graph: Graph) -> bool:
+    ours = node.found == "markup" and node.initiator == graph.document
+    return ours and node.method == "GET" and node.url.startswith("https:")
+
+
+def _recorded(page: Page, url: str) -> tuple[str, ...]:
+    with zipfile.ZipFile(page.path) as archive:
+        entries = har.decode(archive.read(HAR_MEMBER)).log.entries
+    answers = [e for e in entries if (e.request.method, e.request.url) == ("GET", url)]
+    sent = next((e.early_hints for e in answers if e.early_hints), ())
+    headers = answers[0].response.headers if answers else ()
+    return ahead(sent) or ahead(h.value for h in headers if h.name.lower() == "link")

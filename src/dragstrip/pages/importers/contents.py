@@ -1,0 +1,41 @@
+"""What a reader finds in a recording, whatever its format.
+
+A reader is one function `(path, limits) -> Contents` that raises `PageError`.
+`dragstrip.pages.importers.kinds` registers it; `dragstrip.pages.importers.choose` and `prepare`
+make a page of it.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from dragstrip.pages.format.recording import EPOCH, Recorded
+
+
+class RecordedNavigation(Struct, frozen=True, kw_only=True):
+    """A document that a visit may start at."""
+
+    url: str
+    """As recorded. It may redirect."""
+    title: str = ""
+    id: str = ""
+    """What the recording calls it."""
+    started: datetime = EPOCH
+    exchanges: Sequence[int]
+    """Places in the recording of all that belongs to its visit, ascending."""
+
+
+class Contents(Struct, frozen=True, kw_only=True):
+    source: str
+    """In words, such as ``a WARC recording``."""
+    exchanges: Sequence[Recorded]
+    """URLs and headers as recorded, in recorded order. Bodies may be on disk
+    (`dragstrip.pages.format.spool`)."""
+    navigations: tuple[RecordedNavigation, ...] = ()
+    """In recorded order. Without any, all exchanges are one visit, which starts at the first
+    document."""
+    by_name: bool = False
+    """A visit has all that its documents and style sheets name; `navigations` tell no more."""
+    changes: tuple[str, ...] = ()
+    """Sentences on what the reader could not take as it stands."""

@@ -1,0 +1,136 @@
+"""What a HAR comes in: plain, .gz or .zst; a .har.zip with its bodies; or a file with its bodies
+beside it, as Playwright's `attach` writes it."""
+
+import os
+import struct
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from dragstrip.pages.format.recording import PageError, one_line
+from dragstrip.pages.importers.har_json import HarFlaw, Part, parse_log
+from dragstrip.pages.importers.limits import SMALL, Limits, Meter, check_ratio
+from dragstrip.pages.importers.plain import BAD_PACKING, plain_file, unfit, unpacked
+
+HARS = (".har", ".har.gz", ".har.zst", ".har.zip")
+"""Endings of its names."""
+_BAD_ZIP = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+
+
+class Missing(Exception):
+    """A body is not where the HAR says; the text says why."""
+
+
+class HarBodies:
+    """Bodies that are not in the JSON."""
+
+    def __init__(self, path: Path, meter: Meter) -> None:
+        self._path = path
+        self._meter = meter
+        self.is_archive = path.name.lower().endswith(".zip")
+
+    def read(self, name: str) -> bytes:
+        """Raises `Missing`; `PageError` beyond a limit."""
+        try:
+            if self.is_archive:
+                with plain_file(self._path) as file, zipfile.ZipFile(file) as archive:
+                    return read_member(archive, name, self._meter)
+            with plain_file(beside(self._path, name)) as opened:
+                self._meter.unpacked(os.fstat(opened.fileno()).st_size)
+                return opened.read()
+        except KeyError:
+            raise Missing("the archive does not hold them") from None
+        except _BAD_ZIP as error:
+            raise Missing(f"the archive is damaged ({error})") from None
+
+
+class Opened(NamedTuple):
+    log: Part
+    bodies: HarBodies
+
+
+def open_har(path: Path, limits: Limits) -> Opened:
+    """Raises `PageError`, which names the file and what to do."""
+    meter = Meter(limits)
+    try:
+        return Opened(parse_log(_text(path, meter)), HarBodies(path, meter))
+    except HarFlaw as error:
+        raise PageError(f"{path} is not a HAR: {error}; export it again") from None
+    except PageError as error:
+        said = str(error)
+        raise PageError(said if str(path) in said else f"{path}: {said}") from None
+    except (*BAD_PACKING, *_BAD_ZIP) as error:
+        raise PageError(f"{path} cannot be read: {error}; export it again") from None
+
+
+def is_page_file(path: Path) -> bool:
+    """Whether a ``.har.zip`` is a page file of ours and not another program's HAR.
+
+    An unreadable file counts as ours, because our loader reports best what is wrong with it.
+    """
+    try:
+        return "_dragstrip" in open_har(path, Limits()).log
+    except PageError:
+        return True
+
+
+def beside(path: Path, name: str) -> Path:
+    """The file that a HAR in a folder names. Raises `Missing` if it is not in the folder."""
+    inside = PurePosixPath(name)
+    if inside.is_absolute() or ".." in inside.parts or "\0" in name:
+        raise Missing("their names lead out of the HAR's folder")
+    found = path.parent / inside
+    if not found.is_symlink() and not found.exists():
+        raise Missing("they should lie beside the HAR")
+    if reason := unfit(found, path.parent.resolve()):
+        raise Missing(reason.replace("it is", "they are").replace("the folder", "the HAR's folder"))
+    return found
+
+
+def attached(path: Path) -> list[Path]:
+    """The files beside a HAR that hold its bodies, as far as they can be read."""
+    found = []
+    try:
+        log, bodies = open_har(path, Limits())
+    except PageError:
+        return []
+    for entry in log.parts("entries"):
+        name = entry.part("response").part("content").text("_file")
+        if name and not bodies.is_archive:
+            try:
+                found.append(beside(path, name))
+            except Missing:
+                continue
+    return list(dict.fromkeys(found))
+
+
+def read_member(archive: zipfile.ZipFile, name: str, meter: Meter) -> bytes:
+    """Raises `PageError`, `KeyError`, and what `zipfile` raises for a broken archive."""
+    info = archive.getinfo(name)
+    check_ratio(info.compress_size, info.file_size, one_line(name), meter.limits)
+    meter.unpacked(info.file_size)
+    return archive.read(name)
+
+
+def _text(path: Path, meter: Meter) -> bytes:
+    with plain_file(path) as file:
+        if path.name.lower().endswith(".zip"):
+            with zipfile.ZipFile(file) as archive:
+                name = next((n for n in archive.namelist() if n.lower().endswith(".har")), None)
+                if name is None:
+                    raise ValueError("the archive holds no .har")
+                return read_member(archive, name, meter)
+        stream, parts = unpacked(file, meter), []
+        while part := stream.read(SMALL):
+            parts.append(part)
+        return b"".join(parts)

@@ -1,0 +1,77 @@
+"""WebSockets in HARs, as Chromium, Playwright and mitmproxy write them."""
+
+import base64
+import binascii
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from dragstrip.model.sockets import BINARY, SWITCHED, TEXT, socket_url
+from dragstrip.pages.format.recording import Message, RecordedSocket
+from dragstrip.pages.importers.har_entry import HarExchange
+
+_MILLISECONDS = 1e11
+"""Times above are in ms: in seconds they would lie beyond the year 5000."""
+
+
+def is_socket(exchange: HarExchange) -> bool:
+    """Whether it opened one, over whatever protocol."""
+    scheme = exchange.url.partition(":")[0].lower()
+    return exchange.status == SWITCHED or (scheme in ("ws", "wss") and exchange.status == 200)
+
+
+def socket_of(exchange: HarExchange) -> RecordedSocket:
+    """What an exchange of which `is_socket` is true says of it. Messages that cannot be read are
+    left out."""
+    said = list(_messages(exchange.messages))
+    lasted_ms = exchange.end_ms - exchange.start_ms
+    start_s = exchange.started.timestamp()
+    first_ms = min((at_s - start_s for at_s, *_ in said), default=lasted_ms / 1000) * 1000
+    # Whoever notes no time of the handshake had it open when the first message came, at the latest.
+    open_ms = max(0.0, min(exchange.opening_ms, first_ms))
+    return RecordedSocket(
+        url=socket_url(exchange.url),
+        http_version=exchange.http_version,
+        headers=exchange.headers,
+        started=exchange.started,
+        open_ms=open_ms,
+        time_ms=lasted_ms,
+        initiator=exchange.initiator,
+        messages=tuple(
+            Message(
+                sent=sent,
+                at_ms=max(0.0, (at_s - start_s) * 1000 - open_ms),
+                opcode=opcode,
+                data=data,
+            )
+            for at_s, sent, opcode, data in said
+        ),
+    )
+
+
+def _messages(told: Any) -> Iterator[tuple[float, bool, int, str]]:
+    """Time in seconds of the Unix epoch, whether the page sent it, opcode, data."""
+    for message in told if isinstance(told, list) else ():
+        if not isinstance(message, dict):
+            continue
+        at, opcode, data = (message.get(name) for name in ("time", "opcode", "data"))
+        if not isinstance(at, int | float) or not math.isfinite(at) or not isinstance(data, str):
+            continue
+        if opcode == BINARY and not _is_base64(data):
+            continue
+        if opcode in (TEXT, BINARY):
+            at_s = at / 1000 if at > _MILLISECONDS else float(at)
+            yield at_s, message.get("type") == "send", int(opcode), _sound(data)
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+def _sound(text: str) -> str:
+    """Without lone surrogates, which UTF-8 has no bytes for."""
+    return text.encode(errors="replace").decode()

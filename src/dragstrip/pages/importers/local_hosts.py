@@ -1,0 +1,102 @@
+"""Hosts that no browser looks up: IP addresses, and localhost.
+
+Firefox takes them for what they say, whatever the testbed's names are, and no certificate's name
+covers them. So a page gets names for them, and its bodies are changed where they name them in URLs.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import partial
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from msgspec import structs
+
+from dragstrip.pages.format.coding import encode_near
+from dragstrip.pages.format.recording import Headers, Recorded
+from dragstrip.pages.format.spool import Spooled, whole
+
+_TOP = "test"
+"""No such name is on the internet (RFC 6761 section 6.2)."""
+_LOCAL = "localhost"
+_TEXTS = re.compile(rb"text/|json|javascript|xml", re.IGNORECASE)
+
+
+class LocalHosts:
+    """A name for each such host among URLs. It is replaced where it follows the slashes of a URL,
+    also as JSON and queries escape these. False if there is none."""
+
+    def __init__(self, urls: Iterable[str]) -> None:
+        self._names = {h.encode(): n.encode() for h, n in _names(urls).items()}
+        hosts = b"|".join(re.escape(host) for host in sorted(self._names, key=len, reverse=True))
+        self._pattern = re.compile(rb"(//|\\/\\/|%2F%2F)(" + hosts + rb")(?![\w.-])", re.IGNORECASE)
+
+    def __bool__(self) -> bool:
+        return bool(self._names)
+
+    @property
+    def words(self) -> str:
+        told = (f"{host.decode()} is {name.decode()}" for host, name in self._names.items())
+        return (
+            "browsers look up no IP address or localhost, so their hosts got names: "
+            + ", ".join(told)
+        )
+
+    def text(self, text: str) -> str:
+        return self._bytes(text.encode(errors="surrogateescape")).decode(errors="surrogateescape")
+
+    def headers(self, headers: Headers) -> Headers:
+        return tuple((name, self.text(value)) for name, value in headers)
+
+    def answer(self, answer: Recorded) -> Recorded:
+        """The answer with names in URLs and headers."""
+        return structs.replace(
+            answer,
+            url=self.text(answer.url),
+            initiator=self.text(answer.initiator),
+            headers=self.headers(answer.headers),
+            request_headers=self.headers(answer.request_headers),
+        )
+
+    def body(self, answer: Recorded) -> Recorded:
+        """The answer with names in its body, if that is text; else the same object. Raises
+        `CodingError`."""
+        if not _TEXTS.search(answer.mime.encode()):
+            return answer
+        loaded = whole(answer)
+        changed = self._bytes(loaded.body)
+        if changed == loaded.body:
+            return answer
+        wire = encode_near(changed, answer.coding, len(loaded.wire))
+        if wire is None:
+            return answer
+        if isinstance(answer, Spooled):
+            return structs.replace(answer, load=partial(bytes, wire))
+        return structs.replace(answer, wire=wire)
+
+    def _bytes(self, text: bytes) -> bytes:
+        return self._pattern.sub(lambda m: m[1] + self._names[m[2].lower()], text)
+
+
+def _names(urls: Iterable[str]) -> dict[str, str]:
+    """By host as URLs spell it."""
+    found: dict[str, str] = {}
+    for url in urls:
+        try:
+            host = urlsplit(url).hostname or ""
+        except ValueError:
+            continue  # no URL: it is left out later
+        if host == _LOCAL or host.endswith(f".{_LOCAL}"):
+            found[host] = f"{host}.{_TOP}"
+        elif _is_ip(host):
+            spelt = f"[{host}]" if ":" in host else host
+            found[spelt] = re.sub(r"[.:]+", "-", host).strip("-") + f".ip.{_TOP}"
+    return found
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

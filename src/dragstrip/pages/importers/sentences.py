@@ -1,0 +1,29 @@
+"""Sentences on what a reader changed: many alike become one."""
+
+from collections.abc import Iterable, Sequence
+
+from dragstrip.pages.format.recording import one_line
+
+_NAMED = 6
+
+
+def listed(names: Sequence[str], most: int = _NAMED) -> str:
+    """``a, b and 3 more``."""
+    shown = ", ".join(one_line(name)[:120] for name in names[:most])
+    more = len(names) - most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+class Notes:
+    """What happened to which records."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, list[str]] = {}
+
+    def add(self, what: str, where: str) -> None:
+        self._places.setdefault(what, []).append(where)
+
+    def sentences(self) -> Iterable[str]:
+        """``2 records left out, their block is empty: record 3 (...), record 5 (...)``."""
+        for what, where in self._places.items():
+            yield f"{len(where)} {what}: {listed(where)}"

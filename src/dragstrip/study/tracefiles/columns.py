@@ -1,0 +1,163 @@
+"""Which column of a throughput log is the time, which a rate, and in which unit: by their names.
+
+The names are those of public logs: G-NetTrack (Irish 4G and 5G), FCC MBA (`bytes_sec`), Starlink
+dishes (`downlink_throughput_bps`), iperf3 (`bits_per_second`), Sabre (`bandwidth_kbps`).
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from dragstrip.model.network import Side
+
+
+class Unit(NamedTuple):
+    """Of a rate, or of what one interval carried."""
+
+    name: str
+    mbit: float
+    """How many Mbit one is."""
+    per_second: bool
+
+
+_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+_WORDS = {"kilo": "k", "mega": "m", "giga": "g"}
+_UNIT = re.compile(
+    r"(?<![A-Za-z])(?P<prefix>kilo|mega|giga|[kmg])?i?(?P<base>bits?|bytes?|octets?|b)"
+    r"(?P<per>\s?/\s?s(ec|econd)?|ps|[ _]?per[ _]?s(ec|econd)?|[ _]s(ec)?)?(?![A-Za-z])",
+    re.IGNORECASE,
+)
+_DOWN = frozenset(
+    "dl down downlink download downstream rx received recv receive incoming ingress".split()
+)
+_UP = frozenset("ul up uplink upload upstream tx sent send transmit outgoing egress".split())
+_RATE = frozenset(
+    "throughput bitrate bandwidth goodput tput thrpt rate bw capacity speed bps kbps mbps".split()
+)
+_TIME = frozenset(
+    "timestamp time datetime datetimestamp dtime ts t elapsed seconds secs epoch date start".split()
+)
+_DURATION = frozenset("duration interval".split())
+_NO_TIME = frozenset("fetch warmup ping rtt mode end total round trip".split())
+_ASIDE = frozenset(
+    "total warmup max min avg average mean std stdev target limit drop loss cumulative".split()
+)
+
+
+_SHOWN = 12
+
+
+def unit_in(text: str) -> Unit | None:
+    """The unit that a column's name or an option gives: ``DL (kbps)`` is kbit/s, ``MB/s`` bytes,
+    ``bytes_sec`` bytes per second, ``rx_bytes`` bytes in each interval. None if it gives none, or
+    leaves bits and bytes open as ``MBPS`` does."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text)
+    for found in _UNIT.finditer(spaced.replace("_", " ")):
+        if unit := _unit(found, bracketed=f"({found[0]}" in text or f"[{found[0]}" in text):
+            return unit
+    return None
+
+
+def _unit(found: re.Match[str], *, bracketed: bool) -> Unit | None:
+    prefix, base, per = found["prefix"] or "", found["base"], (found["per"] or "").strip()
+    if len(base) == 1:
+        shouted = found[0].isupper() and len(found[0]) > 2 and "/" not in found[0]
+        if shouted or not (per or bracketed or (prefix and base == "B")):
+            return None  # MBPS says neither, and one letter alone may be anything
+        is_byte = base == "B"
+    else:
+        is_byte = not base.lower().startswith("bit")
+    scale = _WORDS.get(prefix.lower(), prefix.lower())
+    shown = {"k": "k", "m": "M", "g": "G", "": ""}[scale] + ("B" if is_byte else "bit")
+    mbit = _PREFIXES[scale] * (8 if is_byte else 1) / 1e6
+    return Unit(shown + ("/s" if per else ""), mbit, bool(per))
+
+
+class Column(NamedTuple):
+    place: int
+    """From 0."""
+    name: str
+    unit: Unit | None
+
+
+class Columns(NamedTuple):
+    """What a log's columns say; None where none does."""
+
+    time: Column | None
+    duration: Column | None
+    sides: dict[Side, Column]
+    """Without `up` where the log has one rate only."""
+
+
+class Unclear(ValueError):
+    """The log leaves a choice; `answer` is an option that would make it, as an example."""
+
+    def __init__(self, question: str, answer: str) -> None:
+        super().__init__(question)
+        self.answer = answer
+
+
+def find_columns(names: Sequence[str], chosen: dict[str, str]) -> Columns:
+    """The columns, by name; `chosen` (``time``, ``down``, ``up``) names one, or gives its number
+    from 1. Raises `Unclear`."""
+    given = {
+        role: _named(names, role, chosen[role]) for role in ("time", "down", "up") if role in chosen
+    }
+    taken = {c.place for c in given.values()}
+    free = [Column(i, n, unit_in(n)) for i, n in enumerate(names) if i not in taken]
+    times = [c for c in free if _words(c.name) & _TIME and not _words(c.name) & (_NO_TIME | _RATE)]
+    times.sort(key=lambda c: _words(c.name) == {"date"})  # a day alone tells little
+    durations = [c for c in free if _words(c.name) & _DURATION and not _is_rate(c)]
+    rates = [c for c in free if c not in times + durations and _is_rate(c)]
+    sides: dict[Side, Column] = {}
+    ways: tuple[tuple[Side, frozenset[str], frozenset[str]], ...]
+    ways = (("down", _DOWN, _UP), ("up", _UP, _DOWN))
+    for side, own, other in ways:
+        if side in given:
+            sides[side] = given[side]
+            continue
+        mine = [c for c in rates if _words(c.name) & own and not _words(c.name) & other]
+        if side == "down" and not mine:
+            mine = [c for c in rates if not _words(c.name) & (_UP | _DOWN)]
+        if mine:
+            sides[side] = _best(mine, side)
+    if "down" not in sides:
+        raise Unclear(f"no name tells which column is the rate ({_listed(names)})", "down=NAME")
+    return Columns(given.get("time") or next(iter(times), None), next(iter(durations), None), sides)
+
+
+def _named(names: Sequence[str], role: str, wanted: str) -> Column:
+    for place, name in enumerate(names):
+        if wanted.strip().lower() == name.strip().lower() or wanted == str(place + 1):
+            return Column(place, name, unit_in(name))
+    raise Unclear(f"{role}={wanted} is none of the columns ({_listed(names)})", f"{role}=NAME")
+
+
+def _is_rate(column: Column) -> bool:
+    words = _words(column.name)
+    if words & {"speed", "rate"} and not words & (_UP | _DOWN):
+        return column.unit is not None and column.unit.per_second
+    return column.unit is not None or bool(words & _RATE) or words <= (_UP | _DOWN)
+
+
+def _best(columns: Sequence[Column], side: str) -> Column:
+    """The one with a unit, without a word such as ``total``, of the fewest words."""
+
+    def rank(column: Column) -> tuple[bool, bool, int]:
+        words = _words(column.name)
+        return column.unit is None, bool(words & _ASIDE), len(words)
+
+    ordered = sorted(columns, key=rank)
+    if len(ordered) > 1 and rank(ordered[0]) == rank(ordered[1]):
+        names = _listed([c.name for c in ordered])
+        raise Unclear(f"several columns may be {side} ({names})", f"{side}={ordered[0].name}")
+    return ordered[0]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(list(names)[:_SHOWN])
+
+
+def _words(name: str) -> frozenset[str]:
+    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return frozenset(re.findall(r"[a-z0-9]+", apart.lower()))

@@ -1,0 +1,79 @@
+"""``trace:FILE`` as a network: the recorded rates, and what a trace does not tell as options."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import structs
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.network import Direction, Network, parse_loss
+from dragstrip.model.units import parse_duration_ms, parse_rate_mbps
+from dragstrip.study.tracefiles.files import OPTIONS, read_played, split
+
+PREFIX = "trace:"
+_LINK = ("delay", "loss", "queue")
+
+
+def trace_network(text: str, folder: Path = Path()) -> Network:
+    """``trace:FILE?delay=20ms,loss=1%,queue=200ms,up=5mbit`` and the options of
+    `dragstrip.study.tracefiles.files`.
+
+    ``up`` may be a column, another file beside this one, or a rate. Without it, and without a
+    column for it, both directions play the same trace. Raises `InputError`.
+    """
+    file, options = split(text.removeprefix(PREFIX))
+    if unknown := [name for name in options if name not in (*OPTIONS, *_LINK)]:
+        known = ", ".join((*OPTIONS, *_LINK))
+        raise InputError(f"{text}: {unknown[0]} is no option; use {known}")
+    path = folder / Path(file).expanduser()
+    both = _direction({name: options.pop(name) for name in _LINK if name in options})
+    wanted = options.get("up", "")
+    rate, beside = _rate(wanted), path.parent / wanted
+    if rate or beside.is_file():
+        del options["up"]
+    played = read_played(path, options)
+    if rate:
+        up, told = structs.replace(both, rate_mbps=rate), f"up {wanted} as asked for"
+    elif beside.is_file():
+        other = read_played(beside)
+        up, told = structs.replace(both, trace=other.up or other.down), f"up from {wanted}"
+    elif played.up:
+        up, told = structs.replace(both, trace=played.up), ""
+    else:
+        up = structs.replace(both, trace=played.down)
+        told = "both directions play it, because it has one rate only"
+    said = "; ".join(filter(None, (*played.notes, told)))
+    return Network(
+        name=text.replace(file, path.name),
+        source=f"recorded in {path.name}{f': {said}' if said else ''}",
+        down=structs.replace(both, trace=played.down),
+        up=up,
+    )
+
+
+def traced(network: Network, text: str) -> Network:
+    """The network with a trace's rates in place of its own. Raises `InputError`."""
+    played = trace_network(text)
+    return structs.replace(
+        network,
+        name=played.name if network.name == "bare" else f"{network.name}, {played.name}",
+        source=played.source,
+        down=structs.replace(network.down, rate_mbps=None, trace=played.down.trace),
+        up=structs.replace(network.up, rate_mbps=played.up.rate_mbps, trace=played.up.trace),
+    )
+
+
+def _direction(options: Mapping[str, str]) -> Direction:
+    queue = options.get("queue", "unbounded")
+    return Direction(
+        delay_ms=parse_duration_ms(options.get("delay", "0ms")),
+        loss=parse_loss(options.get("loss", "0%")),
+        queue_ms=None if queue == "unbounded" else parse_duration_ms(queue),
+    )
+
+
+def _rate(text: str) -> float | None:
+    try:
+        return parse_rate_mbps(text) if text else None
+    except InputError:
+        return None
