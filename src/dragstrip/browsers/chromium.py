@@ -20,17 +20,16 @@ from dragstrip.browsers.cdp import Cdp, CdpError
 from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import NO_PROXIES, session_proxies
 from dragstrip.browsers.exchanges import Exchange
-from dragstrip.browsers.generations import GENERATIONS, Generation, generation_of
-from dragstrip.browsers.load import Load, fresh_session, load
+from dragstrip.browsers.generations import CLEARS, GENERATIONS, Generation, generation_of
+from dragstrip.browsers.load import Load, done_of, fresh_session, load
 from dragstrip.browsers.place import AS_NOBODY, BrowserPlace, fresh_home, living_in
 from dragstrip.model.browsers import TODAY, is_path
 from dragstrip.model.page import Page
-from dragstrip.model.servers import OURS, known
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
-from dragstrip.testbed.servers.site import places_of
+from dragstrip.testbed.servers.site import PORT, addresses_of, places_of, port_of
 from dragstrip.testbed.testbed import Testbed
 
 _QUIET_FLAGS = (
@@ -58,6 +57,8 @@ _SHOWN = Path("/run/browser")
 _WITH_PROGRAM = f'mkdir -p {_SHOWN}; mount --bind "$1" {_SHOWN}; shift; exec "$@"'
 _WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 
+_NOT_RECORDED = "/.well-known/dragstrip"
+"""A path whose answer, 404 with Alt-Svc, no cache keeps."""
 _NOBODY = "nobody.invalid:443"
 _NET_LOG = "net-log.json"
 _KEY_LOG = "keys.log"
@@ -82,9 +83,10 @@ def stack_flags(
     if stack.protocol == "gquic":
         forced = ",".join(f"{host}:443" for host in addresses)
         flags.append(f"--origin-to-force-quic-on={forced}")
-    places = places_of(stack.serving, addresses)
-    if places != places_of(known()[OURS], addresses):
-        flags.append(_resolver_rules(places))
+    port = port_of(stack.serving)
+    places = (addresses_of if port == PORT else places_of)(stack.serving, addresses)
+    if places:  # live pages have the internet's names
+        flags.append(_resolver_rules(places))  # a port would hold for http:// as well
     return tuple(flags)
 
 
@@ -122,8 +124,9 @@ class Chromium:
 
     @contextlib.contextmanager
     def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["ChromiumTab"]:
-        with fresh_session(self.cdp, client, page.recorded_ms if page else None) as session:
-            yield ChromiumTab(self.cdp, session, client, self.generation)
+        recorded_ms = page.recorded_ms if page else None
+        with fresh_session(self.cdp, client, recorded_ms, done_of(page)) as session:
+            yield ChromiumTab(self.cdp, session, client, self.generation, page)
 
 
 @dataclass(frozen=True)
@@ -134,13 +137,17 @@ class ChromiumTab:
     session: str
     client: Client
     generation: Generation
+    page: Page | None = None
 
     def load(self, url: str) -> Load:
-        return load(self.cdp, self.session, url, self.client)
+        return load(self.cdp, self.session, url, self.client, done_of(self.page, url))
 
-    def forget_cache(self) -> None:
+    def forget_cache(self, announced: Iterable[str] = ()) -> None:
         method, params = self.generation.forget_cache
         self.cdp.call(method, self.session, **params)
+        if method == CLEARS:
+            for host in announced:
+                self.load(f"https://{host}{_NOT_RECORDED}")
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
         return with_digests(self.cdp, self.session, exchanges, seed)

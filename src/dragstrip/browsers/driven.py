@@ -15,11 +15,13 @@ class Tab(Protocol):
     """A tab with nothing in it and nothing remembered. Everything may raise `CdpError`."""
 
     def load(self, url: str) -> Load:
-        """Go to `url` and watch until the load event plus the client's quiet time. A load that
-        fails or does not end in time is an outcome, not an exception."""
+        """Go to `url` and watch until it counts as loaded, plus the client's quiet time: as
+        `Page.done` says, if it is the tab's page, else at the load event. A load that fails or does
+        not end in time is an outcome, not an exception; it has what was seen until then."""
 
-    def forget_cache(self) -> None:
-        """The next load fetches everything again, with the tab's tickets."""
+    def forget_cache(self, announced: Iterable[str] = ()) -> None:
+        """The next load fetches everything again, with the tab's tickets. It still knows what the
+        servers of `announced`, hosts, told it by Alt-Svc; it may ask them again for that."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
         """The exchanges, a sample of them with the digest of the body that arrived."""

@@ -11,9 +11,11 @@ from urllib.parse import urlsplit
 from msgspec import Struct, structs
 
 from dragstrip.browsers.cdp import Event
+from dragstrip.model.links import preloads
 from dragstrip.model.stack import Protocol
 from dragstrip.model.visit import Request
-from dragstrip.pages.format.recording import Headers
+from dragstrip.pages.format.recording import Certificate, Headers
+from dragstrip.pages.format.servers import certificate
 
 ABORTED = "net::ERR_ABORTED"
 
@@ -35,6 +37,8 @@ class Exchange(Struct, frozen=True, kw_only=True):
     """What DevTools calls it; a redirect shares it with what follows."""
     issuer: str = ""
     """Of the certificate that vouched for the answer; empty if the browser did not say."""
+    certificate: Certificate | None = None
+    """What the browser said of it; None if it said nothing."""
     request_headers: Headers = ()
     response_headers: Headers = ()
     status_text: str = ""
@@ -60,6 +64,7 @@ def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, 
     """
     done: list[_Open] = []
     by_id: dict[str, _Open] = {}
+    hinted: set[str] = set()
     for event in events:
         params = event.params
         current = by_id.get(params.get("requestId", ""))
@@ -70,10 +75,20 @@ def exchanges(events: Iterable[Event], time_origin_s: float) -> tuple[Exchange, 
             if params["request"]["url"].startswith(("https:", "http:")):
                 by_id[params["requestId"]] = opened = _opened(params, time_origin_s)
                 _note_initiator(opened, done)
+                _change(opened, hinted=opened.exchange.request.url in hinted)
                 done.append(opened)
+        elif current and event.method == "Network.responseReceivedEarlyHints":
+            said = tuple(v for k, v in _headers(params["headers"]) if k.lower() == "link")
+            hinted.update(preloads(current.exchange.request.url, said))
         elif current and (handler := _HANDLERS.get(event.method)):
             handler(current, params, time_origin_s)
     return tuple(o.exchange for o in done)
+
+
+def received(exchange: Exchange) -> Request:
+    """The request, with the content encoding of its answer."""
+    coding = _header(exchange.response_headers, "content-encoding").strip().lower()
+    return structs.replace(exchange.request, coding="" if coding == "identity" else coding)
 
 
 def _opened(params: dict[str, Any], origin_s: float) -> _Open:
@@ -142,12 +157,14 @@ def _answered(current: _Open, response: dict[str, Any], origin_s: float) -> None
         from_cache=cached or current.exchange.request.from_cache,
         **_phases(response.get("timing"), origin_s),
     )
+    details = response.get("securityDetails") or {}
     current.exchange = structs.replace(
         current.exchange,
         response_headers=_headers(response["headers"]),
         status_text=response.get("statusText", ""),
         http_version=response.get("protocol", ""),
-        issuer=(response.get("securityDetails") or {}).get("issuer", ""),
+        issuer=details.get("issuer", ""),
+        certificate=certificate(details),
     )
     current.head = max(0, int(response.get("encodedDataLength", 0)))
 

@@ -17,6 +17,10 @@ _BINARIES = (
     "/usr/lib/chromium-browser/headless_shell",
 )
 
+CLEARS = "Network.clearBrowserCache"
+"""Also forgets Alt-Svc (seen in Chromium 156's NetLog), unlike passing the cache by, which makes
+every request longer (`cache-control: no-cache`)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
@@ -26,7 +30,7 @@ class Generation:
     """Path of its program. Raises `TestbedError`, which says how to install it."""
     protocols: Mapping[Protocol, tuple[str, ...]]
     """The flags that let it speak one protocol and no other."""
-    forget_cache: tuple[str, Mapping[str, Any]] = ("Network.clearBrowserCache", {})
+    forget_cache: tuple[str, Mapping[str, Any]] = (CLEARS, {})
     """The DevTools command that makes the next load fetch everything, and keeps tickets."""
 
 

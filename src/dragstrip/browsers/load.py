@@ -3,15 +3,16 @@
 import contextlib
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from statistics import median
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.browsers.cdp import Cdp, CdpError, Event
+from dragstrip.browsers.devtools_watch import DevToolsWatch
 from dragstrip.browsers.exchanges import Exchange, exchanges
 from dragstrip.browsers.screencast import (
     INTERVAL_MS,
@@ -22,7 +23,9 @@ from dragstrip.browsers.screencast import (
     frame,
     start,
 )
-from dragstrip.browsers.watch import TabWatch
+from dragstrip.browsers.sockets import SeenSocket, sockets
+from dragstrip.model.done import Done, parse_done
+from dragstrip.model.page import Page
 from dragstrip.model.study import Client
 from dragstrip.model.visit import FastOpen, Outcome
 
@@ -35,11 +38,14 @@ READ_TIMINGS = _script("read_timings.js")
 _NO_SERVICE_WORKER = _script("no_service_worker.js")
 _PIN_RANDOM = _script("pin_random.js")
 _PIN_TIME = _script("pin_time.js")
+_DONE = {"selector": _script("done_selector.js"), "mark": _script("done_mark.js")}
 
 
 _LEAST_WAIT_S, _LONGEST_WAIT_S = 0.05, 2.0
 """For frames that are still under way when the visit ends."""
 
+
+LOADED = Done("load")
 
 _SHOWN = """new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(
   () => shown(performance.now()))))"""
@@ -54,6 +60,11 @@ class Navigation(Struct, frozen=True, kw_only=True):
     domContentLoadedEventEnd: float = 0.0
     loadEventEnd: float = 0.0
 
+    def later(self, by_ms: float) -> "Navigation":
+        """The same counted from `by_ms` before: where the page's first document began."""
+        reached = {name: at for name, at in structs.asdict(self).items() if at}
+        return structs.replace(self, **{name: at + by_ms for name, at in reached.items()})
+
 
 class NavigationTimings(Struct, frozen=True, kw_only=True):
     timeOrigin: float
@@ -64,16 +75,25 @@ class NavigationTimings(Struct, frozen=True, kw_only=True):
 
 
 class Load(Struct, frozen=True, kw_only=True):
-    """What the browser had to say about a load. `sent_s` is Unix time of the navigation command."""
+    """What the browser had to say about a load. `sent_s` is Unix time of the navigation command.
+
+    Of a page that moves on by itself the load is the whole journey: times count from the start of
+    its first document, and `navigation`, `fcp_ms` and `lcp_ms` are of its last.
+    """
 
     outcome: Outcome
     error: str = ""
     sent_s: float
     time_origin_s: float
     navigation: Navigation = Navigation()
+    done_ms: float | None = None
+    """When the page counted as loaded; None if it did not."""
     fcp_ms: float | None = None
     lcp_ms: float | None = None
+    documents: tuple[str, ...] = ()
+    """URLs of the documents that the tab showed, in order."""
     exchanges: tuple[Exchange, ...] = ()
+    sockets: tuple[SeenSocket, ...] = ()
     frames: tuple[Frame, ...] = ()
     """What the browser drew up to the end of the visit, if the client looks at frames."""
     blind_ms: float | None = None
@@ -84,8 +104,15 @@ class Load(Struct, frozen=True, kw_only=True):
     """Of the load generator, the graph it followed: digest and source. Browsers follow none."""
 
 
+def done_of(page: Page | None, url: str | None = None) -> Done:
+    """What a tab's loads of this page, or of this URL of all that it visits, wait for."""
+    return LOADED if page is None or url not in (None, page.url) else parse_done(page.done)
+
+
 @contextlib.contextmanager
-def fresh_session(cdp: Cdp, client: Client, recorded_ms: float | None = None) -> Iterator[str]:
+def fresh_session(
+    cdp: Cdp, client: Client, recorded_ms: float | None = None, done: Done = LOADED
+) -> Iterator[str]:
     """A tab in its own context, ready for observation; yields the CDP session."""
     width, height = client.viewport
     context = cdp.call("Target.createBrowserContext")["browserContextId"]
@@ -112,7 +139,7 @@ def fresh_session(cdp: Cdp, client: Client, recorded_ms: float | None = None) ->
                 ("Network.setBypassServiceWorker", {"bypass": True}),
                 *(
                     ("Page.addScriptToEvaluateOnNewDocument", {"source": source})
-                    for source in preludes(client, recorded_ms)
+                    for source in preludes(client, recorded_ms, done)
                 ),
             ],
         )
@@ -124,40 +151,52 @@ def fresh_session(cdp: Cdp, client: Client, recorded_ms: float | None = None) ->
         cdp.events.clear()
 
 
-def preludes(client: Client, recorded_ms: float | None) -> Iterator[str]:
+def preludes(client: Client, recorded_ms: float | None, done: Done = LOADED) -> Iterator[str]:
     """Scripts that run before any of the page's."""
     yield _NO_SERVICE_WORKER
     if client.pin_random:
         yield _PIN_RANDOM
     if client.pin_time and recorded_ms is not None:
         yield _PIN_TIME.replace("RECORDED_MS", f"{recorded_ms:.0f}")
+    if done.kind in _DONE:
+        yield _DONE[done.kind].replace("WHAT", msgspec.json.encode(done.what).decode())
 
 
-def load(cdp: Cdp, session: str, url: str, client: Client) -> Load:
-    """Navigate the tab to `url` and watch until the load event plus the client's quiet time.
+def load(cdp: Cdp, session: str, url: str, client: Client, done: Done = LOADED) -> Load:
+    """Navigate the tab to `url` and watch until it counts as loaded, plus the client's quiet time.
 
     A load that fails or does not end in time is an outcome, not an exception. Raises `CdpError`
     if the browser itself breaks.
     """
     sent_s = time.time()
-    watch = _Watch(cdp, session, cdp.send("Page.navigate", session, url=url))
-    watch.until_ended(client)
-    shown = _ask_when_shown(cdp, session) if watch.loaded and client.frames else None
-    watch.through_quiet(client)
-    shown_ms = _await_shown(cdp, watch, shown)
-    _await_frames(cdp, watch)
-    timings = _timings(cdp, session) if watch.loaded else None
+    watch = _Watch(cdp, session, cdp.send("Page.navigate", session, url=url), done, client)
+    timings, shown_ms = watch.read_at_end(client, lambda: _read(cdp, session, watch))
+    navigation = (timings and timings.navigation) or Navigation()
     origin_s = timings.timeOrigin / 1000 if timings else sent_s
-    end_ms = max(_end_ms(timings, client), shown_ms)
+    offset_s = watch.clock_offset_s()
+    seen = exchanges(watch.network, origin_s - offset_s)
+    later_ms = began_before_ms(watch.documents, seen)
+    if later_ms:
+        navigation, origin_s = navigation.later(later_ms), origin_s - later_ms / 1000
+        seen = exchanges(watch.network, origin_s - offset_s)
+    done_ms = (
+        watch.done_ms(navigation.loadEventEnd, seen, navigation.domContentLoadedEventEnd, later_ms)
+        if watch.loaded
+        else None
+    )
+    end_ms = math.inf if done_ms is None else max(done_ms + client.quiet_ms, shown_ms + later_ms)
     return Load(
         outcome=watch.outcome,
         error=watch.error,
         sent_s=sent_s,
         time_origin_s=origin_s,
-        navigation=(timings and timings.navigation) or Navigation(),
-        fcp_ms=timings.fcp if timings else None,
-        lcp_ms=timings.lcp if timings else None,
-        exchanges=exchanges(watch.network, origin_s - watch.clock_offset_s()),
+        navigation=navigation,
+        done_ms=done_ms,
+        fcp_ms=shifted(timings.fcp, later_ms) if timings else None,
+        lcp_ms=shifted(timings.lcp, later_ms) if timings else None,
+        documents=tuple(watch.documents),
+        exchanges=seen,
+        sockets=sockets(watch.network, origin_s - offset_s),
         frames=tuple(f for f in (frame(s, origin_s) for s in watch.frames) if f.time_ms <= end_ms),
         blind_ms=blind_ms(watch.frames, origin_s, origin_s + end_ms / 1000)
         if client.frames
@@ -165,19 +204,37 @@ def load(cdp: Cdp, session: str, url: str, client: Client) -> Load:
     )
 
 
+def began_before_ms(documents: Sequence[str], seen: Sequence[Exchange]) -> float:
+    """How long before the last document's timeOrigin the journey to it began: with the request of
+    the first. Without a journey 0, though requests follow timeOrigin by some 0.2 ms."""
+    return -seen[0].request.start_ms if len(documents) > 1 and seen else 0.0
+
+
+def shifted(at_ms: float | None, by_ms: float) -> float | None:
+    """A time that is there, `by_ms` later."""
+    return None if at_ms is None else at_ms + by_ms
+
+
+def _read(cdp: Cdp, session: str, watch: "_Watch") -> tuple[NavigationTimings | None, float]:
+    """What the document says of its load, and when the screen showed it, 0 if not recorded."""
+    shown_ms = _await_shown(cdp, watch)
+    _await_frames(cdp, watch)
+    return _timings(cdp, watch, session), shown_ms
+
+
 def _ask_when_shown(cdp: Cdp, session: str) -> int:
     """Ask for the time at which what is loaded now has been drawn, in the page's ms."""
-    how = {"awaitPromise": True, "returnByValue": True}
-    return cdp.send("Runtime.evaluate", session, expression=_SHOWN, **how)
+    return _evaluate(cdp, session, _SHOWN)
 
 
-def _await_shown(cdp: Cdp, watch: "_Watch", asked: int | None) -> float:
+def _await_shown(cdp: Cdp, watch: "_Watch") -> float:
     """When the screen showed everything loaded; 0 if not recorded or if it took too long.
 
     On a quiet host that is within the quiet time. A busy host draws later, and without this wait a
     visit would end before its content is on screen.
     """
-    if asked is None:
+    asked = watch.shown
+    if asked is None or not watch.loaded:
         return 0.0
     watch.over = True
     deadline = time.monotonic() + _LONGEST_WAIT_S
@@ -205,35 +262,47 @@ def _await_frames(cdp: Cdp, watch: "_Watch") -> None:
             watch.take()
 
 
-def _end_ms(timings: NavigationTimings | None, client: Client) -> float:
-    """End of the visit, from the navigation's start; without end for a page that did not load."""
-    loaded_ms = timings.navigation.loadEventEnd if timings and timings.navigation else math.inf
-    return loaded_ms + client.quiet_ms
-
-
-class _Watch(TabWatch):
+class _Watch(DevToolsWatch):
     """Watches the tab of one session, from the command that navigates it."""
 
-    def __init__(self, cdp: Cdp, session: str, command: int) -> None:
-        super().__init__(cdp)
+    def __init__(self, cdp: Cdp, session: str, command: int, done: Done, client: Client) -> None:
+        super().__init__(cdp, done)
+        self._looks = client.frames
         self._session = session
         self._command = command
-        self._committed = False
-        self._loaded = False
         self.frames: list[Sight] = []
         self.over = False
-        """The visit has ended: only frames still count, for they arrive late."""
+        """The visit has ended: only frames still count, for they arrive late, unless another
+        document comes."""
+        self.shown: int | None = None
+        """Of the command that asks when what is loaded has been drawn."""
+        self._afterwards: list[Event] = []
         self._clock_offsets_s: list[float] = []
 
-    @property
-    def loaded(self) -> bool:
-        return self._loaded
+    def ask(self, expression: str) -> int:
+        return _evaluate(self.cdp, self._session, expression)
+
+    def answer_of(self, number: int) -> object:
+        answer = self.cdp.result_of(number, "Runtime.evaluate")
+        if problem := answer.get("exceptionDetails"):
+            return str(problem.get("exception", problem).get("description", "")).partition("\n")[0]
+        return answer.get("result", {}).get("value")
 
     def ended(self) -> bool:
         if not self.error and self.cdp.answered(self._command):
             answer = self.cdp.result_of(self._command, "Page.navigate")
             self.error = str(answer.get("errorText", ""))
         return super().ended()
+
+    def when_loaded(self) -> None:
+        if self.loaded and self._looks:
+            self.shown = _ask_when_shown(self.cdp, self._session)
+
+    def go_on(self) -> None:
+        """The visit has not ended: another document came."""
+        self.over = False
+        self.network += self._afterwards
+        self._afterwards.clear()
 
     def clock_offset_s(self) -> float:
         """Unix time minus the clock of CDP timestamps; 0 without a request.
@@ -248,26 +317,55 @@ class _Watch(TabWatch):
             return
         if event.method == "Page.screencastFrame":
             self.frames.append(acknowledge(self.cdp, event))
-        elif self.over:
-            return
         elif event.method.startswith("Network."):
-            if event.method == "Network.requestWillBeSent":
-                read = event.params["wallTime"] - event.params["timestamp"]
-                self._clock_offsets_s.append(read)
-            self.network.append(event)
+            self._sort_network(event)
         elif event.method == "Page.frameNavigated":
-            self._committed |= "parentId" not in event.params["frame"]
+            self.commits(event.params["frame"])
+        elif event.method == "Page.domContentEventFired" and self.committed:
+            self.parses()
         elif event.method == "Page.loadEventFired":
-            self._loaded |= self._committed
+            self.fires()
         elif event.method == "Page.javascriptDialogOpening":
             self.cdp.send("Page.handleJavaScriptDialog", self._session, accept=True)
 
+    def _sort_network(self, event: Event) -> None:
+        if self.over:
+            self._afterwards.append(event)
+            return
+        self.network.append(event)
+        if event.method == "Network.requestWillBeSent":
+            self._clock_offsets_s.append(event.params["wallTime"] - event.params["timestamp"])
+            if event.params["request"]["url"].startswith(("https:", "http:")):
+                streams = event.params.get("type") == "EventSource"
+                (self.streams if streams else self.begins)(event.params["requestId"])
+                if _is_navigation(event.params):
+                    self.asks(event.params)
+        elif event.method in ("Network.loadingFinished", "Network.loadingFailed"):
+            self.ends(event.params["requestId"])
+            self.stays(event.params["requestId"])
 
-def _timings(cdp: Cdp, session: str) -> NavigationTimings:
-    answer: dict[str, Any] = cdp.call(
-        "Runtime.evaluate", session, expression=READ_TIMINGS, returnByValue=True
-    )
-    return timings_of(answer["result"])
+
+def _is_navigation(params: dict[str, Any]) -> bool:
+    return params.get("type") == "Document" and params["requestId"] == params["loaderId"]
+
+
+def _timings(cdp: Cdp, watch: _Watch, session: str) -> NavigationTimings | None:
+    """None without a document; or if one that did not load is too busy to answer."""
+    if not watch.loaded and (watch.error or not watch.committed):
+        return None
+    asked = _evaluate(cdp, session, READ_TIMINGS)
+    deadline = time.monotonic() + _LONGEST_WAIT_S
+    while not watch.loaded and not cdp.answered(asked):
+        if not cdp.pump(deadline):
+            cdp.forget(asked)
+            return None
+    return timings_of(cdp.result_of(asked, "Runtime.evaluate")["result"])
+
+
+def _evaluate(cdp: Cdp, session: str, expression: str) -> int:
+    """Of what may be a promise."""
+    how = {"awaitPromise": True, "returnByValue": True}
+    return cdp.send("Runtime.evaluate", session, expression=expression, **how)
 
 
 def timings_of(result: dict[str, Any]) -> NavigationTimings:

@@ -23,6 +23,7 @@ _BYTES = {True: "URL_REQUEST_JOB_BYTES_READ", False: "URL_REQUEST_JOB_FILTERED_B
 _SEND = frozenset(
     f"HTTP_TRANSACTION_{kind}SEND_REQUEST_HEADERS" for kind in ("", "HTTP2_", "QUIC_")
 )
+_HEADERS_OF_STREAMS = frozenset(f"HTTP2_SESSION_{way}_HEADERS" for way in ("SEND", "RECV"))
 
 
 class NetLogError(ValueError):
@@ -44,6 +45,8 @@ class Logged(Struct, kw_only=True):
     status_line: str = ""
     """Empty if no answer arrived."""
     headers: Headers = ()
+    early_hints: tuple[str, ...] = ()
+    """`link` values of an answer with status 103 before the final one (RFC 8297)."""
     body: Path
     """File with the body as it crossed the wire: de-chunked, content encoding kept. Absent if the
     answer had none."""
@@ -114,6 +117,10 @@ class _Reader:
         self._offset_ms = constants.time_tick_offset
         self._bodies = bodies
         self._open: dict[int, Logged] = {}
+        self._jobs: dict[int, int] = {}
+        """What finds a stream for a request -> source of the request."""
+        self._streams: dict[tuple[int, int], int] = {}
+        """HTTP/2 session and stream -> source of the request."""
         self.requests: list[Logged] = []
 
     def take(self, event: _Event) -> None:
@@ -121,6 +128,10 @@ class _Reader:
         now_ms = float(event.time) + self._offset_ms
         if name == "URL_REQUEST_START_JOB" and event.phase == _BEGIN:
             self._begin(source, event.params, now_ms)
+        elif name == "HTTP_STREAM_REQUEST_BOUND_TO_JOB":
+            self._jobs[_dependency(event.params)] = source
+        elif name in _HEADERS_OF_STREAMS:
+            self._pass_headers(name, event)
         elif current := self._open.get(source):
             self._go_on(current, name, event, now_ms)
 
@@ -133,12 +144,25 @@ class _Reader:
             self._open[source] = begun
             self.requests.append(begun)
 
+    def _pass_headers(self, name: str, event: _Event) -> None:
+        """Find 103 answers that the browser did not act on, for the final one came with them."""
+        params = event.params
+        stream = event.source.id, int(params["stream_id"])
+        if name == "HTTP2_SESSION_SEND_HEADERS":
+            self._streams[stream] = self._jobs.get(_dependency(params), 0)
+        elif ":status: 103" in params["headers"] and stream in self._streams:
+            current = self._open.get(self._streams[stream])
+            if current:
+                current.early_hints += _links(params["headers"])
+
     def _go_on(self, current: Logged, name: str, event: _Event, now_ms: float) -> None:
         params = event.params
         if name in _SEND:
             current.request_headers = _headers(params["headers"])
         elif name == "HTTP_TRANSACTION_SEND_REQUEST" and event.phase == _END:
             current.sent_ms = now_ms
+        elif name == "HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS":
+            current.early_hints = current.early_hints or _links(params["headers"][1:])
         elif name == "HTTP_TRANSACTION_READ_RESPONSE_HEADERS":
             current.status_line, *lines = params["headers"]
             current.headers, current.answered_ms = _headers(lines), now_ms
@@ -157,6 +181,14 @@ class _Reader:
         current.ended_ms = now_ms
         with current.body.open("ab") as file:
             file.write(base64.b64decode(params.get("bytes", "")))
+
+
+def _dependency(params: dict[str, Any]) -> int:
+    return int(params.get("source_dependency", {}).get("id", 0))
+
+
+def _links(lines: list[str]) -> tuple[str, ...]:
+    return tuple(value for name, value in _headers(lines) if name.lower() == "link")
 
 
 def _headers(lines: list[str]) -> Headers:

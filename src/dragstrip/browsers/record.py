@@ -8,11 +8,11 @@ import base64
 import contextlib
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import overload
-from urllib.parse import urldefrag
+from urllib.parse import urldefrag, urlsplit
 
 from msgspec import Struct, structs
 
@@ -21,45 +21,19 @@ from dragstrip.browsers.chromium import Chromium, chromium_at
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.netlog import Logged, NetLogError, read_netlog
 from dragstrip.browsers.place import BrowserPlace
+from dragstrip.browsers.sockets import SeenSocket
 from dragstrip.model.page import Failure
 from dragstrip.model.study import Client
-from dragstrip.pages.format.coding import CodingError, decode
-from dragstrip.pages.format.recording import PageError, Recorded, Recording
+from dragstrip.pages.format.recording import PageError, RecordedSocket, Recording
+from dragstrip.pages.format.spool import Spooled
 from dragstrip.pages.importers.prepare import prepare
-from dragstrip.pages.importers.scrub import scrub, scrub_failure
+from dragstrip.pages.importers.scrub import scrub_failure
 from dragstrip.testbed.errors import TestbedError
 
 _CLOSE_S = 10.0
 _BODILESS = (204, 304)
 _NEVER_SENT = "ERR_CACHE_MISS"
 """A request that was to be answered from a cache or not at all, such as Chromium's for fonts."""
-
-
-class _Spooled(Recorded, frozen=True, kw_only=True, dict=True):
-    """An answer whose body still lies in a file."""
-
-    spool: Path
-
-
-class _FromDisk(Sequence[Recorded]):
-    """Answers that read their bodies when looked at, so that one is in memory at a time."""
-
-    def __init__(self, answers: Iterable[Recorded]) -> None:
-        self._answers = tuple(answers)
-
-    @overload
-    def __getitem__(self, at: int) -> Recorded: ...
-    @overload
-    def __getitem__(self, at: slice) -> "_FromDisk": ...
-    def __getitem__(self, at: int | slice) -> "Recorded | _FromDisk":
-        if isinstance(at, slice):
-            return _FromDisk(self._answers[at])
-        answer = self._answers[at]
-        assert isinstance(answer, _Spooled)
-        return structs.replace(answer, wire=_read(answer.spool))
-
-    def __len__(self) -> int:
-        return len(self._answers)
 
 
 class _Seen(Struct, frozen=True, kw_only=True):
@@ -117,21 +91,21 @@ def screenshot(browser: Chromium, session: str) -> bytes:
 
 def _recording(url: str, seen: _Seen, logged: list[Logged], *, keep_secrets: bool) -> Recording:
     changes: list[str] = []
-    answers: list[Recorded] = list(_answers(logged, seen.load, changes))
+    answers = list(_answers(logged, seen.load, changes))
+    opened = [_socket(s, seen.load) for s in seen.load.sockets if s.socket.open_ms is not None]
     failures = [
         Failure(url=r.url, method=r.method, error=r.error)
         for r in logged
         if r.error not in ("", _NEVER_SENT) and not r.status_line
     ]
     if not keep_secrets:
-        answers = [scrub(a) for a in answers]
         failures = [scrub_failure(f) for f in failures]
-        changes.append("cookies, credentials and tokens were left out")
     name = url.partition("://")[2].strip("/").partition("?")[0].replace("/", "_") or "page"
-    prepared = prepare(name, f"recorded from {url}", answers)
+    prepared = prepare(
+        name, f"recorded from {url}", answers, sockets=opened, keep_secrets=keep_secrets
+    )
     return structs.replace(
         prepared,
-        answers=_FromDisk(prepared.answers),
         changes=(*prepared.changes, *changes),
         failures=tuple(failures),
         screenshot=seen.screenshot,
@@ -139,9 +113,25 @@ def _recording(url: str, seen: _Seen, logged: list[Logged], *, keep_secrets: boo
     )
 
 
-def _answers(logged: list[Logged], load: Load, changes: list[str]) -> Iterator[_Spooled]:
+def _socket(seen: SeenSocket, load: Load) -> RecordedSocket:
+    socket = seen.socket
+    opened_ms = socket.open_ms or 0.0
+    last_ms = max([opened_ms, *(at_ms for at_ms, *_ in seen.messages)])
+    return RecordedSocket(
+        url=socket.url,
+        headers=seen.headers,
+        started=datetime.fromtimestamp(load.time_origin_s + socket.start_ms / 1000, UTC),
+        open_ms=opened_ms - socket.start_ms,
+        time_ms=(socket.end_ms or last_ms) - socket.start_ms,
+        initiator=socket.initiator,
+        messages=seen.recorded(),
+    )
+
+
+def _answers(logged: list[Logged], load: Load, changes: list[str]) -> Iterator[Spooled]:
     initiators = _initiators(load)
     thinking = _thinking(logged, load)
+    by_host = {e.request.host: e for e in reversed(load.exchanges) if e.request.remote_ip}
     for request in logged:
         if not request.status_line:
             continue  # it failed, or was answered without the network
@@ -152,7 +142,8 @@ def _answers(logged: list[Logged], load: Load, changes: list[str]) -> Iterator[_
         if int(status) in _BODILESS:
             request.body.unlink(missing_ok=True)
         ended = request.ended_ms or request.answered_ms or request.started_ms
-        answer = _Spooled(
+        server = by_host.get(urlsplit(request.url).hostname or "")
+        yield Spooled(
             url=request.url,
             method=request.method,
             status=int(status),
@@ -164,19 +155,11 @@ def _answers(logged: list[Logged], load: Load, changes: list[str]) -> Iterator[_
             time_ms=ended - request.started_ms,
             initiator=next(initiators[request.method, urldefrag(request.url).url], ""),
             think_ms=thinking.get(id(request)),
-            spool=request.body,
+            early_hints=request.early_hints,
+            server_ip=server.request.remote_ip if server else "",
+            certificate=server.certificate if server else None,
+            load=partial(_read, request.body),
         )
-        yield _decodable(answer, changes)
-
-
-def _decodable(answer: _Spooled, changes: list[str]) -> _Spooled:
-    try:
-        decode(_read(answer.spool), answer.coding)
-    except CodingError as error:
-        changes.append(f"{answer.url} is served without content-encoding: {error}")
-        headers = tuple(h for h in answer.headers if h[0].lower() != "content-encoding")
-        return structs.replace(answer, headers=headers)
-    return answer
 
 
 def _initiators(load: Load) -> defaultdict[tuple[str, str], Iterator[str]]:

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from dragstrip.model.errors import InputError
 from dragstrip.model.orders import FactorSet, find_orders
 from dragstrip.model.servers import OURS, known
-from dragstrip.model.stack import LIKE_TCP, QUIC_ONLY, TCP_ONLY, Stack
+from dragstrip.model.stack import LIKE_TCP, Stack, absent
 
 
 class Factor(Struct, frozen=True):
@@ -35,12 +35,14 @@ HANDSHAKE = Factor("handshake", "handshake round trips", ("hold_rtts",))
 _TCP = Factor(
     "tcp",
     "TCP's idle restart and buffers",
-    ("slow_start_after_idle", "buffer_bytes", "receive_window_packets"),
+    ("slow_start_after_idle", "buffer_bytes", "receive_window_packets", "unsent_bytes"),
 )
 FACTORS = (
     Factor("window", "initial window", ("initial_window_packets",)),
     Factor("pacing", "pacing", ("pacing",)),
     Factor("congestion", "congestion control", ("congestion",)),
+    Factor("slow-start-exit", "slow-start exit", ("slow_start_exit",)),
+    Factor("ecn", "ECN", ("ecn",)),
     Factor("records", "TLS records", ("tls_record",)),
     _TCP,
     Factor("tls", "TLS version", ("tls",)),
@@ -53,7 +55,13 @@ FACTORS = (
     Factor("acks", "acknowledgements asked for", ("ack_every_packets",)),
     Factor("header-table", "QPACK's dynamic table", ("qpack_table_bytes",)),
     Factor("flow-control", "flow-control window", ("flow_window_bytes",)),
+    Factor("streams", "requests at once", ("streams_at_once",)),
+    Factor("turns", "turns of equal answers", ("interleave_bytes",)),
+    Factor("certificates", "certificate size", ("certificate_bytes",)),
+    Factor("coding", "content coding", ("compress",)),
     Factor("priorities", "priorities", ("priorities",)),
+    Factor("early-hints", "Early Hints", ("early_hints",)),
+    Factor("websockets", "WebSockets", ("websockets",)),
     Factor("discovery", "discovery", ("discovery",)),
     Factor("server", "server", ("server", "brought")),
     Factor("browser", "browser", ("browser",)),
@@ -67,6 +75,9 @@ _LIKE_QUIC: Mapping[str, Any] = {
     "slow_start_after_idle": False,
     "buffer_bytes": 15 * 2**20,
     "receive_window_packets": 64,
+    "unsent_bytes": 1,
+    "interleave_bytes": 1360,
+    "websockets": "beside",
 }
 
 
@@ -161,7 +172,7 @@ class Lattice:
     def _value(self, field: str, *, as_b: bool) -> Any:
         """A's or B's value, or its nearest equivalent over the other's transport."""
         own = self.b if as_b else self.a
-        if field in (QUIC_ONLY if own.transport == "tcp" else TCP_ONLY):
+        if field in absent(own.protocol):
             return LIKE_TCP[field] if own.transport == "tcp" else _LIKE_QUIC[field]
         return own.record if field == "tls_record" else getattr(own, field)
 
@@ -177,18 +188,21 @@ class Lattice:
     def _between(self, from_b: FactorSet) -> Stack | None:
         with_rest = REST.name in from_b
         side = self.b if with_rest else self.a
-        foreign = QUIC_ONLY if side.transport == "tcp" else TCP_ONLY
+        missing = absent(side.protocol)
         values: dict[str, Any] = {"protocol": side.protocol}
         for factor in (f for f in FACTORS if f is not HANDSHAKE):
             as_b = factor.name in from_b
             for field in factor.fields:
-                if field not in foreign:
+                if field not in missing:
                     values[field] = self._value(field, as_b=as_b)
-                elif self.a.transport != self.b.transport and as_b != with_rest:
+                elif as_b != with_rest:
                     return None
         server = values["brought"] or known()[values["server"]]
+        theirs = side
+        if self.a.serving != self.b.serving:
+            theirs = self.a if server == self.a.serving else self.b
         for field in self._with_server & set(values):
-            values[field] = getattr(self.a if server == self.a.serving else self.b, field)
+            values[field] = getattr(theirs, field)
         if values.get("tls_record") == server.tls_record:
             values["tls_record"] = None
         rounds = _rounds(self.b if HANDSHAKE.name in from_b else self.a)
@@ -212,7 +226,7 @@ class Lattice:
 def _with_server(a: Stack, b: Stack) -> set[str]:
     """Fields that change with the server: what one of the two decides itself, and records, which
     only our origin can be asked for."""
-    own = {name for stack in (a, b) for name in stack.serving.own.get(stack.transport, ())}
+    own = {name for stack in (a, b) for name in stack.own}
     if OURS not in (a.server, b.server):
         own.add("tls_record")
     return own

@@ -13,21 +13,30 @@ class Browser(Struct, frozen=True, kw_only=True):
     switched_on: Mapping[str, str] = {}
     """By protocol: what we switched on or forced."""
     newest_tls: str = "1.3"
+    accepts: tuple[str, ...] = ("gzip", "br", "zstd")
+    """Content codings, over https."""
     refuses_silently: bool = False
     """It reports a request with a refused certificate as if a script had dropped it."""
     frames: bool = True
     """It can record frames."""
+    load_event_only: bool = False
+    """It can wait for a page's load event, and for nothing else (`dragstrip.model.done`)."""
     testbeds_only: bool = False
     """It resolves names only from the testbed's hosts file."""
     steady: bool = True
     """In virtual time its loads hardly differ between blocks."""
     stamps_early_late: bool = False
     """It timestamps a QUIC early-data request after the handshake."""
+    packets_per_ack: int | None = None
+    """Packets of a long QUIC answer per acknowledgement, unless the server asks otherwise; None if
+    unknown."""
     drain_rtts: float = 0.0
     """Round trips for which it keeps a QUIC connection that its server has closed. A load that
     begins earlier waits, so repeat visits begin later."""
     fast_open: bool = False
     """It can send data with TCP's SYN (RFC 7413). No current browser can."""
+    early_hints: bool = False
+    """It fetches what an answer with status 103 names (RFC 8297), and reports that answer."""
     follows_graphs: bool = False
     """It is the load generator: it follows a page's graph and parses nothing. Its visits are
     predictions of a browser's."""
@@ -39,11 +48,20 @@ TODAY = "chromium-headless-shell"
 FIREFOX = "firefox"
 LOADER = "loader"
 
+_CHROMIUM_ACKNOWLEDGES = 10
+"""After the first hundred packets (quiche, `QuicReceivedPacketManager`)."""
 _NO_LCP = "largest contentful paint (Chromium measures it since version 77)"
+_BEFORE_ZSTD = ("gzip", "br")
+"""Chromium accepts zstd since version 123, Firefox since 126."""
 _Q043 = {"gquic": "gQUIC forced for every host, in version Q043 and no other"}
 
 BROWSERS: Mapping[str, Browser] = {
-    TODAY: Browser(what="today's Chromium", speaks=("h1", "h2", "h3")),
+    TODAY: Browser(
+        what="today's Chromium",
+        speaks=("h1", "h2", "h3"),
+        packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
+        early_hints=True,
+    ),
     FIREFOX: Browser(
         what="Firefox",
         speaks=("h1", "h2", "h3"),
@@ -66,7 +84,10 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "h3"),
         frames=False,
         testbeds_only=True,
+        load_event_only=True,
         fast_open=True,
+        packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
+        early_hints=True,
         follows_graphs=True,
         cannot_tell=(
             "first contentful paint (the load generator paints nothing)",
@@ -78,8 +99,10 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "spdy"),
         switched_on={"spdy": "SPDY/3.1 switched on, which is off by default since version 51"},
         newest_tls="1.2",
+        accepts=_BEFORE_ZSTD,
         refuses_silently=True,
         frames=False,
+        load_event_only=True,
         testbeds_only=True,
         cannot_tell=(
             "whether the browser used SPDY or HTTP/2 (its DevTools call both spdy)",
@@ -91,10 +114,14 @@ BROWSERS: Mapping[str, Browser] = {
         what="Chromium 70 of August 2018",
         speaks=("h1", "h2", "gquic"),
         switched_on=_Q043,
+        accepts=_BEFORE_ZSTD,
         cannot_tell=(_NO_LCP,),
     ),
     "chromium78": Browser(
-        what="Chromium 78 of August 2019", speaks=("h1", "h2", "gquic"), switched_on=_Q043
+        what="Chromium 78 of August 2019",
+        speaks=("h1", "h2", "gquic"),
+        switched_on=_Q043,
+        accepts=_BEFORE_ZSTD,
     ),
 }
 

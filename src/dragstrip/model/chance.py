@@ -2,6 +2,15 @@
 
 from bisect import bisect_left, bisect_right
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dragstrip.model.network import GilbertElliott
+
+Floats = NDArray[np.float64]
+_STEEPNESS: Floats = np.geomspace(1e-4, 60, 600)
+"""Values of s in the bound below; steeper ones matter for probabilities below e^-60."""
+
 
 def loss_interval(trials: int, loss: float, tail: float) -> tuple[int, int]:
     """The range of probable losses: each side outside has at most probability `tail`.
@@ -16,3 +25,35 @@ def loss_interval(trials: int, loss: float, tail: float) -> tuple[int, int]:
     low = bisect_right(counts, tail, key=lambda k: float(bdtr(k, trials, loss)))
     high = bisect_left(counts, -tail, key=lambda k: -float(bdtrc(k, trials, loss)))
     return low, high
+
+
+def burst_odds(hits: float, trials: float, chain: GilbertElliott) -> float:
+    """An upper bound on the probability of so few, or of so many, losses in bursts: `hits` of
+    `trials` packets; or, if the chain follows time, of so many ms in the bad state.
+
+    Chernoff's bound, the least of E[e^(s X)] e^(-s x) over s of one sign. The expectation is exact:
+    with each state's row weighted, the chain's matrix A has it as start * A^n * (1, 1), and in time
+    as start * e^(A t) * (1, 1), which Sylvester's formula gives from both eigenvalues.
+    """
+    many = hits > trials * (chain.bad_share if chain.by_time else chain.loss)
+    s = _STEEPNESS if many else -_STEEPNESS
+    p, r = chain.rates
+    with np.errstate(all="ignore"):  # at a double eigenvalue, which is left out
+        if chain.by_time:
+            s = s * (p + r)
+            mean = chain.bad_share * s
+            high, low = _eigenvalues(s - p - r, -p * s)
+            logs, ratio = high * trials, np.exp((low - high) * trials)
+        else:
+            good, bad = (1 + loss * np.expm1(s) for loss in (chain.loss_good, chain.loss_bad))
+            mean = (1 - chain.bad_share) * good + chain.bad_share * bad
+            high, low = _eigenvalues((1 - p) * good + (1 - r) * bad, good * bad * (1 - p - r))
+            logs, ratio = np.log(high) * trials, (low / high) ** round(trials)
+        logs += np.log((mean - low - ratio * (mean - high)) / (high - low)) - s * hits
+    return float(np.exp(min(0.0, np.nanmin(logs))))
+
+
+def _eigenvalues(trace: Floats, determinant: Floats) -> tuple[Floats, Floats]:
+    """Of 2 x 2 matrices, the larger first."""
+    root = np.sqrt(trace**2 - 4 * determinant)
+    return (trace + root) / 2, (trace - root) / 2

@@ -80,6 +80,15 @@ class Graph(Struct, frozen=True, kw_only=True):
                 )
 
     @property
+    def document(self) -> int:
+        """Index of the document that a visit ends at: the start, or what that redirects to."""
+        found = 0
+        for index, node in enumerate(self.nodes):
+            if node.found == "redirect" and node.initiator == found:
+                found = index
+        return found
+
+    @property
     def digest(self) -> str:
         """First 16 hex digits of the SHA-256 of its nodes and delays, whatever its source says."""
         fields = msgspec.to_builtins(self)

@@ -3,7 +3,7 @@
 What exists over only one transport is part of the protocol, with two exceptions. Over TCP, socket
 buffers, the receive window, slow start after idleness and TLS records only bring TCP closer to
 QUIC's design, so they never count against QUIC. Over QUIC, everything that differs from stock QUIC
-counts.
+counts, and so does how rarely the browser acknowledges.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,10 +11,24 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from dragstrip.model.browsers import find_browser
-from dragstrip.model.stack import LIKE_TCP, NAMES, QUIC_ONLY, TCP_ONLY, Stack
+from dragstrip.model.configuration import differing_lines, same_program
+from dragstrip.model.stack import (
+    LIKE_TCP,
+    NAMES,
+    QUIC_ONLY,
+    STREAMS_ONLY,
+    TCP_ONLY,
+    Stack,
+    differences,
+)
 
 SIX_CONNECTIONS = "connections (h1 opens up to six per host, each with its own initial window)"
 """What HTTP/1.1 has in every browser (RFC 9112 section 9.4 sets no number)."""
+_TCP_ACKNOWLEDGES = 2
+"""Every second packet (RFC 5681 section 4.2)."""
+
+
+_FEW_LINES = 2
 
 
 class Inequality(Struct, frozen=True):
@@ -35,13 +49,36 @@ def inequalities(a: Stack, b: Stack) -> list[Inequality]:
         of_a, of_b = _value(a, name, b), _value(b, name, a)
         if of_a != of_b and name not in of_their_own:
             found.append(Inequality(name, say(of_b, of_a)))
+    if a.serving != b.serving and same_program(a.serving, b.serving):
+        found = [one for one in found if one.field != "server"]
+        found.append(Inequality("server", _configuration(b, a)))
     found += _own_choices(a, b)
     return found
 
 
+def server_words(a: Stack, b: Stack) -> list[str]:
+    """What differs between the servers of two stacks: of two configurations their lines, of two
+    servers what comes with them."""
+    if a.serving == b.serving:
+        return []
+    if same_program(a.serving, b.serving):
+        return differing_lines(a.serving, b.serving)
+    make = {*a.serving.make, *b.serving.make}
+    said = [f"{what} {mine} against {its}" for what, its, mine in differences(a, b) if what in make]
+    return said + [one.words for one in _own_choices(a, b)]
+
+
+def _configuration(b: Stack, a: Stack) -> str:
+    """Only said of a few lines what they are; `dragstrip compare` prints all."""
+    lines = differing_lines(a.serving, b.serving)
+    shown = f": {'; '.join(lines)}" if len(lines) <= _FEW_LINES else ""
+    count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+    return f"configuration of {a.serving.base or a.server} ({count}{shown})"
+
+
 def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
     """What servers decide themselves; one server decides the same for one transport."""
-    if a.serving == b.serving and a.transport == b.transport:
+    if same_program(a.serving, b.serving) and a.transport == b.transport:
         return
     choose = [s for s in (b, a) if _of_its_own(s)]
     if choose:
@@ -54,8 +91,7 @@ def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
 
 def _of_its_own(stack: Stack) -> set[str]:
     """What the stack's server decides, unknown to us, in the words of `_SAY`."""
-    own = stack.serving.own.get(stack.transport, ())
-    return {{"pacing": "paced"}.get(name, name) for name in own}
+    return {{"pacing": "paced"}.get(name, name) for name in stack.own}
 
 
 def sentences(b: Stack, others: Sequence[Stack]) -> list[str]:
@@ -73,6 +109,18 @@ def sentences(b: Stack, others: Sequence[Stack]) -> list[str]:
     ]
 
 
+def of_uploads(stacks: Sequence[Stack]) -> list[str]:
+    """What no stack sets, and an upload depends on: who sends, and what the receiver's kernel
+    holds."""
+    if len({stack.transport for stack in stacks}) == 1:
+        return []
+    return [
+        "Uploads over TCP and QUIC also differ in: the client's congestion control (the kernel's "
+        "CUBIC, the client's own over QUIC), and the kernel's receive buffer, which bounds the "
+        "flow-control window over TCP."
+    ]
+
+
 def _each(names: Sequence[str]) -> str:
     *most, last = names
     return f"each of {', '.join(most)} and {last}" if most else last
@@ -80,16 +128,31 @@ def _each(names: Sequence[str]) -> str:
 
 def _value(stack: Stack, name: str, other: Stack) -> object:
     """The stack's value to compare with `other`: without a counterpart, the stock value."""
+    if name in STREAMS_ONLY and "h1" in (stack.protocol, other.protocol):
+        return None
     if stack.transport != other.transport:
+        if name == "interleave_bytes":
+            return LIKE_TCP[name] if stack.transport == "quic" else stack.interleave_bytes
+        if name == "websockets":
+            return stack.websockets
         if name in TCP_ONLY or name == "record":
             return None
         if name == "qpack_table_bytes" and "h1" in (stack.protocol, other.protocol):
             return None  # HTTP/1.1 compresses no headers
+        if name == "ack_every_packets":
+            return _acknowledged(stack)
         if name in QUIC_ONLY and stack.transport == "tcp":
             return LIKE_TCP[name]
         if name == "tls" and "gquic" in (stack.protocol, other.protocol):
             return None
     return getattr(stack, name)
+
+
+def _acknowledged(stack: Stack) -> int:
+    """Packets of a long answer per acknowledgement; where it is unknown, as with TCP."""
+    if stack.transport == "tcp":
+        return _TCP_ACKNOWLEDGES
+    return stack.ack_every_packets or stack.loaded_by.packets_per_ack or _TCP_ACKNOWLEDGES
 
 
 def _against(label: str, unit: str = "") -> Callable[[object, object], str]:
@@ -100,9 +163,23 @@ def _plain(label: str) -> Callable[[object, object], str]:
     return lambda b, a: label
 
 
+def _coding(b: object, a: object) -> str:
+    return f"content coding {b or 'as recorded'} against {a or 'as recorded'}"
+
+
+def _certificates(b: object, a: object) -> str:
+    size = " against ".join(f"{n} bytes" if n else "unpadded" for n in (b, a))
+    return f"certificate chain {size}"
+
+
 def _discovery(b: object, a: object) -> str:
     mixed = "as-recorded" in (a, b)
     return "each host in its recorded protocol" if mixed else "discovery by Alt-Svc"
+
+
+def _websockets(b: object, a: object) -> str:
+    where = {"same": "on the page's connections", "beside": "on their own over HTTP/1.1"}
+    return f"WebSockets {where[str(b)]} against {where[str(a)]}"
 
 
 def _browsers(b: object, a: object) -> str:
@@ -113,12 +190,17 @@ _SAY: dict[str, Callable[[object, object], str]] = {
     "congestion": _against("congestion control"),
     "initial_window_packets": _against("initial window"),
     "paced": _plain("pacing"),
+    "ecn": _plain("ECN"),
+    "slow_start_exit": _against("slow-start exit"),
     "slow_start_after_idle": _plain("slow start after idleness"),
     "buffer_bytes": _against("socket buffers", " bytes"),
     "receive_window_packets": _against("initial receive window", " packets"),
     "record": _against("TLS records", " bytes"),
+    "unsent_bytes": _against("unsent data in the kernel", " bytes"),
+    "interleave_bytes": _against("turns of equal answers", " bytes"),
     "udp_payload_bytes": _against("UDP payloads", " bytes"),
     "flow_window_bytes": _against("flow-control window", " bytes"),
+    "streams_at_once": _against("requests at once"),
     "ack_every_packets": _against("packets per acknowledgement"),
     "qpack_table_bytes": lambda b, a: f"header table {b} against {a} bytes",
     "tls": _against("TLS"),
@@ -126,7 +208,11 @@ _SAY: dict[str, Callable[[object, object], str]] = {
     "post_quantum": _plain("key exchange"),
     "fast_open": _plain("TCP Fast Open on repeat visits"),
     "early_data": _plain("early data on repeat visits"),
+    "certificate_bytes": _certificates,
+    "compress": _coding,
     "priorities": _plain("priorities"),
+    "early_hints": _against("Early Hints"),
+    "websockets": _websockets,
     "discovery": _discovery,
     "server": _against("server"),
     "hold_rtts": _against("round trips by which first responses are held"),

@@ -1,9 +1,12 @@
 """A network: what the emulated link is asked to be, per direction."""
 
+import hashlib
 from collections.abc import Mapping
+from itertools import pairwise
 from math import sqrt
 from typing import Literal, Self
 
+import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.model.background import Background
@@ -17,6 +20,11 @@ from dragstrip.model.units import (
 )
 
 ETHERNET_MTU = 1500
+_LEAST_PERIODS = 8
+"""As in the link (crates/link/src/model/wander.rs)."""
+_LEAST_STATE_MS = 0.1
+_MOST_DEVIATIONS = 100
+_DEPTHS = ("queue_ms", "queue_bytes", "queue_packets")
 SHORT_QUEUE_MS = 200
 """The queue of a network given as ``100mbit/50ms``: as in most presets."""
 
@@ -46,38 +54,68 @@ def parse_loss(text: str) -> float:
 
 
 class GilbertElliott(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Loss in bursts: a chain of a good and a bad state with one step per packet (Gilbert 1960,
-    Elliott 1963)."""
+    """Loss in bursts: a chain of a good and a bad state (Gilbert 1960, Elliott 1963).
 
-    p: float
+    Either the states last for times, `good_ms` and `bad_ms`; or the chain makes one step per
+    packet, with `p` and `r`, as in netem.
+    """
+
+    good_ms: float | None = None
+    """Mean time that the good state lasts; times are exponential."""
+    bad_ms: float | None = None
+    """Mean time that the bad state lasts."""
+    p: float | None = None
     """Probability that the bad state follows the good one."""
-    r: float
+    r: float | None = None
     """Probability that the good state follows the bad one; a mean burst is 1 / r packets."""
     loss_good: float = 0.0
+    """Share of packets lost in the good state."""
     loss_bad: float = 1.0
+    """Share of packets lost in the bad state."""
 
     def __post_init__(self) -> None:
-        _require_shares(self, "p", "r", "loss_good", "loss_bad")
-        if not 1e-6 <= self.p + self.r <= 2 - 1e-6:
-            raise ValueError("p and r must add up to more than 0 and less than 2")
+        _require_shares(self, "loss_good", "loss_bad")
+        fields = ("good_ms", "bad_ms", "p", "r")
+        given = [name for name in fields if getattr(self, name) is not None]
+        if given == ["good_ms", "bad_ms"]:
+            for name in given:
+                if getattr(self, name) < _LEAST_STATE_MS:
+                    raise ValueError(f"{name} must be at least {_LEAST_STATE_MS}")
+        elif given == ["p", "r"]:
+            _require_shares(self, "p", "r")
+            if not 1e-6 <= sum(self.rates) <= 2 - 1e-6:
+                raise ValueError("p and r must add up to more than 0 and less than 2")
+        else:
+            raise ValueError("give good_ms and bad_ms, or p and r to step with packets")
+
+    @property
+    def by_time(self) -> bool:
+        return self.good_ms is not None
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """At which the chain leaves the good and the bad state, per ms or per packet."""
+        if self.good_ms is not None and self.bad_ms is not None:
+            return 1 / self.good_ms, 1 / self.bad_ms
+        return self.p or 0.0, self.r or 0.0
 
     @property
     def bad_share(self) -> float:
-        """Share of packets in the bad state, in the long run."""
-        return self.p / (self.p + self.r)
+        """Share of time or packets in the bad state, in the long run."""
+        good, bad = self.rates
+        return good / (good + bad)
 
     @property
     def loss(self) -> float:
         """Share of packets lost, in the long run."""
         return self.bad_share * self.loss_bad + (1 - self.bad_share) * self.loss_good
 
-    @property
-    def inflation(self) -> float:
-        """Variance of the number of losses, relative to independent losses."""
-        memory = 1 - self.p - self.r
-        spread = self.bad_share * (1 - self.bad_share) * (self.loss_bad - self.loss_good) ** 2
-        alone = self.loss * (1 - self.loss)
-        return 1 + 2 * spread / alone * memory / (1 - memory) if alone else 1.0
+    def describe(self) -> str:
+        losses = f"{plain(self.loss_good * 100)}/{plain(self.loss_bad * 100)} % good/bad"
+        if self.good_ms is not None and self.bad_ms is not None:
+            return f"Gilbert-Elliott {plain(self.good_ms)}/{plain(self.bad_ms)} ms, {losses}"
+        good, bad = self.rates
+        return f"Gilbert-Elliott p {plain(good)}, r {plain(bad)} per packet, {losses}"
 
 
 class Aqm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -132,14 +170,22 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     aqm: Aqm | None = None
     """None is droptail."""
     trace: Trace | None = None
-    """Plays this instead of `rate_mbps`. Its time 0 is the first packet at the bottleneck."""
+    """Plays this instead of `rate_mbps`. Time 0 of both directions is the first packet of either
+    that reaches the link."""
     trace_offset_ms: float = 0.0
     """Where to begin in the trace."""
     jitter_ms: float = 0.0
-    """Delays vary by at most this (uniform), or with this standard deviation (normal)."""
-    jitter_shape: Literal["uniform", "normal"] = "uniform"
+    """Delays vary by at most this (uniform), or with this standard deviation (normal, table)."""
+    jitter_shape: Literal["uniform", "normal", "table"] = "uniform"
+    jitter_table: tuple[float, ...] = ()
+    """Of shape `table`: quantiles of the deviation from the delay, in units of `jitter_ms`,
+    ascending, evenly from the least to the most."""
     jitter_reorders: bool = False
-    """Jitter lets packets overtake each other; otherwise packets wait for earlier ones."""
+    """Each packet has its own delay, so packets overtake each other; otherwise the delay changes
+    with time and packets keep their order."""
+    jitter_period_ms: float | None = None
+    """Without reordering: time from one random delay to the next. None is the least, 8 times
+    `jitter_ms`."""
     gilbert_elliott: GilbertElliott | None = None
     """Loss in bursts, instead of `loss`."""
     duplicate: float = 0.0
@@ -162,8 +208,9 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         for name in ("delay_ms", "jitter_ms", "trace_offset_ms"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative")
-        depths = [n for n in ("queue_ms", "queue_bytes", "queue_packets") if getattr(self, n)]
-        for name in ("queue_ms", "queue_bytes", "queue_packets", "mtu"):
+        self._check_jitter()
+        depths = [name for name in _DEPTHS if getattr(self, name)]
+        for name in (*_DEPTHS, "mtu"):
             if (value := getattr(self, name)) is not None and value <= 0:
                 raise ValueError(f"{name} must be above zero, or left out for no limit")
         for contrary in (
@@ -195,6 +242,44 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if missing := [stage for stage, value in asked.items() if value and stage not in stages]:
             raise ValueError(f"stages lacks {missing[0]!r}, which this direction needs: add it")
 
+    def _check_jitter(self) -> None:
+        table = self.jitter_table
+        if (self.jitter_shape == "table") != bool(table):
+            raise ValueError("jitter_table is of jitter_shape 'table': give both or neither")
+        if table and (
+            len(table) < 2
+            or any(b < a for a, b in pairwise(table))
+            or not all(abs(x) <= _MOST_DEVIATIONS for x in table)
+        ):
+            raise ValueError(
+                f"jitter_table needs at least 2 ascending numbers from -{_MOST_DEVIATIONS} to "
+                f"{_MOST_DEVIATIONS}"
+            )
+        if self.jitter_period_ms is None:
+            return
+        if not self.jitter_ms or self.jitter_reorders:
+            raise ValueError(
+                "jitter_period_ms is of jitter in order: give jitter_ms, and no jitter_reorders"
+            )
+        least_ms = _LEAST_PERIODS * self.jitter_ms
+        if self.jitter_period_ms < least_ms:
+            raise ValueError(
+                f"jitter_period_ms must be at least {plain(least_ms)}, {_LEAST_PERIODS} times "
+                "jitter_ms: else packets would overtake each other"
+            )
+
+    @property
+    def depth(self) -> float | None:
+        """Of the queue, in whatever unit; None is unbounded."""
+        return self.queue_ms or self.queue_bytes or self.queue_packets
+
+    @property
+    def period_ms(self) -> float | None:
+        """Of jitter in order, see `jitter_period_ms`; None without any."""
+        if not self.jitter_ms or self.jitter_reorders:
+            return None
+        return self.jitter_period_ms or _LEAST_PERIODS * self.jitter_ms
+
     @property
     def mean_loss(self) -> float:
         """Share of packets lost at random in the long run, without the loss of single hosts."""
@@ -211,19 +296,28 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """No packet takes less."""
         if self.reorder:
             return 0.0
-        return max(0.0, self.delay_ms - self._jitter_bound_ms)
+        return max(0.0, self.delay_ms - self._jitter_bounds_ms[0])
 
     @property
     def most_delay_ms(self) -> float:
         """No packet takes more, apart from queue, rate and waiting for earlier packets."""
-        return (
-            self.delay_ms + self._jitter_bound_ms + max((p.delay_ms for p in self.hosts), default=0)
-        )
+        further = max((p.delay_ms for p in self.hosts), default=0)
+        return self.delay_ms + self._jitter_bounds_ms[1] + further
 
     @property
-    def _jitter_bound_ms(self) -> float:
+    def _table_digest(self) -> str:
+        """First 12 hex digits of the SHA-256 of the jitter's table."""
+        return hashlib.sha256(msgspec.json.encode(self.jitter_table)).hexdigest()[:12]
+
+    @property
+    def _jitter_bounds_ms(self) -> tuple[float, float]:
+        """How far a delay may be below and above its mean."""
+        if self.jitter_shape == "table":
+            least, most = self.jitter_table[0], self.jitter_table[-1]
+            return self.jitter_ms * max(0.0, -least), self.jitter_ms * max(0.0, most)
         # The link draws normal jitter from 53 random bits: sqrt(2 ln 2^53) deviations at most.
-        return self.jitter_ms * (1.0 if self.jitter_shape == "uniform" else 8.572)
+        bound = self.jitter_ms * (1.0 if self.jitter_shape == "uniform" else 8.572)
+        return bound, bound
 
     def least_ms(self, size: float) -> float:
         """Least time in which the line carries `size` bytes."""
@@ -235,13 +329,12 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Everything besides rate, delay, loss and droptail depth by time, in words."""
         said = []
         if self.jitter_ms:
-            keeps = "reordering" if self.jitter_reorders else "in order"
-            said.append(f"{self.jitter_shape} jitter {plain(self.jitter_ms)} ms, {keeps}")
+            way = f"in order, period {plain(self.period_ms)} ms" if self.period_ms else "reordering"
+            of = f" (table {self._table_digest})" if self.jitter_table else ""
+            shape = "recorded" if self.jitter_table else self.jitter_shape
+            said.append(f"{shape} jitter {plain(self.jitter_ms)} ms{of}, {way}")
         if chain := self.gilbert_elliott:
-            said.append(
-                f"loss in bursts (Gilbert-Elliott p {plain(chain.p)}, r {plain(chain.r)}, "
-                f"{plain(chain.loss_good * 100)}/{plain(chain.loss_bad * 100)} % good/bad)"
-            )
+            said.append(f"loss in bursts ({chain.describe()})")
         if self.duplicate:
             said.append(f"{plain(self.duplicate * 100)} % duplicated")
         if self.reorder:

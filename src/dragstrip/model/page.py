@@ -9,6 +9,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from dragstrip.model.done import AT_LOAD
+from dragstrip.model.sockets import PageSocket
+
 DIGEST_DIGITS = 16
 
 
@@ -35,6 +38,9 @@ class Resource(Struct, frozen=True, kw_only=True):
     """URL of the resource that caused the request, if recorded."""
     inferred: bool = False
     """The initiator is the importer's guess, because the recording named none."""
+    upload_bytes: int = 0
+    """Of the request's body, where the page always sends the same; 0 where that is up to scripts
+    of its own."""
     start_ms: float = 0.0
     """Start of the request, from the recording's first."""
     time_ms: float = 0.0
@@ -79,14 +85,24 @@ class Page(Struct, frozen=True, kw_only=True):
     digest: str
     """First 12 hex digits of the SHA-256 of the file."""
     failures: tuple[Failure, ...] = ()
+    sockets: tuple[PageSocket, ...] = ()
+    """Its WebSockets."""
     recorded_ms: float | None = None
     """When the recording began, ms of the Unix epoch."""
     load_ms: float | None = None
     """Load event of the recorded visit, from its first request's start, if it was one."""
     spoken: Mapping[str, Literal["h1", "h2", "h3"]] = {}
     """By host, the protocol of most recorded answers over https; hosts without one are left out."""
+    addresses: Mapping[str, str] = {}
+    """By host, the address that gave most of its recorded answers; hosts without one are left
+    out."""
+    certificates: Mapping[str, tuple[str, ...]] = {}
+    """By host, the page's hosts that its recorded certificate covers; hosts are left out if the
+    recording does not tell."""
     live: bool = False
     """Served live by its own site, not recorded; `path` and `resources` are empty."""
+    done: str = AT_LOAD
+    """When it counts as loaded, see `dragstrip.model.done`."""
     screenshot: str | None = None
     """Member of the archive with the page's picture (PNG) as recorded."""
 
@@ -94,8 +110,34 @@ class Page(Struct, frozen=True, kw_only=True):
     def hosts(self) -> tuple[str, ...]:
         """Every host of the recording once, the document's own first."""
         first = urlsplit(self.url).hostname or ""
-        return tuple(dict.fromkeys([first, *(r.host for r in self.resources)]))
+        others = [*(r.host for r in self.resources), *(s.host for s in self.sockets)]
+        return tuple(dict.fromkeys([first, *others]))
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Where it is asked for besides the schemes' own ports, ascending."""
+        return tuple(sorted(self.http_ports | self.https_ports))
+
+    @property
+    def http_ports(self) -> frozenset[int]:
+        """Those of them without TLS."""
+        return self._ports("http", "ws")
+
+    @property
+    def https_ports(self) -> frozenset[int]:
+        """Those of them with TLS."""
+        return self._ports("https", "wss")
+
+    def _ports(self, *schemes: str) -> frozenset[int]:
+        urls = [*(r.url for r in self.resources), *(s.url for s in self.sockets)]
+        places = (urlsplit(url) for url in urls)
+        return frozenset(p.port for p in places if p.port is not None and p.scheme in schemes)
 
     @property
     def body_bytes(self) -> int:
         return sum(r.body_bytes for r in self.resources)
+
+    @property
+    def upload_bytes(self) -> int:
+        """That every load sends, see `Resource.upload_bytes`."""
+        return sum(r.upload_bytes for r in self.resources)

@@ -28,7 +28,8 @@ REASONS: Mapping[ReasonCode, Meaning] = {
     ),
     "stack-drift": Meaning(
         "browser and origin disagree; or an answer came from a foreign address, port or "
-        "certificate; or a name was resolved outside the testbed; or the stack is not in its "
+        "certificate, or over a connection to another host whose address or certificate is not "
+        "theirs; or a name was resolved outside the testbed; or the stack is not in its "
         "claimed state: congestion control, initial window, pacing, packet size, a repeat visit "
         "that resumed nothing or used open connections, early data that was refused",
         "look for a route out of the testbed, a proxy or a cache; connections.parquet shows the "
@@ -61,9 +62,11 @@ REASONS: Mapping[ReasonCode, Meaning] = {
     "link-drift": Meaning(
         "loss, rate, delay or packet size differ from the network's, in a visit or, for loss, "
         "over all visits of a network; or stacks of a block lost different packets; or the "
+        "kernel dropped packets around the link; or the "
         "browser received more bytes, from any host, than crossed the link; or packets reached "
         "the origin's side, but the origin saw no connection",
-        "`dragstrip doctor`; look for offloads and firewalls inside the testbed",
+        "`dragstrip doctor`; look for offloads and firewalls inside the testbed; for packets that "
+        "the kernel dropped, run fewer jobs or raise `net.core.netdev_max_backlog`",
     ),
     "picture-mismatch": Meaning(
         "more than 10 % of the final picture differs from the recording's or, if that has none, "

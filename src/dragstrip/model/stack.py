@@ -9,12 +9,25 @@ from msgspec import Struct, structs
 
 from dragstrip.model import servers
 from dragstrip.model.browsers import TODAY, Browser, find_browser
+from dragstrip.model.coding import Coding, parse_coding
 from dragstrip.model.servers import OURS, Records, Server
 
 Protocol = Literal["h1", "h2", "h3", "gquic", "spdy"]
 """The protocol that a request used, as our records of browser and origin name it."""
 
 Congestion = Literal["cubic", "reno", "bbr"]
+
+SlowStartExit = Literal["hystart", "hystart++", "none"]
+"""What ends CUBIC's slow start before a loss does: HyStart as Linux has it, HyStart++ (RFC 9406),
+or nothing."""
+
+EarlyHints = Literal["none", "link", "blocking"]
+"""What an answer with status 103 (RFC 8297) names before the document's own: nothing; what the
+recorded answer's `link` headers name; or style sheets and scripts that hold up its rendering."""
+
+WebSockets = Literal["beside", "same"]
+"""What carries a WebSocket: a connection of HTTP/1.1 of its own (RFC 6455); or the page's
+connection of HTTP/2 (RFC 8441)."""
 
 ConnectionMode = Literal["first", "repeat", "repeat-cached"]
 """The browser's state at a visit: cold; or after loading the same page in the same context, with
@@ -37,6 +50,9 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     datagrams of `udp_payload_bytes` (RFC 9002 section 7.2)."""
     pacing: bool = False
     """Spread a window's packets over the round trip. BBR always does."""
+    ecn: bool = False
+    """Explicit Congestion Notification: over TCP negotiated (RFC 3168), over QUIC as long as the
+    client confirms it (RFC 9000 section 13.4)."""
     slow_start_after_idle: bool = True
     """TCP: an idle connection restarts from its initial window (RFC 5681 section 4.1)."""
     buffer_bytes: int | None = None
@@ -49,10 +65,21 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     tls_record: Records | None = None
     """TCP: most plaintext bytes per TLS record, 256 to 16384, or ``dynamic``: growing from one
     packet to 16384. None keeps the server's own."""
+    unsent_bytes: int = 4096
+    """TCP: most that the server's kernel holds unsent; no urgent answer overtakes it
+    (TCP_NOTSENT_LOWAT)."""
+    interleave_bytes: int = 1360
+    """HTTP/2: how much of an answer the server sends before the next of equal priority has its
+    turn. HTTP/3 sends a packet of each."""
+    slow_start_exit: SlowStartExit = "hystart"
+    """QUIC: what ends CUBIC's slow start before a loss. Linux's TCP has HyStart."""
     udp_payload_bytes: int = 1452
     """QUIC: size of a full UDP payload, without probing."""
     flow_window_bytes: int = 15 * 2**20
-    """QUIC: flow-control window granted to the client, per connection and stream."""
+    """HTTP/2 and HTTP/3: flow-control window granted to the client, per connection and stream. Over
+    HTTP/1.1 an upload has the kernel's receive buffer alone."""
+    streams_at_once: int = 256
+    """HTTP/2 and HTTP/3: requests that the client may have open at once on a connection."""
     ack_every_packets: int | None = None
     """QUIC: ask the client to acknowledge only every Nth packet (draft-ietf-quic-ack-frequency)."""
     qpack_table_bytes: int = 0
@@ -67,8 +94,19 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     post_quantum: bool = True
     """The client offers X25519MLKEM768, so its ClientHello of about 1.7 kB fills two packets and
     fits into no SYN. Only the load generator can leave it out."""
+    certificate_bytes: int | None = None
+    """Least size in bytes (DER) of the certificate chain that the server sends, leaf and
+    intermediate: 500 to 60000. None: as large as its names need, about 800."""
+    compress: str = ""
+    """Content coding of what can be compressed: ``gzip:1`` to ``gzip:9``, ``br:0`` to ``br:11``,
+    ``zstd:1`` to ``zstd:19``, or ``identity`` for none. Empty: each body as it was recorded."""
     priorities: bool = True
     """The origin obeys the browser's priorities (RFC 9218)."""
+    early_hints: EarlyHints = "none"
+    """HTTP/2 and HTTP/3: what the origin names by a 103 answer (RFC 8297) before it thinks about
+    the document. Browsers ignore it over HTTP/1.1."""
+    websockets: WebSockets = "beside"
+    """HTTP/2: what carries WebSockets. HTTP/1.1 and HTTP/3 have them beside."""
     discovery: Literal["direct", "alt-svc", "as-recorded"] = "direct"
     """h3: the browser knows it in advance, or learns it from Alt-Svc (RFC 7838) and mixes
     protocols; or each host uses its recorded protocol, and h2 if none is recorded."""
@@ -86,8 +124,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.protocol not in self.loaded_by.speaks:
             raise ValueError(f"browser {self.browser} does not speak {self.protocol}")
-        foreign = TCP_ONLY if self.transport == "quic" else QUIC_ONLY
-        for name in foreign:
+        for name in absent(self.protocol):
             if getattr(self, name) != _DEFAULTS[name]:
                 raise ValueError(f"{name} does not exist for {self.protocol}; omit it")
         serving = self.serving
@@ -96,7 +133,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         for name, only in serving.fixed.get(self.transport, {}).items():
             if getattr(self, name) != only:
                 raise ValueError(f"server {self.server} has {name} = {only!r} and no other")
-        for name in serving.own.get(self.transport, ()):
+        for name in self.own:
             if getattr(self, name) != _DEFAULTS[name]:
                 raise ValueError(f"server {self.server} decides {name} itself; omit it")
         if not 1 <= self.initial_window_packets <= 1000:
@@ -105,12 +142,19 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("tls_record must be between 256 and 16384 bytes, or dynamic")
         if self.tls_record is not None and self.server != OURS:
             raise ValueError(f"server {self.server} chooses its own record sizes: omit tls_record")
+        for name, least, most in _RANGES:
+            if not least <= getattr(self, name) <= most:
+                raise ValueError(f"{name} must be between {least} and {most}")
+        if self.protocol == "h2" and self.flow_window_bytes < 65535:
+            raise ValueError("flow_window_bytes must be at least 65535 (RFC 9113 section 6.9.2)")
         if not 1200 <= self.udp_payload_bytes <= 1472:
             raise ValueError("udp_payload_bytes must be between 1200 and 1472")
         if not 0 <= self.qpack_table_bytes <= 65536:
             raise ValueError("qpack_table_bytes must be between 0 and 65536")
         if self.qpack_table_bytes and self.protocol != "h3":
             raise ValueError(f"qpack_table_bytes does not exist for {self.protocol}; omit it")
+        if self.slow_start_exit != "hystart" and self.congestion != "cubic":
+            raise ValueError(f"slow_start_exit does not exist for {self.congestion}; omit it")
         if self.protocol == "h3" and self.tls != "1.3":
             raise ValueError("QUIC needs tls 1.3")
         if (self.protocol == "gquic") != (self.tls == "quic-crypto"):
@@ -131,6 +175,18 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError(
                 f"browser {self.browser} decides which keys it offers; post_quantum = false needs "
                 "--client loader"
+            )
+        if self.certificate_bytes is not None and not 500 <= self.certificate_bytes <= 60_000:
+            raise ValueError("certificate_bytes must be between 500 and 60000")
+        if self.coding and self.coding.name not in (*self.loaded_by.accepts, "identity"):
+            raise ValueError(f"browser {self.browser} does not accept {self.coding.name}")
+        if serving.driver in ("second-origin", "codec"):
+            for name in _PAGE_AS_IT_IS:
+                if getattr(self, name) != _DEFAULTS[name]:
+                    raise ValueError(f"server {self.server} cannot change {name}; omit it")
+        if self.early_hints != "none" and not self.loaded_by.early_hints:
+            raise ValueError(
+                f"browser {self.browser} does not report Early Hints: omit early_hints"
             )
         if self.early_data and not (self.resumption and self.tls != "1.2"):
             raise ValueError("early_data needs tls 1.3 and resumption")
@@ -160,9 +216,24 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return found
 
     @property
+    def own(self) -> frozenset[str]:
+        """Fields that the server decides itself, unknown to us."""
+        its_own = set(self.serving.own.get(self.transport, ()))
+        if self.serving.driver != "origin":
+            codes = {"compress"} if self.serving.driver == "program" else set()
+            its_own |= {*_OUR_SERVER, *codes} - set(self.serving.fixed.get(self.transport, ()))
+        return frozenset(its_own.difference(absent(self.protocol)))
+
+    @property
     def record(self) -> Records | None:
         """The record size in effect; None over QUIC, or if the server's is unknown."""
         return None if self.transport == "quic" else self.tls_record or self.serving.tls_record
+
+    @property
+    def coding(self) -> Coding | None:
+        """None if bodies go as they were recorded, or as the server decides. Raises
+        `ValueError`."""
+        return parse_coding(self.compress) if self.compress else None
 
     @property
     def untold(self) -> Mapping[str, str]:
@@ -177,8 +248,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         well). Early data goes along with TLS's or QUIC's first message, and with Fast Open TLS's
         first message with the SYN. Alt-Svc begins with TCP, and with QUIC on a repeat visit.
         """
-        its_own = self.serving.own.get(self.transport, ())
-        early = repeat and (self.early_data or "early_data" in its_own)
+        early = repeat and (self.early_data or "early_data" in self.own)
         quic = self.transport == "quic" and (self.discovery != "alt-svc" or repeat)
         opens = quic or (repeat and self.fast_open)
         return (0 if opens else 1) + (0 if early else 1)
@@ -207,22 +277,27 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         left_out |= {"qpack_table_bytes"} if not self.qpack_table_bytes else set()
         left_out |= {"tls_record"} if self.tls_record is None else set()
         left_out |= {"brought"} if self.brought is None else set()
+        left_out |= {name for name in _LATER if getattr(self, name) == _DEFAULTS[name]}
         fields = {k: v for k, v in msgspec.to_builtins(self).items() if k not in left_out}
         return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()[:12]
 
     def words(self) -> Mapping[str, str]:
         """Each property that applies to this protocol, in words."""
-        foreign = TCP_ONLY if self.transport == "quic" else QUIC_ONLY
-        own = self.serving.own.get(self.transport, ())
+        own, missing = self.own, absent(self.protocol)
         said = {
             what: f"{what} of its own choice"
             if name in own
             else say(self.record if name == "tls_record" else getattr(self, name))
             for name, (what, say) in _WORDS.items()
-            if name not in foreign
+            if name not in missing
         }
         if self.brought:
-            said["server"] = f"{self.server}, build {self.brought.digest}"
+            brought = self.brought
+            said["server"] = f"{self.server}, " + (
+                f"build {brought.digest}"
+                if brought.digest
+                else f"{brought.base} in a configuration of its own"
+            )
         return said
 
     def describe(self) -> str:
@@ -239,22 +314,70 @@ TCP_ONLY = (
     "receive_window_packets",
     "fast_open",
     "tls_record",
+    "unsent_bytes",
+    "interleave_bytes",
+    "websockets",
 )
 QUIC_ONLY = (
+    "slow_start_exit",
     "udp_payload_bytes",
-    "flow_window_bytes",
     "ack_every_packets",
     "qpack_table_bytes",
     "discovery",
 )
+STREAMS_ONLY = (
+    "flow_window_bytes",
+    "streams_at_once",
+    "interleave_bytes",
+    "early_hints",
+    "websockets",
+)
+"""What belongs to streams, which HTTP/1.1 has not; and what browsers ignore over HTTP/1.1."""
+_OUR_SERVER = (
+    "unsent_bytes",
+    "interleave_bytes",
+    "flow_window_bytes",
+    "streams_at_once",
+    "early_hints",
+    "websockets",
+)
+"""What only our origin can be asked for; another server decides it, unless its file fixes it."""
+_PAGE_AS_IT_IS = ("certificate_bytes", "compress")
+"""What servers of ours for old protocols cannot be asked for."""
+_LATER = (
+    "unsent_bytes",
+    "interleave_bytes",
+    "streams_at_once",
+    "ecn",
+    "slow_start_exit",
+    "certificate_bytes",
+    "compress",
+    "early_hints",
+    "websockets",
+)
+"""Fields that count in a fingerprint only if they are set."""
+_RANGES = (
+    ("unsent_bytes", 1, 2**31 - 1),
+    ("interleave_bytes", 1, 16375),
+    ("flow_window_bytes", 1, 2**31 - 1),
+    ("streams_at_once", 1, 2**31 - 1),
+)
+
+
+def absent(protocol: Protocol) -> tuple[str, ...]:
+    """Fields that mean nothing for this protocol."""
+    if protocol == "h1":
+        return QUIC_ONLY + STREAMS_ONLY
+    return TCP_ONLY if protocol in ("h3", "gquic") else QUIC_ONLY
+
 
 _DEFAULTS: Mapping[str, Any] = {f.name: f.default for f in structs.fields(Stack)}
 """By field. Asking msgspec each time takes longer than all the rest of making a stack."""
 LIKE_TCP: Mapping[str, Any] = {
-    **{name: default for name, default in _DEFAULTS.items() if name in QUIC_ONLY},
+    **{name: default for name, default in _DEFAULTS.items() if name in QUIC_ONLY + STREAMS_ONLY},
     "qpack_table_bytes": 4096,
 }
-"""What QUIC has that is nearest to what comes with TCP: no option, but HPACK's table."""
+"""What HTTP/3 has that is nearest to what comes with TCP: no option, but HPACK's table."""
 
 
 def _protocol(protocol: str) -> str:
@@ -280,6 +403,15 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
     "congestion": ("congestion control", str),
     "initial_window_packets": ("initial window", "initial window {} packets".format),
     "pacing": ("pacing", _either("paced", "not paced (BBR always is)")),
+    "ecn": ("ECN", _either("ECN", "no ECN")),
+    "slow_start_exit": (
+        "slow-start exit",
+        {
+            "hystart": "slow start ends by HyStart, as Linux has it",
+            "hystart++": "slow start ends by HyStart++",
+            "none": "slow start ends with a loss",
+        }.__getitem__,
+    ),
     "slow_start_after_idle": (
         "after idleness",
         _either("slow start after idleness", "no slow start after idleness"),
@@ -300,8 +432,11 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
             "dynamic": "TLS records that grow from one packet to 16384 bytes",
         }.get(n, f"TLS records up to {n} bytes"),
     ),
+    "unsent_bytes": ("unsent data", "up to {} bytes unsent in the kernel".format),
+    "interleave_bytes": ("turns of equal answers", "{} bytes of each equal answer in turn".format),
     "udp_payload_bytes": ("packet size", "UDP payload {} bytes".format),
     "flow_window_bytes": ("flow control", "flow-control window {} bytes".format),
+    "streams_at_once": ("requests at once", "up to {} requests at once".format),
     "ack_every_packets": (
         "acknowledgements",
         lambda n: f"asks for an ACK every {n} packets" if n else "acknowledgements as they come",
@@ -317,7 +452,30 @@ _WORDS: Mapping[str, tuple[str, Any]] = {
         "key exchange",
         _either("X25519MLKEM768 where the client has it", "no X25519MLKEM768"),
     ),
+    "certificate_bytes": (
+        "certificate size",
+        lambda n: f"certificates of {n} bytes" if n else "certificates without padding",
+    ),
+    "compress": (
+        "content coding",
+        lambda v: f"content coding {v}" if v else "bodies coded as recorded",
+    ),
     "priorities": ("priorities", _either("obeys priorities", "no priorities")),
+    "early_hints": (
+        "Early Hints",
+        {
+            "none": "no Early Hints",
+            "link": "Early Hints of the recorded links",
+            "blocking": "Early Hints of what holds up rendering",
+        }.__getitem__,
+    ),
+    "websockets": (
+        "WebSockets",
+        {
+            "beside": "WebSockets on their own over HTTP/1.1",
+            "same": "WebSockets on its connections (RFC 8441)",
+        }.__getitem__,
+    ),
     "server": ("server", str),
     "hold_rtts": (
         "first response",

@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
+from dragstrip.model.addresses import Addresses
 from dragstrip.model.bridge import Bridge
 from dragstrip.model.clock import REAL, Clock
 from dragstrip.model.network import Network
@@ -138,6 +139,9 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
     """CA certificate (PEM file) to trust as well, for live pages."""
     think_time: bool = False
     """The origin takes as long for each answer as the recorded server."""
+    addresses: Addresses = "one-each"
+    """Whether hosts share addresses as recorded, where the recording tells; so did none in studies
+    older than this field."""
     only: tuple[CellKey, ...] = ()
     """The cells to visit; empty means every combination."""
     sampled: bool = False
@@ -161,6 +165,9 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
     another. This shows what differs from start to start (`dragstrip.results.compare.restarts`)."""
     thresholds: Thresholds = Thresholds()
     """Limits beyond which its visits are invalid."""
+    metrics: tuple[str, ...] = ()
+    """Metrics to show besides page load time and first byte; those of single objects too
+    (`dragstrip.visit.objects`)."""
     clock: Clock = REAL
     """The clock that times the visits."""
     bridge: Bridge | None = None

@@ -18,7 +18,8 @@ class UnitError(InputError):
 _RATE_MBPS = {"bit": 1e-6, "kbit": 1e-3, "mbit": 1.0, "gbit": 1e3}
 _RATE_MBPS |= {"bps": 1e-6, "kbps": 1e-3, "mbps": 1.0, "gbps": 1e3}
 _TIME_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
-_SIZE_BYTES = {"": 1, "b": 1, "kb": 1_000, "mb": 1_000_000, "kib": 1 << 10, "mib": 1 << 20}
+_SIZE_BYTES = {"": 1, "b": 1, "kb": 1_000, "mb": 1_000_000, "gb": 1_000_000_000}
+_SIZE_BYTES |= {"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 _NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z%]*)\s*")
 
 

@@ -12,9 +12,12 @@ from msgspec import Struct, field
 
 from dragstrip.model.background import BackgroundReport
 from dragstrip.model.clock import ClockKind
+from dragstrip.model.done import AT_LOAD
+from dragstrip.model.drops import DROP_CAUSES
 from dragstrip.model.network import Side
 from dragstrip.model.page import address
-from dragstrip.model.stack import ConnectionMode, Protocol
+from dragstrip.model.sockets import ServedSocket, Socket
+from dragstrip.model.stack import ConnectionMode, Protocol, SlowStartExit
 
 Outcome = Literal["loaded", "incomplete", "failed", "timeout"]
 """What the stack did. All but `loaded` are results (censored at the limit), not mistakes:
@@ -41,6 +44,11 @@ class Reason(Struct, frozen=True):
 
     code: ReasonCode
     detail: str
+
+
+MISDIRECTED = 421
+"""The status of an answer over a connection that leads to another host (RFC 9110 section 15.5.20).
+Browsers send the request again, over another connection."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -71,6 +79,10 @@ class Request(Struct, frozen=True, kw_only=True):
     remote_port: int = 0
     """0 if unknown."""
     from_cache: bool = False
+    hinted: bool = False
+    """An answer with status 103 (Early Hints, RFC 8297) named it before the browser asked."""
+    coding: str = ""
+    """Content encoding of the answer as it was received; empty for none, and in older capsules."""
     error: str = ""
     """The browser's network error such as net::ERR_ABORTED; empty if the request ended well."""
     wire_bytes: int = 0
@@ -103,6 +115,13 @@ class Served(Struct, frozen=True, kw_only=True):
 
     t_us: int
     """Request headers complete."""
+    received_us: int | None = None
+    """The request complete, its body too; behind another server, once that has passed it on. 0 if
+    it never was; None if the server does not say, and in older capsules, like the next two."""
+    received_bytes: int | None = None
+    """Of that body; 0 until it is complete."""
+    ready_us: int | None = None
+    """The answer ready to be sent; 0 if it never was."""
     end_us: int
     """Last byte of the answer handed to the transport; 0 if it never was."""
     host: str
@@ -116,16 +135,32 @@ class Served(Struct, frozen=True, kw_only=True):
     """The request arrived as early data (TLS 1.3 early data or QUIC 0-RTT)."""
     status: int
     body_bytes: int
-    match: Literal["exact", "query", "preflight", "miss"]
+    match: Literal["exact", "query", "preflight", "miss", "misdirected", "own"]
     """How the recording answered: this URL, the nearest query string, a synthetic CORS preflight,
-    or not at all (404)."""
+    not at all (404), or not here, because the host is served at another address (421); or the
+    server answered by itself, without asking for the recording."""
     digest: str = ""
     """Of the recorded body that was sent, or a part of it (a range), without content encoding; see
     `dragstrip.model.page.digest_of`. Empty if the server does not say."""
+    hints: tuple[str, ...] = ()
+    """`link` values that an answer with status 103 (RFC 8297) gave before it; none if the server
+    does not say."""
 
     @property
     def address(self) -> str:
         return address(self.url)
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """What one end of a connection announced that the other may do: SETTINGS and the first
+    WINDOW_UPDATE (RFC 9113), or transport parameters (RFC 9000)."""
+
+    window_bytes: int
+    """Send so much on all streams together, before more is granted."""
+    stream_window_bytes: int
+    """Send so much on the stream of one request."""
+    streams: int | None
+    """Most streams of its own that it may have open at once; None is any number."""
 
 
 class Transport(Struct, frozen=True, kw_only=True):
@@ -136,6 +171,9 @@ class Transport(Struct, frozen=True, kw_only=True):
 
     congestion: str
     """The congestion control in effect, by the kernel's name for it."""
+    slow_start_exit: SlowStartExit | None = None
+    """Over TCP, CUBIC's setting in this kernel; None for other congestion control and in older
+    capsules."""
     initial_window_packets: int
     """Congestion window before anything was acknowledged."""
     paced: bool
@@ -165,6 +203,14 @@ class Transport(Struct, frozen=True, kw_only=True):
     """Plaintext of the largest of the first 40 of them."""
     tls_largest_record_bytes: int | None = None
     """Plaintext of the largest of all."""
+    unsent_bytes: int | None = None
+    """Most that the kernel holds unsent; None over QUIC, and in older capsules, like the next
+    two."""
+    offer: Offer | None = None
+    """What the origin allowed the client; None over HTTP/1.1, and for a connection of HTTP/2
+    without requests."""
+    client_offer: Offer | None = None
+    """What the client allowed the origin."""
 
 
 class Connection(Struct, frozen=True, kw_only=True):
@@ -178,8 +224,13 @@ class Connection(Struct, frozen=True, kw_only=True):
     secure: bool = True
     """False for http://."""
     client_port: int
+    address: str | None = None
+    """Where the server accepted it; None if the server does not report it."""
     t_us: int
     resumed: bool = False
+    certificate_bytes: int | None = None
+    """Length (DER) of the chain that the server sent; None if it sent none, as on a resumed
+    connection, or does not report it."""
     error: str = ""
     transport: Transport | None = None
     """What its sending side did; None in older capsules."""
@@ -214,6 +265,11 @@ class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """When the first of those reached the link."""
     transit_min_ms: float | None = None
     """Least time a packet spent in the link; None if none left it."""
+    early_packets: int | None = None
+    """Packets in which early data of clients began: QUIC's 0-RTT, and TLS records that left before
+    anything came from the server. Counted upstream; None in capsules older than the field."""
+    first_early_us: int | None = None
+    """When the first of those reached the link."""
 
 
 class HostLoss(Struct, frozen=True, kw_only=True):
@@ -224,6 +280,18 @@ class HostLoss(Struct, frozen=True, kw_only=True):
     lost: int
 
 
+class Timeline(Struct, frozen=True, kw_only=True):
+    """What one direction carried when, in slots of one length."""
+
+    start_us: int
+    """When the first packet came to the link."""
+    slot_us: int
+    """Length of a slot: the link makes them wider until few are enough."""
+    slots: tuple[tuple[int, int, int], ...]
+    """Those in which something happened, in order: index, layer 3 bytes that left the link, and
+    packets that its queue dropped, by when they came."""
+
+
 class DirectionReport(Struct, frozen=True, kw_only=True):
     """What one direction of the link did during a visit. Bytes are layer 3."""
 
@@ -232,6 +300,7 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     packets_out: int
     bytes_out: int
     dropped_loss: int
+    """By each of `dragstrip.model.drops.DROP_CAUSES`, like all `dropped_*`."""
     dropped_queue: int
     queued: int
     """Packets still inside when the report was made."""
@@ -241,21 +310,37 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     """Packets the kernel dropped before the link could read them."""
     send_failures: int = 0
     """Packets that the kernel refused to send."""
+    send_retries: int = 0
+    """How often the kernel handed a packet back, which the link then sent again or gave up."""
+    lost_before: int | None = None
+    """Packets that the kernel dropped in silence between an end and the link, by the counters of
+    the link's interfaces; None if unknown, and in older capsules, like the next."""
+    lost_behind: int | None = None
+    """The same between the link and the other end."""
     dropped_aqm: int = 0
-    """Dropped by CoDel, at the queue's head."""
     dropped_mtu: int = 0
     dropped_syn_data: int = 0
-    """SYNs with data that a middlebox dropped."""
     dropped_host: int = 0
-    """Dropped by the loss of single hosts."""
     loss_trials: int | None = None
     """Packets that reached the loss stage; None in capsules older than the field."""
     loss_fates: str = ""
     """The fate of each of the first 16,384 packets at the loss stage, in runs by index: ``12+``
-    passed, ``2-`` lost, ``3.`` never got there. Empty without random loss."""
+    passed, ``2-`` lost, ``3.`` never got there. Empty without random loss, and for bursts that
+    follow time."""
+    burst_trials: int | None = None
+    """Packets that met the bad state of loss in bursts; None without any, like the next three."""
+    burst_lost: int | None = None
+    """Packets of `burst_trials` that were lost."""
+    burst_ms: float | None = None
+    """How long the bad state held; None if the chain steps with packets, like the next."""
+    burst_watched_ms: float | None = None
+    """How long the chain ran, from the link's first packet to the last one that met it."""
     host_loss: tuple[HostLoss, ...] = ()
     marked: int = 0
     """Packets sent on with Congestion Experienced set by the link."""
+    ect: int | None = None
+    """Packets sent on whose sender understands ECN (RFC 3168 section 5); None in capsules older
+    than the field."""
     duplicated: int = 0
     """Copies made: packets_in + duplicated = packets_out + all drops + send_failures + queued."""
     reordered: int = 0
@@ -284,6 +369,8 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     lateness_max_us: float | None
     far_ends: tuple[FarEnd, ...] | None = None
     """Traffic of each far end; None in capsules older than the field."""
+    timeline: Timeline | None = None
+    """None if nothing came, and in older capsules."""
 
     @property
     def realised_mbps(self) -> float | None:
@@ -301,11 +388,14 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
         return self.dropped_loss / self.met_loss if self.met_loss else 0.0
 
     @property
+    def drops(self) -> dict[str, int]:
+        """Packets that the link dropped, by name of the cause."""
+        return {cause.name: getattr(self, f"dropped_{cause.name}") for cause in DROP_CAUSES}
+
+    @property
     def dropped(self) -> int:
-        """Dropped by any stage."""
-        random = self.dropped_loss + self.dropped_host
-        managed = self.dropped_queue + self.dropped_aqm
-        return random + managed + self.dropped_mtu + self.dropped_syn_data
+        """Packets that the link dropped, for any cause."""
+        return sum(self.drops.values())
 
 
 class LinkReport(Struct, frozen=True, kw_only=True):
@@ -359,6 +449,12 @@ class HostReport(Struct, frozen=True, kw_only=True):
     it."""
     throttled: int | None = None
     """How often a CPU was throttled for heat during the visit."""
+    backlog_dropped: int | None = None
+    """Packets of the whole machine that its kernel dropped because a CPU's backlog was full. It
+    does not say whose, so it judges no visit (`DirectionReport.lost_before` does); None in older
+    evidence, like the next."""
+    backlog_squeezed: int | None = None
+    """How often the kernel stopped working through a backlog because its time was up."""
 
 
 class Overhead(Struct, frozen=True, kw_only=True):
@@ -442,8 +538,10 @@ class Visit(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     error: str = ""
     """Why the load failed, in the browser's words."""
+    done: str = AT_LOAD
+    """When the page counts as loaded, see `dragstrip.model.done`."""
     plt_ms: float | None = None
-    """loadEventEnd, from the navigation's start."""
+    """Page load time: that moment, by default loadEventEnd, from the navigation's start."""
     dcl_ms: float | None = None
     """domContentLoadedEventEnd."""
     ttfb_ms: float | None = None
@@ -455,8 +553,17 @@ class Visit(Struct, frozen=True, kw_only=True):
     """The last largest-contentful-paint entry up to the end of the visit."""
     visual: Visual | None = None
     """None unless the client records frames."""
+    documents: tuple[str, ...] = ()
+    """URLs of the documents that the tab showed, in order. If the page moved on by itself there are
+    several: the load is the whole journey, its times count from the start of the first, and first
+    byte, paints and load event are the last one's. Empty in older capsules, and of the load
+    generator."""
     requests: tuple[Request, ...] = ()
     served: tuple[Served, ...] = ()
+    sockets: tuple[Socket, ...] = ()
+    """WebSockets that the browser opened; they are no requests."""
+    served_sockets: tuple[ServedSocket, ...] = ()
+    """The same as the server's log has them."""
     background: tuple[BackgroundReport, ...] = ()
     """What the network's background loads did."""
     known_misses: tuple[str, ...] = ()
@@ -467,6 +574,9 @@ class Visit(Struct, frozen=True, kw_only=True):
     if there was no rehearsal."""
     primed: tuple[str, ...] | None = None
     """Hosts that answered in the load before a repeat visit; None if not recorded."""
+    primed_quic: tuple[str, ...] | None = None
+    """Those of them that answered over HTTP/3, whose QUIC tickets the browser may have; None in
+    capsules older than the field."""
     addresses: Mapping[str, str] = {}
     """``IP:PORT`` at which the testbed answers for each host; empty for live pages."""
     authority: str = ""
@@ -534,6 +644,17 @@ class Visit(Struct, frozen=True, kw_only=True):
     @property
     def wire_bytes(self) -> int:
         return sum(r.wire_bytes for r in self.requests)
+
+    @property
+    def beside_ids(self) -> frozenset[int]:
+        """Connections that a WebSocket and no request needed: they carried it; or they go to its
+        host and speak what no request did. Firefox asks by HTTP/2 first whether that has
+        WebSockets."""
+        sockets = {s.connection for s in self.served_sockets}
+        hosts = {s.host for s in self.served_sockets}
+        spoken = {s.protocol for s in self.served}
+        asked = {c.id for c in self.connections if c.host in hosts and c.protocol not in spoken}
+        return frozenset((sockets | asked) - {s.connection for s in self.served})
 
 
 OF_BROWSERS = "netlog"

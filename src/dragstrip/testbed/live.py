@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
+from dragstrip.testbed.net.layout import Layout
 from dragstrip.testbed.net.link import emulated_link
 from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.net.wires import NO_TCP_MEMORY
@@ -28,7 +29,7 @@ class Outside:
         self.ca = ca
         """Certificate of a further authority to trust, PEM."""
 
-    def serve(self, page: Page, *, think: bool = False) -> None:
+    def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
         pass
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
@@ -68,7 +69,6 @@ def live_testbed(ca: Path | None = None) -> Iterator[Testbed]:
             yield Testbed(
                 spaces=spaces,
                 workspace=folder,
-                addresses={},
                 link=link,
                 origin=Outside(ca),
                 kernel=None,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.errors import ProgramEnded, TestbedError
 
 T = TypeVar("T")
 _UNTIL_STDIN_ENDS = """
@@ -37,10 +37,12 @@ class JsonProcess:
         self._child = child
         self._errors = errors
         self._received = bytearray()
+        self._began = False
         assert child.stdin
         assert child.stdout
         self._stdin, self._stdout = child.stdin, child.stdout
         self.greeting: dict[str, Any] = self._decoded(self._line(), dict[str, Any])
+        self._began = True
 
     @property
     def pid(self) -> int:
@@ -50,7 +52,8 @@ class JsonProcess:
     def ask(
         self, cmd: str, answer: type[T], *, within_s: float = _ANSWER_TIMEOUT_S, **fields: Any
     ) -> T:
-        """Send one command and return its answer as type `answer`. Raises `TestbedError`."""
+        """Send one command and return its answer as type `answer`. Raises `TestbedError`, and
+        `ProgramEnded` if the child is gone."""
         try:
             self._stdin.write(msgspec.json.encode({"cmd": cmd, **fields}) + b"\n")
             self._stdin.flush()
@@ -82,9 +85,8 @@ class JsonProcess:
 
     def _died(self, when: str) -> TestbedError:
         said = self._errors.read_text(errors="replace").strip().splitlines()
-        return TestbedError(
-            f"{self._name} ended {when}: {' '.join(said[-3:]) or 'it said nothing'}"
-        )
+        kind = ProgramEnded if self._began else TestbedError
+        return kind(f"{self._name} ended {when}: {' '.join(said[-3:]) or 'it said nothing'}")
 
 
 class _Status(msgspec.Struct):

@@ -2,21 +2,24 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
+from dragstrip.pages.coded import coded
 from dragstrip.testbed.net.kernel import Kernel
+from dragstrip.testbed.net.layout import Layout, one_each
 from dragstrip.testbed.net.link import Link, emulated_link
 from dragstrip.testbed.net.namespaces import Namespaces, namespaces
-from dragstrip.testbed.net.wires import host_addresses, wire_up
+from dragstrip.testbed.net.wires import wire_up
 from dragstrip.testbed.servers import servers
 from dragstrip.testbed.servers.origin import RunningServer
 from dragstrip.testbed.servers.site import addresses_of, places_of
 from dragstrip.testbed.workspace import workspace
 
 
-@dataclass(frozen=True)
+@dataclass
 class Testbed:
     """Everything a visit needs but the browser."""
 
@@ -24,8 +27,6 @@ class Testbed:
 
     spaces: Namespaces
     workspace: Path
-    addresses: Mapping[str, str]
-    """Host name to IP address of the origin."""
     link: Link
     origin: RunningServer
     kernel: Kernel | None
@@ -33,10 +34,26 @@ class Testbed:
     names: Path | None = None
     """`resolv.conf` of the client, where the far end is the caller's network; None where the client
     knows `addresses` and nothing else."""
+    layout: Layout = field(default_factory=lambda: one_each(()))
+
+    @property
+    def addresses(self) -> Mapping[str, str]:
+        """Host name to IP address of the origin, for the page that is served."""
+        return self.layout.addresses
+
+    def serve(self, page: Page, layout: Layout, *, think: bool = False) -> None:
+        """Replay this page from now on, at these addresses; with `think` as slowly as the recorded
+        servers. Raises `TestbedError`."""
+        self.layout = layout
+        self.origin.serve(page, think=think, layout=layout)
 
     def places(self, stack: Stack) -> dict[str, str]:
         """``IP:PORT`` at which the stack's server answers https, by host."""
         return places_of(stack.serving, self.addresses)
+
+    def coded(self, page: Page, stack: Stack) -> Page:
+        """The page as the stack's server sends it."""
+        return coded(page, stack.compress, self.workspace)
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
         """Hold connections opened from now on to the stack, on a network of this round trip.
@@ -51,24 +68,31 @@ class Testbed:
 
 @contextlib.contextmanager
 def testbed(hosts: Sequence[str]) -> Iterator[Testbed]:
-    """A testbed in which each of `hosts` has its own address.
+    """A testbed in which each of `hosts` has its own address; see `testbed_of`."""
+    with testbed_of([one_each(hosts)]) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def testbed_of(layouts: Sequence[Layout]) -> Iterator[Testbed]:
+    """A testbed with these addresses, the first at once and others with the pages that need them.
 
     Any number may exist at once. Nothing stays behind, however the owner ends. Raises
     `TestbedError` where it cannot be had.
     """
-    addresses = host_addresses(hosts)
+    first = layouts[0]
     with workspace() as folder, namespaces() as spaces:
-        wire_up(spaces, addresses)
+        wire_up(spaces, (ip for layout in layouts for ip in layout.addresses.values()))
         errors = folder / "link.err"
         with (
-            emulated_link(spaces, errors, addresses) as link,
-            servers(spaces, folder, addresses) as server,
+            emulated_link(spaces, errors, first.addresses) as link,
+            servers(spaces, folder, first) as server,
         ):
             yield Testbed(
                 spaces=spaces,
                 workspace=folder,
-                addresses=addresses,
                 link=link,
                 origin=server,
                 kernel=Kernel(spaces, at_origin=server.pid),
+                layout=first,
             )

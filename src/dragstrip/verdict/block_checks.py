@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from dragstrip.model.done import parse_done
 from dragstrip.model.study import Study
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Served, Visit
@@ -62,9 +63,10 @@ def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Rea
 
     Only visits in the same browser are compared, because browsers prefetch differently. Scripts
     that measure or wait request a little more or less, depending on the load; and what depends on a
-    late object may be missing for good reason.
+    late object may be missing for good reason. A page that counts as loaded before it is whole is
+    not judged.
     """
-    loaded = [v for v in visits if v.outcome == "loaded" and v.served]
+    loaded = [v for v in visits if v.outcome == "loaded" and v.served and parse_done(v.done).whole]
     sizes: dict[tuple[str, str], int] = {}
     for visit in loaded:
         for served in _before_load(visit):

@@ -4,42 +4,76 @@ For each answer, the origin reports the hash of the recorded body it sent. The b
 many body bytes it received, and the hash of a sample. Both are compared with the page.
 """
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from urllib.parse import urldefrag
 
+from dragstrip.browsers.exchanges import ABORTED
+from dragstrip.model.coding import compressible
 from dragstrip.model.page import Page, Resource, address
+from dragstrip.model.servers import OURS
+from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Outcome, Reason, Request, Served, Visit
+from dragstrip.model.visit import MISDIRECTED, Outcome, Reason, Request, Served, Visit
 from dragstrip.verdict.request_checks import BY_THE_NETWORK, some
 
 _PARTS = frozenset({206, 304, 416})
 """Other valid answers for a whole object: a part, "not modified", no such part."""
 _BODILESS = frozenset({204, 304, 416})
+_ASK_AGAIN = frozenset({408, 425})
+"""Too late, too early (RFC 9110 section 15.5.9, RFC 8470): the browser asks again by itself, and
+reports only the answer to that."""
+UNANSWERED = frozenset({-1, 0, 499})
+"""What HAProxy, Caddy and nginx log if the client gave up before there was an answer."""
 
 RecordedResources = Mapping[tuple[str, str], Sequence[Resource]]
 
 
-def as_recorded(visit: Visit, page: Page) -> Iterator[Reason]:
-    """Every answer's status, size and hash match a recorded answer to its request.
+def as_recorded(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
+    """Every answer's status, size and hash match a recorded answer to its request, and every upload
+    that a page always makes arrived whole.
 
-    Answers without one are skipped: misses, CORS preflights, failures and cache hits.
+    Answers without one are skipped: misses, CORS preflights, failures, what was in the cache
+    before, and what was answered 421, because the browser sends it again. A server may code bodies
+    in its own way: then only the decoded body has to be equal.
     """
-    recorded = _recorded(page)
+    recorded = by_request(page)
     fetched: set[str] = set()
     said: list[tuple[str, str]] = []
+    asked = Counter(map(_key, visit.served))
+    excused = _excused(visit, recorded) if "content" in stack.untold else {}
+    coding = stack.coding
+    # Our origin logs what it would have said to a request that the visit's end cut off; another may
+    # log that the client left.
+    cut_off = {_key(r) for r in visit.requests if r.end_ms is None and not r.protocol}
+    cut_off -= {_key(r) for r in visit.requests if r.protocol}
+    cut_off = set() if stack.server == OURS else cut_off
     for served in visit.served:
-        known = () if served.match in ("miss", "preflight") else _of(served, recorded)
+        unasked = served.match in ("miss", "preflight") or served.status == MISDIRECTED
+        known = () if unasked else recorded_for(served, recorded)
         again = visit.connection == "repeat-cached" or served.url in fetched
-        said += [(served.url, lie) for lie in _sent(served, known, again=again)]
+        if served.status in _ASK_AGAIN and asked[_key(served)] > 1:
+            continue
+        if _key(served) in cut_off:
+            continue
+        coded = coding and any(compressible(r.mime) for r in known)
+        for lie, of_size in _sent(served, known, again=again):
+            if of_size and coded:  # as large as the coding makes it; the browser counts the body
+                continue
+            largest = excused.get(_key(served)) if of_size else None
+            if largest is None or served.body_bytes > largest:
+                said.append((served.url, lie))
         fetched.add(served.url)
     yield from _mismatch("origin", said)
     statuses = _statuses(visit.served)
     unrecorded = {_key(s) for s in visit.served if s.match in ("miss", "preflight")}
     received = []
+    sent_now = {s.url for s in visit.served}
     for request in visit.requests:
-        arrived = request.protocol and not request.error and not request.from_cache
+        here = not request.from_cache or (request.hinted and request.url in sent_now)
+        arrived = request.protocol and not request.error and here
         if arrived and _key(request) not in unrecorded:
-            lies = _received(request, _of(request, recorded), statuses)
+            lies = _received(request, recorded_for(request, recorded), statuses)
             received += [(request.url, lie) for lie in lies]
     yield from _mismatch("browser", received)
 
@@ -117,8 +151,9 @@ def _late(request: Request, load_ms: float) -> bool:
     return lost or request.end_ms is None or request.end_ms > load_ms
 
 
-def _recorded(page: Page) -> RecordedResources:
-    """By method and URL, and by method and address for answers to another query."""
+def by_request(page: Page) -> RecordedResources:
+    """Recorded answers, by method and URL; and by method and address, for answers to another
+    query."""
     found: dict[tuple[str, str], list[Resource]] = {}
     for resource in page.resources:
         for key in {resource.url, resource.address}:
@@ -126,7 +161,7 @@ def _recorded(page: Page) -> RecordedResources:
     return found
 
 
-def _of(asked: Request | Served, recorded: RecordedResources) -> Sequence[Resource]:
+def recorded_for(asked: Request | Served, recorded: RecordedResources) -> Sequence[Resource]:
     """Every recorded answer that may belong to this request."""
     method, url = _key(asked)
     for like in dict.fromkeys((method, "GET" if method == "HEAD" else method)):
@@ -135,23 +170,45 @@ def _of(asked: Request | Served, recorded: RecordedResources) -> Sequence[Resour
     return ()
 
 
-def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator[str]:
-    """What is wrong with an answer, according to the server's log."""
-    if not known:
+def _excused(visit: Visit, recorded: RecordedResources) -> dict[tuple[str, str], float]:
+    """By method and URL, the most bytes that a server may have logged of a body, where that need
+    not be the recorded size: the browser received the whole body, whatever its coding; or it gave
+    up or lost the answer, or the visit ended before it, and the server had sent a part."""
+    found: dict[tuple[str, str], float] = {}
+    for request in visit.requests:
+        known = recorded_for(request, recorded)
+        whole = {r.decoded_bytes for r in known} - {None}
+        unended = not request.error and request.end_ms is None
+        if request.error == ABORTED or request.error in BY_THE_NETWORK or unended:
+            found.setdefault(_key(request), max((r.body_bytes for r in known), default=0))
+        elif not request.error and (
+            request.body_bytes in whole or (request.body_bytes is None and request.coding)
+        ):
+            found[_key(request)] = float("inf")
+    return found
+
+
+def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator[tuple[str, bool]]:
+    """What is wrong with an answer, according to the server's log, and whether it is the size."""
+    if not known or served.status in UNANSWERED:
         return
     if not _possible(served.status, known) or (served.status == 304 and not again):
-        yield f"status {served.status} instead of {_words(r.status for r in known)}"
+        yield f"status {served.status} instead of {_words(r.status for r in known)}", False
         return
     digests = {r.digest for r in known}
     if served.digest and "" not in digests and served.digest not in digests:
-        yield f"body {served.digest} instead of {_words(digests)}"
+        yield f"body {served.digest} instead of {_words(digests)}", False
+        return
+    uploads = {r.upload_bytes for r in known}
+    if served.received_us and served.received_bytes not in uploads and 0 not in uploads:
+        yield f"{served.received_bytes} bytes of upload instead of {_words(uploads)}", False
         return
     sizes = {r.body_bytes for r in known} | {r.decoded_bytes or r.body_bytes for r in known}
     if served.method == "HEAD" or served.status in _BODILESS:
         sizes = {0}
     part = served.status == 206 and served.body_bytes <= max(sizes)
     if served.end_us and not part and served.body_bytes not in sizes:
-        yield f"{served.body_bytes} bytes of body instead of {_words(sizes)}"
+        yield f"{served.body_bytes} bytes of body instead of {_words(sizes)}", True
 
 
 def _received(
@@ -187,7 +244,8 @@ def _possible(status: int, known: Iterable[Resource]) -> bool:
 def _statuses(served: Iterable[Served]) -> dict[tuple[str, str], set[int]]:
     found: dict[tuple[str, str], set[int]] = {}
     for one in served:
-        found.setdefault(_key(one), set()).add(one.status)
+        if one.status not in UNANSWERED | _ASK_AGAIN:
+            found.setdefault(_key(one), set()).add(one.status)
     return found
 
 

@@ -31,8 +31,10 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
         later = [r for r in asked if r.start_ms > told_ms + _SLACK_MS]
         if not later or any(r.protocol == "h3" for r in asked):
             continue
-        heard = [c for c in visit.connections if c.protocol == "h3" and c.host == host]
-        connected_ms = _first_ms(visit, (c for c in heard if not c.error))
+        near = {h for h, place in visit.addresses.items() if place == visit.addresses.get(host)}
+        heard = [c for c in visit.connections if c.protocol == "h3" and c.host in near | {host}]
+        own = (c for c in heard if c.host == host and not c.error)
+        connected_ms = _first_ms(visit, own)
         up, down = _udp(visit, host, "up"), _udp(visit, host, "down")
         lost = (up.dropped if up else 0) + (down.dropped if down else 0)
         if not heard and up is not None and not (up.packets or up.dropped):

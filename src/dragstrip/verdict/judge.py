@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
+from dragstrip.model.addresses import Addresses
 from dragstrip.model.clock import REAL, Clock
+from dragstrip.model.done import parse_done
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
@@ -17,14 +19,20 @@ from dragstrip.model.study import Study
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
 from dragstrip.verdict import (
+    cache_checks,
     clock_checks,
+    coding_checks,
     content_checks,
     discovery_checks,
+    early_checks,
+    ecn_checks,
     fast_open_checks,
+    hint_checks,
     host_checks,
     link_checks,
     path_checks,
     request_checks,
+    server_checks,
     stack_checks,
 )
 from dragstrip.verdict.picture import like_reference, recorded, watched
@@ -55,6 +63,7 @@ class Judge:
             study.thresholds,
             self._reference(visit.page),
             study.clock,
+            study.addresses,
         )
 
     def in_turn(self, visit: Visit) -> Visit:
@@ -85,12 +94,13 @@ def with_verdict(
     limits: Thresholds,
     reference: bytes = b"",
     clock: Clock = REAL,
+    addresses: Addresses = "one-each",
 ) -> Visit:
     """The visit with its outcome and reasons; `reference` is the page's picture, a `Visual.final`,
     if any."""
     visit = structs.replace(visit, outcome=content_checks.outcome(visit, page))
     reasons = (
-        *judge(visit, page, network, stack, limits, clock),
+        *judge(visit, page, network, stack, limits, clock, addresses),
         *like_reference(visit, reference, limits),
         *watched(visit, limits),
     )
@@ -104,6 +114,7 @@ def judge(
     stack: Stack,
     limits: Thresholds,
     clock: Clock = REAL,
+    addresses: Addresses = "one-each",
 ) -> tuple[Reason, ...]:
     """All reasons against the visit, most important first; empty if it is valid."""
     host = (
@@ -111,7 +122,12 @@ def judge(
         if clock.virtual
         else _host(visit, network, stack, limits)
     )
-    return (*_reasons(visit, page, network, stack, limits), *host)
+    return (
+        *_reasons(visit, page, network, stack, limits),
+        *server_checks.laid_out(visit, page, addresses),
+        *server_checks.coalesced(visit, page, stack, addresses),
+        *host,
+    )
 
 
 def unchecked(visit: Visit, page: Page, stack: Stack) -> tuple[str, ...]:
@@ -128,10 +144,15 @@ def unchecked(visit: Visit, page: Page, stack: Stack) -> tuple[str, ...]:
 
 def _untold_by_browser(visit: Visit) -> Iterator[str]:
     answered = [r for r in visit.requests if r.protocol and not r.from_cache]
+    whole = parse_done(visit.done).whole
     for untold, what in (
         (not all(r.remote_ip for r in answered), "the address of each answer"),
         (answered and not visit.issuers, "who vouched for the servers' certificates"),
-        (visit.rehearsed is None, "that the page requested all its objects: no rehearsal loaded"),
+        (
+            visit.rehearsed is None,
+            "that the page requested all its objects: "
+            + ("no rehearsal loaded" if whole else "it counts as loaded before"),
+        ),
     ):
         if untold:
             yield what
@@ -145,13 +166,18 @@ def _reasons(
         yield from request_checks.agreement(visit, stack)
         yield from request_checks.replay(visit, page, limits)
         yield from request_checks.unanswered(visit, page, stack)
-        yield from content_checks.as_recorded(visit, page)
+        yield from content_checks.as_recorded(visit, page, stack)
         yield from content_checks.complete(visit, page, limits)
+        yield from coding_checks.coded(visit, page, stack)
         yield from stack_checks.transport(visit, network, stack)
+        yield from hint_checks.early_hints(visit, stack)
     yield from request_checks.aborted(visit, limits)
     yield from discovery_checks.discovered(visit, network, stack)
-    yield from stack_checks.handshakes(visit, page, network, stack)
+    yield from cache_checks.cold(visit, page, stack)
+    yield from stack_checks.handshakes(visit, stack)
+    yield from early_checks.early_data(visit, page, network, stack)
     yield from fast_open_checks.fast_open(visit, stack)
+    yield from ecn_checks.ecn(visit, stack)
     yield from path_checks.origin(visit)
     yield from path_checks.crossed(visit)
     yield from path_checks.vouched(visit)

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from dragstrip.model.chance import loss_interval
+from dragstrip.model.chance import burst_odds, loss_interval
 from dragstrip.model.clock import Clock
-from dragstrip.model.network import ETHERNET_MTU, Direction, GilbertElliott, Network, Side
+from dragstrip.model.drops import DROP_CAUSES
+from dragstrip.model.network import ETHERNET_MTU, Direction, Network, Side
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import DirectionReport, Reason, Visit
 
@@ -74,7 +75,8 @@ def _drift(
         *_rate(asked, got, limits),
         *_line(asked, got, limits),
         *_delay(asked, got, limits),
-        *unlikely_loss(asked, got.dropped_loss, trials(side, got), limits),
+        *unlikely_loss(asked, *luck(side, got), limits),
+        *_bursts(asked, trials(side, got), got, limits),
         *_host_loss(asked, got, limits),
         *_unasked(asked, got),
     ):
@@ -88,6 +90,9 @@ def _packets(got: DirectionReport) -> Iterator[str]:
         yield f"the kernel dropped {got.ring_drops} packets before the link could read them"
     if got.send_failures:
         yield f"the kernel refused to send on {got.send_failures} packets"
+    for lost, where in ((got.lost_before, "before"), (got.lost_behind, "behind")):
+        if lost:
+            yield f"the kernel dropped {lost} packets {where} the link, which no loss explains"
 
 
 def trials(side: Side, got: DirectionReport) -> int:
@@ -99,16 +104,56 @@ def trials(side: Side, got: DirectionReport) -> int:
     return max(got.loss_trials or 0, tried)
 
 
+def luck(side: Side, got: DirectionReport) -> tuple[int, int]:
+    """Packets lost at random, of how many; of bursts that follow time, the ms in the bad state and
+    all ms."""
+    if got.burst_ms is not None and got.burst_watched_ms is not None:
+        return round(got.burst_ms), round(got.burst_watched_ms)
+    return got.dropped_loss, trials(side, got)
+
+
 def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -> Iterator[str]:
-    """The number of lost packets is too improbable for the loss asked for."""
-    low, high = loss_interval(tried, asked.loss, limits.loss_tail)
-    if chain := asked.gilbert_elliott:
-        low, high = burst_interval(tried, chain, limits.loss_tail)
-    if not low <= lost <= high:
-        yield (
-            f"{lost} of {tried} packets were lost at random; {asked.mean_loss:.2%} asks for {low} "
-            f"to {high}"
-        )
+    """The luck is too improbable for the loss asked for."""
+    chain = asked.gilbert_elliott
+    if chain is None:
+        low, high = loss_interval(tried, asked.loss, limits.loss_tail)
+        if not low <= lost <= high:
+            yield (
+                f"{lost} of {tried} packets were lost at random; {asked.loss:.2%} asks for {low} "
+                f"to {high}"
+            )
+    elif burst_odds(lost, tried, chain) < limits.loss_tail:
+        if chain.by_time:
+            said, share = f"bursts of loss held for {lost} of {tried} ms", chain.bad_share
+        else:
+            said, share = f"{lost} of {tried} packets were lost in bursts", chain.loss
+        yield f"{said}; {share:.2%} asks for about {share * tried:.0f}"
+
+
+def _bursts(
+    asked: Direction, tried: int, got: DirectionReport, limits: Thresholds
+) -> Iterator[str]:
+    """In each state the chain loses the share asked for; and what follows time does follow it."""
+    chain = asked.gilbert_elliott
+    if chain is None or got.burst_trials is None or got.burst_lost is None:
+        if chain is not None and chain.by_time and got.packets_out:
+            yield "no burst of loss followed time, as was asked"
+        elif got.burst_trials is not None:
+            yield "packets met bursts of loss, and none were asked for"
+        return
+    if chain.by_time != (got.burst_watched_ms is not None):
+        follows = "packets, not time" if chain.by_time else "time, not packets"
+        yield f"bursts of loss followed {follows}"
+    for state, lost, met, share in (
+        ("bad", got.burst_lost, got.burst_trials, chain.loss_bad),
+        ("good", got.dropped_loss - got.burst_lost, tried - got.burst_trials, chain.loss_good),
+    ):
+        low, high = loss_interval(met, share, limits.loss_tail)
+        if not low <= lost <= high:
+            yield (
+                f"{lost} of {met} packets in the {state} state were lost; {share:.2%} asks for "
+                f"{low} to {high}"
+            )
 
 
 def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
@@ -126,31 +171,23 @@ def _unasked(asked: Direction, got: DirectionReport) -> Iterator[str]:
     """Events that happen only if the network asks for them."""
     paths = any(path.delay_ms for path in asked.hosts)
     reorders = asked.reorder or asked.jitter_reorders or paths or _fair_queue(asked)
-    for what, count, wanted in (
-        ("dropped by the AQM", got.dropped_aqm, asked.aqm),
+    events: list[tuple[str, int, object]] = [
+        (cause.words, got.drops[cause.name], cause.asked(asked))
+        for cause in DROP_CAUSES
+        if cause.name != "loss"  # chance says how many
+    ]
+    events += [
         ("marked", got.marked, asked.aqm and asked.aqm.ecn),
-        ("dropped as too long", got.dropped_mtu, asked.mtu),
-        ("dropped as SYNs with data", got.dropped_syn_data, asked.drops_syn_data),
-        ("dropped on a host's way", got.dropped_host, asked.hosts),
         ("duplicated", got.duplicated, asked.duplicate),
         ("reordered", got.reordered, reorders),
-    ):
+    ]
+    for what, count, wanted in events:
         if count and not wanted:
             yield f"{count} packets were {what}, which the network does not ask for"
 
 
 def _fair_queue(asked: Direction) -> bool:
     return asked.aqm is not None and asked.aqm.kind == "fq_codel"
-
-
-def burst_interval(trials: int, chain: GilbertElliott, tail: float) -> tuple[int, int]:
-    """As `loss_interval` for losses that come in bursts, by the number of independent trials that
-    has the same relative variance. This is an approximation, and wide for few bursts."""
-    alone = max(1, round(trials / max(chain.inflation, 1.0)))
-    if trials == 0:
-        return 0, 0
-    low, high = loss_interval(alone, chain.loss, tail)
-    return int(low * trials / alone), -int(-high * trials // alone)
 
 
 def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:

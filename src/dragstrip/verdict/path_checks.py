@@ -5,8 +5,9 @@ carried.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from dragstrip.model.visit import FarEnd, Reason, Request, Visit
 from dragstrip.verdict.request_checks import some
@@ -17,8 +18,11 @@ _HTTP = 80
 
 
 def origin(visit: Visit) -> Iterator[Reason]:
-    """Answers come from the address and port where the testbed serves their host, and no packet
-    goes elsewhere."""
+    """Answers come from the address where the testbed serves their host, and from the port that
+    their URL names, and no packet goes elsewhere.
+
+    A page may ask any port of its hosts: at one that the recording lacks nobody answers.
+    """
     if not visit.addresses:
         return
     foreign = [
@@ -32,7 +36,8 @@ def origin(visit: Visit) -> Iterator[Reason]:
             f"{len(foreign)} answers came from addresses that are not their hosts': "
             + some(foreign),
         )
-    elsewhere = [end for end in _far_ends(visit) if not _ours(visit, end)]
+    asked = _asked(visit)
+    elsewhere = [end for end in _far_ends(visit) if not _ours(visit, end, asked)]
     names = [end for end in elsewhere if end.port in _NAME_PORTS]
     for ends, what in (
         (names, "names were looked up outside the testbed"),
@@ -89,7 +94,9 @@ def _answered(visit: Visit) -> list[Request]:
 def _at_home(visit: Visit, request: Request) -> bool:
     place = visit.addresses.get(request.host, "")
     address, _, port = place.rpartition(":")
-    if request.url.startswith("http:"):
+    if named := urlsplit(request.url).port:
+        port = str(named)
+    elif request.url.startswith("http:"):
         port = str(_HTTP)
     ports = {str(request.remote_port)} if request.remote_port else {port}
     return request.remote_ip == address and port in ports
@@ -104,13 +111,22 @@ def _far_ends(visit: Visit) -> Sequence[FarEnd]:
     return list({(e.address, e.port, e.transport): e for e in single}.values())
 
 
-def _ours(visit: Visit, end: FarEnd) -> bool:
+def _ours(visit: Visit, end: FarEnd, asked: Container[tuple[str, int]]) -> bool:
+    """`asked` are host addresses and ports that URLs of the visit name."""
     places = set(visit.addresses.values())
     known = {place.rpartition(":")[0] for place in places}
-    if visit.background and end.address not in known:
-        return True  # from the background load, which has no host
-    http = end.port == _HTTP and end.transport == "tcp" and end.address in known
-    return http or f"{end.address}:{end.port}" in places
+    if end.address not in known:
+        return bool(visit.background)  # the background load has no host
+    http = end.port == _HTTP and end.transport == "tcp"
+    return http or f"{end.address}:{end.port}" in places or (end.address, end.port) in asked
+
+
+def _asked(visit: Visit) -> set[tuple[str, int]]:
+    """Address and port of every URL with a port of its own that browser or server report."""
+    urls = [*(r.url for r in visit.requests), *(s.url for s in visit.served)]
+    urls += [*(s.url for s in visit.sockets), *(s.url for s in visit.served_sockets)]
+    places = (urlsplit(url) for url in urls)
+    return {(_address(visit, p.hostname or ""), p.port) for p in places if p.port is not None}
 
 
 def _address(visit: Visit, host: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from PIL import Image
 
+from dragstrip.model.done import parse_done
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client
 from dragstrip.model.thresholds import Thresholds
@@ -23,9 +24,11 @@ CELL_LEVELS = 24
 def like_reference(visit: Visit, reference: bytes, limits: Thresholds) -> Iterator[Reason]:
     """`picture-mismatch` if a loaded page does not look like its reference picture.
 
-    Failed loads have no final picture, and pages without a reference are not judged.
+    Failed loads have no final picture, nor has a page that counts as loaded before it is whole.
+    Pages without a reference are not judged.
     """
-    if not (reference and visit.visual and visit.outcome == "loaded"):
+    whole = visit.outcome == "loaded" and parse_done(visit.done).whole
+    if not (reference and visit.visual and whole):
         return
     apart = distance(visit.visual.final, reference)
     if apart > limits.picture_share:

@@ -1,14 +1,15 @@
 """Was every request what it claims to be: protocol, origin, recording, coldness?"""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from urllib.parse import urldefrag, urlsplit
 
 from dragstrip.browsers.exchanges import ABORTED
 from dragstrip.model.page import Page
+from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Reason, ReasonCode, Request, Visit
+from dragstrip.model.visit import Reason, ReasonCode, Request, Served, Visit
 
 _NAMED = 3
 BY_THE_NETWORK = frozenset(
@@ -92,12 +93,18 @@ def protocol(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def agreement(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """What the browser received must be what the origin sent."""
+    """What the browser received must be what the origin sent.
+
+    Other servers log an answer at its end: one that was still under way at the visit's end, such as
+    a stream of events, may not be there.
+    """
     if "requests" in stack.untold:
         return
     served = Counter((s.method, s.url) for s in visit.served)
     received = Counter(
-        (r.method, urldefrag(r.url).url) for r in visit.requests if r.protocol and not r.from_cache
+        (r.method, urldefrag(r.url).url)
+        for r in visit.requests
+        if r.protocol and not r.from_cache and (stack.server == OURS or r.end_ms is not None)
     )
     strangers = received - served
     if strangers:
@@ -116,7 +123,7 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
     only listed.
     """
     recorded = {(r.method, r.url) for r in page.resources}
-    misses = [s for s in visit.served if s.match == "miss"]
+    misses = [s for s in visit.served if s.match == "miss" or _stranger(s, recorded)]
     lost = [s for s in misses if (s.method, s.url) in recorded]
     if lost:
         yield Reason(
@@ -131,6 +138,11 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
             f"{len(new)} of {len(visit.served)} requests are neither in the recording nor known "
             f"from the rehearsal (limit {limits.miss_share:.0%}): " + some(s.url for s in new),
         )
+
+
+def _stranger(served: Served, recorded: Container[tuple[str, str]]) -> bool:
+    """The server answered by itself what the page does not have."""
+    return served.match == "own" and (served.method, served.url) not in recorded
 
 
 def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
@@ -168,17 +180,21 @@ def unanswered(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
     """An aborted request was dropped on command, not by stack or network. A page's own scripts drop
-    a few; closing the tab drops all open ones. Chromium also counts a script or style sheet with an
-    error status as dropped.
+    a few; closing the tab drops all open ones, and so does a page that moves on. Chromium also
+    counts a script or style sheet with an error status as dropped.
     """
     if visit.outcome != "loaded" and ABORTED in visit.error:
         yield Reason("aborted", f"the navigation was aborted: {visit.error}")
         return
     until_ms = float("inf") if visit.plt_ms is None else visit.plt_ms
+    from_ms = _moved_ms(visit)
     dropped = [
         r.url
         for r in visit.requests
-        if r.error == ABORTED and r.status < 400 and (r.end_ms is None or r.end_ms <= until_ms)
+        if r.error == ABORTED
+        and r.status < 400
+        and r.start_ms >= from_ms
+        and (r.end_ms is None or r.end_ms <= until_ms)
     ]
     if len(dropped) > limits.abort_share * len(visit.requests):
         yield Reason(
@@ -186,6 +202,17 @@ def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
             f"{len(dropped)} of {len(visit.requests)} requests were aborted (limit "
             f"{limits.abort_share:.0%}): " + some(dropped),
         )
+
+
+def _moved_ms(visit: Visit) -> float:
+    """When the page last began to move on to another document; before all requests if never."""
+    later = {urldefrag(url).url for url in visit.documents[1:]}
+    found = (
+        r.start_ms
+        for r in visit.requests
+        if r.resource_type == "Document" and urldefrag(r.url).url in later
+    )
+    return max(found, default=float("-inf"))
 
 
 def some(names: Iterable[str]) -> str:

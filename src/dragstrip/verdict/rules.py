@@ -11,10 +11,49 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 12
+VERSION = 17
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
+STANDS_SINCE = 12
+"""Verdicts since this version stand where their evidence was not kept: what was added since could
+not happen to those visits. (13: hosts had one address and one certificate each.)"""
+
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    17: (
+        "early data may reach a server as late as browser and server waited for a CPU",
+        "of a server that does not tell of idle connections, no single host must have resumed",
+        "a content coding and a size of certificates that a stack claims are judged",
+        "an upload must arrive whole, and no faster than its own way: connection, one-way delay "
+        "and rate up",
+        "Early Hints of our own origin are judged, by its log and the browser's; one that goes "
+        "less than 10 ms ahead of its answer need not be noticed",
+        "a load is the journey to the last document that its page moves on to, and what a page "
+        "dropped when it moved on was not aborted",
+        "WebSockets are no requests: they may have a connection of HTTP/1.1 beside any stack",
+        "a page may ask any port of its hosts that a URL names, and each answer must come from the "
+        "port of its URL",
+        "an answer that the visit's end cut off may be missing from another server's log, be a "
+        "part there, or have the status of a client that left",
+    ),
+    16: (
+        "packets that the kernel dropped around the link are judged",
+        "the odds of losses in bursts are bounded by their exact distribution, and each state's "
+        "losses are judged",
+        "a full queue may drop packets only where the network has a depth",
+    ),
+    15: ("ECN is judged by the marks of packets, and what ends slow start",),
+    14: (
+        "an answer from the cache is of this visit if its server sent it before its use, as after "
+        "an answer with status 103",
+        "early data of any server is judged, by the link and by when a request arrived",
+        "a server may code bodies in its own way: the decoded body must be the page's",
+        "a server may answer from files or a cache of its own, ask a browser to ask again, and log "
+        "what the browser gave up",
+    ),
+    13: (
+        "requests over connections to other hosts are judged by address and certificate",
+        "a request that was answered 421 counts where it was sent again",
+    ),
     12: ("a thread may wait for others 10 % of the load, not 5 %",),
     11: (
         "handshakes and connections that time out over QUIC are the network's doing: they no "

@@ -1,17 +1,14 @@
 """Was the stack in its claimed state: handshakes and transport tuning?"""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from dragstrip.model.network import Network
-from dragstrip.model.page import Page
 from dragstrip.model.stack import Stack
-from dragstrip.model.visit import Connection, Reason, Request, Served, Transport, Visit
+from dragstrip.model.visit import Connection, Reason, Served, Transport, Visit
+from dragstrip.verdict.early_checks import LEAST_RTT_MS
 from dragstrip.verdict.request_checks import some
 
-_EARLY_RTT_MS = 10.0
-"""A browser takes some milliseconds to send a request. With a shorter round trip, a handshake may
-be over by then."""
 _LEAST_PAYLOAD = 1200
 """Of QUIC: RFC 9000 section 14."""
 _SMALL_RECORD = 1369
@@ -27,21 +24,18 @@ _GROWN = 16 * _FRAME
 """From this length on, an answer uses larger records than those at the start."""
 
 
-def handshakes(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator[Reason]:
-    """The origin's log proves that first visits are cold, repeat visits resumed, and early data
-    early.
+def handshakes(visit: Visit, stack: Stack) -> Iterator[Reason]:
+    """The origin's log proves that first visits are cold and repeat visits resumed.
 
     Only a host's first connection counts: later ones of a first visit may resume its session, and
     tickets may run out when many open at once.
     """
-    if visit.connection != "repeat-cached":
-        yield from _cached(visit)
     if "handshakes" in stack.untold:
         return
     yield from _left_open(visit)
     first_of_host: dict[str | None, Connection] = {}
     for connection in sorted(visit.connections, key=lambda c: c.t_us):
-        if not connection.error and connection.secure:
+        if not connection.error and connection.secure and connection.id not in visit.beside_ids:
             first_of_host.setdefault(connection.host, connection)
     resumed = [str(host) for host, c in first_of_host.items() if c.resumed]
     again = set(resumed)
@@ -57,10 +51,14 @@ def handshakes(visit: Visit, page: Page, network: Network, stack: Stack) -> Iter
             yield Reason("warm", "a first visit sent early data: " + some(s.url for s in early))
     elif stack.resumption:
         known = first_of_host if visit.primed is None else visit.primed
-        cold = [str(host) for host in first_of_host if host in known and str(host) not in again]
-        if cold:
+        cold = [
+            str(host)
+            for host, c in first_of_host.items()
+            if host in known and str(host) not in again and _met(visit, c)
+        ]
+        # A spare connection, which such a log does not show, may have used up a host's only ticket.
+        if cold and not ("idle" in stack.untold and again):
             yield Reason("stack-drift", "a repeat visit resumed no TLS session with " + some(cold))
-        yield from _early(visit, page, network, stack, first_of_host)
     elif resumed:
         yield Reason(
             "stack-drift", "the stack has no resumption, but resumed with " + some(resumed)
@@ -70,6 +68,13 @@ def handshakes(visit: Visit, page: Page, network: Network, stack: Stack) -> Iter
             "stack-drift",
             "the stack has no early data, but accepted some: " + some(s.url for s in early),
         )
+
+
+def _met(visit: Visit, connection: Connection) -> bool:
+    """Whether the load before a repeat visit can have brought a ticket for this connection: TCP's
+    and QUIC's are apart, and a browser that learns of HTTP/3 may have used only TCP."""
+    over_quic = connection.protocol == "h3"
+    return not over_quic or visit.primed_quic is None or connection.host in visit.primed_quic
 
 
 def _before_resuming(early: Iterable[Served], first: Iterable[Connection]) -> bool:
@@ -88,77 +93,12 @@ def _left_open(visit: Visit) -> Iterator[Reason]:
         )
 
 
-def _early(
-    visit: Visit,
-    page: Page,
-    network: Network,
-    stack: Stack,
-    first_of_host: Mapping[str | None, Connection],
-) -> Iterator[Reason]:
-    """A resumed connection's first request leaves with the handshake's first message, unless a
-    packet of it was lost.
-
-    The document waits for its connection. Other hosts' connections may open before there is a
-    request; those count only if the browser reports that the request did not wait for the
-    handshake.
-    """
-    if not stack.early_data or network.least_rtt_ms < _EARLY_RTT_MS:
-        return
-    asked = {r.url: r for r in visit.requests}
-    late = []
-    for connection in first_of_host.values():
-        of_it = (s for s in visit.served if s.connection == connection.id)
-        first = min(of_it, key=lambda s: s.t_us, default=None)
-        if first is None or first.early or not connection.resumed:
-            continue
-        in_haste = first.url == page.url or hurried(asked.get(first.url), network, stack)
-        if first.protocol == stack.protocol and in_haste and not _lost_before(visit, first):
-            late.append(first.url)
-    if late:
-        yield Reason(
-            "stack-drift",
-            f"the stack has early data, but {len(late)} resumed connections used none: "
-            + some(late),
-        )
-
-
-def hurried(request: Request | None, network: Network, stack: Stack) -> bool:
-    """The browser sent it before a handshake without early data could have finished."""
-    if request is None or request.connect_start_ms is None or request.send_start_ms is None:
-        return False
-    rtts = 0.5 if stack.transport == "quic" or stack.fast_open else 1.5
-    return request.send_start_ms - request.connect_start_ms < rtts * network.least_rtt_ms
-
-
-def _lost_before(visit: Visit, served: Served) -> bool:
-    """A packet to the server was lost, or overtaken, before this request was complete there."""
-    up = visit.link.up if visit.link else None
-    if up is None or up.reordered:
-        return True
-    if up.far_ends is None:  # old capsules do not record whose packets were lost
-        return bool(up.dropped_loss or up.dropped_queue)
-    address = visit.addresses.get(served.host, "").rpartition(":")[0]
-    lost = (e.first_drop_us for e in up.far_ends if e.address == address)
-    return any(at_us is not None and at_us < served.t_us for at_us in lost)
-
-
-def _cached(visit: Visit) -> Iterator[Reason]:
-    fetched: set[str] = set()
-    stale: list[str] = []
-    for request in visit.requests:
-        if request.from_cache and request.url not in fetched:
-            stale.append(request.url)
-        fetched.add(request.url)
-    if stale:
-        yield Reason("warm", f"{len(stale)} answers came from a cache: {some(stale)}")
-
-
 def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
     """The sending side of every connection, as the origin's kernel or QUIC library reports it."""
     yield from _other_control(visit, stack)
     if "transport" in stack.untold:
         return
-    told = [c for c in visit.connections if not c.error]
+    told = [c for c in visit.connections if not c.error and not _beside(visit, c, stack)]
     silent = sum(c.transport is None for c in told)
     if silent:
         yield Reason(
@@ -177,10 +117,17 @@ def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
             *_lies(c, c.transport, stack),
             *_record_lies(c.transport, stack, longest.get(c.id, 0)),
             *_table_lies(c.transport, stack, informed[c.id]),
+            *_offer_lies(c.transport, stack),
         )
     )
     for lie, times in lies.items():
         yield Reason("stack-drift", f"{lie} ({times} of {len(told)} connections)")
+
+
+def _beside(visit: Visit, connection: Connection, stack: Stack) -> bool:
+    """TCP that carried a WebSocket beside a stack of QUIC, which says nothing of TCP."""
+    over_tcp = connection.protocol != stack.protocol and stack.transport == "quic"
+    return over_tcp and connection.id in visit.beside_ids
 
 
 def _other_control(visit: Visit, stack: Stack) -> Iterator[Reason]:
@@ -204,8 +151,14 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
             f"the initial window is {got.initial_window_packets} packets, not "
             f"{stack.initial_window_packets}"
         )
+    sent, asked = connection.certificate_bytes, stack.certificate_bytes
+    if asked and sent is not None and sent < asked:
+        yield f"the certificate chain has {sent} bytes, not {asked}"
     if got.paced != stack.paced:
         yield "packets are paced, but should not be" if got.paced else "packets are not paced"
+    # Old capsules do not tell, nor kernels that hide CUBIC's settings.
+    if got.slow_start_exit not in (None, stack.slow_start_exit):
+        yield f"the slow-start exit is {got.slow_start_exit}, not {stack.slow_start_exit}"
     if connection.protocol != "h3":
         return
     # After losses of full packets a sender legitimately suspects a black hole and falls back to the
@@ -222,7 +175,7 @@ def _informed(visit: Visit, network: Network) -> Counter[int]:
     """By connection, requests that came so late that their client knew the origin's settings, even
     if these were lost once. Requests that leave together with the first may not."""
     accepted = {c.id: c.t_us for c in visit.connections}
-    patience_us = _ROUNDS * max(network.rtt_ms, _EARLY_RTT_MS) * 1000
+    patience_us = _ROUNDS * max(network.rtt_ms, LEAST_RTT_MS) * 1000
     return Counter(
         served.connection
         for served in visit.served
@@ -237,6 +190,21 @@ def _table_lies(got: Transport, stack: Stack, informed: int) -> Iterator[str]:
         yield "QPACK's dynamic table was used, but not offered"
     if stack.qpack_table_bytes and informed >= _MANY and not got.qpack_request_entries:
         yield "the browser makes no use of QPACK's dynamic table"
+
+
+def _offer_lies(got: Transport, stack: Stack) -> Iterator[str]:
+    """What the client may send, as the origin announced it, and what the kernel may hold."""
+    if got.unsent_bytes is not None and got.unsent_bytes != stack.unsent_bytes:
+        yield f"the kernel holds {got.unsent_bytes} bytes unsent, not {stack.unsent_bytes}"
+    if got.offer is None:
+        return
+    for what, told, asked in (
+        ("the flow-control window is {} bytes", got.offer.window_bytes, stack.flow_window_bytes),
+        ("a stream's window is {} bytes", got.offer.stream_window_bytes, stack.flow_window_bytes),
+        ("the client may open {} requests at once", got.offer.streams, stack.streams_at_once),
+    ):
+        if told != asked:
+            yield f"{what.format('any number of' if told is None else told)}, not {asked}"
 
 
 def _record_lies(got: Transport, stack: Stack, longest: int) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Checks over all visits of a network:
+"""Checks over all visits of a network: slightly wrong loss.
 
-slightly wrong loss. A visit of a thousand packets cannot distinguish 1 % from 2 %; a study can.
+A visit of a thousand packets cannot distinguish 1 % from 2 %; a study can.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dragstrip.model.network import Network, Side
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Visit
-from dragstrip.verdict.link_checks import trials, unlikely_loss
+from dragstrip.verdict.link_checks import luck, unlikely_loss
 
 _SIDES: tuple[Side, Side] = ("down", "up")
 
@@ -24,7 +24,7 @@ class Losses:
 
     def __init__(self) -> None:
         self._longest: dict[tuple[str, Side], dict[int, tuple[int, int]]] = {}
-        """Most trials, and the losses among them, by seed."""
+        """Most trials, and the losses among them, by seed; see `luck`."""
 
     def add(self, visit: Visit, reasons: Iterable[Reason]) -> None:
         """`reasons` are all reasons against it so far."""
@@ -33,8 +33,8 @@ class Losses:
         for side in _SIDES:
             got = visit.link.direction(side)
             by_seed = self._longest.setdefault((visit.network, side), {})
-            met = trials(side, got), got.dropped_loss
-            by_seed[visit.seed] = max(by_seed.get(visit.seed, (0, 0)), met)
+            lost, tried = luck(side, got)
+            by_seed[visit.seed] = max(by_seed.get(visit.seed, (0, 0)), (tried, lost))
 
     def sums(self, network: str, side: Side) -> tuple[int, int]:
         """Independent trials, and losses among them."""

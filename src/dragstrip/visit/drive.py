@@ -4,26 +4,29 @@ What a visit is worth, `dragstrip.verdict` says.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import structs
 
 from dragstrip.browsers.driven import Driven, Tab
-from dragstrip.browsers.exchanges import Exchange
+from dragstrip.browsers.exchanges import Exchange, received
 from dragstrip.browsers.load import Load
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.page import Page
-from dragstrip.model.stack import ConnectionMode, Stack
+from dragstrip.model.stack import ConnectionMode, Protocol, Stack
 from dragstrip.model.study import Block, Client
 from dragstrip.model.visit import HostReport, LinkReport, Overhead, Request, Served, Visit
 from dragstrip.testbed.background import background
+from dragstrip.testbed.servers.origin import OriginLog
 from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.frames import visual
 from dragstrip.visit.host import HostMeter, others_share, outside_cpu_s
 from dragstrip.visit.run_queue import Looked, RunQueue
 from dragstrip.visit.server_word import with_server_word, without_late_stamps
+from dragstrip.visit.sockets import with_sockets
 from dragstrip.visit.wire import Wire
 
 _CLOSINGS = 5
@@ -48,6 +51,14 @@ class VisitPlan:
     """The capsule that keeps the captures; None keeps nothing."""
 
 
+class Primed(NamedTuple):
+    """The hosts that answered over connections of their own before a repeat visit."""
+
+    hosts: tuple[str, ...]
+    quic: tuple[str, ...]
+    """Those that did over QUIC."""
+
+
 def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     """Make the visit. The `Load` carries the headers, for a HAR.
 
@@ -55,7 +66,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     """
     begun = time.monotonic()
     bed.tune(plan.stack, plan.network.rtt_ms)
-    with browser.fresh_tab(plan.client, plan.page) as tab:
+    with browser.fresh_tab(plan.client, bed.coded(plan.page, plan.stack)) as tab:
         again = plan.block.connection != "first"
         primed = prime(bed, tab, plan) if again else None
         before = bed.origin.log()  # what belongs to no visit
@@ -81,15 +92,18 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
     if bed.kernel:
         bed.kernel.drop_half_open()
-    log = bed.origin.log()
+    log = with_sockets(bed.origin.log(), loaded.sockets, plan.page)
     loaded = with_server_word(loaded, log.requests)
     if plan.stack.loaded_by.stamps_early_late and plan.stack.transport == "quic":
-        loaded = without_late_stamps(loaded, log.requests)
+        silent = not plan.stack.serving.says_early
+        hosts = _sent_early(link, bed.places(plan.stack)) if silent else ()
+        loaded = without_late_stamps(loaded, log.requests, hosts)
     origin_cpu_s = _more(before.cpu_s, log.cpu_s)
     timing = loaded.navigation
     document = loaded.outcome == "loaded"
+    first_byte_ms = timing.responseStart or None  # 0 means not reached
     quiet_ms = plan.client.quiet_ms if document else 0.0
-    requests = tuple(e.request for e in loaded.exchanges)
+    requests = tuple(received(e) for e in loaded.exchanges)
     result = Visit(
         block=plan.block.id,
         attempt=plan.attempt,
@@ -102,21 +116,24 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
         started_us=round(loaded.time_origin_s * 1e6),
         outcome=loaded.outcome,
         error=loaded.error,
-        plt_ms=timing.loadEventEnd if document else None,
-        dcl_ms=timing.domContentLoadedEventEnd if document else None,
-        ttfb_ms=timing.responseStart if document else None,
-        connect_to_response_ms=_less(timing.responseStart, timing.connectStart)
-        if document
-        else None,
+        done=plan.page.done,
+        plt_ms=loaded.done_ms if document else None,
+        dcl_ms=timing.domContentLoadedEventEnd or None,
+        ttfb_ms=first_byte_ms,
+        connect_to_response_ms=_less(first_byte_ms, timing.connectStart),
         fcp_ms=loaded.fcp_ms,
         lcp_ms=loaded.lcp_ms,
         visual=visual(loaded.frames, loaded.blind_ms) if plan.client.frames else None,
+        documents=loaded.documents,
         requests=requests,
         served=log.requests,
+        sockets=tuple(s.socket for s in loaded.sockets),
+        served_sockets=log.sockets,
         background=sent,
         known_misses=plan.known_misses,
         rehearsed=plan.rehearsed,
-        primed=primed,
+        primed=primed.hosts if primed else None,
+        primed_quic=primed.quic if primed else None,
         addresses=places(bed, plan, (*requests, *log.requests), link),
         authority=bed.origin.authority,
         issuers=issuers(loaded.exchanges),
@@ -141,43 +158,53 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     return result, loaded
 
 
-def prime(bed: Testbed, tab: Tab, plan: VisitPlan) -> tuple[str, ...]:
+def prime(bed: Testbed, tab: Tab, plan: VisitPlan) -> Primed:
     """Load the page once, so that the tab's context holds tickets, and end every connection and
-    return the hosts that answered.
+    return the hosts that answered over connections of their own.
 
     At the visit's delay, because browser and origin remember round trips, but without rate or loss,
     so that nothing is left to chance.
     """
     bed.link.configure(_delay_only(plan.network), plan.block.seed)
-    answered = load_before(bed, tab, plan.page, plan.block.connection)
+    primed = load_before(bed, tab, plan.page, plan.stack, plan.block.connection)
     if plan.stack.transport == "quic" and (rtts := plan.stack.loaded_by.drain_rtts):
         time.sleep(_LEAST_DRAIN_S + rtts * plan.network.rtt_ms / 1000)
-    return answered
+    return primed
 
 
 def load_before(
     bed: Testbed,
     tab: Tab,
     page: Page,
+    stack: Stack,
     connection: ConnectionMode,
-) -> tuple[str, ...]:
+) -> Primed:
     """What a repeat visit repeats, to the end of its connections. Leaves the link without delay.
-    Returns the hosts that answered."""
+    Returns the hosts that answered over connections of their own."""
     tab.load(page.url)
     bed.link.passthrough()  # so that the ends of the connections arrive
     tab.load("about:blank")  # a page that is still loading would connect again
     bed.origin.close()
     log = bed.origin.log()
-    answered = {s.host for s in log.requests if s.end_us}
+    if connection == "repeat":
+        announced = {s.host for s in log.requests if s.end_us and s.url.startswith("https:")}
+        tab.forget_cache(sorted(announced) if stack.discovery == "alt-svc" else ())
+    primed = Primed(hosts=_with_own_connection(log), quic=_with_own_connection(log, over="h3"))
     for _ in range(_CLOSINGS):  # the browser asks again for what was cut off, after the page's end
         time.sleep(_ASKS_AGAIN_S)
         log = bed.origin.log()
         if not (log.requests or log.connections):
             break
         bed.origin.close()
-    if connection == "repeat":
-        tab.forget_cache()
-    return tuple(sorted(answered))
+    return primed
+
+
+def _with_own_connection(log: OriginLog, over: Protocol | None = None) -> tuple[str, ...]:
+    """Hosts whose tickets a client can have: those that it opened a connection to, all or of one
+    protocol."""
+    opened_for = {c.id: c.host for c in log.connections}
+    answered = (s for s in log.requests if s.end_us and over in (None, s.protocol))
+    return tuple(sorted({opened_for.get(s.connection) or s.host for s in answered}))
 
 
 def places(
@@ -192,6 +219,12 @@ def places(
         for host, place in bed.places(plan.stack).items()
         if host in wanted or place.rpartition(":")[0] in seen
     }
+
+
+def _sent_early(link: LinkReport, places: Mapping[str, str]) -> list[str]:
+    """Hosts to which the link saw early data."""
+    early = {end.address for end in link.up.far_ends or () if end.early_packets}
+    return [host for host, place in places.items() if place.rpartition(":")[0] in early]
 
 
 def issuers(exchanges: Iterable[Exchange]) -> dict[str, str]:

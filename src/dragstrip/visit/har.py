@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
+from dragstrip.model.done import AT_LOAD
 from dragstrip.model.visit import Request, Visit
 from dragstrip.pages.format.recording import Headers
 from dragstrip.version import __version__
@@ -26,13 +27,14 @@ _HTTP_VERSION = {
 def har(visit: Visit, load: Load, url: str, browser: str) -> dict[str, Any]:
     """The archive as plain JSON types. `browser` is a string such as ``Chromium 156.0``."""
     name, _, version = browser.partition(" ")
+    at_load_ms = visit.plt_ms if visit.done == AT_LOAD else None
     page = {
         "id": visit.id,
         "title": url,
         "startedDateTime": _time(load.time_origin_s, 0),
         "pageTimings": {
             "onContentLoad": _or_minus(visit.dcl_ms),
-            "onLoad": _or_minus(visit.plt_ms),
+            "onLoad": _or_minus(load.navigation.loadEventEnd or at_load_ms),
         },
     }
     return {

@@ -12,6 +12,7 @@ from dragstrip.visit.cpu_speed import CpuSpeed
 
 _SAMPLE_S = 1.0
 _CLOCK_READINGS = 5
+_SOFTNET = Path("/proc/net/softnet_stat")
 
 
 class HostMeter:
@@ -22,12 +23,17 @@ class HostMeter:
         self._itself_s = time.process_time()
         self._before = _cpu_ticks()
         self._clock_ahead_ms = clock_ahead_ms()
+        self._backlog = _backlog()
         self._speed = CpuSpeed()
 
     def report(self) -> HostReport:
         spent = [now - then for now, then in zip(_cpu_ticks(), self._before, strict=True)]
         total = max(1, sum(spent))
         idle, iowait, irq, softirq, steal = spent[3:8]
+        dropped, squeezed = (
+            None if now is None or then is None else now - then
+            for now, then in zip(_backlog(), self._backlog, strict=True)
+        )
         return HostReport(
             wall_ms=(time.monotonic() - self._started) * 1000,
             busy_share=1 - (idle + iowait) / total,
@@ -36,6 +42,8 @@ class HostMeter:
             dragstrip_cpu_s=time.process_time() - self._itself_s,
             clock_jump_ms=clock_ahead_ms() - self._clock_ahead_ms,
             precedence=has_precedence(),
+            backlog_dropped=dropped,
+            backlog_squeezed=squeezed,
             **self._speed.report(),
         )
 
@@ -123,3 +131,13 @@ def _cpu_ticks() -> list[int]:
     """user, nice, system, idle, iowait, irq, softirq, steal; guest time is part of user."""
     with Path("/proc/stat").open() as stat:
         return [int(field) for field in stat.readline().split()[1:9]]
+
+
+def _backlog() -> tuple[int | None, int | None]:
+    """Packets dropped and times squeezed, over all CPUs: the second and third number of each line,
+    in hex (softnet_seq_show in net/core/net-procfs.c). None if the kernel does not say."""
+    try:
+        lines = [line.split() for line in _SOFTNET.read_text().splitlines()]
+    except OSError:
+        return None, None
+    return sum(int(line[1], 16) for line in lines), sum(int(line[2], 16) for line in lines)

@@ -1,11 +1,12 @@
 """The ideal load of a page on a link: a time that no protocol or server can beat."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Request, Visit
-from dragstrip.visit.physics import connect_rtts, ended
+from dragstrip.visit.physics import connect_rtts, ended, sent_ms
 
 
 def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
@@ -13,17 +14,16 @@ def ideal_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
 
     Every answer has an earliest moment (`earliest_rtts`). All bytes whose earliest moment is t or
     later cross the link after t, at full rate at best; the bound is the worst such t. Only requests
-    that ended before the load event count, by the bytes the browser received. None if the page did
-    not load.
+    that ended before the load event count, by the bytes the browser received. Uploads that ended by
+    then bound it by their own way (`sent_ms`). None if the page did not load.
     """
     if visit.plt_ms is None:
         return None
     done = ended(visit)
     connect = connect_rtts(visit, stack)
-    bound, size = 0.0, 0
-    for rtts, request in sorted(
-        zip(earliest_rtts(done, connect), done, strict=True), key=lambda p: p[0], reverse=True
-    ):
+    bound, size = sent_ms(visit, network, stack), 0
+    earliest = earliest_rtts(done, connect, visit.addresses)
+    for rtts, request in sorted(zip(earliest, done, strict=True), key=lambda p: p[0], reverse=True):
         size += request.wire_bytes
         bound = max(bound, rtts * network.least_rtt_ms + network.down.least_ms(size))
     return bound
@@ -44,13 +44,15 @@ def needed_ms(visit: Visit, network: Network, stack: Stack) -> float | None:
     return ideal + max(0.0, visit.link.down.busy_ms - bytes_ms)
 
 
-def earliest_rtts(requests: Iterable[Request], connect: int) -> list[int]:
+def earliest_rtts(
+    requests: Iterable[Request], connect: int, addresses: Mapping[str, str] = MappingProxyType({})
+) -> list[int]:
     """Round trips until the first byte of each answer can be there, in the order of `requests`.
 
     The first request needs a connection and a round trip. Any other is asked for once its initiator
-    (or else the document) has begun to arrive, and takes a round trip; on a host other than the
-    document's it needs a connection too, which cannot open before the document begins to arrive.
-    `connect` is `dragstrip.visit.physics.connect_rtts`.
+    (or else the document) has begun to arrive, and takes a round trip; on a host that does not
+    share the document's address it needs a connection too, which cannot open before the document
+    begins to arrive. `connect` is `dragstrip.visit.physics.connect_rtts`; `addresses` are by host.
     """
     first = connect + 1
     by_url: dict[str, int] = {}
@@ -58,11 +60,11 @@ def earliest_rtts(requests: Iterable[Request], connect: int) -> list[int]:
     document = ""
     for request in requests:
         if not found:
-            document = request.host
+            document = addresses.get(request.host, request.host)
             earliest = first
         else:
             earliest = max(first, by_url.get(request.initiator, first)) + 1
-            if request.host != document:
+            if addresses.get(request.host, request.host) != document:
                 earliest = max(earliest, first + connect + 1)
         by_url.setdefault(request.url, earliest)
         found.append(earliest)

@@ -5,33 +5,18 @@ because the load failed or no frames were recorded.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from statistics import median
-from typing import Literal
 
 from msgspec import Struct
 
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Request, Visit
+from dragstrip.visit.carried import address_of, coalesced
 from dragstrip.visit.ideal import ideal_ms
+from dragstrip.visit.intervals import union_ms
+from dragstrip.visit.metric import Measure, Metric, middle
 from dragstrip.visit.physics import ended
-
-FIRST_EVENTS = frozenset({"ttfb_ms", "fcp_ms", "fvc_ms"})
-"""Events that a load may reach although it never ends; every other event needs the whole page."""
-
-Measure = Callable[[Visit, Network, Stack], float | None]
-
-
-class Metric(Struct, frozen=True):
-    name: str
-    """Ends in its unit where it has one; the column in tables."""
-    unit: Literal["ms", "byte", "count", "Mbit/s", "share", "ratio"]
-    better: Literal["lower", "higher", "neither"]
-    meaning: str
-    source: str
-    """Who says what it means: a standard, a paper with its section, or what measures it."""
-    measure: Measure
+from dragstrip.visit.transfer import TRANSFER
 
 
 def measures(visit: Visit, network: Network, stack: Stack) -> dict[str, float | None]:
@@ -75,15 +60,6 @@ def network_plt_ms(visit: Visit) -> float | None:
         for r in _answered(visit)
         if r.end_ms is not None and r.resource_type != "Script" and r.start_ms < visit.plt_ms
     )
-
-
-def union_ms(intervals: Iterable[tuple[float, float]]) -> float:
-    """Length of what the intervals cover, overlaps counted once."""
-    total, reached = 0.0, float("-inf")
-    for start, end in sorted(intervals):
-        total += max(0.0, end - max(start, reached))
-        reached = max(reached, end)
-    return total
 
 
 def _answered(visit: Visit) -> list[Request]:
@@ -132,6 +108,11 @@ def connect_to_request_ms(visit: Visit) -> float | None:
     return None
 
 
+def _per_address(visit: Visit, network: Network, stack: Stack) -> float | None:
+    addresses = Counter(address_of(visit, c) for c in visit.connections if not c.error)
+    return max(addresses.values(), default=None)
+
+
 def _per_host(visit: Visit, network: Network, stack: Stack) -> float | None:
     hosts = Counter(c.host for c in visit.connections if not c.error)
     return max(hosts.values(), default=None)
@@ -140,7 +121,7 @@ def _per_host(visit: Visit, network: Network, stack: Stack) -> float | None:
 def _lost(visit: Visit, network: Network, stack: Stack) -> float | None:
     if not visit.link:
         return None
-    return sum(d.dropped_loss + d.dropped_queue for d in (visit.link.down, visit.link.up))
+    return visit.link.down.dropped + visit.link.up.dropped
 
 
 def _field(name: str) -> Measure:
@@ -151,21 +132,38 @@ def _seen(name: str) -> Measure:
     return lambda visit, network, stack: getattr(visit.visual, name, None)
 
 
-def _middle(of: Callable[[Visit], list[float]]) -> Measure:
-    return lambda visit, network, stack: median(found) if (found := of(visit)) else None
-
-
 _TIMING = "W3C Navigation Timing"
 _PAPER = "wolsing2019 section 2.1"
 _LINK = "the link's counters"
 
 METRICS: tuple[Metric, ...] = (
     Metric(
-        "plt_ms", "ms", "lower", "page load time: end of the load event", _TIMING, _field("plt_ms")
+        "plt_ms",
+        "ms",
+        "lower",
+        "page load time: end of the load event, or what `done` says",
+        _TIMING,
+        _field("plt_ms"),
     ),
     Metric("dcl_ms", "ms", "lower", "end of DOMContentLoaded", _TIMING, _field("dcl_ms")),
-    Metric("ttfb_ms", "ms", "lower", "first byte of the document", _TIMING, _field("ttfb_ms")),
-    Metric("fcp_ms", "ms", "lower", "first contentful paint", "W3C Paint Timing", _field("fcp_ms")),
+    Metric(
+        "ttfb_ms",
+        "ms",
+        "lower",
+        "first byte of the document's answer, which with Early Hints is that of status 103",
+        _TIMING,
+        _field("ttfb_ms"),
+        early=True,
+    ),
+    Metric(
+        "fcp_ms",
+        "ms",
+        "lower",
+        "first contentful paint",
+        "W3C Paint Timing",
+        _field("fcp_ms"),
+        early=True,
+    ),
     Metric(
         "lcp_ms",
         "ms",
@@ -174,7 +172,7 @@ METRICS: tuple[Metric, ...] = (
         "W3C Largest Contentful Paint",
         _field("lcp_ms"),
     ),
-    Metric("fvc_ms", "ms", "lower", "first visual change", _PAPER, _seen("fvc_ms")),
+    Metric("fvc_ms", "ms", "lower", "first visual change", _PAPER, _seen("fvc_ms"), early=True),
     Metric("lvc_ms", "ms", "lower", "last visual change", _PAPER, _seen("lvc_ms")),
     Metric("vc85_ms", "ms", "lower", "visually complete to 85 %", _PAPER, _seen("vc85_ms")),
     Metric(
@@ -208,7 +206,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "median object, queueing in the browser included",
         "HAR 1.2, time",
-        _middle(lambda visit: [t.queued_ms for t in object_times(visit)]),
+        middle(lambda visit: [t.queued_ms for t in object_times(visit)]),
     ),
     Metric(
         "object_sent_ms",
@@ -216,7 +214,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "median object from request sent to last byte",
         "HAR 1.2, send + wait + receive",
-        _middle(lambda visit: [t.sent_ms for t in object_times(visit) if t.sent_ms is not None]),
+        middle(lambda visit: [t.sent_ms for t in object_times(visit) if t.sent_ms is not None]),
     ),
     Metric(
         "handshake_ms",
@@ -224,7 +222,8 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "median wait for a new connection, TLS included",
         "HAR 1.2, connect",
-        _middle(_handshakes),
+        middle(_handshakes),
+        early=True,
     ),
     Metric(
         "connect_to_request_ms",
@@ -233,6 +232,7 @@ METRICS: tuple[Metric, ...] = (
         "first packet of the document's connection until its request leaves",
         "HAR 1.2, connect",
         lambda visit, network, stack: connect_to_request_ms(visit),
+        early=True,
     ),
     Metric(
         "requests",
@@ -261,12 +261,46 @@ METRICS: tuple[Metric, ...] = (
         lambda visit, network, stack: sum(not c.error for c in visit.connections),
     ),
     Metric(
+        "sockets",
+        "count",
+        "neither",
+        "WebSockets that the page opened, answered or not",
+        "browser, and the origin's log",
+        lambda visit, network, stack: max(len(visit.sockets), len(visit.served_sockets)),
+    ),
+    Metric(
+        "sockets_beside",
+        "count",
+        "neither",
+        "those of them over HTTP/1.1 beside a stack of another protocol",
+        "the origin's log",
+        lambda visit, network, stack: sum(
+            s.protocol == "h1" and stack.protocol != "h1" for s in visit.served_sockets
+        ),
+    ),
+    Metric(
         "connections_per_host",
         "count",
         "neither",
         "most connections to one host",
         "the origin's log",
         _per_host,
+    ),
+    Metric(
+        "connections_per_address",
+        "count",
+        "neither",
+        "most connections to one address",
+        "the origin's log",
+        _per_address,
+    ),
+    Metric(
+        "coalesced_requests",
+        "count",
+        "neither",
+        "requests over a connection to another host",
+        "the origin's log",
+        lambda visit, network, stack: len(coalesced(visit)),
     ),
     Metric(
         "down_bytes",
@@ -285,13 +319,19 @@ METRICS: tuple[Metric, ...] = (
         lambda visit, network, stack: visit.link.up.bytes_out if visit.link else None,
     ),
     Metric(
-        "packets_lost", "count", "neither", "by chance or by a full queue, both ways", _LINK, _lost
+        "packets_lost",
+        "count",
+        "neither",
+        "dropped by the link, both ways, for any cause",
+        _LINK,
+        _lost,
     ),
     Metric(
         "down_overhead",
         "share",
         "lower",
         "bytes the origin sent beyond those the browser counts: headers below HTTP, handshakes, "
+        "answers preloaded by Early Hints, "
         "retransmissions",
         _LINK,
         _overhead,
@@ -312,5 +352,8 @@ METRICS: tuple[Metric, ...] = (
         "Carlucci et al. 2015",
         _utilisation,
     ),
+    *TRANSFER,
 )
 """In the order of documentation and tables."""
+EARLY = frozenset(metric.name for metric in METRICS if metric.early)
+"""See `Metric.early`."""

@@ -6,6 +6,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import Reason, Request, Visit
+from dragstrip.visit.uploads import uploaded_by, uploads
 
 
 def connect_rtts(visit: Visit, stack: Stack) -> int:
@@ -25,14 +26,29 @@ def ended(visit: Visit) -> list[Request]:
 
 
 def floor_ms(visit: Visit, network: Network, stack: Stack) -> float:
-    """Least possible page load time: first answer's round trips, then all bytes at full rate.
+    """Least possible page load time: first answer's round trips, then all bytes at full rate; or
+    the way of all that was uploaded by then, which need not wait for an answer.
 
     Counts only bytes of requests that ended before the load event, as the browser received them,
-    without transport overhead, so it is a true lower bound.
+    and of uploads that the origin had by then, without transport overhead, so it is a true lower
+    bound.
     """
-    rtts = (connect_rtts(visit, stack) + 1) * network.least_rtt_ms
+    connected_ms = connect_rtts(visit, stack) * network.least_rtt_ms
     wire_bytes = sum(r.wire_bytes for r in ended(visit) if not r.from_cache)
-    return rtts + network.down.least_ms(wire_bytes)
+    answered_ms = connected_ms + network.least_rtt_ms + network.down.least_ms(wire_bytes)
+    return max(answered_ms, sent_ms(visit, network, stack))
+
+
+def sent_ms(visit: Visit, network: Network, stack: Stack) -> float:
+    """Least time until the origin had what the page uploaded before its load event; 0 if nothing.
+
+    An upload waits for its connection, and for no answer.
+    """
+    sent_bytes = uploaded_by(uploads(visit), visit.plt_ms or 0)
+    if not sent_bytes:
+        return 0.0
+    connected_ms = connect_rtts(visit, stack) * network.least_rtt_ms
+    return connected_ms + network.up.least_delay_ms + network.up.least_ms(sent_bytes)
 
 
 def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:

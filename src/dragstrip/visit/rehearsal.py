@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from dragstrip.browsers.load import Load
+from dragstrip.model.done import parse_done
 from dragstrip.model.page import Page
 from dragstrip.model.visit import Served
 
@@ -13,21 +14,30 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     misses: frozenset[str]
     """Addresses (URL without query) that the recording lacks."""
     fetched: frozenset[int] | None
-    """Places in the page's `resources` of what was asked for before the load event; None without
-    one."""
+    """Places in the page's `resources` of what was asked for before the page counted as loaded;
+    None if it did not, or counts as loaded before it is whole."""
 
 
 def rehearsal(page: Page, loaded: Load, asked: Iterable[Served]) -> Rehearsal:
     """Of a load and what the origin saw of it."""
     every = list(asked)
+    recorded = {(r.method, r.url) for r in page.resources}
     return Rehearsal(
-        misses=frozenset(s.address for s in every if s.match == "miss"),
-        fetched=_fetched(page, loaded, every) if loaded.outcome == "loaded" else None,
+        misses=frozenset(
+            s.address
+            for s in every
+            if s.match == "miss" or (s.match == "own" and (s.method, s.url) not in recorded)
+        ),
+        fetched=_fetched(page, loaded.done_ms, loaded.time_origin_s, every)
+        if loaded.done_ms is not None and parse_done(page.done).whole
+        else None,
     )
 
 
-def _fetched(page: Page, loaded: Load, asked: Iterable[Served]) -> frozenset[int]:
-    loaded_us = loaded.time_origin_s * 1e6 + loaded.navigation.loadEventEnd * 1000
+def _fetched(
+    page: Page, done_ms: float, origin_s: float, asked: Iterable[Served]
+) -> frozenset[int]:
+    loaded_us = origin_s * 1e6 + done_ms * 1000
     places: dict[tuple[str, str], int] = {}
     for place, resource in enumerate(page.resources):
         places.setdefault((resource.method, resource.url), place)

@@ -1,6 +1,6 @@
 """Replaces what the browser does not know, or gets wrong, by the server's log."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from urllib.parse import urldefrag
 
 from msgspec import structs
@@ -10,14 +10,25 @@ from dragstrip.browsers.load import Load
 from dragstrip.model.visit import Served
 
 
-def without_late_stamps(load: Load, served: Iterable[Served]) -> Load:
+def without_late_stamps(load: Load, served: Iterable[Served], hosts: Collection[str] = ()) -> Load:
     """The load of a browser that timestamps early data late: requests that the server received as
-    early data get no send time, because it is unknown."""
+    early data get no send time, because it is unknown.
+
+    `hosts` are those to which the link saw early data and whose log does not name it: there, any
+    request may be early that began before the handshake ended.
+    """
     early = {(s.method, s.url) for s in served if s.early}
+    shaken: dict[str, float] = {}
+    for exchange in load.exchanges:
+        if (end_ms := exchange.request.connect_end_ms) is not None:
+            host = exchange.request.host
+            shaken[host] = max(end_ms, shaken.get(host, end_ms))
 
     def corrected(exchange: Exchange) -> Exchange:
         request = exchange.request
-        if (request.method, urldefrag(request.url).url) not in early:
+        known = (request.method, urldefrag(request.url).url) in early
+        ended_ms = shaken.get(request.host) if request.host in hosts else None
+        if not known and (ended_ms is None or request.start_ms >= ended_ms):
             return exchange
         return structs.replace(exchange, request=structs.replace(request, send_start_ms=None))
 

@@ -35,7 +35,7 @@ def test_a_toy_browser_is_started_once_for_all_that_tell_it_the_same(monkeypatch
     monkeypatch.setattr("dragstrip.schedule.lab.kind_of", lambda browser: kind)
     made = study()
     with contextlib.ExitStack() as resources:
-        lab = Lab(Bed(), made.client, resources)
+        lab = Lab(Bed(), made.client, resources, layouts={})
         page = made.pages[0]
         for name in ("h2", "h2+", "h3"):
             lab._browser(lab._kind(page, find_stack(name)))
@@ -58,7 +58,7 @@ def test_the_browser_that_was_used_longest_ago_makes_room(monkeypatch):
     monkeypatch.setattr("dragstrip.schedule.lab.kind_of", lambda browser: kind)
     made = study()
     with contextlib.ExitStack() as resources:
-        lab = Lab(Bed(), made.client, resources)
+        lab = Lab(Bed(), made.client, resources, layouts={})
         page = made.pages[0]
         for name in ("h1", "h2", "h1", "h3", "h1", "h2"):
             found = lab._browser(lab._kind(page, find_stack(name)))

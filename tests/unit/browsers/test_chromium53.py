@@ -67,7 +67,7 @@ class Scripted:
     """A browser that answers a navigation with these events."""
 
     def __init__(self, *events: tuple[str, dict]) -> None:
-        self._script = deque(Event(m, p, "") for m, p in events)
+        self._script = deque([Event(m, p, "")] for m, p in events)
         self.events: deque[Event] = deque()
         self.cdp = self
 
@@ -81,8 +81,12 @@ class Scripted:
     def pump(self, deadline: float) -> bool:
         if not self._script:
             return False
-        self.events.append(self._script.popleft())
+        self.events += self._script.popleft()
         return True
+
+    def at_once(self, *events: tuple[str, dict]) -> None:
+        """These come last, and together, as on a busy machine."""
+        self._script.append([Event(m, p, "") for m, p in events])
 
 
 def asked(number: str, url: str, at_s: float, **more: object) -> tuple[str, dict]:
@@ -133,6 +137,18 @@ def test_a_document_that_fails_is_an_outcome_and_an_image_that_fails_is_not():
         ("Page.loadEventFired", {"timestamp": 0.4}),
     )
     assert load53.load(browser, "", Client()).outcome == "loaded"
+
+
+def test_the_load_event_of_an_error_page_is_not_the_pages():
+    browser = Scripted(asked("1", "https://a.test/", 0.0))
+    failed = {"requestId": "1", "timestamp": 0.1, "errorText": "net::X"}
+    browser.at_once(
+        ("Network.loadingFailed", failed),
+        ("Page.frameNavigated", {"frame": {}}),
+        ("Page.loadEventFired", {"timestamp": 0.4}),
+    )
+    loaded = load53.load(browser, "https://a.test/", Client())
+    assert (loaded.outcome, loaded.error) == ("failed", "net::X")
 
 
 def test_a_frame_inside_the_page_is_not_the_page():
@@ -221,3 +237,42 @@ def test_a_listener_with_an_address_of_its_own_wins_over_the_wildcard():
             assert child.stdout.readline() == b"ready\n"
             with socket.create_connection(("127.0.0.3", port), timeout=20) as client:
                 assert client.recv(9) == b"mine"
+
+
+def document_request(request: str, url: str) -> Event:
+    """A request of the tab for a document."""
+    params = {"requestId": request, "type": "Document", "frameId": "f", "request": {"url": url}}
+    return Event("Network.requestWillBeSent", {**params, "wallTime": 1.0, "timestamp": 1.0}, "")
+
+
+FAILED = Event(
+    "Network.loadingFailed", {"requestId": "2", "errorText": "net::ERR_CONNECTION_RESET"}, ""
+)
+
+
+@pytest.mark.parametrize(
+    ("then", "outcome", "documents"),
+    [
+        ([], "loaded", 1),
+        ([document_request("2", "b")], "timeout", 1),
+        (
+            [document_request("2", "b"), Event("Page.frameNavigated", {"frame": {"url": "b"}}, "")],
+            "timeout",
+            2,
+        ),
+        (
+            [document_request("2", "b"), Event("Network.loadingFinished", {"requestId": "2"}, "")],
+            "loaded",
+            1,
+        ),
+        ([document_request("2", "b"), FAILED], "failed", 1),
+    ],
+    ids=["stays", "leaves", "arrives", "downloads", "fails"],
+)
+def test_a_page_that_moves_on_has_not_loaded(then, outcome, documents):
+    watch = load53._Watch(object())
+    first = [document_request("1", "a"), Event("Page.frameNavigated", {"frame": {"url": "a"}}, "")]
+    for event in (*first, Event("Page.loadEventFired", {}, ""), *then):
+        watch.sort(event)
+    assert watch.ended() == (outcome != "timeout")
+    assert (watch.outcome, len(watch.documents)) == (outcome, documents)

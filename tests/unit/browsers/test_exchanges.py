@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dragstrip.browsers.cdp import Event
-from dragstrip.browsers.exchanges import exchanges
+from dragstrip.browsers.exchanges import exchanges, received
 
 ORIGIN_S = 100.0
 
@@ -148,3 +148,38 @@ def test_what_came_over_no_connection_came_from_the_cache(connection, size, cach
 def test_what_is_not_on_the_network_is_no_request():
     assert exchanges([sent("data:image/png;base64,AAAA", 100.0)], ORIGIN_S) == ()
     assert exchanges([event("loadingFinished", timestamp=1.0, encodedDataLength=1)], ORIGIN_S) == ()
+
+
+def test_what_a_103_answer_names_is_hinted():
+    links = "</style.css>; rel=preload; as=style, <https://cdn.test/a.js>; as=script; rel=preload"
+    links += "\n<https://font.test>; rel=preconnect, </m.js>; rel=modulepreload"
+    document = [
+        sent("https://a.test/", 100.01, "Document"),
+        event("responseReceivedEarlyHints", headers={"link": links.replace("\n", ", ")}),
+    ]
+    urls = ("https://a.test/style.css", "https://cdn.test/a.js", "https://a.test/m.js")
+    others = ("https://font.test/", "https://a.test/other.js")
+    later = [
+        Event("Network.requestWillBeSent", {**sent(url, 100.3).params, "requestId": url}, "session")
+        for url in (*urls, *others)
+    ]
+    made = exchanges([*document, *later], ORIGIN_S)
+    found = {e.request.url: e.request.hinted for e in made}
+    assert found == {"https://a.test/": False} | dict.fromkeys(urls, True) | dict.fromkeys(
+        others, False
+    )
+
+
+@pytest.mark.parametrize(
+    ("headers", "coding"),
+    [({"Content-Encoding": "GZIP"}, "gzip"), ({"content-encoding": "identity"}, ""), ({}, "")],
+)
+def test_an_answer_has_the_coding_that_came_with_it(headers, coding):
+    (exchange,) = exchanges(
+        [
+            sent("https://a.test/x.js", 100.04),
+            event("responseReceived", response=response(headers=headers), timestamp=100.08),
+        ],
+        ORIGIN_S,
+    )
+    assert received(exchange).coding == coding

@@ -12,7 +12,9 @@ from dragstrip.browsers.netlog import NetLogError, read_netlog
 NAMES = (
     "URL_REQUEST_START_JOB REQUEST_ALIVE FAILED CANCELLED HTTP_TRANSACTION_SEND_REQUEST "
     "HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS HTTP_TRANSACTION_READ_RESPONSE_HEADERS "
-    "URL_REQUEST_FILTERS_SET URL_REQUEST_JOB_BYTES_READ URL_REQUEST_JOB_FILTERED_BYTES_READ"
+    "URL_REQUEST_FILTERS_SET URL_REQUEST_JOB_BYTES_READ URL_REQUEST_JOB_FILTERED_BYTES_READ "
+    "HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS HTTP_STREAM_REQUEST_BOUND_TO_JOB "
+    "HTTP2_SESSION_SEND_HEADERS HTTP2_SESSION_RECV_HEADERS"
 ).split()
 TYPES = {name: number for number, name in enumerate(NAMES)}
 HEAD = {
@@ -76,6 +78,38 @@ def test_a_redirect_and_its_goal_are_two_answers_of_one_source(tmp_path):
     assert goal.headers == (("x", "1"), ("x", "2"), ("empty", ""))
     assert goal.body.read_bytes() == b"onetwo"
     assert (goal.ended_ms, goal.error) == (1000015, "")
+
+
+@pytest.mark.parametrize("read", ["alone", "with the answer"])
+def test_a_103_answer_over_http2_counts_even_if_read_together_with_the_final_one(tmp_path, read):
+    link = "link: </a.css>; rel=preload; as=style"
+    acted_on = event(
+        "HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS", headers=["HTTP/1.1 103", link]
+    )
+    log = written(
+        tmp_path,
+        [
+            start("https://a.test/"),
+            event("HTTP_STREAM_REQUEST_BOUND_TO_JOB", source_dependency={"id": 7}),
+            event("HTTP2_SESSION_SEND_HEADERS", 2, stream_id=1, source_dependency={"id": 7}),
+            event("HTTP2_SESSION_RECV_HEADERS", 2, stream_id=1, headers=[":status: 103", link]),
+            event(
+                "HTTP2_SESSION_RECV_HEADERS", 2, stream_id=3, headers=[":status: 103", "link: x"]
+            ),
+            *([acted_on] if read == "alone" else []),
+            headers("HTTP/1.1 200", "content-type: text/html"),
+        ],
+    )
+    (document,) = read_netlog(log, tmp_path)
+    assert document.early_hints == ("</a.css>; rel=preload; as=style",)
+    assert document.status_line == "HTTP/1.1 200"
+
+
+def test_a_103_answer_over_http1_is_what_the_request_read(tmp_path):
+    name = "HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS"
+    seen = event(name, headers=["HTTP/1.1 103 Early Hints", "Link: </a.js>; rel=preload"])
+    (document,) = read_netlog(written(tmp_path, [start("https://a.test/"), seen]), tmp_path)
+    assert document.early_hints == ("</a.js>; rel=preload",)
 
 
 def test_of_a_coded_body_the_bytes_below_the_coding_count(tmp_path):

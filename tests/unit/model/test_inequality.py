@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 import made
-from dragstrip.model.inequality import inequalities, sentences
+from dragstrip.model.inequality import inequalities, of_uploads, sentences
 from dragstrip.model.stack import Stack
 from dragstrip.study.presets import find_stack
 
@@ -19,17 +19,29 @@ def fields(a: str, b: str) -> set[str]:
 
 def test_a_tuned_stack_beside_a_stock_one_is_said_in_one_sentence():
     said = sentence(find_stack("h2"), find_stack("h3+"))
-    assert said == "h3+ and h2 also differ in: initial window 32 against 10, pacing."
+    assert said == (
+        "h3+ and h2 also differ in: initial window 32 against 10, pacing, "
+        "packets per acknowledgement 10 against 2."
+    )
 
 
 def test_stock_stacks_differ_in_what_their_rfcs_ask_for():
-    assert fields("h2", "h3") == {"paced"}
+    assert fields("h2", "h3") == {"paced", "ack_every_packets"}
     assert fields("h1", "h2") == {"connections"}
 
 
-@pytest.mark.parametrize(("a", "b"), [("h2+", "h3+"), ("h2+early", "h3+early"), ("h2", "TCP")])
-def test_stacks_at_eye_level_need_no_word(a, b):
-    assert sentence(find_stack(a), find_stack(b)) == ""
+@pytest.mark.parametrize(("a", "b"), [("h2+", "h3+"), ("h2+early", "h3+early")])
+def test_stacks_tuned_alike_differ_only_in_what_chromium_acknowledges(a, b):
+    only = f"{b} and {a} also differ in: packets per acknowledgement 10 against 2."
+    assert sentence(find_stack(a), find_stack(b)) == only
+    asked = structs.replace(find_stack(b), ack_every_packets=2)
+    assert sentence(find_stack(a), asked) == ""
+
+
+def test_stacks_at_eye_level_need_no_word():
+    assert sentence(find_stack("h2"), find_stack("TCP")) == ""
+    # How often Firefox acknowledges is unknown.
+    assert fields("h2-firefox", "h3-firefox") == {"paced"}
 
 
 def test_the_same_protocol_tuned_otherwise_differs_in_nothing_else():
@@ -53,12 +65,22 @@ def test_what_is_not_stock_over_quic_counts_against_tcp_too():
     assert "discovery" in fields("h2", "h3-altsvc")
 
 
+def test_uploads_over_two_transports_have_two_senders():
+    h1, h2, h3 = (find_stack(name) for name in ("h1", "h2", "h3"))
+    assert of_uploads([h1, h2]) == []
+    (said,) = of_uploads([h2, h3])
+    assert "congestion control" in said
+    assert "receive buffer" in said
+
+
 def test_stacks_that_differ_in_the_same_share_a_sentence():
     others = [find_stack(name) for name in ("h2", "h2+", "TCP-TLS1.2", "TCP", "h3+")]
     assert sentences(find_stack("h3+"), others) == [
-        "h3+ and each of h2 and TCP also differ in: initial window 32 against 10, pacing.",
+        "h3+ and each of h2 and TCP also differ in: initial window 32 against 10, pacing, "
+        "packets per acknowledgement 10 against 2.",
+        "h3+ and h2+ also differ in: packets per acknowledgement 10 against 2.",
         "h3+ and TCP-TLS1.2 also differ in: initial window 32 against 10, pacing, "
-        "TLS 1.3 against 1.2.",
+        "packets per acknowledgement 10 against 2, TLS 1.3 against 1.2.",
     ]
 
 

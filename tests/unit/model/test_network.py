@@ -47,7 +47,7 @@ def test_a_trace_is_read_beside_the_file_and_kept_whole(tmp_path):
         ({"two_way_loss": 2}, "two_way_loss: 2 is not a share"),
         ({"two_way_loss": "x"}, "two_way_loss: 'x' is not a share"),
         ({"two_way_loss": 0.1, "up": {"loss": 0.1}}, "two_way_loss: it sets the loss of both"),
-        ({"down": {"trace": "no.txt"}}, "down.trace: trace no.txt cannot be read"),
+        ({"down": {"trace": "no.txt"}}, "down.trace: trace no.txt: no such file"),
         ({"down": {"lose": 1}}, "down: unknown key `lose`; docs/reference/study.md has all"),
         ({"down": {"rate_mbps": 1, "queue_ms": 9, "queue_bytes": 9}}, "down: queue_ms and queue_b"),
         ({"up": {"aqm": {"kind": "codel"}}}, "up: aqm manages the queue of a rate or trace"),
@@ -95,6 +95,3 @@ def test_bounds_of_delay_follow_jitter_and_reordering():
 def test_gilbert_elliott_knows_its_long_run():
     chain = GilbertElliott(p=0.01, r=0.25, loss_bad=0.8)
     assert chain.loss == pytest.approx(0.8 * 0.01 / 0.26)
-    # Independent losses have no bursts: p + r = 1 forgets everything at each step.
-    assert GilbertElliott(p=0.3, r=0.7).inflation == pytest.approx(1)
-    assert chain.inflation > 3

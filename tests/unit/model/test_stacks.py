@@ -72,6 +72,8 @@ def test_no_difference_goes_unsaid(field):
     [
         {"protocol": "h3", "tls": "1.2"},
         {"protocol": "h3", "slow_start_after_idle": False},
+        {"protocol": "h2", "slow_start_exit": "none"},
+        {"protocol": "h3", "slow_start_exit": "none", "congestion": "bbr"},
         {"protocol": "h2", "udp_payload_bytes": 1300},
         {"protocol": "h2", "discovery": "alt-svc"},
         {"protocol": "h2", "early_data": True, "tls": "1.2"},
@@ -82,11 +84,45 @@ def test_no_difference_goes_unsaid(field):
         {"protocol": "h3", "fast_open": True, "browser": "loader"},
         {"protocol": "h2", "tls_record": 255},
         {"protocol": "h2", "tls_record": 16385},
+        {"protocol": "h2", "certificate_bytes": 499},
+        {"protocol": "h3", "certificate_bytes": 60_001},
+        {
+            "protocol": "h2",
+            "compress": "gzip:6",
+            "server": "nginx",
+            "pacing": False,
+            "priorities": False,
+        },
+        {
+            "protocol": "h2",
+            "certificate_bytes": 4000,
+            "server": "node-spdy",
+            "tls": "1.2",
+            "priorities": False,
+        },
     ],
 )
 def test_what_no_transport_offers_is_refused(wrong):
     with pytest.raises(ValueError, match=r"omit it|needs|between"):
         Stack(name="wrong", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"compress": "gzip"}, "unknown content coding 'gzip'; choose from gzip:1 to gzip:9"),
+        ({"compress": "zstd:3", "browser": "chromium70"}, "chromium70 does not accept zstd"),
+    ],
+)
+def test_a_coding_that_no_one_has_is_refused(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        Stack(name="wrong", protocol="h2", **wrong)
+
+
+def test_servers_that_are_not_ours_show_certificates_of_any_size():
+    assert structs.replace(find_stack("nginx-h3"), certificate_bytes=10_000).words()[
+        "certificate size"
+    ]
 
 
 def study(tmp_path, tables: str) -> Study:
@@ -142,8 +178,9 @@ def test_visits_of_old_capsules_are_first_visits():
 
 
 def test_only_stacks_that_need_them_get_flags():
-    assert stack_flags(find_stack("TCP+"), HOSTS) == ()
-    assert stack_flags(find_stack("QUIC"), HOSTS) == ()
+    for name in ("TCP+", "QUIC"):
+        (led,) = stack_flags(find_stack(name), HOSTS)
+        assert "MAP a.test 10.0.0.1," in led
     assert "EarlyData" in stack_flags(find_stack("TCP+early"), HOSTS)[0]
     assert "a.test:1" in stack_flags(find_stack("h3-altsvc"), HOSTS)[0]
     assert "MAP a.test 10.0.0.1:8443" in stack_flags(find_stack("caddy-h2"), HOSTS)[0]
@@ -170,15 +207,19 @@ def test_the_other_servers_transport_is_named_in_words():
     found = {what for what, *_ in differences(find_stack("QUIC"), find_stack("caddy-h3"))}
     assert found == {
         "congestion control",
+        "slow-start exit",
         "packet size",
         "flow control",
+        "requests at once",
+        "Early Hints",
         "QPACK's dynamic table",
+        "content coding",
         "priorities",
         "server",
         "server's TLS",
         "order of streams",
     }
-    assert "resumed sessions and 0-RTT" in find_stack("caddy-h3").untold.values()
+    assert "resumed sessions" in find_stack("caddy-h3").untold.values()
     assert not find_stack("QUIC").untold
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.trace import OPPORTUNITY_BYTES, Trace
-from dragstrip.study.traces import parse_trace, read_trace, to_mahimahi, to_text
+from dragstrip.study.tracefiles.files import read_played
+from dragstrip.study.traces import parse_trace, to_mahimahi, to_text
 
 # The machine may be busy, so no example has a deadline.
 few = settings(max_examples=40)
@@ -133,8 +134,8 @@ def test_what_is_wrong_is_named_with_its_line(text, said):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"trace .*none\.txt cannot be read"):
-        read_trace(tmp_path / "none.txt")
+    with pytest.raises(InputError, match=r"trace .*none\.txt: no such file"):
+        read_played(tmp_path / "none.txt")
 
 
 def test_a_known_trace_has_its_known_numbers():
@@ -159,7 +160,7 @@ def test_traces_as_people_record_them_are_read_and_played_either_way(tmp_path, s
         rate = min(rate, 6.0)
     path = tmp_path / "bus.txt"
     path.write_text("\n".join(lines) + "\n")
-    trace = read_trace(path)
+    trace = read_played(path).down
     assert 0.05 < trace.mean_mbps < 6
     played = parse_trace(to_mahimahi(trace), name="m", where="m")
     assert played.mean_mbps == pytest.approx(trace.mean_mbps, rel=0.01)

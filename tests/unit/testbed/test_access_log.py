@@ -1,5 +1,7 @@
 """A foreign server's log becomes evidence: what it says, in order, and nothing lost or made up."""
 
+import re
+
 import msgspec
 import pytest
 
@@ -7,6 +9,7 @@ import made
 from dragstrip.model.servers import AccessLog, known
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.servers.access_log import connections, read_lines, requests
+from dragstrip.verdict.content_checks import UNANSWERED
 
 CADDYS = known()["caddy"].log
 assert CADDYS
@@ -55,7 +58,7 @@ def test_how_the_recording_answered_is_the_origins_word(tmp_path):
     )
     assert [(s.match, s.protocol, s.t_us, s.end_us) for s in seen] == [
         ("query", "h2", 7_500_000, 8_000_000),
-        ("miss", "h2", 8_500_000, 9_000_000),
+        ("own", "h2", 8_500_000, 9_000_000),
     ]
 
 
@@ -123,10 +126,21 @@ def test_a_coarse_clock_gives_way_to_the_origins(tmp_path):
 
 
 def test_a_line_that_lacks_a_field_is_an_error_that_names_it(tmp_path):
-    with pytest.raises(TestbedError, match=r"access.log, line 2: no status"):
+    with pytest.raises(TestbedError, match=r"access.log, line 2: no method"):
         read_lines(
-            write(tmp_path / "access.log", nginxs(), nginxs(status="-")), known()["nginx"].log
+            write(tmp_path / "access.log", nginxs(), nginxs(method="-")), known()["nginx"].log
         )
+
+
+@pytest.mark.parametrize("status", ["000", "-", "0"])
+def test_a_request_that_was_given_up_before_an_answer_has_no_status(tmp_path, status):
+    [line] = read_lines(write(tmp_path / "access.log", nginxs(status=status)), known()["nginx"].log)
+    assert line.status in UNANSWERED
+
+
+@pytest.mark.parametrize("name", ["apache", "haproxy", "nghttpx", "nginx"])
+def test_a_status_is_a_string_because_000_is_no_number_in_json(name):
+    assert re.search(r'status\\?":\\?"[$%]', known()[name].config)
 
 
 def test_a_log_that_tells_too_little_is_refused():

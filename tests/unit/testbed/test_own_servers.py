@@ -6,13 +6,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dragstrip.model.configuration import differing_lines
 from dragstrip.model.errors import InputError
 from dragstrip.model.inequality import sentences
 from dragstrip.model.servers import Server, known
 from dragstrip.study.file import read_outline
+from dragstrip.study.gaps import servers
 from dragstrip.study.presets import find_stack, stacks
 from dragstrip.study.servers import parse_server, placed, read_server, stacks_of
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.servers.packages import home_of
 from dragstrip.testbed.servers.site import places_of, port_of
 from dragstrip.testbed.servers.template import arguments, mentioned, render
 
@@ -51,6 +54,27 @@ def test_a_base_lends_its_configuration_to_another_build(tmp_path, program):
     assert set(stacks_of(server)) == {"old-h1", "old-h2", "old-h3"}
     with pytest.raises(InputError, match=r"unknown base 'nginks'; choose from .*nginx"):
         read_server("old", table | {"base": "nginks"}, tmp_path)
+
+
+def test_a_base_runs_with_another_configuration(tmp_path):
+    (tmp_path / "own.conf").write_text(known()["nginx"].config.replace("sendfile on", "gzip on"))
+    server = read_server("gz", {"base": "nginx", "config_file": "own.conf"}, tmp_path)
+    nginx = known()["nginx"]
+    assert (server.command, server.package) == (nginx.command, nginx.package)
+    assert home_of(server) == home_of(nginx)
+    assert port_of(server) != port_of(nginx)
+    assert differing_lines(nginx, server) == ["- sendfile on;", "+ gzip on;"]
+    ours, theirs = stacks_of(server)["gz-h2"], find_stack("nginx-h2")
+    assert ours.fingerprint != theirs.fingerprint
+    [said] = sentences(ours, [theirs])
+    assert "differ in: configuration of nginx (2 lines: - sendfile on;; + gzip on;)." in said
+    assert "one program in two configurations" in servers([theirs, ours])
+
+
+def test_a_command_may_use_the_programs_of_its_base(tmp_path):
+    command = ["{{ loader }}", "{{ home }}/usr/sbin/nginx", "-g", "x;", "-c", "{{ config }}"]
+    server = read_server("x", {"base": "nginx", "command": command}, tmp_path)
+    assert (server.base, server.command) == ("nginx", tuple(command))
 
 
 def test_another_build_is_another_stack(tmp_path, program):

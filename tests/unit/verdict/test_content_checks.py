@@ -5,6 +5,7 @@ from msgspec import structs
 
 import made
 from dragstrip.model.page import Resource, digest_of
+from dragstrip.model.stack import Stack
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.model.visit import Request, Served, Visit
 from dragstrip.verdict.content_checks import as_recorded, complete
@@ -35,14 +36,19 @@ OTHERS = (
 PAGE = structs.replace(made.PAGE, resources=(*made.PAGE.resources, *OTHERS))
 
 
-def said(request: Request | None, served: Served, **changes: object) -> list[str]:
+OURS = made.STACKS["h2"]
+
+
+def said(
+    request: Request | None, served: Served, stack: Stack = OURS, **changes: object
+) -> list[str]:
     """Of one more exchange."""
     honest = made.visit("h2", **changes)
     more = (request,) if request else ()
     visit = structs.replace(
         honest, requests=(*honest.requests, *more), served=(*honest.served, served)
     )
-    return [r.detail for r in as_recorded(visit, PAGE)]
+    return [r.detail for r in as_recorded(visit, PAGE, stack)]
 
 
 def asked(url: str, **changes: object) -> Request:
@@ -101,12 +107,30 @@ def test_what_does_not(request_, line, words):
     assert any(words in detail for detail in found), found
 
 
+@pytest.mark.parametrize(
+    ("promised", "received", "lies"),
+    [
+        (5_000, {"received_us": 1, "received_bytes": 5_000}, 0),
+        (5_000, {"received_us": 1, "received_bytes": 4_999}, 1),
+        (5_000, {"received_us": 0, "received_bytes": 0}, 0),  # it broke off: an outcome
+        (5_000, {}, 0),  # a server that does not say
+        (0, {"received_us": 1, "received_bytes": 77}, 0),  # a page whose script decides
+    ],
+)
+def test_an_upload_that_a_page_always_makes_arrives_whole(promised, received, lies):
+    resource = structs.replace(made.PAGE.resources[1], method="POST", upload_bytes=promised)
+    page = structs.replace(made.PAGE, resources=(*made.PAGE.resources, resource))
+    line = made.served(resource.url, "h2", method="POST", **received)
+    found = list(as_recorded(made.visit("h2", served=(line,), requests=()), page, OURS))
+    assert len(found) == lies
+
+
 def test_not_modified_belongs_to_those_who_have_it():
     fresh = made.visit("h2")
     unmodified = structs.replace(fresh.served[-1], status=304, body_bytes=0)
     first = structs.replace(fresh, served=(*fresh.served[:-1], unmodified))
-    assert len(list(as_recorded(first, PAGE))) == 1
-    assert list(as_recorded(structs.replace(first, connection="repeat-cached"), PAGE)) == []
+    assert len(list(as_recorded(first, PAGE, OURS))) == 1
+    assert list(as_recorded(structs.replace(first, connection="repeat-cached"), PAGE, OURS)) == []
 
 
 def test_a_manifest_of_old_knows_neither_sizes_nor_hashes():
@@ -114,7 +138,7 @@ def test_a_manifest_of_old_knows_neither_sizes_nor_hashes():
     page = structs.replace(made.PAGE, resources=old)
     lie = made.served(URL, "h2", digest="0" * 16)
     visit = made.visit("h2", served=(lie,), requests=(asked(URL, body_bytes=1),))
-    assert list(as_recorded(visit, page)) == []
+    assert list(as_recorded(visit, page, OURS)) == []
 
 
 def without(count: int, **changes: object) -> Visit:

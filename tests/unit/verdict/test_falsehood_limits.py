@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 import made
+from dragstrip.browsers.exchanges import ABORTED
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.reasons import REASONS
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
@@ -18,6 +19,7 @@ from dragstrip.model.visit import LinkReport, ReasonCode, Visit
 from dragstrip.report.data.belief import limits
 from dragstrip.verdict.clock_checks import agreed, offset_ms
 from dragstrip.verdict.link_checks import loss_interval
+from dragstrip.verdict.request_checks import aborted
 from dragstrip.verdict.study_checks import Losses
 from dragstrip.verdict.together import in_study, with_reasons
 from falsehoods import FALSEHOODS, TOLD, Scene
@@ -175,6 +177,18 @@ def test_script_answered_by_an_error_status_is_not_aborted():
     gone = tuple(structs.replace(r, error="net::ERR_ABORTED", status=404) for r in visit.requests)
     said = Scene(structs.replace(visit, requests=gone), made.PAGE, made.LTE, made.STACKS["h2"])
     assert said.codes() == set()
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_page_that_moves_on_drops_what_the_document_before_had_under_way(moves):
+    document, *others = made.visit().requests
+    dropped = tuple(structs.replace(r, error=ABORTED, end_ms=r.start_ms + 5) for r in others)
+    later = structs.replace(
+        document, url="https://a.test/b", resource_type="Document", start_ms=others[-1].start_ms + 1
+    )
+    journey = (document.url, later.url) if moves else (document.url,)
+    visit = made.visit(requests=(document, *dropped, later), documents=journey)
+    assert [r.code for r in aborted(visit, Thresholds())] == ([] if moves else ["aborted"])
 
 
 LOSSY = Network(name="LTE", down=Direction(rate_mbps=10.5, delay_ms=37, loss=0.01), up=made.LTE.up)

@@ -8,6 +8,8 @@ from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Reason, Visit
 from dragstrip.study.presets import find_stack
+from dragstrip.verdict.cache_checks import cold
+from dragstrip.verdict.early_checks import early_data
 from dragstrip.verdict.stack_checks import handshakes, transport
 from dragstrip.visit.physics import connect_rtts
 
@@ -29,7 +31,15 @@ def told(stack: Stack, **changes: object) -> tuple[Reason, ...]:
 
 
 def judged(seen: Visit, stack: Stack) -> set[str]:
-    return {r.code for r in handshakes(seen, made.PAGE, made.LTE, stack)}
+    return {r.code for r in against(seen, stack)}
+
+
+def against(seen: Visit, stack: Stack, network: Network = made.LTE) -> tuple[Reason, ...]:
+    return (
+        *cold(seen, made.PAGE, stack),
+        *handshakes(seen, stack),
+        *early_data(seen, made.PAGE, network, stack),
+    )
 
 
 @pytest.mark.parametrize("name", ["h1", "TCP", "TCP+", "TCP+BBR", "QUIC", "QUIC+BBR"])
@@ -49,12 +59,56 @@ def test_an_honest_transport_is_believed(name):
         ("QUIC", {"paced": False}, "not paced"),
         ("TCP", {"paced": True}, "should not be"),
         ("QUIC", {"packet_bytes": 1200}, "UDP payloads have 1200 bytes"),
+        ("TCP", {"unsent_bytes": 16384}, "the kernel holds 16384 bytes unsent, not 4096"),
+        ("QUIC", {"slow_start_exit": "none"}, "slow-start exit is none, not hystart"),
+        ("TCP", {"slow_start_exit": "none"}, "slow-start exit is none, not hystart"),
     ],
 )
 def test_each_lie_about_the_transport_is_drift(stack, lie, said):
     (reason,) = told(find_stack(stack), **lie)
     assert reason.code == "stack-drift"
     assert said in reason.detail
+
+
+@pytest.mark.parametrize("name", ["h2", "h3"])
+@pytest.mark.parametrize(
+    ("lie", "said"),
+    [
+        ({"window_bytes": 2**20}, "the flow-control window is 1048576 bytes, not 15728640"),
+        ({"stream_window_bytes": 2**20}, "a stream's window is 1048576 bytes, not 15728640"),
+        ({"streams": 100}, "the client may open 100 requests at once, not 256"),
+        ({"streams": None}, "may open any number of requests at once, not 256"),
+    ],
+)
+def test_each_lie_about_what_the_client_may_send_is_drift(name, lie, said):
+    stack = find_stack(name)
+    (reason,) = told(stack, offer=made.offer(stack, **lie))
+    assert reason.code == "stack-drift"
+    assert said in reason.detail
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent", "said"),
+    [
+        (4000, 4012, ()),
+        (4000, None, ()),  # resumed, or of a server that does not tell
+        (None, 1100, ()),
+        (500, 1100, ()),
+        (4000, 1100, ("the certificate chain has 1100 bytes, not 4000",)),
+    ],
+)
+def test_a_chain_that_is_too_small_is_drift(asked, sent, said):
+    stack = structs.replace(find_stack("h2"), certificate_bytes=asked)
+    honest = visit(stack)
+    bent = structs.replace(honest.connections[0], certificate_bytes=sent)
+    seen = structs.replace(honest, connections=(bent,))
+    found = [r.detail for r in transport(seen, made.LTE, stack)]
+    assert len(found) == len(said)
+    assert all(a.startswith(b) for a, b in zip(found, said, strict=True))
+
+
+def test_a_connection_without_requests_or_of_an_old_capsule_announces_nothing():
+    assert told(find_stack("h2"), offer=None, unsent_bytes=None) == ()
 
 
 @pytest.mark.parametrize(
@@ -188,8 +242,7 @@ def test_a_handshake_on_a_bare_link_may_be_over_before_the_request():
     seen = visit(stack, resumed=True, connection="repeat")
     for delay_ms, said in ((4.9, set()), (5.0, {"stack-drift"})):
         network = Network.parse(f"10mbit/10mbit/{delay_ms}ms/0%/200ms")
-        found = handshakes(seen, made.PAGE, network, stack)
-        assert {r.code for r in found} == said
+        assert {r.code for r in against(seen, stack, network)} == said
 
 
 @pytest.mark.parametrize(
@@ -229,6 +282,14 @@ def test_a_host_that_never_answered_before_cannot_be_resumed():
     assert judged(structs.replace(seen, primed=()), stack) == set()
 
 
+def test_a_host_met_only_over_tcp_cannot_be_resumed_over_quic():
+    stack = find_stack("h3-altsvc")
+    seen = structs.replace(visit(stack, connection="repeat"), primed=("a.test",))
+    assert judged(seen, stack) == {"stack-drift"}
+    assert judged(structs.replace(seen, primed_quic=("a.test",)), stack) == {"stack-drift"}
+    assert judged(structs.replace(seen, primed_quic=()), stack) == set()
+
+
 def test_a_repeat_visit_over_an_open_connection_repeats_nothing():
     stack = find_stack("TCP")
     seen = visit(stack, resumed=True, connection="repeat")
@@ -246,7 +307,11 @@ def test_cached_answers_belong_to_one_mode_only():
     stack = find_stack("TCP")
     base = visit(stack, resumed=True)
     first, *rest = base.requests
-    seen = structs.replace(base, requests=(first, structs.replace(rest[0], from_cache=True)))
+    seen = structs.replace(
+        base,
+        requests=(first, structs.replace(rest[0], from_cache=True)),
+        served=tuple(s for s in base.served if s.url != rest[0].url),
+    )
     assert judged(structs.replace(seen, connection="repeat"), stack) == {"warm"}
     assert judged(structs.replace(seen, connection="repeat-cached"), stack) == set()
 
@@ -298,3 +363,14 @@ def test_where_idle_connections_are_untold_any_of_a_host_may_be_its_first(mode, 
     seen = visit(stack, connection=mode)
     served = tuple(structs.replace(s, connection=0) for s in seen.served)
     assert judged(structs.replace(seen, connections=many, served=served), stack) == codes
+
+
+@pytest.mark.parametrize(("name", "codes"), [("caddy-h2", set()), ("h2", {"stack-drift"})])
+def test_a_spare_connection_may_have_used_up_a_hosts_only_ticket(name, codes):
+    stack = find_stack(name)
+    (one,) = visit(stack).connections
+    other = structs.replace(one, id=one.id + 1, host="b.test", t_us=one.t_us + 1)
+    seen = visit(stack, connection="repeat", resumed=True)
+    resumed = (*seen.connections, other)
+    told = list(handshakes(structs.replace(seen, connections=resumed), stack))
+    assert {reason.code for reason in told if "b.test" in reason.detail} == codes

@@ -8,6 +8,7 @@ from dragstrip.browsers.exchanges import ABORTED
 from dragstrip.model.background import Background, BackgroundReport
 from dragstrip.model.chance import loss_interval
 from dragstrip.model.clock import COMPUTING, NETWORK
+from dragstrip.model.drops import DROP_CAUSES
 from dragstrip.model.network import Direction, GilbertElliott, Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.trace import Trace
@@ -15,7 +16,6 @@ from dragstrip.model.visit import LinkReport, Reason, Request, Visit
 from dragstrip.study.presets import find_stack
 from dragstrip.verdict.block_checks import uneven_misses
 from dragstrip.verdict.judge import judge
-from dragstrip.verdict.link_checks import burst_interval
 from dragstrip.verdict.request_checks import unanswered
 from dragstrip.verdict.together import in_blocks, with_reasons
 from dragstrip.visit.ideal import ideal_ms
@@ -150,13 +150,6 @@ def test_a_resumed_first_connection_is_warm_but_a_later_one_is_not():
     assert codes(structs.replace(visit, connections=(resumed, later))) == {"warm"}
 
 
-def test_a_cached_answer_is_warm_unless_the_visit_itself_fetched_it():
-    visit = made.visit()
-    again = structs.replace(visit.requests[1], from_cache=True)
-    assert codes(structs.replace(visit, requests=(*visit.requests, again))) == set()
-    assert codes(structs.replace(visit, requests=(visit.requests[0], again))) == {"warm"}
-
-
 def test_a_load_faster_than_bytes_over_rate_is_impossible():
     visit = made.visit()
     huge = tuple(structs.replace(r, wire_bytes=30_000_000) for r in visit.requests)
@@ -278,7 +271,57 @@ def test_bursts_of_loss_may_vary_more_than_single_losses():
     few = {"loss_trials": 3000, "dropped_loss": 40}
     assert (on(lossy, **few), on(single, **few)) == (set(), {"link-drift"})
     assert on(lossy, loss_trials=30_000, dropped_loss=100) == {"link-drift"}
-    assert burst_interval(0, chain, 1e-6) == (0, 0)
+
+
+BURSTS = {"loss_good": 0.01, "loss_bad": 0.5}
+MET = {"loss_trials": 10_000, "burst_trials": 2000, "burst_lost": 1000, "dropped_loss": 1080}
+
+
+@pytest.mark.parametrize(
+    ("lie", "said"),
+    [
+        ({}, ""),
+        ({"burst_lost": 0, "dropped_loss": 80}, "0 of 2000 packets in the bad state"),
+        ({"dropped_loss": 1300}, "300 of 8000 packets in the good state"),
+        ({"burst_watched_ms": None, "burst_ms": None}, "bursts of loss followed packets, not time"),
+        ({"burst_ms": 0.0}, "bursts of loss held for 0 of 8000 ms; 20.00% asks for about 1600"),
+        ({"burst_ms": 6000.0}, "bursts of loss held for 6000 of 8000 ms"),
+        ({"burst_trials": None}, "no burst of loss followed time"),
+    ],
+)
+def test_bursts_that_follow_time_lose_what_was_asked_as_long_as_was_asked(lie, said):
+    chain = GilbertElliott(good_ms=80, bad_ms=20, **BURSTS)
+    down = structs.replace(made.LTE.down, gilbert_elliott=chain)
+    met = MET | {"burst_ms": 1700.0, "burst_watched_ms": 8000.0} | lie
+    visit = with_link("down", **met)
+    reasons = judge(
+        visit, made.PAGE, structs.replace(made.LTE, down=down), made.STACKS["h2"], Thresholds()
+    )
+    details = [r.detail for r in reasons]
+    assert any(said in detail for detail in details) if said else not details
+
+
+def test_packets_may_meet_bursts_in_any_share():
+    """A sender that waits out the bad state meets little of it."""
+    chain = GilbertElliott(good_ms=80, bad_ms=20)
+    down = structs.replace(made.LTE.down, gilbert_elliott=chain)
+    few = {"loss_trials": 1200, "burst_trials": 3, "burst_lost": 3, "dropped_loss": 3}
+    assert on(down, **few, burst_ms=1700.0, burst_watched_ms=8000.0) == set()
+
+
+def test_bursts_that_nobody_asked_for_are_drift():
+    assert on(made.LTE.down, burst_trials=10, burst_lost=0) == {"link-drift"}
+    by_packet = GilbertElliott(p=0.05, r=0.2, **BURSTS)
+    down = structs.replace(made.LTE.down, gilbert_elliott=by_packet)
+    assert on(down, **MET) == set()
+    assert on(down, **MET, burst_ms=1.0, burst_watched_ms=5.0) == {"link-drift"}
+
+
+@pytest.mark.parametrize("cause", DROP_CAUSES, ids=lambda cause: cause.name)
+def test_a_drop_for_a_cause_that_the_network_lacks_is_drift(cause):
+    free = Direction(rate_mbps=10.5, delay_ms=37)
+    assert not cause.asked(free)
+    assert on(free, **{f"dropped_{cause.name}": 1}) == {"link-drift"}
 
 
 def test_jitter_widens_the_bounds_of_the_delay():

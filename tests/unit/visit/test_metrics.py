@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 import made
+from dragstrip.model.drops import DROP_CAUSES
 from dragstrip.model.network import Network
 from dragstrip.model.visit import LinkReport, Visual
 from dragstrip.visit.ideal import earliest_rtts, ideal_ms
-from dragstrip.visit.metrics import METRICS, measures, network_plt_ms, object_times, union_ms
+from dragstrip.visit.intervals import union_ms
+from dragstrip.visit.metrics import METRICS, measures, network_plt_ms, object_times
 from dragstrip.visit.physics import floor_ms
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
@@ -102,12 +104,15 @@ def test_bytes_losses_and_rates_come_from_the_link():
         plt_ms=1000.0,
         link=LinkReport(
             down=made.direction(bytes_in=66_000, bytes_out=63_000, dropped_loss=3, dropped_queue=2),
-            up=made.direction(bytes_out=4_000, dropped_loss=1),
+            up=made.direction(
+                bytes_out=4_000,
+                **{f"dropped_{cause.name}": 10**n for n, cause in enumerate(DROP_CAUSES)},
+            ),
         ),
         visual=Visual(frames=3, fvc_ms=5.0, progress=((5.0, 0.5), (9.0, 0.85), (12.0, 1.0))),
     )
     found = measures(visit, TEN, made.STACKS["h2"])
-    assert found["packets_lost"] == 6
+    assert found["packets_lost"] == 5 + 111_111  # one digit for each cause
     assert (found["down_bytes"], found["up_bytes"]) == (63_000, 4_000)
     assert found["down_overhead"] == pytest.approx(0.1)  # beyond three objects of 20 kB
     assert found["utilisation"] == pytest.approx(63_000 * 8 / (8e6 * 1.0))
@@ -126,6 +131,9 @@ def test_a_visit_that_failed_has_no_times_of_a_load():
     assert {name for name, value in found.items() if value is not None} == {
         "requests",
         "connections",
+        "coalesced_requests",
+        "sockets",
+        "sockets_beside",
     }
 
 

@@ -144,7 +144,7 @@ class Chromium53Tab:
     def load(self, url: str) -> Load:
         return load53.load(self.cdp, url, self.client)
 
-    def forget_cache(self) -> None:
+    def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """It is not cleared but passed by: QtWebEngine answers clearBrowserCache and does
         nothing."""
         self.cdp.call("Network.setCacheDisabled", load53.TAB, cacheDisabled=True)

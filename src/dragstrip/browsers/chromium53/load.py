@@ -15,9 +15,10 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip.browsers.cdp import Cdp, CdpError, Event
-from dragstrip.browsers.exchanges import Exchange, exchanges, failure
-from dragstrip.browsers.load import Load, Navigation, preludes
-from dragstrip.browsers.watch import TabWatch, document_of
+from dragstrip.browsers.devtools_watch import DevToolsWatch
+from dragstrip.browsers.exchanges import ABORTED, Exchange, exchanges, failure
+from dragstrip.browsers.load import LOADED, Load, Navigation, began_before_ms, preludes
+from dragstrip.browsers.watch import document_of
 from dragstrip.model.study import Client
 
 TAB = ""
@@ -65,67 +66,96 @@ def load(cdp: Cdp, url: str, client: Client) -> Load:
     watch = _Watch(cdp)
     sent_s = time.time()
     cdp.send("Page.navigate", url=url)
-    watch.until_ended(client)
-    watch.through_quiet(client)
-    timings = _timings(cdp) if watch.loaded else None
+    timings = watch.read_at_end(client, lambda: _timings(cdp, watch))
     origin_s = timings.navigationStart / 1000 if timings else sent_s
     seen = exchanges(watch.network, origin_s - watch.clock_offset_s)
+    navigation = _navigation(watch.documents, seen, timings) if timings else Navigation()
+    if later_ms := began_before_ms(watch.documents, seen):
+        navigation, origin_s = navigation.later(later_ms), origin_s - later_ms / 1000
+        seen = exchanges(watch.network, origin_s - watch.clock_offset_s)
     return Load(
         outcome=watch.outcome,
         error=watch.error,
         sent_s=sent_s,
         time_origin_s=origin_s,
-        navigation=_navigation(seen, timings) if timings else Navigation(),
+        navigation=navigation,
+        done_ms=navigation.loadEventEnd if watch.loaded else None,
+        documents=tuple(watch.documents),
         exchanges=seen,
     )
 
 
-def _navigation(seen: Sequence[Exchange], timings: _Timings) -> Navigation:
-    document = document_of(seen)
+def _navigation(
+    documents: Sequence[str], seen: Sequence[Exchange], timings: _Timings
+) -> Navigation:
+    """Of the last document."""
+    moved = len(documents) > 1
+    document = document_of(e for e in seen if not moved or e.request.url == documents[-1])
     return Navigation(
         connectStart=(document and document.connect_start_ms) or 0.0,
         responseStart=(document and document.response_start_ms) or 0.0,
-        domContentLoadedEventEnd=timings.domContentLoadedEventEnd - timings.navigationStart,
-        loadEventEnd=timings.loadEventEnd - timings.navigationStart,
+        domContentLoadedEventEnd=_since(timings, timings.domContentLoadedEventEnd),
+        loadEventEnd=_since(timings, timings.loadEventEnd),
     )
 
 
-class _Watch(TabWatch):
+def _since(timings: _Timings, at_ms: int) -> float:
+    return at_ms - timings.navigationStart if at_ms else 0
+
+
+class _Watch(DevToolsWatch):
     """Watches the only tab of a browser."""
 
     def __init__(self, cdp: Cdp) -> None:
-        super().__init__(cdp)
+        super().__init__(cdp, LOADED)
         self._document = ""
-        self._committed = False
-        self._loaded = False
         self.clock_offset_s = 0.0
         """Unix time minus the clock of CDP timestamps, from the first request."""
 
-    @property
-    def loaded(self) -> bool:
-        return self._loaded
+    def ask(self, expression: str) -> int:
+        raise NotImplementedError("this browser has no promises")
+
+    def answer_of(self, number: int) -> object:
+        raise NotImplementedError("this browser has no promises")
 
     def sort(self, event: Event) -> None:
-        params = event.params
         if event.method.startswith("Network."):
-            self.network.append(event)
-            if event.method == "Network.requestWillBeSent" and not self._document:
-                self._document = params["requestId"]
-                self.clock_offset_s = params["wallTime"] - params["timestamp"]
-            elif event.method == "Network.loadingFailed" and self._is_document(params):
-                self.error = failure(params)
+            self._sort_network(event)
         elif event.method == "Page.frameNavigated":
-            self._committed |= "parentId" not in params["frame"]
+            if not self.error:  # else it is the browser's own page
+                self.commits(event.params["frame"])
         elif event.method == "Page.loadEventFired":
-            self._loaded |= self._committed
+            self.fires()
         elif event.method == "Page.javascriptDialogOpening":
             self.cdp.send("Page.handleJavaScriptDialog", accept=True)
 
-    def _is_document(self, params: dict[str, Any]) -> bool:
-        return not self._committed and params["requestId"] == self._document
+    def _sort_network(self, event: Event) -> None:
+        params = event.params
+        self.network.append(event)
+        if event.method == "Network.requestWillBeSent":
+            if not self._document:
+                self._document = params["requestId"]
+                self.clock_offset_s = params["wallTime"] - params["timestamp"]
+            if params.get("type") == "Document":
+                self.asks(params)
+        elif event.method in ("Network.loadingFinished", "Network.loadingFailed"):
+            if event.method == "Network.loadingFailed":
+                self._fail(params)
+            self.stays(params["requestId"])
+
+    def _fail(self, params: dict[str, Any]) -> None:
+        first = not self.committed and params["requestId"] == self._document
+        why = failure(params)
+        if first:
+            self.error = why
+        elif params["requestId"] in self._leaving and why != ABORTED:
+            self.error = f"the page moved on, which failed: {why}"
 
 
-def _timings(cdp: Cdp) -> _Timings:
+def _timings(cdp: Cdp, watch: _Watch) -> _Timings | None:
+    """None without a document."""
+    if not watch.loaded and (watch.error or not watch.committed):
+        return None
     answer = cdp.call("Runtime.evaluate", expression=_READ_TIMINGS, returnByValue=True)
     try:
         return msgspec.json.decode(answer["result"]["value"], type=_Timings)

@@ -23,7 +23,7 @@ from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import session_proxies
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.firefox import bidi
-from dragstrip.browsers.load import Load
+from dragstrip.browsers.load import Load, done_of
 from dragstrip.browsers.place import AS_NOBODY, child, fresh_home, living_in, with_names
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
@@ -152,8 +152,9 @@ class Firefox:
         try:
             made = self.cdp.call("browsingContext.create", type="tab", userContext=user)
             tab: str = made["context"]
-            bidi.make_ready(self.cdp, tab, client, page.recorded_ms if page else None)
-            yield FirefoxTab(self.cdp, tab, client)
+            recorded_ms = page.recorded_ms if page else None
+            bidi.make_ready(self.cdp, tab, client, recorded_ms, done_of(page))
+            yield FirefoxTab(self.cdp, tab, client, page)
         finally:
             with contextlib.suppress(CdpError):  # it ends with its tabs
                 self.cdp.call("browser.removeUserContext", userContext=user)
@@ -167,11 +168,12 @@ class FirefoxTab:
     cdp: Cdp
     tab: str
     client: Client
+    page: Page | None = None
 
     def load(self, url: str) -> Load:
-        return bidi.load(self.cdp, self.tab, url, self.client)
+        return bidi.load(self.cdp, self.tab, url, self.client, done_of(self.page, url))
 
-    def forget_cache(self) -> None:
+    def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """It is passed by, not cleared: BiDi clears none."""
         self.cdp.call("network.setCacheBehavior", cacheBehavior="bypass", contexts=[self.tab])
 

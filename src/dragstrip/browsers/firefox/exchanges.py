@@ -19,10 +19,11 @@ from msgspec import structs
 
 from dragstrip.browsers.cdp import Event
 from dragstrip.browsers.exchanges import ABORTED, BROWSER_PROTOCOLS, Exchange
+from dragstrip.browsers.firefox.sockets import is_socket
 from dragstrip.model.visit import Request
 from dragstrip.pages.format.recording import Headers
 
-_GIVEN_UP = "NS_BINDING_ABORTED"
+GIVEN_UP = "NS_BINDING_ABORTED"
 _KINDS = {
     "document": "Document",
     "iframe": "Document",
@@ -52,7 +53,7 @@ def exchanges(events: Iterable[Event], time_origin_ms: float) -> tuple[Exchange,
         if not event.method.startswith("network."):
             continue
         asked = params["request"]
-        if not asked["url"].startswith(("https:", "http:")):
+        if not asked["url"].startswith(("https:", "http:")) or is_socket(params):
             continue
         key = asked["request"], params["redirectCount"]
         if event.method == "network.beforeRequestSent":
@@ -137,7 +138,7 @@ def _failed(exchange: Exchange, params: dict[str, Any], origin_ms: float) -> Exc
     error = params["errorText"]
     request = structs.replace(
         exchange.request,
-        error=ABORTED if error == _GIVEN_UP else error,
+        error=ABORTED if error == GIVEN_UP else error,
         end_ms=params["timestamp"] - origin_ms,
     )
     return structs.replace(exchange, request=request)

@@ -27,7 +27,7 @@ from dragstrip.pages.graph.store import graph_of
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
-from dragstrip.testbed.servers.site import PORT, addresses_of, port_of
+from dragstrip.testbed.servers.site import places_of
 from dragstrip.testbed.testbed import Testbed
 from dragstrip.version import __version__
 
@@ -41,11 +41,10 @@ def told(
     stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
     """A stack's settings for each load, as JSON."""
-    port = port_of(stack.serving)
-    places = addresses_of(stack.serving, addresses)
+    places = places_of(stack.serving, addresses)
     by_host = {host: _one(stack.protocols(host, spoken)) for host in places}
     fields = {
-        "hosts": {h: ip if port == PORT else f"{ip}:{port}" for h, ip in places.items()},
+        "hosts": places,
         "protocol": by_host | {"default": stack.protocol}
         if stack.discovery == "as-recorded"
         else "h2"
@@ -112,7 +111,7 @@ class LoaderTab:
     def load(self, url: str) -> Load:
         sent_s = time.time()
         if self.graph is None or url != self.graph.nodes[0].url:  # such as about:blank
-            return Load(outcome="loaded", sent_s=sent_s, time_origin_s=sent_s)
+            return Load(outcome="loaded", sent_s=sent_s, time_origin_s=sent_s, done_ms=0.0)
         limits = {
             "time_ms": round(self.client.timeout_s * 1000),
             "bytes": _MOST_BYTES,
@@ -132,7 +131,7 @@ class LoaderTab:
             answer, self.graph, sent_s, f"{self.graph.digest} {source}: {self.graph.source}"
         )
 
-    def forget_cache(self) -> None:
+    def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """It has none."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:

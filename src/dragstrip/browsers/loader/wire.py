@@ -65,6 +65,7 @@ class LoaderRequest(Struct, frozen=True, kw_only=True):
     decoded_bytes: int
     digest: str | None
     cached: bool = False
+    hinted: bool = False
     error: Error | None
 
 
@@ -145,12 +146,14 @@ def read(answer: LoaderAnswer, graph: Graph, sent_s: float, said: str) -> Load:
         _exchange(graph, place, asked, opened, asked.resource in first_on)
         for place, asked in sorted(made.items(), key=lambda pair: pair[1].discovered_us)
     ]
+    navigation = _navigation(answer, graph, made, opened)
     return Load(
         outcome=outcome,
         error=error,
         sent_s=sent_s,
         time_origin_s=answer.start_us / 1e6,
-        navigation=_navigation(answer, graph, made, opened),
+        navigation=navigation,
+        done_ms=navigation.loadEventEnd if outcome == "loaded" else None,
         exchanges=tuple(found),
         graph=said,
         fast_open=tuple(
@@ -212,6 +215,7 @@ def _exchange(
             remote_ip=connection.address if connection else "",
             remote_port=connection.port if connection else 0,
             from_cache=asked.cached,
+            hinted=asked.hinted,
             error=str(asked.error) if asked.error else "",
             wire_bytes=asked.wire_bytes,
             body_bytes=asked.decoded_bytes if known else None,
@@ -225,7 +229,7 @@ def _exchange(
             else None,
             tls_start_ms=_ms(shaken.tls_start_us) if shaken else None,
             send_start_ms=_ms(asked.sent_us),
-            send_end_ms=_ms(asked.sent_us),
+            send_end_ms=None if node.upload_bytes else _ms(asked.sent_us),
             response_start_ms=_ms(asked.first_byte_us),
             end_ms=_ms(asked.end_us),
         ),
@@ -243,27 +247,19 @@ def _navigation(
     made: dict[int, LoaderRequest],
     opened: dict[int, LoaderConnection],
 ) -> Navigation:
-    document = max((i for i in made if _leads(graph, i)), default=0)
-    last = made.get(document)
-    if last is None or answer.load_event_us is None:
+    last = made.get(graph.document, made.get(0))
+    if last is None:
         return Navigation()
     connection = opened.get(last.connection or 0)
     started = _either(connection.connect_start_us, connection.tls_start_us) if connection else None
     ends = [made[w.node].end_us or 0 for w in graph.parsed if w.node in made]
-    parsed = max(ends, default=last.end_us or 0)
+    parsed, fired = max(ends, default=last.end_us or 0), answer.load_event_us
     return Navigation(
         connectStart=(started or 0) / 1000,
         responseStart=_ms(last.first_byte_us),
-        domContentLoadedEventEnd=min(parsed, answer.load_event_us) / 1000,
-        loadEventEnd=answer.load_event_us / 1000,
+        domContentLoadedEventEnd=0.0 if fired is None else min(parsed, fired) / 1000,
+        loadEventEnd=(fired or 0) / 1000,
     )
-
-
-def _leads(graph: Graph, index: int) -> bool:
-    """Whether it is the start, or what that redirects to."""
-    while index and graph.nodes[index].found == "redirect":
-        index = graph.nodes[index].initiator or 0
-    return index == 0
 
 
 def _either(first: int | None, second: int | None) -> int | None:

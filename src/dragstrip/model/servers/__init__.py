@@ -109,6 +109,8 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     licence: str = ""
     digest: str = ""
     """Digest of the program, so that another build is another server."""
+    base: str = ""
+    """The server of ours whose program it runs with another configuration."""
 
     item: str = ""
     """Item of the catalogue of old programs, for drivers `second-origin` and `codec`."""
@@ -122,6 +124,16 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
             raise ValueError(f"server {self.name} lacks a command that starts it")
         if unknown := set(self.protocols) - {"h1", "h2", "h3", "gquic", "spdy"}:
             raise ValueError(f"server {self.name} has the unknown protocol {min(unknown)!r}")
+
+    @property
+    def says_early(self) -> bool:
+        """Whether its log names early data; of others, time shows it (`verdict.early_checks`)."""
+        return self.driver != "program"
+
+    @property
+    def program(self) -> str:
+        """What runs, whatever it is told; equal for two configurations of one program."""
+        return self.digest or self.base or self.name
 
     def untold_of(self, transport: str) -> Mapping[str, str]:
         """Everything unknown about its side, for connections of this transport."""
@@ -140,9 +152,12 @@ def _untold_of_programs(log: AccessLog | None) -> Mapping[str, str]:
         "cpu": "the server's CPU time",
     }
     if not log:
-        found |= {"requests": "the server's log of requests and protocols"}
+        found |= {
+            "requests": "the server's log of requests and protocols",
+            "early": "whether it took the early data that the browser sent",
+        }
     if not log or "resumed" not in log.fields:
-        found |= {"handshakes": "resumed sessions and 0-RTT"}
+        found |= {"handshakes": "resumed sessions"}
     return found
 
 

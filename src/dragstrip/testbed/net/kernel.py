@@ -8,6 +8,8 @@ from dragstrip.testbed.net.wires import route
 
 _FAST_OPEN, _STOCK = 3, 1
 """net.ipv4.tcp_fastopen: of clients and servers, and Linux's own default (clients alone)."""
+_ECN, _PASSIVE = 1, 2
+"""net.ipv4.tcp_ecn: asked for and given, and Linux's own default (given if asked for)."""
 _STATE, _SYN_RECV = 3, "03"
 """In a line of /proc/net/tcp."""
 _BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
@@ -27,20 +29,22 @@ class Kernel:
         """Hold connections opened from now on to the stack. Raises `TestbedError`.
 
         The sender's window is an attribute of the origin's route, the receiver's of the client's;
-        socket buffers and slow start after idleness belong to a namespace. Every part costs a
+        socket buffers, slow start after idleness and ECN belong to a namespace. Every part costs a
         process, so only what differs from the stack before is set.
         """
         sends = stack.congestion, stack.initial_window_packets
         receives = stack.receive_window_packets
-        shared = stack.buffer_bytes, stack.slow_start_after_idle, stack.fast_open
+        idle, fast_open, ecn = stack.slow_start_after_idle, stack.fast_open, stack.ecn
+        shared = stack.buffer_bytes, idle, fast_open, ecn
         if self._news("sends", sends):
             self._spaces.configure("origin", [route("origin", "replace", *sends)])
         if self._news("receives", receives):
             line = route("client", "replace", receive_window=receives)
             self._spaces.configure("client", [line])
         if self._news("shared", shared):
-            settings = [f"net.ipv4.tcp_slow_start_after_idle={int(stack.slow_start_after_idle)}"]
-            settings.append(f"net.ipv4.tcp_fastopen={_FAST_OPEN if stack.fast_open else _STOCK}")
+            settings = [f"net.ipv4.tcp_slow_start_after_idle={int(idle)}"]
+            settings.append(f"net.ipv4.tcp_fastopen={_FAST_OPEN if fast_open else _STOCK}")
+            settings.append(f"net.ipv4.tcp_ecn={_ECN if ecn else _PASSIVE}")
             settings += [f"{name}={self._sizes(name, stack.buffer_bytes)}" for name in _BUFFERS]
             for where in ("client", "origin"):
                 self._spaces.run(where, "sysctl", "-q", "-w", *settings)

@@ -4,15 +4,13 @@ Both ends know each other's hardware address and have one route, so nothing but 
 packets crosses the link: no ARP, no neighbour discovery, no way out.
 """
 
-from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Address
+from collections.abc import Iterable
 from typing import Literal
 
 from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
 
 CLIENT_IP = "10.64.0.1"
 GATEWAY_IP = "10.64.0.2"
-_FIRST_HOST = IPv4Address("10.64.1.1")
 _MAC: dict[NamespaceName, str] = {"client": "02:00:00:00:00:01", "origin": "02:00:00:00:00:02"}
 OFFLOADS_OFF = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
 """For `ethtool -K`. Else the kernel hands the link super-packets of up to 64 kB and unfinished
@@ -22,19 +20,14 @@ NO_TCP_MEMORY = "net.ipv4.tcp_no_metrics_save=1"
 _SYSCTLS = (NO_TCP_MEMORY, "net.ipv6.conf.all.disable_ipv6=1")
 
 
-def host_addresses(hosts: Sequence[str]) -> dict[str, str]:
-    """One address per host, in the given order."""
-    return {host: str(_FIRST_HOST + i) for i, host in enumerate(hosts)}
-
-
-def wire_up(spaces: Namespaces, addresses: Mapping[str, str]) -> None:
+def wire_up(spaces: Namespaces, addresses: Iterable[str]) -> None:
     """Join client and origin to the link's namespace and give the origin its addresses.
 
     Raises `TestbedError`.
     """
     _plug(spaces, "client", CLIENT_IP, GATEWAY_IP)
     _plug(spaces, "origin", GATEWAY_IP, CLIENT_IP)
-    spaces.configure("origin", [f"addr add {ip}/32 dev lo" for ip in addresses.values()])
+    spaces.configure("origin", [f"addr add {ip}/32 dev lo" for ip in dict.fromkeys(addresses)])
 
 
 def route(

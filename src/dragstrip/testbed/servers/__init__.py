@@ -5,6 +5,7 @@ How each kind of server runs says a file beside this one; which servers there ar
 """
 
 import contextlib
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from dragstrip.model.page import Page
 from dragstrip.model.servers import Driver, Server
 from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Connection
+from dragstrip.testbed.net.layout import Layout
 from dragstrip.testbed.net.namespaces import Namespaces
 from dragstrip.testbed.servers.codec import Codec
 from dragstrip.testbed.servers.origin import Origin, OriginLog, origin
@@ -31,13 +33,11 @@ _PLAIN = "plain.sock"
 class Servers:
     """Made by `servers`. The stack says who answers; others start when first asked for."""
 
-    def __init__(
-        self, behind: Origin, spaces: Namespaces, folder: Path, addresses: Mapping[str, str]
-    ) -> None:
+    def __init__(self, behind: Origin, spaces: Namespaces, folder: Path, layout: Layout) -> None:
         self._origin = behind
         self._spaces = spaces
         self._folder = folder
-        self._addresses = addresses
+        self._layout = layout
         self._started: dict[str, RunningProgram] = {}
         self._other: RunningProgram | None = None
         """Who answers, if it is not the origin."""
@@ -50,8 +50,12 @@ class Servers:
         """Of all servers: their certificates are like the origin's."""
         return self._origin.authority
 
-    def serve(self, page: Page, *, think: bool = False) -> None:
-        self._origin.serve(page, think=think)
+    def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
+        """Other servers know only the addresses and certificates that they were started with."""
+        self._origin.serve(page, think=think, layout=layout)
+        if layout and layout != self._layout:
+            self._layout = layout
+            self.stop()
         self._serving = page, think
         for other in self._started.values():
             other.serve(page, think=think)
@@ -59,8 +63,10 @@ class Servers:
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
         if stack.serving.driver == "origin":
             self._other = None
+            self._origin.code(stack.compress)
             self._origin.tune(stack, rtt_ms)
         else:
+            self._origin.code("")  # what another server codes, it decides itself
             self._other = self._running(stack.serving)
             self._other.tune(stack, rtt_ms)
 
@@ -71,7 +77,7 @@ class Servers:
                 folder=self._folder / server.name,
                 origin=self._origin,
                 plain=self._folder / _PLAIN,
-                addresses=self._addresses,
+                addresses=self._layout.addresses,
             )
             made = _DRIVERS[server.driver](server, site)
             self._started[server.name] = made
@@ -102,15 +108,19 @@ class Servers:
         return self._other.log(told) if self._other else told
 
     def stop(self) -> None:
-        for other in self._started.values():
+        """All but the origin."""
+        for name, other in self._started.items():
             other.stop()
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+        self._started.clear()
+        self._other = None
 
 
 @contextlib.contextmanager
-def servers(spaces: Namespaces, folder: Path, addresses: Mapping[str, str]) -> Iterator[Servers]:
-    """Run the origin, and the other servers that the stacks need, for these hosts."""
-    with origin(spaces, folder, folder / _PLAIN, addresses) as behind:
-        made = Servers(behind, spaces, folder, addresses)
+def servers(spaces: Namespaces, folder: Path, layout: Layout) -> Iterator[Servers]:
+    """Run the origin, and the other servers that the stacks need, at these addresses."""
+    with origin(spaces, folder, folder / _PLAIN, layout) as behind:
+        made = Servers(behind, spaces, folder, layout)
         try:
             yield made
         finally:

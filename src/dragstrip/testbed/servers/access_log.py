@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec import Struct, structs
@@ -77,13 +77,15 @@ def _line(text: bytes, form: AccessLog, where: str) -> AccessLine:
             f"unexpected line in the server's access log: {where}: {error}"
         ) from None
 
-    def told(name: str) -> Any:
+    def told(name: str, otherwise: Any = None) -> Any:
         for key in form.fields[name].split("|"):
             value: Any = said
             for step in key.split("."):
                 value = value.get(step) if isinstance(value, Mapping) else None
             if value not in (None, "", "-"):
                 return value
+        if otherwise is not None:
+            return otherwise
         raise TestbedError(
             f"unexpected line in the server's access log: {where}: no {name} ({form.fields[name]})"
         )
@@ -106,7 +108,7 @@ def _line(text: bytes, form: AccessLog, where: str) -> AccessLine:
             method=told("method"),
             host=told("host").partition(":")[0],
             path=told("path"),
-            status=int(told("status")),
+            status=int(told("status", 0)),  # none, or 000, if the client gave up before an answer
             size=int(told("bytes")) if "bytes" in form.fields else None,
             resumed="resumed" in form.fields and _said(said, form),
         )
@@ -134,8 +136,8 @@ def requests(lines: Sequence[AccessLine], behind: Sequence[Served]) -> tuple[Ser
     """Each line as the origin would have logged it.
 
     How the recording answered, and with which body, is the word of `behind`, what the origin saw of
-    the same requests: it depends on method and URL alone. What the server answered by itself the
-    recording did not answer.
+    the same requests: it depends on method and URL alone. What the server answered by itself, from
+    files or a cache of its own, is the server's word.
     """
     origins = {(s.method, s.url): s for s in behind}
 
@@ -144,6 +146,8 @@ def requests(lines: Sequence[AccessLine], behind: Sequence[Served]) -> tuple[Ser
         given = asked.body_bytes if asked else 0
         return Served(
             t_us=line.began_us,
+            received_us=asked.received_us if asked else None,
+            received_bytes=asked.received_bytes if asked else None,
             end_us=line.ended_us,
             host=line.host,
             method=line.method,
@@ -155,11 +159,15 @@ def requests(lines: Sequence[AccessLine], behind: Sequence[Served]) -> tuple[Ser
             early=False,
             status=line.status,
             body_bytes=given if line.size is None else line.size,
-            match=asked.match if asked else "miss",
+            match=asked.match if asked else _own(line),
             digest=asked.digest if asked else "",
         )
 
     return tuple(served(line) for line in lines)
+
+
+def _own(line: AccessLine) -> Literal["preflight", "own"]:
+    return "preflight" if line.method == "OPTIONS" else "own"
 
 
 def connections(lines: Sequence[AccessLine]) -> tuple[Connection, ...]:

@@ -48,8 +48,10 @@ class Codec:
                     f"{needed} is missing: apt-get install {package}, or race other stacks"
                 )
         site.folder.mkdir()
-        hosts = {ip: host for host, ip in addresses_of(server, site.addresses).items()}
-        site.spaces.configure("origin", [f"addr add {ip}/32 dev lo" for ip in hosts])
+        hosts: dict[str, str] = {}  # one an address will do: whom a certificate is for, TLS says
+        for host, ip in addresses_of(server, site.addresses).items():
+            hosts.setdefault(ip, host)
+        site.spaces.configure("origin", [f"addr replace {ip}/32 dev lo" for ip in hosts])
         config = site.folder / "config.json"
         wish = {
             "plain": str(site.plain),

@@ -3,22 +3,29 @@
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from dragstrip.model.page import Page
-from dragstrip.model.stack import Stack
+from dragstrip.model.sockets import ServedSocket
+from dragstrip.model.stack import EarlyHints, Stack
 from dragstrip.model.visit import Connection, Served
+from dragstrip.pages.coded import coded
+from dragstrip.pages.hints import early_hints
+from dragstrip.testbed.net.layout import Layout, one_each
 from dragstrip.testbed.net.namespaces import Namespaces, only_child
 from dragstrip.testbed.process import JsonProcess, json_process
 from dragstrip.testbed.programs import program
+
+_CA = "ca.pem"
 
 
 class OriginLog(Struct, frozen=True, kw_only=True):
     requests: tuple[Served, ...]
     connections: tuple[Connection, ...]
+    sockets: tuple[ServedSocket, ...] = ()
     cpu_s: float | None
     """CPU time of the origin since it started; None if another server stands before it."""
     congestion: tuple[str, ...] = ()
@@ -54,7 +61,9 @@ class RunningServer(Protocol):
     def authority(self) -> str:
         """Issuer of its certificates, known once it serves a page; empty if unknown."""
 
-    def serve(self, page: Page, *, think: bool = False) -> None: ...
+    def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
+        """None keeps the addresses as they are."""
+
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None: ...
     def qlog(self, folder: Path | None) -> None: ...
     def look(self) -> None: ...
@@ -65,21 +74,47 @@ class RunningServer(Protocol):
 class Origin:
     """Made by `origin`."""
 
-    def __init__(self, process: JsonProcess, ca: Path, addresses: Mapping[str, str]) -> None:
+    def __init__(self, process: JsonProcess, folder: Path, layout: Layout) -> None:
         self._process = process
-        self._addresses = addresses
+        self._folder = folder
+        self._layout = layout
         self._page: Page | None = None
-        self.ca: Path | None = ca
+        self._think = False
+        self._shown: Path | None = None
+        """The page file that it answers from."""
+        self._hints: dict[EarlyHints, Mapping[str, tuple[str, ...]]] = {}
+        """Of the page, as far as they were asked for: to find them takes time."""
+        self.ca: Path | None = folder / _CA
         """Certificate of the throw-away CA, PEM."""
         self.authority = ""
         self.pid = only_child(process.pid)
         """Of the program itself: what entered the namespace is its parent."""
 
-    def serve(self, page: Page, *, think: bool = False) -> None:
+    def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
         """Replay this page from now on; with `think` as slowly as the recorded servers."""
-        self._page = page
-        path = str(page.path.absolute())
-        self.authority = self._process.ask("page", _Serving, path=path, think=think).authority
+        self._page, self._think, self._layout = page, think, layout or self._layout
+        self._hints = {}
+        self._show(page)
+
+    def code(self, compress: str) -> None:
+        """Answer with bodies in this content coding from now on, see `Stack.compress`.
+
+        Coding costs no visit any time: the bodies are ready before. Raises `PageError`.
+        """
+        if self._page and self._shown:
+            shown = coded(self._page, compress, self._folder)
+            if shown.path != self._shown:
+                self._show(shown)
+
+    def _show(self, page: Page) -> None:
+        self.authority = self._process.ask(
+            "page",
+            _Serving,
+            path=str(page.path.absolute()),
+            think=self._think,
+            servers=msgspec.to_builtins(self._layout),
+        ).authority
+        self._shown = page.path
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None:
         """Hold connections accepted from now on to the stack's transport tuning.
@@ -90,36 +125,52 @@ class Origin:
         self._process.ask(
             "tune",
             dict[str, Any],
-            tcp={**both, **({"fast_open": True} if stack.fast_open else {})},
+            tcp={
+                **both,
+                "unsent_bytes": stack.unsent_bytes,
+                **({"fast_open": True} if stack.fast_open else {}),
+            },
             quic={
                 **both,
+                "slow_start_exit": stack.slow_start_exit,
+                "ecn": stack.ecn,
                 "initial_window_packets": stack.initial_window_packets,
                 "udp_payload_bytes": stack.udp_payload_bytes,
-                "receive_window_bytes": stack.flow_window_bytes,
                 "ack_every_packets": stack.ack_every_packets,
             },
             tls={
                 "version": stack.tls,
                 "resumption": stack.resumption,
                 "early_data": stack.early_data,
+                "certificate_bytes": stack.certificate_bytes,
                 **({"records": stack.record} if stack.record else {}),
             },
             http={
                 "priorities": stack.priorities,
+                "interleave_bytes": stack.interleave_bytes,
+                "receive_window_bytes": stack.flow_window_bytes,
+                "streams_at_once": stack.streams_at_once,
                 "qpack_table_bytes": stack.qpack_table_bytes,
                 "alt_svc": stack.discovery == "alt-svc",
                 "hold_ms": stack.hold_rtts * rtt_ms,
                 "h1_only": self._h1_only(stack),
+                "early_hints": self._early_hints(stack.early_hints),
+                "extended_connect": stack.websockets == "same",
             },
         )
 
+    def _early_hints(self, named: EarlyHints) -> Mapping[str, tuple[str, ...]]:
+        if named not in self._hints:
+            self._hints[named] = early_hints(self._page, named) if self._page else {}
+        return self._hints[named]
+
     def _h1_only(self, stack: Stack) -> list[str]:
-        """Addresses at which nothing but HTTP/1.1 may be offered. A browser that is held to one
+        """Hosts for which nothing but HTTP/1.1 may be offered. A browser that is held to one
         protocol needs no such help."""
         if stack.discovery != "as-recorded" or self._page is None:
             return []
         spoken = self._page.spoken
-        return [ip for h, ip in self._addresses.items() if stack.protocols(h, spoken) == {"h1"}]
+        return [h for h in self._layout.addresses if stack.protocols(h, spoken) == {"h1"}]
 
     def qlog(self, folder: Path | None) -> None:
         """QUIC connections accepted from now on write ``ID.sqlog`` into `folder`; None ends that.
@@ -132,16 +183,20 @@ class Origin:
         """Close every connection and forget it; tickets are kept."""
         self._process.ask("close", dict[str, Any])
 
-    def certificates(self, hosts: Sequence[str]) -> dict[str, dict[str, str]]:
+    def certificates(
+        self, hosts: Sequence[str], least_bytes: int | None = None
+    ) -> dict[str, dict[str, str]]:
         """By host `certificate` (leaf, intermediate) and `key` in PEM, like the origin's own; by
-        no name one for all hosts."""
-        made = self.chains(hosts)
+        no name one for all hosts. Their size is that of `Stack.certificate_bytes`."""
+        made = self.chains(hosts, least_bytes)
         chains = {**made.chains, "": made.shared}
         return {h: {"certificate": chain, "key": made.key} for h, chain in chains.items()}
 
-    def chains(self, hosts: Sequence[str]) -> Certificates:
+    def chains(self, hosts: Sequence[str], least_bytes: int | None = None) -> Certificates:
         """Certificates like the origin's own, by host."""
-        return self._process.ask("certificates", Certificates, hosts=list(hosts))
+        return self._process.ask(
+            "certificates", Certificates, hosts=list(hosts), certificate_bytes=least_bytes
+        )
 
     def connections(self) -> tuple[Connection, ...]:
         """Connections that belong to the next `log`, as they stand now."""
@@ -157,16 +212,15 @@ def origin(
     spaces: Namespaces,
     workspace: Path,
     plain: Path | None = None,
-    addresses: Mapping[str, str] = MappingProxyType({}),
+    layout: Layout | None = None,
 ) -> Iterator[Origin]:
     """Run the origin in its namespace, on ports 443 and 80 (http) of every address there.
 
     With `plain`, a path, also on a Unix socket there, without TLS.
     """
-    ca = workspace / "ca.pem"
-    argv = [program("dragstrip-origin"), "--ca-out", str(ca)]
+    argv = [program("dragstrip-origin"), "--ca-out", str(workspace / _CA)]
     argv += ["--http", "80", *(["--plain", str(plain)] if plain else [])]
     with json_process(
         "dragstrip-origin", spaces.command("origin", *argv), workspace / "origin.err"
     ) as process:
-        yield Origin(process, ca, addresses)
+        yield Origin(process, workspace, layout or one_each(()))

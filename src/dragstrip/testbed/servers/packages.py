@@ -34,7 +34,7 @@ class UnpackedPackage(Struct, frozen=True, kw_only=True):
 
 def home_of(server: Server) -> Path:
     """Where it lies once installed."""
-    return cache_folder("servers") / server.name
+    return cache_folder("servers") / (server.base or server.name)
 
 
 def unpacked(server: Server) -> tuple[UnpackedPackage, ...]:
@@ -65,7 +65,8 @@ def installed(server: Server) -> Path:
     """Its folder. Raises `TestbedError` with what to do."""
     if not unpacked(server):
         raise TestbedError(
-            f"{server.name} is not installed: run `dragstrip servers install {server.name}`"
+            f"{home_of(server).name} is not installed: run `dragstrip servers install "
+            f"{home_of(server).name}`"
         )
     return home_of(server)
 

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import time
 from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from dragstrip.pages.format.recording import PageError
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.process import until_stdin_ends
 from dragstrip.testbed.servers import access_log
+from dragstrip.testbed.servers.certificate_files import CertificateFiles
 from dragstrip.testbed.servers.origin import OriginLog
 from dragstrip.testbed.servers.packages import installed, loader
 from dragstrip.testbed.servers.site import ServerSite, addresses_of, port_of
@@ -74,7 +76,7 @@ class Program:
         """The transports of which it is known that it listens, since it was started."""
         self._congestion: tuple[str, ...] = ()
         site.folder.mkdir()
-        self._certificates = self._written_certificates()
+        self._certificates = CertificateFiles(site)
         key = bytes(range(_TICKET_KEY_BYTES))
         (site.folder / "ticket.key").write_bytes(key)
         (site.folder / "ticket48.key").write_bytes(key[:_SHORT_KEY_BYTES])
@@ -162,18 +164,21 @@ class Program:
     def _values(self, stack: Stack) -> dict[str, Any]:
         """What templates may use; docs/reference/server.md."""
         folder = self._site.folder
+        certificates = self._certificates.of_size(stack.certificate_bytes)
         hosts = [
-            {"name": host, "address": address, **self._certificates[host]}
+            {"name": host, "address": address, **certificates[host]}
             for host, address in self._addresses.items()
         ]
         root = self._document_root()
-        whole = self._certificates[""]
+        whole = certificates[""]
+        addresses = list(dict.fromkeys(self._addresses.values()))
         return {
             **self._places(),
             "port": self._port,
             "address": hosts[0]["address"],
-            "addresses": [host["address"] for host in hosts],
+            "addresses": addresses,
             "hosts": hosts,
+            "servers": [self._server_at(address, certificates) for address in addresses],
             **whole,
             "upstream": str(self._site.plain),
             "root": str(root / hosts[0]["name"]) if root and len(hosts) == 1 else str(root or ""),
@@ -192,6 +197,16 @@ class Program:
             "early_data": stack.early_data,
         }
 
+    def _server_at(
+        self, address: str, certificates: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, Any]:
+        """Its certificates, each with the hosts that show it."""
+        shown: dict[str, dict[str, Any]] = {}
+        for host in (h for h, ip in self._addresses.items() if ip == address):
+            paths = certificates[host]
+            shown.setdefault(paths["both"], {"hosts": [], **paths})["hosts"].append(host)
+        return {"address": address, "certificates": list(shown.values())}
+
     def _document_root(self) -> Path | None:
         """The page as files, if anything asks for them. Raises `PageError` for a page that files
         cannot be; who takes the JSON file, which has everything, may do without them."""
@@ -209,18 +224,6 @@ class Program:
                     raise
                 self._roots[self._page.digest] = None
         return self._roots[self._page.digest]
-
-    def _written_certificates(self) -> dict[str, dict[str, str]]:
-        """Paths by host, and under no name those of one certificate for all hosts."""
-        folder, hosts = self._site.folder, self._site.certificates()
-        found = {}
-        for host, pem in hosts.items():
-            chain, key, both = (folder / f"{host or 'all'}.{end}" for end in ("crt", "key", "pem"))
-            chain.write_text(pem["certificate"])
-            key.write_text(pem["key"])
-            both.write_text(pem["certificate"] + pem["key"])
-            found[host] = {"certificate": str(chain), "key": str(key), "both": str(both)}
-        return found
 
     def _start(self, argv: list[str]) -> None:
         output = self._site.folder / "output.txt"

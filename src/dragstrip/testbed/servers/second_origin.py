@@ -31,7 +31,7 @@ class SecondOrigin:
         certificates = site.folder / "certificates.json"
         certificates.write_bytes(msgspec.json.encode(site.origin.chains(list(site.addresses))))
         argv = [str(program), "--certificates", str(certificates), "--port", str(port_of(server))]
-        argv += ["--addresses", ",".join(site.addresses.values())]
+        argv += ["--addresses", ",".join(dict.fromkeys(site.addresses.values()))]
         self._resources = ExitStack()
         command = site.spaces.command("origin", *argv)
         errors = site.folder / "stderr.txt"

@@ -32,9 +32,10 @@ class ServerSite:
     addresses: Mapping[str, str]
     """The origin's address of each host."""
 
-    def certificates(self) -> dict[str, dict[str, str]]:
-        """By host `certificate` (with its intermediate) and `key`, PEM; by no name of all hosts."""
-        return self.origin.certificates(list(self.addresses))
+    def certificates(self, least_bytes: int | None = None) -> dict[str, dict[str, str]]:
+        """By host `certificate` (with its intermediate) and `key`, PEM; by no name of all hosts.
+        Their size is that of `Stack.certificate_bytes`."""
+        return self.origin.certificates(list(self.addresses), least_bytes)
 
 
 class RunningProgram(Protocol):

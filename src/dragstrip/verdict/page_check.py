@@ -1,4 +1,5 @@
-"""Replay a page without emulation and hold what happens against its recording."""
+"""Replay a page without emulation and hold what happens against its recording; then visit it as a
+race does, to tell beforehand why a race would refuse its loads."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,17 +8,28 @@ from typing import Any
 from msgspec import Struct, structs
 
 from dragstrip.browsers.chromium import chromium
+from dragstrip.browsers.driven import Driven
 from dragstrip.browsers.record import screenshot
+from dragstrip.model.addresses import servers
+from dragstrip.model.clock import REAL, Clock
+from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
-from dragstrip.model.study import Client
+from dragstrip.model.study import Block, Client
+from dragstrip.model.thresholds import DEFAULTS
 from dragstrip.model.visit import Outcome, Request, Served
 from dragstrip.pages.fidelity import Fidelity, fidelity
 from dragstrip.pages.format.archive import read_screenshot
 from dragstrip.pages.picture import Distance, distance
-from dragstrip.testbed.testbed import testbed
+from dragstrip.testbed.net.layout import layouts
+from dragstrip.testbed.testbed import Testbed, testbed_of
+from dragstrip.verdict.judge import with_verdict
+from dragstrip.visit.drive import VisitPlan, visit
 
 CHECKED_PROTOCOLS: tuple[Protocol, ...] = ("h1", "h2", "h3")
+_LINK = Network.parse("100mbit/100mbit/10ms/0%/200ms")
+"""Fast enough to be quick, slow enough that every check of the verdict applies."""
+_OF_THE_MACHINE = ("overloaded", "link-drift", "clock-jump")
 _SETTLE_MS = 2000.0
 """Until the picture is taken, as when recording."""
 
@@ -39,6 +51,12 @@ class Check(Struct, frozen=True, kw_only=True):
     """What the recording could not answer."""
     served_bytes: int
     """Bodies of all answers."""
+    silent: tuple[str, ...]
+    """WebSockets that the recording lacks: they open, and nobody says anything there."""
+    documents: tuple[str, ...]
+    """URLs of the documents that the tab showed; several if the page moves on by itself."""
+    refusals: tuple[str, ...]
+    """Why a race would not count its loads, whatever the machine does; none if it would."""
     screenshot: bytes
     """PNG; empty if the load did not end."""
     distance: Distance | None
@@ -50,37 +68,79 @@ class Check(Struct, frozen=True, kw_only=True):
         return 1 - len(self.missed) / self.requests if self.requests else 1.0
 
 
-def check(page: Page, client: Client) -> Iterator[Check]:
+def check(page: Page, client: Client, clock: Clock = REAL) -> Iterator[Check]:
     """Replay `page` over each protocol in turn. Raises `TestbedError`, `CdpError`."""
     reference = read_screenshot(page)
     patient = structs.replace(client, quiet_ms=_SETTLE_MS)
-    with testbed(page.hosts) as bed:
-        bed.origin.serve(page)
+    (layout,) = layouts([servers(page, "recorded")])
+    with testbed_of([layout]) as bed:
+        bed.serve(page, layout)
         bed.link.passthrough()
         for protocol in CHECKED_PROTOCOLS:
-            bed.origin.tune(Stack(name=protocol, protocol=protocol))
+            stack = Stack(name=protocol, protocol=protocol)
+            bed.origin.tune(stack)
             bed.origin.log()
-            with (
-                chromium(bed, protocol, client) as browser,
-                browser.fresh_tab(patient, page) as tab,
-            ):
-                loaded = tab.load(page.url)
-                picture = screenshot(browser, tab.session) if loaded.outcome == "loaded" else b""
-            bed.origin.close()
+            with chromium(bed, protocol, client) as browser:
+                with browser.fresh_tab(patient, page) as tab:
+                    loaded = tab.load(page.url)
+                    ended = loaded.outcome == "loaded"
+                    picture = screenshot(browser, tab.session) if ended else b""
+                bed.origin.close()
+                log = bed.origin.log()
+                served = log.requests
+                refusals = (
+                    tuple(_refusals(bed, browser, page, stack, client, clock, served))
+                    if ended
+                    else (f"it does not load: {loaded.error or loaded.outcome}",)
+                )
+                bed.link.passthrough()
             yield Check(
                 protocol=protocol,
                 outcome=loaded.outcome,
                 error=loaded.error,
-                **_held_against(page, bed.origin.log().requests),
+                **_held_against(page, served),
+                documents=loaded.documents,
+                silent=tuple(s.url for s in log.sockets if not s.recorded),
+                refusals=refusals,
                 screenshot=picture,
                 distance=distance(reference, picture) if reference and picture else None,
             )
+
+
+def _refusals(
+    bed: Testbed,
+    browser: Driven,
+    page: Page,
+    stack: Stack,
+    client: Client,
+    clock: Clock,
+    rehearsed: Sequence[Served],
+) -> Iterator[str]:
+    """What the verdict has against a visit like those of a race; `rehearsed` is what a load asked
+    for before."""
+    block = Block(page=page.name, network=_LINK.name, index=0, seed=0, order=(stack.name,))
+    misses = tuple(sorted({s.address for s in rehearsed if s.match == "miss"}))
+    plan = VisitPlan(
+        block=block,
+        attempt=0,
+        page=page,
+        network=_LINK,
+        stack=stack,
+        client=client,
+        known_misses=misses,
+    )
+    made, _ = visit(bed, browser, plan)
+    judged = with_verdict(made, page, _LINK, stack, DEFAULTS, clock=clock)
+    if judged.outcome != "loaded":
+        yield f"it is {judged.outcome}: {judged.error or 'see what was not in the recording'}"
+    yield from (f"{r.code}: {r.detail}" for r in judged.reasons if r.code not in _OF_THE_MACHINE)
 
 
 def _held_against(page: Page, served: Sequence[Served]) -> dict[str, Any]:
     """By the origin's log, so that workers and frames count as well."""
     due = [r for r in page.resources if page.load_ms is None or r.start_ms <= page.load_ms]
     before_load = structs.replace(page, resources=tuple(due))
+    served = [s for s in served if s.match != "misdirected"]
     return {
         "fidelity": fidelity(before_load, _as_recorded(page, served)),
         "requests": len(served),

@@ -1,0 +1,103 @@
+"""The servers of a page: which of its hosts share an address, and which of those a certificate."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from dragstrip.model.page import Page
+
+Addresses = Literal["recorded", "one-each"]
+"""Hosts share addresses as in the page's recording, or each host has its own."""
+
+
+_NAMED = 3
+"""Pages that a sentence names."""
+
+
+class PageServer(Struct, frozen=True):
+    """What answers at one address."""
+
+    certificates: Mapping[str, tuple[str, ...]]
+    """By host, in the page's order: the hosts here that its certificate covers, itself included."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(self.certificates)
+
+
+def servers(page: Page, addresses: Addresses) -> tuple[PageServer, ...]:
+    """All of them, in the order of the page's hosts. A host whose recording tells no address has
+    its own.
+
+    A connection may carry requests for other hosts of its address that its certificate covers (RFC
+    9113 section 9.1.1, RFC 9114 section 3.3). Where the recording does not tell whom a host's
+    certificate covers, all such hosts of an address share one. But hosts that spoke HTTP/1.1 when
+    recorded share none with those that did not: browsers would have asked for them over the others'
+    connections.
+    """
+    recorded = page.addresses if addresses == "recorded" else {}
+    groups: dict[str, list[str]] = {}
+    for host in page.hosts:
+        groups.setdefault(recorded.get(host, host), []).append(host)
+    secure = {urlsplit(r.url).hostname for r in page.resources if r.url.startswith("https:")}
+    return tuple(
+        PageServer(_certificates([h for h in group if h in secure], page) | _alone(group, secure))
+        for group in groups.values()
+    )
+
+
+def sharing(page: Page) -> bool:
+    """Whether hosts of the page share an address in its recording."""
+    return len(servers(page, "recorded")) < len(page.hosts)
+
+
+def described(page: Page, addresses: Addresses) -> str:
+    """Such as ``14 hosts at 3 addresses, as recorded``."""
+    hosts, apart = len(page.hosts), len(servers(page, addresses))
+    if apart < hosts:
+        return f"{hosts} hosts at {apart} address{'es' if apart > 1 else ''}, as recorded"
+    if hosts == 1:
+        return "1 host"
+    recorded = len(servers(page, "recorded"))
+    unlike = f", not at {recorded} as recorded" if recorded < hosts else ""
+    return f"{hosts} hosts at as many addresses{unlike}"
+
+
+def told(pages: Sequence[Page], addresses: Addresses) -> str:
+    """A sentence on the addresses of a study's pages; empty if no page has several hosts."""
+    shared = [page for page in pages if sharing(page)]
+    if not any(len(page.hosts) > 1 for page in pages):
+        return ""
+    if not shared:
+        return "Each host has its own address."
+    more = f" and {len(shared) - _NAMED} more" if len(shared) > _NAMED else ""
+    if addresses == "one-each":
+        names = ", ".join(page.name for page in shared[:_NAMED])
+        return f"Each host has its own address, although hosts of {names}{more} shared some."
+    said = (f"{page.name} has {described(page, addresses)}" for page in shared[:_NAMED])
+    rest = "; on other pages each host has its own" if len(shared) < len(pages) else ""
+    counts = ", ".join(one.removesuffix(", as recorded") for one in said)
+    return f"Hosts share addresses as recorded: {counts}{more}{rest}."
+
+
+def _alone(group: list[str], secure: set[str | None]) -> dict[str, tuple[str, ...]]:
+    """Hosts that are asked over http:// alone have no certificate that others could share."""
+    return {host: (host,) for host in group if host not in secure}
+
+
+def _certificates(hosts: list[str], page: Page) -> dict[str, tuple[str, ...]]:
+    told = {h: {*page.certificates[h], h} for h in hosts if h in page.certificates}
+    untold = [h for h in hosts if h not in told]
+    # A host that a known certificate covers most likely shows that one.
+    covering = {h: next((c for c in told.values() if h in c), None) for h in untold}
+    rest = {h for h in untold if covering[h] is None}
+    plain = {h for h in hosts if page.spoken.get(h) == "h1"}
+
+    def names(host: str) -> tuple[str, ...]:
+        all_names = told.get(host) or covering[host] or rest
+        alike = [h for h in hosts if (h in plain) == (host in plain)]
+        return tuple(h for h in alike if h in all_names)
+
+    return {host: names(host) for host in hosts}

@@ -1,0 +1,29 @@
+"""Two configurations of one server: whether they are that, and the lines in which they differ."""
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+from dragstrip.model.servers import Server
+
+
+def same_program(a: Server, b: Server) -> bool:
+    """Whether the two differ at most in what their program is told."""
+    return a.program == b.program
+
+
+def differing_lines(a: Server, b: Server) -> list[str]:
+    """Of the command, the environment and the configuration: ``- `` before lines that only `a` has,
+    ``+ `` before lines that only `b` has."""
+    old, new = list(_lines(a)), list(_lines(b))
+    found = []
+    for kind, a1, a2, b1, b2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            found += [f"- {line}" for line in old[a1:a2]]
+            found += [f"+ {line}" for line in new[b1:b2]]
+    return found
+
+
+def _lines(server: Server) -> Iterator[str]:
+    yield " ".join(server.command)
+    yield from (f"{name}={value}" for name, value in server.environment.items())
+    yield from (line.strip() for line in server.config.splitlines() if line.strip())

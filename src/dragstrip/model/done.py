@@ -1,0 +1,49 @@
+"""When a page counts as loaded: at its load event, or when the page or the study says so."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from dragstrip.model.errors import InputError
+
+AT_LOAD = "load"
+"""The default, as it is written."""
+
+DoneKind = Literal["load", "network-idle", "selector", "mark"]
+
+
+class Done(Struct, frozen=True):
+    """Written ``load``, ``network-idle``, ``selector:CSS`` or ``mark:NAME``."""
+
+    kind: DoneKind
+    what: str = ""
+    """The selector, or the name of the user-timing mark."""
+
+    @property
+    def whole(self) -> bool:
+        """Nothing that the page asked for is still under way then."""
+        return self.kind in ("load", "network-idle")
+
+
+def parse_done(text: str) -> Done:
+    """Raises `InputError`."""
+    kind, colon, what = text.partition(":")
+    if text in ("load", "network-idle"):
+        return Done(text)  # type: ignore[arg-type]
+    if kind in ("selector", "mark") and colon and what.strip():
+        return Done(kind, what.strip())  # type: ignore[arg-type]
+    raise InputError(
+        f"done {text!r} is unknown: write load, network-idle, selector:CSS (such as "
+        "selector:#hero) or mark:NAME (a user-timing mark of the page)"
+    )
+
+
+def said_done(text: str) -> str:
+    """What a page load time measures, in words."""
+    done = parse_done(text)
+    return {
+        "load": "the load event",
+        "network-idle": "the last request before half a second without any",
+        "selector": f"the first sight of {done.what}",
+        "mark": f"the page's mark {done.what}",
+    }[done.kind]

@@ -1,0 +1,46 @@
+"""The `link` header (RFC 8288 section 3), as far as it names what to fetch ahead of need."""
+
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import urljoin
+
+from msgspec import Struct
+
+_LINK = re.compile(r"<([^>]*)>([^<]*)")
+_RELATIONS = re.compile(r'\brel\s*=\s*(?:"([^"]*)"|([^\s";,]+))', re.IGNORECASE)
+_PRELOAD = frozenset({"preload", "modulepreload"})
+_AHEAD = _PRELOAD | {"preconnect"}
+
+
+class WebLink(Struct, frozen=True):
+    target: str
+    """As written; it may be relative."""
+    parameters: str
+    """As written, with the semicolon before them."""
+
+    @property
+    def relations(self) -> frozenset[str]:
+        found = _RELATIONS.search(self.parameters)
+        return frozenset((found[1] or found[2] or "").lower().split()) if found else frozenset()
+
+    @property
+    def value(self) -> str:
+        """A header's value with this link alone."""
+        return f"<{self.target}>{self.parameters}"
+
+
+def links(values: Iterable[str]) -> Iterator[WebLink]:
+    for value in values:
+        for target, parameters in _LINK.findall(value):
+            yield WebLink(target, parameters.rstrip(" \t,"))
+
+
+def ahead(values: Iterable[str]) -> tuple[str, ...]:
+    """Of these links, those that name what to fetch or to connect to ahead of need."""
+    return tuple(link.value for link in links(values) if link.relations & _AHEAD)
+
+
+def preloads(url: str, values: Iterable[str]) -> tuple[str, ...]:
+    """URLs that an answer to `url` with these links tells a browser to fetch ahead of need."""
+    found = (link for link in links(values) if link.relations & _PRELOAD)
+    return tuple(urljoin(url, link.target) for link in found)

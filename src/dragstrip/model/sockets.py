@@ -1,0 +1,74 @@
+"""WebSockets (RFC 6455): of a page's recording, as a browser saw them, and as a server did."""
+
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from dragstrip.model.stack import Protocol
+
+SWITCHED = 101
+"""The status of an answer over HTTP/1.1 that opens one (RFC 6455 section 4.2.2)."""
+TEXT, BINARY = 1, 2
+"""What a message holds, by its opcode (RFC 6455 section 11.8)."""
+
+
+class PageSocket(Struct, frozen=True, kw_only=True):
+    """One that the recording has."""
+
+    url: str
+    messages: int = 0
+    """That its server sent."""
+    message_bytes: int = 0
+    """Of their payload."""
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).hostname or ""
+
+
+class Socket(Struct, frozen=True, kw_only=True):
+    """One that the page opened, as the browser saw it. Times are those of a visit's requests, None
+    if the browser gave none; messages and bytes of their payload up to the visit's end."""
+
+    url: str
+    host: str
+    initiator: str = ""
+    """URL of the script that opened it, if the browser named one."""
+    status: int = 0
+    """Of the answer to its opening; 0 without one."""
+    error: str = ""
+    """In the browser's words; empty if nothing failed."""
+    start_ms: float
+    open_ms: float | None = None
+    end_ms: float | None = None
+    """When it was closed; None if it was open at the visit's end."""
+    sent_messages: int = 0
+    sent_bytes: int = 0
+    received_messages: int = 0
+    received_bytes: int = 0
+
+
+class ServedSocket(Struct, frozen=True, kw_only=True):
+    """One that a server opened, or was asked to, as its log has it."""
+
+    t_us: int
+    """Request headers complete."""
+    host: str
+    url: str
+    protocol: Protocol
+    """Of the connection that carries it."""
+    connection: int
+    client_port: int
+    status: int
+    recorded: bool | None = None
+    """Whether the recording has it; if not, it stays open and silent. None if the server does not
+    say, like the others."""
+    sent_messages: int | None = None
+    sent_bytes: int | None = None
+    received_messages: int | None = None
+    received_bytes: int | None = None
+
+
+def socket_url(url: str) -> str:
+    """The URL of a socket whose opening is logged as a request for this one."""
+    return url.replace("http", "ws", 1) if url.startswith("http") else url

@@ -1,0 +1,199 @@
+"""Was early data (TLS 1.3 early data, QUIC 0-RTT) sent and taken as the stack claims?
+
+The link sees for every server whether a client sent early data. Whether the server took it, our
+origin's log says; of any other server, time does: what is no early data reaches the server a round
+trip later, after the client's answer to the server's first flight.
+"""
+
+from collections.abc import Iterator
+
+from dragstrip.model.network import Network
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Stack
+from dragstrip.model.visit import FarEnd, Reason, Request, Served, Visit
+from dragstrip.verdict.request_checks import some
+
+LEAST_RTT_MS = 10.0
+"""A browser takes some milliseconds to send a request. With a shorter round trip, a handshake may
+be over by then."""
+_CLEAR = 0.5
+"""Time decides if the network itself delays early data by less than this share of a round trip."""
+_FLIGHT_BYTES = 4096
+"""A ClientHello with X25519MLKEM768 and a request."""
+
+
+def early_data(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator[Reason]:
+    """A first visit has none, a stack without it has none, and a repeat visit with it has the first
+    request of each resumed connection as early data, unless that could not leave in time."""
+    sent = {end.address: end for end in _sent(visit)}
+    if visit.connection == "first":
+        first = [a for a, end in sent.items() if _before_any_answer(visit, end)]
+        if first:
+            yield Reason(
+                "warm", f"a first visit sent early data to {some(first)}, according to the link"
+            )
+    if page.live or _decides_itself(stack):
+        return
+    if not stack.early_data:
+        if sent:
+            yield Reason(
+                "stack-drift",
+                f"the stack has no early data, but the browser sent some to {some(sent)}, "
+                "according to the link",
+            )
+    elif visit.connection != "first" and network.least_rtt_ms >= LEAST_RTT_MS:
+        yield from unused(visit, page, network, stack)
+
+
+def _sent(visit: Visit) -> Iterator[FarEnd]:
+    ends = visit.link.up.far_ends if visit.link else None
+    return (end for end in ends or () if end.early_packets)
+
+
+def _before_any_answer(visit: Visit, end: FarEnd) -> bool:
+    """Tickets come after a handshake. Later connections of a first visit may use them."""
+    answered = (
+        r.response_start_ms
+        for r in visit.requests
+        if r.response_start_ms is not None and _address(visit, r.host) == end.address
+    )
+    first_ms = min(answered, default=None)
+    return (
+        first_ms is None
+        or end.first_early_us is None
+        or (end.first_early_us - visit.started_us) / 1000 < first_ms
+    )
+
+
+def _decides_itself(stack: Stack) -> bool:
+    return "early_data" in stack.serving.own.get(stack.transport, ())
+
+
+def unused(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator[Reason]:
+    """Early data that the stack promises and a repeat visit did not have.
+
+    The document waits for its connection. Other hosts' connections may open before there is a
+    request; those count only if the browser reports that the request did not wait for the
+    handshake.
+    """
+    up = visit.link.up.far_ends if visit.link else None
+    looked = any(end.early_packets is not None for end in up or ())
+    sent = {end.address for end in _sent(visit)}
+    asked = {r.url: r for r in visit.requests if r.connect_start_ms is not None}
+    unsent: list[str] = []
+    refused: list[str] = []
+    unknown: list[str] = []
+    for first in _first_requests(visit, page, stack):
+        in_haste = first.url == page.url or hurried(asked.get(first.url), network, stack)
+        if first.early or first.protocol != stack.protocol or not in_haste:
+            continue
+        if lost_before(visit, first):
+            continue
+        if looked and _address(visit, first.host) not in sent:
+            unsent.append(first.url)
+        elif stack.serving.says_early or _came_late(visit, first, asked, network, stack):
+            (refused if looked else unknown).append(first.url)
+    for urls, what in (
+        (unsent, "the browser sent none"),
+        (refused, "the server refused it, or took it only after the handshake,"),
+        (unknown, "none was used"),
+    ):
+        if urls:
+            yield Reason(
+                "stack-drift",
+                f"the stack has early data, but {what} on {len(urls)} resumed connections: "
+                + some(urls),
+            )
+
+
+def _first_requests(visit: Visit, page: Page, stack: Stack) -> Iterator[Served]:
+    """Of each host's first connection, if that was resumed or its server does not say. Of a server
+    without a log, the document's as the browser reports it, at a time that shows nothing."""
+    if "requests" in stack.untold:
+        yield from (_unlogged(visit, r) for r in visit.requests if r.url == page.url and r.protocol)
+        return
+    silent = "handshakes" in stack.untold
+    hosts: set[str | None] = set()
+    for connection in sorted(visit.connections, key=lambda c: c.t_us):
+        if connection.error or not connection.secure or connection.host in hosts:
+            continue
+        if connection.id in visit.beside_ids:
+            continue
+        hosts.add(connection.host)
+        of_it = (s for s in visit.served if s.connection == connection.id)
+        first = min(of_it, key=lambda s: s.t_us, default=None)
+        if first is not None and (connection.resumed or silent):
+            yield first
+
+
+def _unlogged(visit: Visit, request: Request) -> Served:
+    """The least that its server would have logged of it, as early as it can have been."""
+    assert request.protocol
+    return Served(
+        t_us=visit.started_us,
+        end_us=0,
+        host=request.host,
+        method=request.method,
+        url=request.url,
+        protocol=request.protocol,
+        connection=0,
+        client_port=0,
+        resumed=False,
+        early=False,
+        status=request.status,
+        body_bytes=0,
+        match="exact",
+    )
+
+
+def _came_late(
+    visit: Visit, first: Served, asked: dict[str, Request], network: Network, stack: Stack
+) -> bool:
+    """The request reached the server so late that it may have waited for a handshake, and nothing
+    else explains it: no delay that changes, no other load, no wait for a CPU at either end."""
+    request = asked.get(first.url)
+    if request is None or request.connect_start_ms is None:
+        return False
+    rtts = stack.connect_rtts(repeat=False)
+    unsure_ms = (rtts - 0.5) * (_most_rtt_ms(network) - network.least_rtt_ms)
+    unsure_ms += network.up.least_ms(_FLIGHT_BYTES)
+    if unsure_ms > _CLEAR * network.least_rtt_ms or network.background:
+        return False
+    if network.up.trace or network.down.trace:
+        return False
+    at_ms = (first.t_us - visit.started_us) / 1000 - request.connect_start_ms
+    return at_ms >= rtts * network.least_rtt_ms + network.up.least_delay_ms + _held_up_ms(visit)
+
+
+def _held_up_ms(visit: Visit) -> float:
+    """How long browser and server may have waited for a CPU, one after the other."""
+    host = visit.host
+    return (host.browser_wait_ms or 0) + (host.server_wait_ms or 0) if host else 0.0
+
+
+def _most_rtt_ms(network: Network) -> float:
+    return network.up.most_delay_ms + network.down.most_delay_ms
+
+
+def hurried(request: Request | None, network: Network, stack: Stack) -> bool:
+    """The browser sent it before a handshake without early data could have finished."""
+    if request is None or request.connect_start_ms is None or request.send_start_ms is None:
+        return False
+    rtts = 0.5 if stack.transport == "quic" or stack.fast_open else 1.5
+    return request.send_start_ms - request.connect_start_ms < rtts * network.least_rtt_ms
+
+
+def lost_before(visit: Visit, served: Served) -> bool:
+    """A packet to the server was lost, or overtaken, before this request was complete there."""
+    up = visit.link.up if visit.link else None
+    if up is None or up.reordered:
+        return True
+    if up.far_ends is None:  # old capsules do not record whose packets were lost
+        return bool(up.dropped)
+    address = _address(visit, served.host)
+    lost = (e.first_drop_us for e in up.far_ends if e.address == address)
+    return any(at_us is not None and at_us < served.t_us for at_us in lost)
+
+
+def _address(visit: Visit, host: str) -> str:
+    return visit.addresses.get(host, "").rpartition(":")[0]

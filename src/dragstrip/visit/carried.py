@@ -1,0 +1,42 @@
+"""What each connection of a visit carried."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from dragstrip.model.visit import Connection, Served, Visit
+
+
+class Carried(Struct, frozen=True):
+    """A connection as the server saw it, and the requests that came over it."""
+
+    connection: Connection
+    address: str
+    """Where the server accepted it; empty if unknown."""
+    requests: Sequence[Served]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The hosts of those requests, without the one it was opened for."""
+        hosts = dict.fromkeys(s.host for s in self.requests)
+        return tuple(host for host in hosts if host != self.connection.host)
+
+
+def carried(visit: Visit) -> list[Carried]:
+    """Every connection, in the server's order, those without requests included."""
+    by_id: dict[int, list[Served]] = {}
+    for served in visit.served:
+        by_id.setdefault(served.connection, []).append(served)
+    return [Carried(c, address_of(visit, c), by_id.get(c.id, ())) for c in visit.connections]
+
+
+def address_of(visit: Visit, connection: Connection) -> str:
+    """Where the server accepted it, as it reports; otherwise where its host answers; empty if
+    neither is known."""
+    return connection.address or visit.addresses.get(connection.host or "", "").rpartition(":")[0]
+
+
+def coalesced(visit: Visit) -> list[Served]:
+    """Requests that came over a connection to another host."""
+    opened = {c.id: c.host for c in visit.connections if c.host and c.secure}
+    return [s for s in visit.served if opened.get(s.connection, s.host) != s.host]

@@ -1,0 +1,150 @@
+"""What the link carried when: how much in a round trip, and when nothing though something was due.
+
+A sender that waits for a window sends so much in each round trip, however wide the link. So the
+most in a round trip, and how often it was about that much, tell of a window: of flow control, of a
+server's buffer, or of congestion control.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+
+from dragstrip.model.network import Network, Side
+from dragstrip.model.visit import Timeline, Visit
+from dragstrip.visit.intervals import Interval, union
+from dragstrip.visit.uploads import uploads
+
+_LEAST_SLOTS = 3
+"""In a round trip; with fewer, its borders are too coarse."""
+_ALIKE = 0.8
+"""A round trip carried as much as the best one if it carried this share of it."""
+_PAUSE_RTTS, _PAUSE_PACKETS = 0.25, 3
+"""What is shorter, in round trips or packets at the link's rate, is no pause."""
+_PACKET_BYTES = 1500
+
+
+def under_way(visit: Visit, side: Side) -> list[Interval]:
+    """When bodies were due: answers, from their first byte to their last; or uploads."""
+    if side == "up":
+        return union((u.start_ms, u.received_ms) for u in uploads(visit))
+    return union(
+        (r.response_start_ms, r.end_ms)
+        for r in visit.requests
+        if r.response_start_ms is not None and r.end_ms is not None and not r.from_cache
+    )
+
+
+def idle_ms(visit: Visit, network: Network, side: Side) -> float | None:
+    """Time in which bodies were due that way and nothing left the link, pauses of a quarter of a
+    round trip and longer. None without a timeline, or if nothing was due."""
+    timeline, due = _timeline(visit, side), under_way(visit, side)
+    if timeline is None or not due:
+        return None
+    packets_ms = network.direction(side).least_ms(_PAUSE_PACKETS * _PACKET_BYTES)
+    least_ms = max(_PAUSE_RTTS * network.least_rtt_ms, packets_ms, timeline.slot_us / 1000)
+    busy = union(_busy(timeline, visit.started_us))
+    total = 0.0
+    for start, end in due:
+        at = start
+        for begun, over in [*busy, (end, end)]:
+            pause = min(begun, end) - at
+            if pause >= least_ms:
+                total += pause
+            at = max(at, min(over, end))
+    return total
+
+
+def flight_bytes(visit: Visit, network: Network, side: Side) -> int | None:
+    """Most bytes that left the link within a round trip in which bodies were due all the time, as
+    far as slots can tell. None without such a round trip or a timeline, and if its slots are too
+    long."""
+    return _most(_rounds(visit, network, side))
+
+
+def flights(visit: Visit, network: Network, side: Side) -> int | None:
+    """How many such round trips carried about that much; few mean a window that always grew."""
+    rounds = _rounds(visit, network, side)
+    most = _most(rounds)
+    if most is None:
+        return None
+    count = 0
+    for carried, width in rounds:
+        at = 0
+        while at < len(carried):
+            full = carried[at] >= _ALIKE * most
+            count, at = (count + 1, at + width) if full else (count, at + 1)
+    return count
+
+
+def crowd_drops(visit: Visit, network: Network) -> int | None:
+    """Packets that the queue up dropped while several connections opened at once: from the first of
+    overlapping handshakes until a round trip after the last. None without a timeline."""
+    timeline = _timeline(visit, "up")
+    if timeline is None:
+        return 0 if visit.link and not visit.link.up.dropped_queue else None
+    opening = [
+        (r.connect_start_ms, r.connect_end_ms)
+        for r in visit.requests
+        if r.connect_start_ms is not None and r.connect_end_ms is not None
+    ]
+    crowds = [
+        (start, end + network.rtt_ms)
+        for start, end in union(opening)
+        if sum(start <= begun <= end for begun, _ in opening) > 1
+    ]
+    zero_ms, slot_ms = _place(timeline, visit.started_us)
+    return sum(
+        dropped
+        for index, _, dropped in timeline.slots
+        if any(s - slot_ms < zero_ms + index * slot_ms <= e for s, e in crowds)
+    )
+
+
+def of(
+    measure: Callable[[Visit, Network, Side], float | None], side: Side
+) -> Callable[[Visit, Network, object], float | None]:
+    """A metric of one direction."""
+    return lambda visit, network, stack: measure(visit, network, side)
+
+
+def _most(rounds: Sequence[tuple[list[int], int]]) -> int | None:
+    return max((max(carried) for carried, _ in rounds), default=None)
+
+
+def _rounds(visit: Visit, network: Network, side: Side) -> list[tuple[list[int], int]]:
+    """For each stretch in which bodies were due: bytes in the round trip that begins with each of
+    its slots, and how many slots that is."""
+    timeline = _timeline(visit, side)
+    if timeline is None:
+        return []
+    width = int(network.least_rtt_ms * 1000 // timeline.slot_us)
+    if width < _LEAST_SLOTS:
+        return []
+    sizes = {index: size for index, size, _ in timeline.slots}
+    zero_ms, slot_ms = _place(timeline, visit.started_us)
+    found = []
+    for start, end in under_way(visit, side):
+        first, last = math.ceil((start - zero_ms) / slot_ms), int((end - zero_ms) // slot_ms)
+        sums = list(accumulate((sizes.get(i, 0) for i in range(first, last)), initial=0))
+        carried = [after - before for before, after in zip(sums, sums[width:], strict=False)]
+        if carried:
+            found.append((carried, width))
+    return found
+
+
+def _busy(timeline: Timeline, started_us: int) -> list[Interval]:
+    zero_ms, slot_ms = _place(timeline, started_us)
+    return [
+        (zero_ms + index * slot_ms, zero_ms + (index + 1) * slot_ms)
+        for index, size, _ in timeline.slots
+        if size
+    ]
+
+
+def _place(timeline: Timeline, started_us: int) -> tuple[float, float]:
+    """Its start in ms after the navigation's, and the length of a slot."""
+    return (timeline.start_us - started_us) / 1000, timeline.slot_us / 1000
+
+
+def _timeline(visit: Visit, side: Side) -> Timeline | None:
+    return visit.link.direction(side).timeline if visit.link else None

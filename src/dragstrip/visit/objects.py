@@ -1,0 +1,60 @@
+"""The times of single objects as metrics, such as ``object:/css/late.css:end``."""
+
+from urllib.parse import urlsplit
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.network import Network
+from dragstrip.model.stack import Stack
+from dragstrip.model.visit import Request, Visit
+from dragstrip.visit.metric import Metric
+from dragstrip.visit.metrics import METRICS
+
+_PREFIX = "object:"
+_MOMENTS = {
+    "start": ("when the browser decided to fetch", "start_ms"),
+    "first-byte": ("first byte of", "response_start_ms"),
+    "end": ("last byte of", "end_ms"),
+}
+_NAMED = {m.name: m for m in METRICS}
+_SHORT = {m.name.removesuffix("_ms"): m for m in METRICS}
+
+
+def of_an_object(name: str) -> bool:
+    return name.startswith(_PREFIX)
+
+
+def find_metric(name: str) -> Metric:
+    """By its name, which may lack its `_ms`, or that of an object. Raises `InputError`."""
+    if of_an_object(name):
+        return _of_object(name)
+    found = _NAMED.get(name) or _SHORT.get(name)
+    if found is None:
+        raise InputError(
+            f"no metric {name!r}; choose from {', '.join(_SHORT)}, or object:/PATH:end"
+        )
+    return found
+
+
+def _of_object(name: str) -> Metric:
+    target, _, moment = name.removeprefix(_PREFIX).rpartition(":")
+    if moment not in _MOMENTS or not target.startswith(("/", "https:", "http:")):
+        raise InputError(
+            f"metric {name!r}: write object:/PATH:end or object:URL:end, with start, first-byte or "
+            "end"
+        )
+    words, field = _MOMENTS[moment]
+
+    def measure(visit: Visit, network: Network, stack: Stack) -> float | None:
+        found = (getattr(r, field) for r in visit.requests if _is(r, target) and not r.error)
+        return next((ms for ms in found if ms is not None), None)
+
+    source = "the browser's requests"
+    return Metric(name, "ms", "lower", f"{words} {target}", source, measure, early=True)
+
+
+def _is(request: Request, target: str) -> bool:
+    """A path means any host's, and any query if it has none."""
+    if not target.startswith("/"):
+        return request.url == target
+    url = urlsplit(request.url)
+    return target in (url.path, f"{url.path}?{url.query}")

@@ -1,0 +1,50 @@
+"""How long answers took to begin, and what the sender says of its window and of losses."""
+
+from dragstrip.model.network import Network
+from dragstrip.model.visit import Transport, Visit
+from dragstrip.visit.uploads import uploads
+
+
+def waits_ms(visit: Visit, network: Network) -> list[float]:
+    """For each answer, from its request's first byte sent to its own first byte, beyond a round
+    trip: the server's time and what queues took. Uploads are left out: their server waits for
+    them."""
+    with_body = {u.url for u in uploads(visit)}
+    return [
+        max(0.0, r.response_start_ms - r.send_start_ms - network.least_rtt_ms)
+        for r in visit.requests
+        if r.send_start_ms is not None
+        and r.response_start_ms is not None
+        and not r.from_cache
+        and r.url not in with_body
+    ]
+
+
+def server_ms(visit: Visit) -> list[float]:
+    """For each request, from its last byte received to its answer ready, by the server's log."""
+    return [
+        (s.ready_us - s.received_us) / 1000 for s in visit.served if s.ready_us and s.received_us
+    ]
+
+
+def declared_lost(visit: Visit) -> int | None:
+    """Packets that the origin's transport took for lost; None if no server tells."""
+    told = _transports(visit)
+    return sum(t.lost_packets for t in told) if told else None
+
+
+def retransmitted(visit: Visit) -> int | None:
+    """Packets sent again; None over QUIC, which never repeats one, and if no server tells."""
+    told = [t.retransmitted_packets for t in _transports(visit)]
+    known = [n for n in told if n is not None]
+    return sum(known) if known else None
+
+
+def window_bytes(visit: Visit) -> int | None:
+    """Congestion window at the end of the connection that sent most; None if no server tells."""
+    told = max(_transports(visit), key=lambda t: t.sent_bytes, default=None)
+    return told.window_packets * told.packet_bytes or None if told else None
+
+
+def _transports(visit: Visit) -> list[Transport]:
+    return [c.transport for c in visit.connections if c.transport]
