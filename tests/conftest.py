@@ -2,15 +2,17 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import ours
+from dask_processes import Processes, dask_processes
 from dragstrip.browsers.generations import find_chromium
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.namespaces import namespaces
@@ -25,11 +27,12 @@ __all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
 
-FOLDERS = ("unit", "golden", "schedule", "net", "browser", "virtual")
-"""The quick ones first."""
+FOLDERS = ("unit", "golden", "virtual", "schedule", "browser", "net")
+"""The quick ones first. Of the others, each part of scripts/test begins with its longest files, so
+that no core is idle at its end."""
 BUDGET_S = 35 * 60
-"""After which no more real namespaces and browsers are begun: a machine three times slower than the
-two cores on which all takes a quarter of an hour would otherwise be at it for hours."""
+"""After which no more real namespaces and browsers are begun: they take five minutes on two cores,
+and a machine that is ten times slower would otherwise be at it for hours."""
 _BEGAN = time.monotonic()
 _TESTS = Path(__file__).parent
 
@@ -64,23 +67,12 @@ def _no_kernel() -> str:
     return ""
 
 
-@cache
-def _own_folder() -> Path:
-    """A temporary folder for one of several workers. What testbeds leave behind is looked for in
-    it, and those of the other workers are no leftovers."""
-    folder = Path(tempfile.mkdtemp(prefix="dragstrip-tests-"))
-    folder.chmod(0o1777)  # tests become ordinary users
-    return folder
+def pytest_configure() -> None:
+    ours.take_folder()
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    if hasattr(config, "workerinput"):
-        os.environ["TMPDIR"] = tempfile.tempdir = str(_own_folder())
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if hasattr(config, "workerinput"):
-        shutil.rmtree(_own_folder())
+def pytest_unconfigure() -> None:
+    ours.remove_folder()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -109,26 +101,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(missing)
 
 
-@pytest.fixture
-def host_state():
-    """What must look the same after a testbed is gone."""
-
-    def look() -> tuple[str, ...]:
-        commands = (["ip", "-o", "link"], ["ip", "netns"], ["lsns", "-n", "-t", "net", "-o", "NS"])
-        return tuple(
-            subprocess.run(argv, capture_output=True, text=True).stdout for argv in commands
-        )
-
-    return look
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    """A Dask scheduler and three workers, for tests that leave them alive."""
+    with dask_processes(tmp_path_factory.mktemp("dask"), 3) as running:
+        running.wait_for_workers()
+        yield running
 
 
 @pytest.fixture
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of an ordinary user's own, that he can reach."""
-    own = tmp_path_factory.mktemp("home")
-    for folder in (own, *own.parents[:3]):  # of the worker, the run and the user
-        if not folder.stat().st_mode & 0o005:
-            folder.chmod(0o755)
+def home() -> Path:
+    """An ordinary user's folder. `tmp_path` would not do: whenever another pytest starts on this
+    machine, it closes the folder of all of them to other users."""
+    own = Path(tempfile.mkdtemp(prefix="home-"))
     if not os.geteuid():
         os.chown(own, NOBODY, NOBODY)
     return own

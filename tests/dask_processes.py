@@ -13,13 +13,16 @@ from pathlib import Path
 from distributed import Client
 
 PATIENCE_S = 60.0
+_IDLE = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+"""Else it samples a hundred times a second."""
 
 
 class Processes:
     def __init__(self, folder: Path, env: dict[str, str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self._env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **env}
+        path = os.pathsep.join(filter(None, sys.path))
+        self._env = {**os.environ, "PYTHONPATH": path, **_IDLE, **env}
         self._file = folder / "scheduler.json"
         self.workers: list[subprocess.Popen[bytes]] = []
         self._file.unlink(missing_ok=True)
@@ -44,17 +47,27 @@ class Processes:
         self.workers.append(worker)
         return worker
 
-    def add_worker_with(self, **env: str) -> "subprocess.Popen[bytes]":
+    @contextlib.contextmanager
+    def one_more(self, **env: str) -> Iterator["subprocess.Popen[bytes]"]:
+        """A worker with something else in its environment, that leaves when this ends."""
+        self.wait_for_workers()  # those that come first decide what the others must be like
         before, self._env = self._env, {**self._env, **env}
-        try:
-            return self.add_worker()
-        finally:
-            self._env = before
+        worker = self.add_worker()
+        self._env = before
+        self.wait_for_workers()
+        yield worker
+        self.workers.remove(worker)
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+        self.wait_for_workers()
 
     def wait_for_workers(self) -> None:
-        """Until the scheduler knows all of them."""
+        """Until the scheduler knows all of them, and no other."""
+        deadline = time.monotonic() + PATIENCE_S
         with Client(self.address, timeout=PATIENCE_S) as client:
-            client.wait_for_workers(len(self.workers), timeout=PATIENCE_S)
+            while len(client.scheduler_info(n_workers=-1)["workers"]) != len(self.workers):
+                assert time.monotonic() < deadline, "a worker does not come, or does not leave"
+                time.sleep(0.02)
 
     def end(self) -> None:
         for process in (*self.workers, self.scheduler):

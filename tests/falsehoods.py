@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import urldefrag
 
 from msgspec import structs
 from PIL import Image
@@ -155,7 +156,16 @@ def resumed(scene: Scene, beyond: bool) -> Scene:
 
 
 def cached(scene: Scene, beyond: bool) -> Scene:
-    return scene.request(-1, from_cache=beyond)
+    """An answer from the cache, which the server sent before its use, or never."""
+    from_cache = scene.request(-1, from_cache=True)
+    url = urldefrag(scene.visit.requests[-1].url).url
+    left = tuple(s for s in scene.visit.served if not beyond or s.url != url)
+    return from_cache.but(served=left)
+
+
+def early_on_the_wire(scene: Scene, beyond: bool) -> Scene:
+    after_us = scene.visit.started_us + round(scene.visit.plt_ms * 1000)
+    return scene.far("up", early_packets=int(beyond), first_early_us=after_us)
 
 
 def load_beyond_rate(scene: Scene, beyond: bool) -> Scene:
@@ -208,6 +218,15 @@ def super_packet(scene: Scene, beyond: bool) -> Scene:
 
 def unread(scene: Scene, beyond: bool) -> Scene:
     return scene.down(ring_drops=int(beyond))
+
+
+def beside_the_model(side: str, where: str) -> Callable[[Scene, bool], Scene]:
+    """A packet that the kernel dropped. Honest links tell of none, older ones tell nothing."""
+
+    def off(scene: Scene, beyond: bool) -> Scene:
+        return scene.link(side, **{where: 1 if beyond else 0})
+
+    return off
 
 
 def rate(factor: int) -> Callable[[Scene, bool], Scene]:
@@ -286,11 +305,14 @@ def crowded(scene: Scene, beyond: bool) -> Scene:
 
 
 def computing(scene: Scene, beyond: bool) -> Scene:
-    """On a crowded machine, with precedence: the limit is where bytes and round trips leave it."""
+    """On a crowded machine, with precedence, all the time: the limit is where bytes and round trips
+    leave it."""
     needed = needed_ms(scene.visit, scene.network, scene.stack)
     rest = 1 - needed / scene.visit.plt_ms
     limits = structs.replace(scene.limits, precedence_share=rest - _either(EPSILON / 100, beyond))
-    return replace(scene, limits=limits).host(others_share=0.8, precedence=True)
+    computed_s = scene.visit.plt_ms / 1000
+    busy = replace(scene, limits=limits).host(others_share=0.8, precedence=True)
+    return busy.host(browser_cpu_s=computed_s, origin_cpu_s=0.0)
 
 
 def hindered(scene: Scene, beyond: bool) -> Scene:
@@ -441,6 +463,13 @@ def _answered_by(scene: Scene, **place: object) -> Scene:
     return told.far("down", ends).far("up", ends)
 
 
+def foreign_connection(scene: Scene, beyond: bool) -> Scene:
+    """All of them: of the others of its host, one may have resumed the first one's session."""
+    told = {"host": "another.test"} if beyond else {}
+    every = tuple(structs.replace(c, **told) for c in scene.visit.connections)
+    return scene.but(connections=every)
+
+
 def packet_elsewhere(scene: Scene, beyond: bool) -> Scene:
     """Not even an answer; what is multicast goes nowhere."""
     return _sent_to(scene, "10.99.0.1" if beyond else "224.0.0.251", 443)
@@ -526,6 +555,11 @@ def other_control(scene: Scene, beyond: bool) -> Scene:
     return scene.but(congestion=(asked, "another" if beyond else asked))
 
 
+def unasked_ecn(scene: Scene, beyond: bool) -> Scene:
+    """Packets of a server that claims to be capable of ECN although the stack has none."""
+    return scene.down(ect=int(beyond))
+
+
 def table_unoffered(scene: Scene, beyond: bool) -> Scene:
     """A client that fills a QPACK table which the origin never offered."""
     told = tuple(
@@ -552,9 +586,11 @@ FALSEHOODS = [
     Falsehood("fallback", "Alt-Svc with QUIC unused", unused, ("h2",)),
     Falsehood("mixed", "one request", one_slipped),
     Falsehood("mixed", "one request by the origin's log", one_slipped_by_the_log),
+    Falsehood("stack-drift", "early data on the wire", early_on_the_wire),
     Falsehood("stack-drift", "an answer nobody gave", stranger),
     Falsehood("stack-drift", "a window one packet larger", window),
     Falsehood("stack-drift", "another congestion control", other_control, ("h1", "h2")),
+    Falsehood("stack-drift", "a packet capable of ECN", unasked_ecn),
     Falsehood("stack-drift", "a header table nobody offered", table_unoffered, ("h3",)),
     Falsehood("replay-miss", "requests nobody recorded", invented),
     Falsehood("replay-miss", "a recorded object", missing),
@@ -562,6 +598,7 @@ FALSEHOODS = [
     Falsehood("stack-drift", "early data refused after a loss", early_refused),
     Falsehood("stack-drift", "a foreign address", foreign_address),
     Falsehood("stack-drift", "a foreign port", foreign_port),
+    Falsehood("stack-drift", "a connection to another host", foreign_connection),
     Falsehood("stack-drift", "a packet elsewhere", packet_elsewhere),
     Falsehood("stack-drift", "a name looked up outside", foreign_names),
     Falsehood("stack-drift", "another authority", another_authority),
@@ -589,6 +626,10 @@ FALSEHOODS = [
     Falsehood("link-drift", "no bottleneck up", no_bottleneck),
     Falsehood("link-drift", "a super-packet", super_packet),
     Falsehood("link-drift", "an unread packet", unread),
+    Falsehood("link-drift", "lost before it, up", beside_the_model("up", "lost_before")),
+    Falsehood("link-drift", "lost before it, down", beside_the_model("down", "lost_before")),
+    Falsehood("link-drift", "lost behind it, up", beside_the_model("up", "lost_behind")),
+    Falsehood("link-drift", "lost behind it, down", beside_the_model("down", "lost_behind")),
     Falsehood("link-drift", "rate too high", rate(+1)),
     Falsehood("link-drift", "rate too low", rate(-1)),
     Falsehood("link-drift", "delay too short", too_soon),

@@ -16,6 +16,7 @@ from dragstrip.model.visit import (
     FarEnd,
     HostReport,
     LinkReport,
+    Offer,
     Request,
     Served,
     Transport,
@@ -144,11 +145,21 @@ def transport(stack: Stack, **changes: object) -> Transport:
     """What the origin reports of a connection that is as the stack wants it."""
     told = Transport(
         congestion=stack.congestion,
+        slow_start_exit=stack.slow_start_exit if stack.congestion == "cubic" else None,
         initial_window_packets=stack.initial_window_packets,
         paced=stack.paced,
         packet_bytes=stack.udp_payload_bytes if stack.protocol == "h3" else 1448,
+        unsent_bytes=stack.unsent_bytes if stack.transport == "tcp" else None,
+        offer=None if stack.protocol == "h1" else offer(stack),
         **_records(stack),
     )
+    return structs.replace(told, **changes)
+
+
+def offer(stack: Stack, **changes: int) -> Offer:
+    """What the origin lets the client do, as the stack wants it."""
+    window = stack.flow_window_bytes
+    told = Offer(window_bytes=window, stream_window_bytes=window, streams=stack.streams_at_once)
     return structs.replace(told, **changes)
 
 
@@ -225,20 +236,29 @@ CHANGED = {
     "congestion": "reno",
     "initial_window_packets": 11,
     "pacing": True,
+    "ecn": True,
+    "slow_start_exit": "none",
     "slow_start_after_idle": False,
     "buffer_bytes": 1,
     "receive_window_packets": 1,
     "fast_open": True,
     "tls_record": 4096,
     "udp_payload_bytes": 1300,
-    "flow_window_bytes": 1,
+    "flow_window_bytes": 2**20,
+    "streams_at_once": 100,
+    "unsent_bytes": 16384,
+    "interleave_bytes": 16375,
     "ack_every_packets": 4,
     "qpack_table_bytes": 256,
     "tls": "1.2",
     "resumption": False,
     "early_data": True,
     "post_quantum": False,
+    "certificate_bytes": 4000,
+    "compress": "gzip:6",
     "priorities": False,
+    "early_hints": "blocking",
+    "websockets": "same",
     "discovery": "alt-svc",
     "hold_rtts": 1,
     "browser": "chromium70",

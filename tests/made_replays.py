@@ -1,4 +1,5 @@
-"""For tests of exact replays: hashes of a capsule's files, and busy loops to slow the machine."""
+"""For tests of exact replays: a lossy network, hashes of a capsule's files, guests that run, and
+loops that keep the machine busy."""
 
 import contextlib
 import hashlib
@@ -6,14 +7,31 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import gettempdir
 
 from dragstrip.results.capsule import JOURNAL
+from dragstrip.virtual.kernel.recipe import kernel
+
+LOSSY = "10mbit/2mbit/20ms/2%/100ms"
 
 
 def digests(out: Path) -> dict[str, str]:
     """Of the journal and each file of packets."""
     files = (out / JOURNAL, *sorted((out / "pcap").glob("*.pcapng")))
     return {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+
+
+def guests() -> list[int]:
+    """Processes that run the guests' kernel in this worker's temporary folder, of any user."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            here = (process / "cwd").readlink().is_relative_to(gettempdir())
+            if here and (process / "exe").readlink() == kernel().resolve():
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
 
 
 @contextlib.contextmanager

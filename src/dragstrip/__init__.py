@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dragstrip.model.addresses import Addresses
     from dragstrip.model.study import Study
     from dragstrip.results.frames import Frames
     from dragstrip.version import __version__
@@ -36,6 +37,7 @@ def race(
     seed: int = 0,
     repeat: bool = False,
     restarts: int = 1,
+    addresses: "Addresses" = "recorded",
     virtual: bool = False,
     computing: bool = False,
     jobs: int | None = None,
@@ -61,6 +63,7 @@ def race(
         seed=seed,
         client=Client(),
         restarts=restarts,
+        addresses=addresses,
         cache=cache_folder("pages"),
     )
     return run(study, out=out, virtual=virtual, computing=computing, jobs=jobs, cluster=cluster)

@@ -1,15 +1,22 @@
-"""The A/A control of a machine, with real visits: an honest machine passes, a lie shows."""
+"""The A/A control of a machine, with real visits: an honest machine passes, a lie shows.
+
+Both hold on a busy machine: visits that were held up count here, and the lie is much longer than
+what may hold them up. How short a lie shows is a matter of numbers (test_aa_control).
+"""
 
 from functools import partial
 
 import pytest
 from msgspec import structs
 
-from dragstrip.conduct.aa_control import aa_control
+from conftest import LENIENT
+from dragstrip.conduct.aa_control import NETWORK, aa_control
 from dragstrip.model.study import Client, Study
 from dragstrip.schedule.place import in_testbed
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+
+HELD_RTTS = round(500 / NETWORK.rtt_ms)
 
 
 @pytest.fixture
@@ -22,14 +29,15 @@ def study(tmp_path) -> Study:
         runs=1,
         seed=1,
         client=Client(),
+        thresholds=LENIENT,
         cache=tmp_path,
     )
 
 
 def holds_one_side(study: Study, folder, pages):
-    """The second name's first answers come one round trip late."""
+    """The second name's first answers come half a second late."""
     first, second = study.stacks
-    late = structs.replace(second, hold_rtts=2)
+    late = structs.replace(second, hold_rtts=HELD_RTTS)
     return partial(in_testbed, structs.replace(study, stacks=(first, late)), folder, pages)
 
 
@@ -37,7 +45,7 @@ def test_a_round_is_made_of_valid_visits_and_keeps_nothing(study):
     found = aa_control(study, 0)
     [made] = found.rounds
     assert made.a_ms, made.invalid
-    assert all(50 < ms < 5000 for ms in (*made.a_ms, *made.b_ms))
+    assert all(ms > 50 for ms in (*made.a_ms, *made.b_ms))
     assert (found.stack, found.page) == ("h2", "demo")
 
 
@@ -45,5 +53,5 @@ def test_a_machine_that_holds_the_answers_of_one_side_is_refused(study):
     found = aa_control(study, 0, holds_one_side)
     while not found.passed and not found.refusal:  # as a cluster does
         found = aa_control(study, len(found.rounds), holds_one_side).after(found)
-    assert found.refusal, found
+    assert "h2 is slower under its second name" in found.refusal, found
     assert not any(one.shown < 0 for one in found.rounds), found

@@ -43,15 +43,15 @@ def test_a_live_race_says_what_it_could_not_check(internet, tmp_path):
     network = ["--network", "50mbit/50mbit/20ms/0%/100ms"]
     stacks = ["--stack", "h2", "--stack", "h3"]
     out = tmp_path / "capsule"
-    argv = ["--live", *network, *stacks, "--runs", "1", "--json", "--out", str(out)]
-    done = run("race", page.url, *argv)
+    argv = ["--live", *network, *stacks, "--runs", "1", "--no-calibrate", "--json"]
+    done = run("race", page.url, *argv, "--out", str(out))
     # 4: on a busy machine visits may stay overloaded, which is not the question here.
     assert done.returncode in (0, 4), done.stderr
     assert "could not check" in done.stderr
     visits = json.loads(done.stdout)["visits"]
     assert {v["stack"] for v in visits} == {"h2", "h3"}
     for visit in visits:
-        assert visit["outcome"] == "loaded"
+        assert visit["outcome"] == "loaded", str(visit)
         assert visit["protocol_share"] == {visit["stack"]: 1.0}
         assert visit["requests"] == 7
         assert visit["verdict"] in ("valid", "overloaded")

@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dragstrip.testbed.workspace import scratch_root
+import ours
 
-RACE = "race synth:6x3KB --network 4mbit/40ms --no-calibrate".split()
+RACE = "race synth:6x3KB --network 2mbit/120ms --no-calibrate".split()
 """A link slow enough that the network decides a load, so a busy machine leaves visits valid."""
 STACKS = ["--stack", "h1", "--stack", "h2", "--stack", "h3"]
 
@@ -53,8 +53,8 @@ def journal(capsule: Path) -> list[tuple[str, int, str]]:
     return [(v["block"], v["attempt"], v["stack"]) for v in visits]
 
 
-def test_a_race_prints_the_agreed_json_and_leaves_a_whole_capsule(tmp_path, host_state):
-    before = host_state()
+def test_a_race_prints_the_agreed_json_and_leaves_a_whole_capsule(tmp_path):
+    before = ours.left()
     capsule = tmp_path / "capsule"
     argv = [*RACE, *STACKS, "--runs", "2", "--json", "--out", str(capsule)]
     out, err = finish(start(tmp_path, *argv))
@@ -73,14 +73,12 @@ def test_a_race_prints_the_agreed_json_and_leaves_a_whole_capsule(tmp_path, host
     assert pl.read_parquet(capsule / "requests.parquet").height == 7 * visits.height
     assert len(list((capsule / "har").glob("*.har"))) == visits.height
     assert "<html" in (capsule / "report" / "index.html").read_text()
-    assert host_state() == before
+    assert ours.left() == before
     check_believed(summary["visits"])
 
 
-def test_killed_in_the_middle_it_leaves_nothing_and_resumes_without_losing_a_visit(
-    tmp_path, host_state
-):
-    before = host_state()
+def test_killed_in_the_middle_it_leaves_nothing_and_resumes_without_losing_a_visit(tmp_path):
+    before = ours.left()
     capsule = tmp_path / "capsule"
     argv = [*RACE, *STACKS, "--runs", "4", "--json", "--out", str(capsule)]
     process = start(tmp_path, *argv)
@@ -99,14 +97,13 @@ def test_killed_in_the_middle_it_leaves_nothing_and_resumes_without_losing_a_vis
     assert len(first) == 12
     summary = json.loads(out)
     assert len(summary["visits"]) == len(visits)
-    assert host_state() == before
-    assert not list(scratch_root().glob("testbed-*/"))
+    assert ours.left() == before
     check_believed(summary["visits"])
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_and_a_word_to_end_say_how_to_go_on(tmp_path, how, host_state):
-    before = host_state()
+def test_ctrl_c_and_a_word_to_end_say_how_to_go_on(tmp_path, how):
+    before = ours.left()
     capsule = tmp_path / "capsule"
     process = start(tmp_path, *RACE, *STACKS, "--runs", "4", "--out", str(capsule))
     deadline = time.monotonic() + 120
@@ -117,12 +114,11 @@ def test_ctrl_c_and_a_word_to_end_say_how_to_go_on(tmp_path, how, host_state):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted; to resume: dragstrip race" in err
-    assert host_state() == before
-    assert not list(scratch_root().glob("testbed-*/"))
+    assert ours.left() == before
 
 
-def test_restarts_have_testbeds_of_their_own(tmp_path, host_state):
-    before = host_state()
+def test_restarts_have_testbeds_of_their_own(tmp_path):
+    before = ours.left()
     capsule = tmp_path / "capsule"
     argv = [*RACE, "--stack", "h2", "--stack", "h3", "--runs", "3", "--restarts", "3"]
     finish(start(tmp_path, *argv, "--json", "--out", str(capsule)))
@@ -131,4 +127,4 @@ def test_restarts_have_testbeds_of_their_own(tmp_path, host_state):
     assert all(len(own) == 1 for own in starts), "a block is made by one start"
     assert len({own[0] for own in starts}) == 3
     assert len({own[0].partition(".")[0] for own in starts}) == 1, "of one boot"
-    assert host_state() == before
+    assert ours.left() == before

@@ -17,7 +17,7 @@ from dragstrip.pages.generators.synth import noise_png
 from dragstrip.pages.importers.prepare import prepare
 from dragstrip.pages.tree import depths, initiator_tree
 from dragstrip.testbed.testbed import testbed as open_testbed
-from dragstrip.visit.check import check
+from dragstrip.verdict.page_check import check
 
 A, B = "https://a.test", "https://b.test"
 SECRET = "s3cret"

@@ -7,6 +7,12 @@ from pathlib import Path
 import pytest
 import simulate
 
+from dragstrip.audit.claims import Claims
+from dragstrip.audit.judge import AuditRow, summarise
+from dragstrip.report.figures.connections import ConnectionPicture
+from dragstrip.report.figures.vegalite import figure, layer, name, number
+from dragstrip.report.site import visit_page
+from dragstrip.report.site.audit import page as audit_page
 from dragstrip.report.site.site import build
 from dragstrip.results.capsule import Capsule
 from reader import Reader, reader
@@ -34,6 +40,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     with reader(tmp_path_factory.mktemp("home")) as opened:
         yield opened
+
+
+HOSTILE = "/<script>document.title = 'taken'</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def charted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report whose visits have charts of their connections, named by a hostile path."""
+    bars = layer([{"to": 1, "stream": HOSTILE}], "bar", {}, x=number("to"), y=name("stream"))
+    chart = ConnectionPicture("Streams", "One row per stream.", figure({**bars, "width": 700}))
+    study = simulate.study(pages=(simulate.page("demo", 14, 2),), networks=("LTE",), runs=2)
+    folder = tmp_path_factory.mktemp("charted") / "capsule"
+    with Capsule.create(folder, simulate.manifest(study)) as capsule:
+        for visit in simulate.visits(study):
+            capsule.append(visit)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(visit_page, "captured", lambda *_: True)
+        patch.setattr(visit_page, "connection_pictures", lambda *_: [chart])
+        return build(Capsule.open(folder)).parent
 
 
 def drawn(browser: Reader, metric: str) -> None:
@@ -104,6 +129,49 @@ def test_the_figure_follows_the_choice_of_metric_and_can_be_taken_along(browser,
     text = browser.ask(f"fetch('{url}').then(r => r.text())")
     assert text.splitlines()[0] == "stack,ttfb_ms,share"
     assert len(text.splitlines()) == 1 + 3 * (6 + 2)
+    assert browser.errors == []
+
+
+def test_connections_are_drawn_on_a_visits_page_and_can_be_taken_along(browser, charted):
+    (page, *_) = (p for p in charted.glob("visits/*.html") if "packet by packet" in p.read_text())
+    browser.open(page)
+    browser.until("document.querySelector('#charts svg') !== null")
+    shown = browser.ask("document.querySelector('#charts svg').textContent")
+    assert HOSTILE[:24] in shown
+    browser.ask("window.saved = []; window.save = (name, url) => saved.push(name); 0")
+    browser.ask("document.querySelectorAll('#charts .exports button').forEach(b => b.click())")
+    browser.until("saved.length === 2")
+    assert "taken" not in browser.ask("document.title")
+    assert browser.errors == []
+
+
+def test_the_audits_figures_are_drawn_in_one_file(browser, tmp_path):
+    row = AuditRow(
+        name=HOSTILE,
+        title="",
+        tool="made",
+        claims=Claims(down_mbps=1, protocol="quic", rtt_ms=100),
+        load_ms=900,
+        wire_bytes=200_000,
+        least_load_ms=1600,
+        impossible=True,
+        judged=4,
+        protocol_answers={"h2": 3, "quic": 1},
+        protocol_bytes={"h2": 150_000, "quic": 50_000},
+        connect_min_ms=40,
+        connect_median_ms=50,
+        fast_connects=True,
+        cached=0,
+        failed=0,
+        unread=0,
+        aborted=False,
+    )
+    path = tmp_path / "audit.html"
+    path.write_text(audit_page("audit", summarise([row]), [row]), encoding="utf-8")
+    browser.open(path)
+    browser.until("document.querySelectorAll('.vega svg').length === 3")
+    assert HOSTILE[:24] in browser.ask("document.querySelectorAll('.vega')[1].textContent")
+    assert "taken" not in browser.ask("document.title")
     assert browser.errors == []
 
 

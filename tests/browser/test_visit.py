@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec import structs
 
 from conftest import CLIENT, NETWORK
 from dragstrip.model.network import Network
@@ -50,7 +51,8 @@ def test_a_second_visit_is_as_cold_as_the_first(track, stack):
 @pytest.mark.parametrize("stack", ["h2", "h3"])
 def test_total_loss_is_an_outcome_and_a_valid_one(track, stack):
     dead = Network.parse("10mbit/10mbit/10ms/100%/200ms")
-    visit = track.visit(stack, track.page("4x2KB"), network=dead)
+    impatient = structs.replace(CLIENT, timeout_s=4)
+    visit = track.visit(stack, track.page("4x2KB"), network=dead, client=impatient)
     assert visit.outcome in ("failed", "timeout")
     assert visit.plt_ms is None
     assert visit.reasons == ()

@@ -90,8 +90,8 @@ def test_a_visit_appears_when_it_is_made_and_the_page_sees_the_end(run, address,
     run.capsule.close()
     browser.until("document.getElementById('state').textContent.startsWith('finished')")
     assert text(browser, "visits") == str(run.total)
-    assert browser.ask("document.querySelectorAll('#ratios tbody tr').length") == 4 * 2
-    assert browser.ask("document.querySelectorAll('#machines tbody tr').length") == 2
+    browser.until(f"document.querySelectorAll('#ratios tbody tr').length === {4 * 2}")
+    browser.until("document.querySelectorAll('#machines tbody tr').length === 2")
     invalid = sum(not v.valid for v in Capsule.open(run.capsule.path).as_made())
     assert text(browser, "invalid").startswith(f"{invalid} (")
     assert browser.errors == []
@@ -107,6 +107,7 @@ def test_it_fits_phone_and_desktop_and_names_everything(run, address, page):
         assert browser.ask("document.documentElement.scrollWidth") <= width
     unnamed = "[...document.querySelectorAll('a, button')].filter(e => !e.textContent.trim())"
     assert browser.ask(f"{unnamed}.length") == 0
+    browser.until("document.querySelector('svg.waterfall') !== null")
     # The pages' own words are text: one of them is a script.
     assert "<script>" in browser.ask("document.querySelector('svg.waterfall').textContent")
     assert browser.ask("document.querySelectorAll('svg.waterfall script').length") == 0

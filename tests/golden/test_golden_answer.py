@@ -4,9 +4,9 @@ import pytest
 import simulate
 from msgspec import structs
 
-from dragstrip.model.clock import NETWORK
+from dragstrip.model.clock import NETWORK, REAL
 from dragstrip.model.study import Study
-from dragstrip.model.visit import Visit
+from dragstrip.model.visit import Timeline, Visit
 from dragstrip.report.data.answer import CellAnswer, answer
 from dragstrip.report.data.cells import ReportCell, cells
 from dragstrip.report.data.shown import shown
@@ -73,16 +73,43 @@ def test_few_blocks_are_enough_in_virtual_time() -> None:
     assert "100.0 % faster than h1" in exactly((None, 900), (None, 900))
 
 
-def test_virtual_time_owns_up_to_a_queue_that_its_burst_of_connections_filled() -> None:
+def with_drops(opening: tuple[float, ...], at_ms: int) -> ReportCell:
+    """Loads whose connections open at these times and take 100 ms, and whose queue up drops 9
+    packets, of h2 12."""
     study, visits = race((1000, 940), (1000, 938))
     for place, visit in enumerate(visits):
         assert visit.link
-        up = structs.replace(visit.link.up, dropped_queue=12 if visit.stack == "h2" else 9)
-        visits[place] = structs.replace(visit, link=structs.replace(visit.link, up=up))
+        dropped = 12 if visit.stack == "h2" else 9
+        course = Timeline(start_us=visit.started_us, slot_us=1000, slots=((at_ms, 0, dropped),))
+        up = structs.replace(visit.link.up, dropped_queue=dropped, timeline=course)
+        requests = (
+            structs.replace(visit.requests[0], connect_start_ms=at, connect_end_ms=at + 100)
+            for at in opening
+        )
+        visits[place] = structs.replace(
+            visit, link=structs.replace(visit.link, up=up), requests=tuple(requests)
+        )
     (cell,) = cells(study, frames(visits, study)["visits"].with_row_index("row").lazy())
-    virtual = answer(structs.replace(cell, clock=NETWORK), 180).believe
+    return structs.replace(cell, clock=NETWORK)
+
+
+def test_virtual_time_owns_up_to_a_queue_that_its_burst_of_connections_filled() -> None:
+    cell = with_drops((0, 400, 410, 420), at_ms=450)
+    virtual = answer(cell, 180).believe
     assert "the queue up dropped packets (h2 12 in the median visit)" in virtual
-    assert "the queue up dropped" not in answer(cell, 180).believe
+    assert "the queue up dropped" not in answer(structs.replace(cell, clock=REAL), 180).believe
+
+
+@pytest.mark.parametrize(
+    ("opening", "at_ms"),
+    [
+        ((0,), 50),  # one connection, which uploads
+        ((0, 400), 450),  # one after the other
+        ((0, 400, 410, 420), 900),  # long after they opened
+    ],
+)
+def test_virtual_time_blames_no_burst_that_was_none(opening: tuple[float, ...], at_ms: int) -> None:
+    assert "the queue up dropped" not in answer(with_drops(opening, at_ms), 180).believe
 
 
 def test_few_blocks_are_not_enough_where_luck_is_part_of_the_network() -> None:

@@ -66,9 +66,10 @@ def machines(folder: Path) -> dict[str, set[str]]:
     return found
 
 
-def test_a_cluster_makes_the_visits_of_a_serial_run_each_block_on_one_machine(study, tmp_path):
-    with dask_processes(tmp_path / "dask", 3) as dask:
-        run_on(dask.address, tmp_path / "c", study, pause_s=0.02)
+def test_a_cluster_makes_the_visits_of_a_serial_run_each_block_on_one_machine(
+    study, tmp_path, cluster
+):
+    run_on(cluster.address, tmp_path / "c", study, pause_s=0.02)
     assert sorted(visits(tmp_path / "c")) == sorted(serial(study, tmp_path / "s"))
     by = machines(tmp_path / "c")
     assert all(len(names) == 1 for names in by.values())
@@ -108,21 +109,20 @@ def test_a_worker_that_is_killed_or_falls_silent_costs_its_blocks_only(study, tm
     assert all(len(names) == 1 for names in machines(tmp_path / "c").values())
 
 
-def test_a_client_that_is_killed_goes_on_where_it_was(study, tmp_path):
+def test_a_client_that_is_killed_goes_on_where_it_was(study, tmp_path, cluster):
     out = tmp_path / "c"
-    with dask_processes(tmp_path / "dask", 2) as dask:
-        context = multiprocessing.get_context("spawn")
-        for share in (0.2, 0.6):
-            client = context.Process(
-                target=run_on, args=(dask.address, out, study), kwargs={"pause_s": 0.05}
-            )
-            client.start()
-            journal = out / "journal.jsonl"
-            while not journal.exists() or journal.read_bytes().count(b"\n") < share * RUNS * 3:
-                time.sleep(0.01)
-            client.kill()
-            client.join()
-        run_on(dask.address, out, study)
+    context = multiprocessing.get_context("spawn")
+    for share in (0.2, 0.6):
+        client = context.Process(
+            target=run_on, args=(cluster.address, out, study), kwargs={"pause_s": 0.05}
+        )
+        client.start()
+        journal = out / "journal.jsonl"
+        while not journal.exists() or journal.read_bytes().count(b"\n") < share * RUNS * 3:
+            time.sleep(0.01)
+        client.kill()
+        client.join()
+    run_on(cluster.address, out, study)
     whole, wanted = complete(out), complete_serial(study, tmp_path / "s")
     assert sorted(whole) == sorted(wanted)
     assert all(len(names) == 1 for names in machines(out).values())
@@ -148,13 +148,13 @@ def test_without_its_scheduler_a_client_ends_and_what_was_made_stays(study, tmp_
 
 
 @pytest.mark.parametrize("admitted", [False, True])
-def test_a_machine_unlike_the_others_is_refused_or_let_in_as_another(admitted, study, tmp_path):
+def test_a_machine_unlike_the_others_is_refused_or_let_in_as_another(
+    admitted, study, tmp_path, cluster
+):
     said: list[str] = []
-    with dask_processes(tmp_path / "dask", 2) as dask:
-        odd = dask.add_worker_with(ODD="1")
-        dask.wait_for_workers()  # those that come first decide what the others must be like
+    with cluster.one_more(ODD="1") as odd:
         run_on(
-            dask.address,
+            cluster.address,
             tmp_path / "c",
             study,
             pause_s=0.02,
@@ -168,12 +168,10 @@ def test_a_machine_unlike_the_others_is_refused_or_let_in_as_another(admitted, s
     assert len(told) == (not admitted)
 
 
-def test_a_machine_that_holds_the_answers_of_one_side_is_refused(study, tmp_path):
+def test_a_machine_that_holds_the_answers_of_one_side_is_refused(study, tmp_path, cluster):
     said: list[str] = []
-    with dask_processes(tmp_path / "dask", 2) as dask:
-        liar = dask.add_worker_with(LIE="1")
-        dask.wait_for_workers()
-        run_on(dask.address, tmp_path / "c", study, pause_s=0.02, tell=said.append)
+    with cluster.one_more(LIE="1") as liar:
+        run_on(cluster.address, tmp_path / "c", study, pause_s=0.02, tell=said.append)
     made_by = set.union(*machines(tmp_path / "c").values())
     assert made_by
     assert f"m{liar.pid}" not in made_by

@@ -6,7 +6,6 @@ import pytest
 from msgspec import structs
 
 import made
-from dask_processes import dask_processes
 from dragstrip.cluster.tasks import Tasks
 from dragstrip.model.study import Study
 from dragstrip.results.capsule import Capsule
@@ -26,7 +25,7 @@ def visits(folder: Path) -> list[tuple[str, int, str, str]]:
 
 
 def test_short_attempts_share_tasks_and_give_the_visits_of_a_serial_run(
-    study, tmp_path, monkeypatch
+    study, tmp_path, monkeypatch, cluster
 ):
     sizes: list[int] = []
     submit = Tasks.submit
@@ -38,18 +37,16 @@ def test_short_attempts_share_tasks_and_give_the_visits_of_a_serial_run(
         submit(tasks, worker, then, task, *args, **options)
 
     monkeypatch.setattr(Tasks, "submit", counted)
-    with dask_processes(tmp_path / "dask", 2) as dask:
-        run_on(dask.address, tmp_path / "c", study, pause_s=0.0, independent=True)
+    run_on(cluster.address, tmp_path / "c", study, pause_s=0.0, independent=True)
     run_in(tmp_path / "s", study, 1)
     assert visits(tmp_path / "c") == visits(tmp_path / "s")
     assert max(sizes) >= 4
     assert len(sizes) < sum(sizes) / 2
 
 
-def test_each_restart_has_a_testbed_of_its_own_on_every_worker(study, tmp_path):
+def test_each_restart_has_a_testbed_of_its_own_on_every_worker(study, tmp_path, cluster):
     of = structs.replace(study, runs=12, restarts=3)
-    with dask_processes(tmp_path / "dask", 2) as dask:
-        run_on(dask.address, tmp_path / "c", of, pause_s=0.02)
+    run_on(cluster.address, tmp_path / "c", of, pause_s=0.02)
     restarts = {block.id: of.restart_of(block) for block in of.blocks()}
     of_start: dict[str, set[tuple[str, int]]] = {}
     for visit in Capsule.open(tmp_path / "c").as_made():
@@ -60,16 +57,16 @@ def test_each_restart_has_a_testbed_of_its_own_on_every_worker(study, tmp_path):
 
 
 def test_a_worker_that_does_not_understand_us_makes_no_visits_and_says_why(
-    study, tmp_path, monkeypatch
+    study, tmp_path, cluster
 ):
     said: list[str] = []
-    with dask_processes(tmp_path / "dask", 1) as dask:
-        stranger = tmp_path / "stranger"
-        stranger.mkdir()
-        (stranger / "made_cluster.py").write_text("")
-        dask.add_worker_with(PYTHONPATH=str(stranger))
-        dask.wait_for_workers()
-        run_on(dask.address, tmp_path / "c", study, pause_s=0.02, tell=said.append)
+    stranger = tmp_path / "stranger"
+    stranger.mkdir()
+    (stranger / "made_cluster.py").write_text("")
+    with cluster.one_more(PYTHONPATH=str(stranger)) as worker:
+        run_on(cluster.address, tmp_path / "c", study, pause_s=0.02, tell=said.append)
     [sentence] = said
     assert "makes no visits" in sentence
-    assert len({v.machine for v in Capsule.open(tmp_path / "c").as_made()}) == 1
+    made_by = {v.machine for v in Capsule.open(tmp_path / "c").as_made()}
+    assert made_by
+    assert f"m{worker.pid}" not in made_by

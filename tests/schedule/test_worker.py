@@ -9,8 +9,10 @@ import pytest
 
 import made
 from dragstrip.browsers.cdp import CdpError
+from dragstrip.schedule.schedule import Attempt
+from dragstrip.schedule.seat import Seat
 from dragstrip.schedule.worker import MadeVisit, Visitor, VisitOrder, VisitPlace, Worker
-from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.errors import ProgramEnded, TestbedError
 from made_place import made_place
 
 ORDER = VisitOrder(block=next(iter(made.study(runs=1).blocks())), attempt=0, stack="h2")
@@ -27,11 +29,25 @@ def fragile(tries: Path, breaks: int) -> Iterator[Visitor]:
 
 
 @contextlib.contextmanager
-def fragile_inside() -> Iterator[Visitor]:
+def fragile_inside(error: Exception) -> Iterator[Visitor]:
     def visit(order: VisitOrder) -> MadeVisit:
-        raise CdpError("made up")
+        raise error
 
     yield visit
+
+
+@contextlib.contextmanager
+def ends_at_first(tries: Path, breaks: int) -> Iterator[Visitor]:
+    """Its link ends during so many visits."""
+    with made_place() as visit:
+
+        def visited(order: VisitOrder) -> MadeVisit:
+            tries.write_text(tries.read_text() + "x")
+            if len(tries.read_text()) <= breaks:
+                raise ProgramEnded("dragstrip-link ended before 'stats': a bug")
+            return visit(order)
+
+        yield visited
 
 
 @pytest.fixture
@@ -72,11 +88,35 @@ def test_a_place_that_never_opens_is_an_error_of_the_testbed(started, tries):
     assert tries.read_text() == "xxx"
 
 
-def test_a_visit_that_broke_is_told_and_the_next_place_is_open(started):
-    worker = started(fragile_inside)
+@pytest.mark.parametrize("error", [CdpError("made up"), ProgramEnded("made up")])
+def test_a_visit_that_broke_is_told_and_the_next_place_is_open(started, error):
+    worker = started(partial(fragile_inside, error))
     assert worker.answer() is None
     for _ in range(4):  # however often
         worker.order(ORDER)
-        with pytest.raises(CdpError):
+        with pytest.raises(type(error)):
             worker.answer()
         assert worker.answer() is None
+
+
+@pytest.mark.parametrize("breaks", [2, 3])
+def test_a_link_that_ends_costs_a_visit_a_new_testbed_and_three_end_the_run(tries, breaks):
+    seat = Seat(partial(ends_at_first, tries, breaks))
+    study = made.study(runs=1)
+    block = next(iter(study.blocks()))
+    seat.begin(Attempt(block=block, attempt=0, stacks=("h2",)))
+    try:
+        if breaks == 3:
+            with pytest.raises(ProgramEnded, match="testbed broke 3 times: dragstrip-link ended"):
+                answered(seat)
+        else:
+            assert answered(seat)[0].stack == "h2"
+    finally:
+        seat.end()
+        seat.wait()
+
+
+def answered(seat: Seat) -> MadeVisit:
+    while not (made := seat.answer()):
+        pass
+    return made

@@ -4,16 +4,17 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from test_guest import LOSSY, visits
 
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import COMPUTING, NETWORK, Clock
 from dragstrip.model.study import Client, Study
-from dragstrip.results.capsule import JOURNAL
+from dragstrip.model.visit import Visit
+from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.schedule.batch import batches
 from dragstrip.study.clients import loaded_by
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from made_replays import LOSSY
 
 
 def study(cache: Path, client: str, runs: int, clock: Clock) -> Study:
@@ -28,6 +29,10 @@ def study(cache: Path, client: str, runs: int, clock: Clock) -> Study:
         clock=clock,
         cache=cache,
     )
+
+
+def visits(out: Path) -> list[Visit]:
+    return list(Capsule.open(out).visits())
 
 
 def seen(out: Path) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.dissect import by_flow, packets
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
-from made_replays import busy, digests
+from made_replays import LOSSY, busy, digests
 
 
 def raced(out: Path, clock: Clock) -> tuple[list[Visit], dict[str, str]]:
@@ -18,7 +18,7 @@ def raced(out: Path, clock: Clock) -> tuple[list[Visit], dict[str, str]]:
     study = make_study(
         name="computing",
         pages=["synth:12x8KB"],
-        networks=[find_network("10mbit/2mbit/20ms/2%/100ms")],
+        networks=[find_network(LOSSY)],
         stacks=[find_stack("h2"), find_stack("h3")],
         runs=1,
         seed=3,

@@ -8,8 +8,7 @@ from dragstrip.schedule.worker import VisitOrder
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.virtual.place import in_guest
-
-LOSSY = "10mbit/2mbit/20ms/2%/100ms"
+from made_replays import LOSSY
 
 
 def study(cache: Path) -> Study:

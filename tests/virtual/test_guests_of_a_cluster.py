@@ -11,8 +11,8 @@ from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.study.clients import loaded_by
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from made_replays import LOSSY
 
-LOSSY = "10mbit/2mbit/20ms/2%/100ms"
 OF_VISITS = ("har", "frames", "qlog", "pcap")
 
 

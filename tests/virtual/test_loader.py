@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from test_guest import LOSSY
 
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
@@ -12,7 +11,7 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.study.clients import loaded_by
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
-from made_replays import digests
+from made_replays import LOSSY, digests
 
 
 def study(cache: Path, pages: list[str], client: Client | None = None) -> Study:

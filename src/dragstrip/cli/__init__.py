@@ -9,24 +9,28 @@ import sys
 from typing import NoReturn
 
 import typer
-from typer._click.exceptions import NoArgsIsHelpError
-from typer._completion_classes import completion_init
 
 from dragstrip.cli import exits
 from dragstrip.cli.commands import Commands
+
+COMPLETE = "_DRAGSTRIP_COMPLETE"
+"""The variable by which a shell asks for completions; its name follows from the program's."""
 
 app = typer.Typer(
     name="dragstrip",
     cls=Commands,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    add_completion=COMPLETE in os.environ,
     rich_markup_mode=None,  # rich would double the time of `dragstrip --help`
 )
 
 
-@app.callback(no_args_is_help=True)
-def dragstrip() -> None:
+@app.callback(invoke_without_command=True)
+def dragstrip(context: typer.Context) -> None:
     """Race web protocol stacks: the same page, the same emulated link, a real browser."""
+    if context.invoked_subcommand is None:
+        sys.stderr.write(f"{context.get_help()}\n")
+        raise typer.Exit(exits.WRONG_INPUT)
 
 
 def main() -> None:
@@ -34,14 +38,9 @@ def main() -> None:
 
     SIGTERM, which batch systems send, works like Ctrl-C: everything shuts down in order.
     """
-    if "_DRAGSTRIP_COMPLETE" in os.environ:
-        completion_init()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = app(standalone_mode=False) or exits.DONE
-    except NoArgsIsHelpError as error:
-        sys.stderr.write(f"{error.ctx.get_help()}\n" if error.ctx else "")
-        sys.exit(exits.WRONG_INPUT)
     except typer.TyperException as error:
         _fail(" ".join(error.format_message().split()), exits.WRONG_INPUT)
     except Exception as error:
@@ -60,10 +59,12 @@ def _foreseen(error: Exception) -> NoReturn:
     """
     from dragstrip.browsers.cdp import CdpError
     from dragstrip.model.errors import InputError
-    from dragstrip.testbed.errors import TestbedError
+    from dragstrip.testbed.errors import ProgramEnded, TestbedError
 
     if isinstance(error, InputError):
         _fail(str(error), exits.WRONG_INPUT)
+    if isinstance(error, ProgramEnded):
+        _fail(f"{error} (visits made before are kept)", exits.NO_TESTBED)
     if isinstance(error, TestbedError | CdpError):
         _fail(f"{error} (`dragstrip doctor` says what this machine lacks)", exits.NO_TESTBED)
     raise error

@@ -46,6 +46,7 @@ COMMANDS = {
         "Write a result folder's tables, or one HAR per visit.", "results.export"
     ),
     "page": CommandEntry("Record, import, synthesise and inspect pages.", "pages.page"),
+    "network": CommandEntry("Show a network; draw its traces.", "machine.network"),
     "stacks": CommandEntry("Compare stacks.", "stacks"),
     "servers": CommandEntry("Install and check servers such as nginx.", "machine.servers"),
     "server": CommandEntry(
@@ -88,6 +89,10 @@ class Commands(TyperGroup):
         if self._listing:
             return TyperCommand(cmd_name, help=known.summary, hidden=known.hidden)
         return load(cmd_name)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Without the options that Typer adds for completion: `dragstrip completion` does that."""
+        return [p for p in super().get_params(ctx) if not str(p.name).endswith("_completion")]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         with self._as_list():

@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from typer._completion_shared import get_completion_script
+from typer.testing import CliRunner
 
-from dragstrip.cli import exits
-
-VARIABLE = "_DRAGSTRIP_COMPLETE"
+from dragstrip.cli import COMPLETE, exits
 
 
 class Shell(StrEnum):
@@ -29,13 +27,13 @@ def completion(
     ] = False,
 ) -> int:
     """Print or install shell completion (bash, zsh, fish)."""
-    script = get_completion_script(prog_name="dragstrip", complete_var=VARIABLE, shell=shell.value)
+    script = script_of(shell)
     if not install:
-        sys.stdout.write(script + "\n")
+        sys.stdout.write(script)
         return exits.DONE
     path = place(shell)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(script + "\n")
+    path.write_text(script)
     console = Console(stderr=True, highlight=False)
     console.print(f"{path}: new shells complete `dragstrip`.")
     if shell is Shell.zsh:
@@ -44,6 +42,14 @@ def completion(
             "compinit; compinit"
         )
     return exits.DONE
+
+
+def script_of(shell: Shell) -> str:
+    """What Typer prints for any program of this name that is asked by the variable."""
+    program = typer.Typer()
+    program.command()(lambda: None)
+    asked = {COMPLETE: f"source_{shell}"}
+    return CliRunner().invoke(program, prog_name="dragstrip", env=asked).stdout.strip() + "\n"
 
 
 def place(shell: Shell) -> Path:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -30,8 +30,9 @@ Networks = Annotated[
     typer.Option(
         "--network",
         help="A name (`dragstrip list networks`); rate/one-way delay, symmetric and lossless "
-        "(100mbit/50ms); or down/up/delay/loss/queue, each per direction "
-        "(10.5mbit/2.8mbit/37ms/0%/200ms). Repeat it for several.",
+        "(100mbit/50ms); down/up/delay/loss/queue, each per direction "
+        "(10.5mbit/2.8mbit/37ms/0%/200ms); or trace:FILE, recorded rates "
+        "(docs/howto/traces.md). Repeat it for several.",
         autocompletion=network_names,
         show_default=False,
     ),
@@ -124,6 +125,14 @@ ByClient = Annotated[
         help="What loads the pages: a browser, or 'loader', the load generator, which predicts "
         "Chromium (default: browser). See docs/howto/load-generator.md.",
         metavar="browser|loader",
+    ),
+]
+AddressesOption = Annotated[
+    Literal["recorded", "one-each"],
+    typer.Option(
+        "--addresses",
+        help="recorded: hosts share addresses and certificates as in the page's recording, where "
+        "it tells. one-each: every host has its own.",
     ),
 ]
 DryRun = Annotated[

@@ -23,7 +23,7 @@ from dragstrip.virtual.kernel.recipe import kernel, name_of
 from dragstrip.virtual.place import in_guest
 
 if TYPE_CHECKING:
-    from dragstrip.visit.check import Check
+    from dragstrip.verdict.page_check import Check
 
 
 def clock_of(*, virtual: bool, computing: bool = False) -> Clock:
@@ -80,6 +80,6 @@ def checked(page: Page, *, virtual: bool) -> "Iterator[Check]":
         with errand(CheckJob(page=page, client=Client()), NETWORK, seed=0) as sent:
             yield from sent.results()
         return
-    from dragstrip.visit.check import check  # with Pillow and NumPy, which import slowly
+    from dragstrip.verdict.page_check import check  # with Pillow and NumPy, which import slowly
 
     yield from check(page, Client())

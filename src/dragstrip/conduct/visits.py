@@ -24,6 +24,7 @@ from dragstrip.schedule.run import run
 from dragstrip.schedule.schedule import Schedule
 from dragstrip.visit.frames import write_frames
 from dragstrip.visit.har import har
+from dragstrip.visit.objects import find_metric
 
 _UNHEARD = Watcher()
 
@@ -54,6 +55,8 @@ def make_visits(
     `until` (`time.monotonic`).
     """
     _check_restarts(study)
+    for name in study.metrics:
+        find_metric(name)
     start = start_of(study, frozen, cluster)
     made_on: dict[str, str | int] = {}
     if study.clock.virtual:  # every machine gives the same bytes, whatever else runs

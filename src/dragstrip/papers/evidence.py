@@ -23,7 +23,7 @@ from dragstrip.papers.struck import struck
 from dragstrip.results.blocks import trials
 from dragstrip.results.capsule import Capsule
 from dragstrip.visit.metrics import (
-    FIRST_EVENTS,
+    EARLY,
     connect_to_request_ms,
     network_plt_ms,
     object_times,
@@ -31,12 +31,6 @@ from dragstrip.visit.metrics import (
 
 TIMES = ("plt_ms", "ttfb_ms", "fcp_ms")
 VISUAL = ("fvc_ms", "lvc_ms", "vc85_ms", "speed_index_ms")
-_NEED_ALL = (
-    *(name for name in TIMES if name not in FIRST_EVENTS),
-    *(f"visual_{name}" for name in VISUAL if name not in FIRST_EVENTS),
-    "network_plt_ms",
-)
-"""What only a load that ended has."""
 METRICS = (
     *TIMES,
     *(f"visual_{name}" for name in VISUAL),
@@ -47,6 +41,8 @@ METRICS = (
     "object_queued_p90_ms",
 )
 """Columns as in `visits.parquet`, and others of the papers: see docs/reference/metrics.md."""
+_NEED_ALL = tuple(name for name in METRICS if name.removeprefix("visual_") not in EARLY)
+"""What only a load that ended has."""
 TEXTS = ("block", "page", "network", "connection", "stack")
 """Beside them `study`, so that a claim can ask for all pages of one, whichever they are."""
 FACTORS = ("rate_mbps", "rtt_ms", "loss", "objects", "object_bytes", "page_bytes", "hosts")

@@ -17,7 +17,7 @@ from dragstrip.papers.answers.ran import Ran, joined
 from dragstrip.papers.claims import Published
 from dragstrip.papers.evidence import SCHEMA
 from dragstrip.papers.measured import CELL, Evidence, Key, Struck
-from dragstrip.verdict.rules import VERSION
+from dragstrip.verdict.rules import STANDS_SINCE, VERSION
 
 FILE = "loads.parquet"
 COLUMNS = {
@@ -105,7 +105,7 @@ def read(file: Path) -> Kept:
         head = msgspec.json.decode(said, type=_Head)
     except msgspec.ValidationError:
         raise InputError(f"{file}: another version of dragstrip made it; make it anew") from None
-    if head.rules != VERSION:
+    if not STANDS_SINCE <= head.rules <= VERSION:
         raise InputError(
             f"{file}: rules {head.rules} of the verdict judged its visits, and today's are rules "
             f"{VERSION}: make it anew from its capsules, with `dragstrip reproduce {head.paper} "

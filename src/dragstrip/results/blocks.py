@@ -8,7 +8,7 @@ from msgspec import Struct
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import CellKey
 from dragstrip.model.visit import Visit
-from dragstrip.visit.metrics import FIRST_EVENTS
+from dragstrip.visit.metrics import EARLY
 
 BlockMetric = Literal["plt_ms", "ttfb_ms", "fcp_ms"]
 BLOCK_METRICS: tuple[BlockMetric, ...] = ("plt_ms", "ttfb_ms", "fcp_ms")
@@ -75,6 +75,6 @@ def observe(visit: Visit, metric: BlockMetric, limit_ms: float) -> Observation |
     every earlier event it never reached.
     """
     value = getattr(visit, metric)
-    if value is not None and (visit.outcome == "loaded" or metric in FIRST_EVENTS):
+    if value is not None and (visit.outcome == "loaded" or metric in EARLY):
         return Observation(value)
     return None if visit.outcome == "loaded" else Observation(limit_ms, censored=True)

@@ -10,8 +10,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
+from dragstrip.model.addresses import sharing
 from dragstrip.model.calibration import Calibration
 from dragstrip.model.frames_cost import FramesCost
+from dragstrip.model.page import Page
 from dragstrip.model.study import Study
 from dragstrip.results.fingerprint import Fingerprint
 from dragstrip.results.machine import Machine
@@ -136,7 +138,7 @@ def _identity(study: Study) -> dict[str, Any]:
     return {
         "study": study.name,
         "seed": study.seed,
-        "pages": [f"{p.name} ({p.digest})" for p in study.pages],
+        "pages": [f"{p.name} ({p.digest}{_shared(p, study)})" for p in study.pages],
         "networks": [f"{n.name} ({n.describe()})" for n in study.networks],
         "stacks": [f"{s.name} ({s.fingerprint})" for s in study.visited],
         "connections": list(study.connections),
@@ -146,6 +148,11 @@ def _identity(study: Study) -> dict[str, Any]:
         "thresholds": study.thresholds.changed() or "the defaults",
         "per_guest": study.per_guest,
     }
+
+
+def _shared(page: Page, study: Study) -> str:
+    """Nothing if no hosts share an address, so that studies older than such addresses go on."""
+    return ", addresses as recorded" if study.addresses == "recorded" and sharing(page) else ""
 
 
 def _encode(value: object) -> object:

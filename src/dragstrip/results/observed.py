@@ -4,7 +4,8 @@ Here is said which blocks count and what a load that failed or timed out is wort
 hand `dragstrip.results.blocks` says the same.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -15,23 +16,19 @@ from numpy.typing import NDArray
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Study, block_id
 from dragstrip.results.bias import EVERYWHERE, bias_of_table
-from dragstrip.visit.metrics import FIRST_EVENTS, METRICS
+from dragstrip.visit.metric import Metric
+from dragstrip.visit.metrics import METRICS
+from dragstrip.visit.objects import find_metric
+from dragstrip.visit.transfer import TRANSFER
 
 BY_NAME = {m.name: m for m in METRICS}
-_COLUMN = {name: place for place, name in enumerate(BY_NAME)}
-EVENTS = frozenset(
-    {"plt_ms", "dcl_ms", "ttfb_ms", "fcp_ms", "lcp_ms", "fvc_ms", "lvc_ms", "vc85_ms"}
-    | {"speed_index_ms", "network_plt_ms"}
-)
-"""Metrics that wait for something a load which failed never reached: they are censored."""
-
 CELL_KEYS = ("page", "network", "connection")
 COLUMNS = (
     *("row", "block", "attempt", "position", *CELL_KEYS, "stack", "seed", "started_us"),
     *("valid", "verdict", "reasons", "outcome", "error"),
-    *("machine", "testbed", "link_up_dropped_queue"),
+    *("machine", "testbed"),
 )
-LATER = {"machine": "", "testbed": "", "link_up_dropped_queue": None}
+LATER: Mapping[str, object] = {"machine": "", "testbed": ""} | {m.name: None for m in TRANSFER}
 """Columns that tables without a journal may lack, and what stands for them."""
 ALLOWED_INVALID_BLOCKS = 0.05
 """If more blocks stay invalid, what is left may not speak for all of them."""
@@ -67,6 +64,8 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
     """The client's, at which loads that failed or timed out are censored."""
     stacks: dict[str, pl.DataFrame]
     """Of `visits` those that count, by stack, in the order their blocks began."""
+    metrics: tuple[str, ...] = tuple(BY_NAME)
+    """By name; columns of `visits`."""
     biased: bool = False
     """Whether some stacks have more invalid visits than others, here or over all cells."""
 
@@ -98,22 +97,42 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
         """The metric of some of the visits, infinite where it is censored."""
         own = visits[metric].cast(pl.Float64).to_numpy()
         failed = (visits["outcome"] != "loaded").to_numpy()
-        return np.where(_censored(own, failed, metric), np.inf, own)
+        told = np.array([metric not in self._untold[s] for s in visits["stack"]], dtype=bool)
+        return np.where(_censored(own, failed, metric) & told, np.inf, own)
 
     def of(self, stack: str, metric: str) -> Observations:
         values, failed = self._values[stack]
-        own = values[:, _COLUMN[metric]]
-        censored = _censored(own, failed, metric)
+        own = values[:, self.metrics.index(metric)]
+        censored = _censored(own, failed, metric) & (metric not in self._untold[stack])
         return Observations(np.where(censored, self.limit_ms, own), censored)
+
+    @cached_property
+    def _untold(self) -> Mapping[str, frozenset[str]]:
+        """By stack: metrics that no load had that ended, because its browser does not measure them
+        or no frames were recorded. A load that failed says nothing of those."""
+        ended = self.visits.filter(pl.col("outcome") == "loaded").group_by("stack")
+        counts = ended.agg(pl.col(*self.metrics).count()).iter_rows(named=True)
+        silent = {row.pop("stack"): frozenset(m for m in row if not row[m]) for row in counts}
+        return defaultdict(frozenset, silent)
 
     @cached_property
     def _values(self) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
         """By stack: one row per visit, one column per metric; and which loads did not end."""
-        metrics = [pl.col(name).cast(pl.Float64) for name in BY_NAME]
+        metrics = [pl.col(name).cast(pl.Float64) for name in self.metrics]
         return {
             stack: (rows.select(metrics).to_numpy(), (rows["outcome"] != "loaded").to_numpy())
             for stack, rows in self.stacks.items()
         }
+
+
+def metrics_of(study: Study) -> dict[str, Metric]:
+    """Every metric of the study's visits by name: those of all visits, then of its objects."""
+    return BY_NAME | {m.name: m for m in asked_metrics(study)}
+
+
+def asked_metrics(study: Study) -> list[Metric]:
+    """Those that the study asks for. Raises `InputError` for names that mean nothing."""
+    return list({m.name: m for m in map(find_metric, study.metrics)}.values())
 
 
 def observed(
@@ -126,7 +145,7 @@ def observed(
     """
     names = [s.name for s in study.stacks] if asked is None else asked
     wanted_cells = frozenset(study.cells())
-    wanted = list(dict.fromkeys([*COLUMNS, *BY_NAME]))
+    wanted = list(dict.fromkeys([*COLUMNS, *metrics_of(study)]))
     struck = frozenset(one.cell for one in bias_of_table(table) if one.shown)
     there = table.collect_schema().names()
     absent = [pl.lit(value).alias(name) for name, value in LATER.items() if name not in there]
@@ -172,16 +191,18 @@ def _cell(
         visits=visits,
         limit_ms=study.client.timeout_s * 1000,
         stacks={name: by_stack.get((name,), counting.clear()) for name in names},
+        metrics=tuple(metrics_of(study)),
         biased=biased,
     )
 
 
 def _censored(values: Floats, failed: NDArray[np.bool_], metric: str) -> NDArray[np.bool_]:
-    """An event that a load which did not come to its end never reached. If it needs the whole page,
-    a time that the browser gave is another page's."""
-    if metric not in EVENTS:
+    """Which are times that a load which did not come to its end never reached. If one needs the
+    whole page, a time that the browser gave is another page's."""
+    kind = find_metric(metric)
+    if not kind.waits:
         return np.zeros(len(values), dtype=bool)
-    return np.asarray(failed & (np.isnan(values) | (metric not in FIRST_EVENTS)))
+    return np.asarray(failed & (np.isnan(values) | (not kind.early)))
 
 
 def _judged(visits: pl.DataFrame, asked: Sequence[str]) -> pl.DataFrame:

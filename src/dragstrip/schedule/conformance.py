@@ -15,8 +15,8 @@ from dragstrip.pages.generators.ranges import AS_ASKED
 from dragstrip.schedule.lab import Lab, lab
 from dragstrip.study.servers import stack_on
 from dragstrip.testbed.errors import TestbedError
+from dragstrip.verdict.early_checks import hurried, unused
 from dragstrip.verdict.judge import with_verdict
-from dragstrip.verdict.stack_checks import hurried
 from dragstrip.visit.drive import VisitPlan
 
 _NETWORK = Network.parse("50mbit/50mbit/10ms/0%/200ms")
@@ -110,19 +110,22 @@ def _tried(bench: Lab, study: Study, stack: Stack) -> Iterator[ConformanceResult
 
 
 def _early(bench: Lab, study: Study, stack: Stack, again: Visit) -> Iterator[ConformanceResult]:
-    """Whether a repeat visit's first request goes with the handshake's first message, by the log or
-    by the browser's times. Nothing of a server that is known to have no early data."""
+    """Whether a repeat visit's first request goes with the handshake's first message and is taken,
+    by log, link and times. Nothing of a server that is known to have no early data."""
     serving, what = stack.serving, "takes early data on a repeat visit"
     may_choose = serving.fixed.get(stack.transport, {}).get("early_data") is None
-    own = "early_data" in serving.own.get(stack.transport, ())
+    own = "early_data" in stack.own
     if not (stack.early_data or own or may_choose) or not stack.resumption:
         return
     asked = structs.replace(stack, early_data=True) if may_choose and not own else stack
     visit = again if asked is stack else _visit(bench, study, asked, "repeat")
     document = next((r for r in visit.requests if r.url == study.pages[0].url), None)
-    came = any(s.early for s in visit.served) or hurried(document, _NETWORK, asked)
+    against = [r.detail for r in unused(visit, study.pages[0], _NETWORK, asked)]
+    early = any(s.early for s in visit.served) or hurried(document, _NETWORK, asked)
+    came = early and not against
     outcome: Literal["yes", "no", "unknown"] = "yes" if came else "unknown" if own else "no"
-    said = "" if came else "it decides itself, and used none" if own else "requested, but not seen"
+    missing = "it decides itself, and used none" if own else "requested, but not seen"
+    said = "" if came else "; ".join(against) or missing
     yield ConformanceResult(protocol=stack.protocol, what=what, outcome=outcome, said=said)
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from dragstrip.browsers.driven import Driven
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.registry import kind_of
+from dragstrip.model.addresses import servers
 from dragstrip.model.browsers import TODAY
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
@@ -18,8 +19,9 @@ from dragstrip.model.stack import ConnectionMode, Protocol, Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import OF_BROWSERS, Visit
 from dragstrip.testbed.live import live_testbed
+from dragstrip.testbed.net.layout import Layout, layouts
 from dragstrip.testbed.net.namespaces import Namespaces
-from dragstrip.testbed.testbed import Testbed, testbed
+from dragstrip.testbed.testbed import Testbed, testbed_of
 from dragstrip.visit.drive import VisitPlan, load_before, visit
 from dragstrip.visit.rehearsal import Rehearsal, rehearsal
 
@@ -40,11 +42,13 @@ class Lab:
         resources: contextlib.ExitStack,
         artefacts: Path | None = None,
         *,
+        layouts: Mapping[str, Layout],
         think: bool = False,
         warm_ups: int = 0,
         rehearse_each: bool = True,
     ) -> None:
         self._bed = bed
+        self._layouts = layouts
         self._artefacts = artefacts
         self._client = client
         self._think = think
@@ -91,7 +95,8 @@ class Lab:
         takes no time nobody pays: there one load in a browser of its own does for all protocols.
         """
         if page is not self._serving:
-            self._bed.origin.serve(page, think=self._think)
+            if not page.live:
+                self._bed.serve(page, self._layouts[page.name], think=self._think)
             self._serving = page
         kind = self._kind(page, stack)
         if not self._rehearses_each:
@@ -110,9 +115,9 @@ class Lab:
     ) -> None:
         self._bed.link.passthrough()
         self._bed.tune(stack)
-        with browser.fresh_tab(self._client, page) as tab:
+        with browser.fresh_tab(self._client, self._bed.coded(page, stack)) as tab:
             if connection != "first":
-                load_before(self._bed, tab, page, connection)
+                load_before(self._bed, tab, page, stack, connection)
             self._bed.origin.log()
             loaded = tab.load(page.url)
         self._bed.origin.close()
@@ -200,15 +205,16 @@ def lab(study: Study, artefacts: Path | None = None) -> Iterator[Lab]:
     Its browsers' files go to `artefacts`.
     """
     live = any(page.live for page in study.pages)
-    hosts = dict.fromkeys(host for page in study.pages for host in page.hosts)
     ca = Path(study.ca) if study.ca else None
+    found = layouts(servers(page, study.addresses) for page in study.pages)
     with contextlib.ExitStack() as resources:
-        bed = resources.enter_context(live_testbed(ca) if live else testbed(list(hosts)))
+        bed = resources.enter_context(live_testbed(ca) if live else testbed_of(found))
         yield Lab(
             bed,
             study.client,
             resources,
             artefacts,
+            layouts={page.name: layout for page, layout in zip(study.pages, found, strict=True)},
             think=study.think_time,
             warm_ups=study.warm_ups,
             rehearse_each=study.clock != NETWORK,

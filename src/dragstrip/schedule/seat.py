@@ -5,14 +5,15 @@ from typing import Any
 
 from dragstrip.browsers.cdp import CdpError
 from dragstrip.schedule.schedule import Attempt
-from dragstrip.schedule.worker import MadeVisit, VisitOrder, VisitPlace, Worker
-from dragstrip.testbed.errors import TestbedError
+from dragstrip.schedule.worker import MadeVisit, VisitOrder, VisitPlace, Worker, broken
+from dragstrip.testbed.errors import ProgramEnded
 
-_BROWSER_CRASHES = 3
+_CRASHES = 3
 
 
 class Seat:
-    """A crashed browser is restarted and its visit repeated; nothing of a crashed visit is kept."""
+    """A crashed browser or testbed is restarted and its visit repeated; nothing of a crashed visit
+    is kept."""
 
     def __init__(self, place: VisitPlace) -> None:
         self._place = place
@@ -33,15 +34,15 @@ class Seat:
     def answer(self) -> MadeVisit | None:
         """A visit if one was made; None if there is still something to wait for.
 
-        Raises `TestbedError` if the testbed is not available or the browser crashes repeatedly.
+        Raises `TestbedError` if the testbed is not available, or it or its browser crashes
+        repeatedly.
         """
         try:
             return self._worker.answer()
-        except (CdpError, EOFError) as error:
+        except (CdpError, EOFError, ProgramEnded) as error:
             self._broken += 1
-            if self._broken == _BROWSER_CRASHES:
-                said = str(error) or "its process ended"
-                raise TestbedError(f"the browser broke {self._broken} times: {said}") from error
+            if self._broken == _CRASHES:
+                raise broken(error, self._broken) from error
             if isinstance(error, EOFError):
                 self._worker.wait()
                 self._worker = Worker(self._place)

@@ -23,7 +23,7 @@ from dragstrip.browsers.load import Load
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block
 from dragstrip.model.visit import Visit
-from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.errors import ProgramEnded, TestbedError
 
 _END_TIMEOUT_S = 15.0
 _OPENINGS = 3
@@ -69,9 +69,9 @@ class Worker:
             self.connection.send(order)
 
     def answer(self) -> MadeVisit | None:
-        """None whenever its place has been opened, then the ordered visits. Raises `CdpError`,
-        after which it opens its place again and takes orders; `TestbedError` or `InputError`, after
-        which it takes none; `EOFError` if it died."""
+        """None whenever its place has been opened, then the ordered visits. Raises `CdpError` or
+        `ProgramEnded`, after which it opens its place again and takes orders; another
+        `TestbedError` or `InputError`, after which it takes none; `EOFError` if it died."""
         try:
             answer = self.connection.recv()
         except ConnectionResetError:
@@ -109,7 +109,7 @@ def main() -> None:
 def _obey(
     connection: "Connection[MadeVisit | Exception | None, VisitOrder]", place: VisitPlace
 ) -> None:
-    """Make visits in one testbed, and in a new one if its browser broke."""
+    """Make visits in one testbed, and in a new one if its browser or a program of it broke."""
     failed = 0
     while True:
         order = None
@@ -120,12 +120,19 @@ def _obey(
                 while True:
                     order = connection.recv()
                     connection.send(visit(order))
-        except CdpError as error:
+        except (CdpError, ProgramEnded) as error:
             if order is not None:
                 connection.send(error)
             elif (failed := failed + 1) == _OPENINGS:
-                said = f"the browser broke {failed} times before its first visit: {error}"
-                raise TestbedError(said) from error
+                raise broken(error, failed, " before its first visit") from error
+
+
+def broken(error: Exception, times: int, when: str = "") -> TestbedError:
+    """What is raised when it is no use to try again."""
+    said = str(error) or "its process ended"
+    if isinstance(error, ProgramEnded):
+        return ProgramEnded(f"the testbed broke {times} times{when}: {said}")
+    return TestbedError(f"the browser broke {times} times{when}: {said}")
 
 
 def _exit_with(owner: int) -> None:

@@ -77,11 +77,11 @@ def _place(n: int, miss: float) -> tuple[int, float]:
 @cache
 def _tails(n: int) -> tuple[float, ...]:
     """P(at most k of n values lie below the median), for k from 0."""
-    counts = [math.comb(n, k) for k in range(n + 1)]
-    total, tails = 0, []
-    for count in counts:
-        total += count
+    ways, total, tails = 1, 0, []  # in exact integers: `math.comb` for each k takes n times longer
+    for k in range(n + 1):
+        total += ways
         tails.append(total / 2**n)
+        ways = ways * (n - k) // (k + 1)
     return tuple(tails)
 
 

@@ -6,7 +6,10 @@ networks = ["LTE", "slow"]
 stacks = ["h1", "h2", "h3"]
 runs = 5
 seed = 1                       # optional
+done = "selector:#hero"        # optional: when a page counts as loaded; docs/howto/done.md
+metrics = ["fcp", "object:/app.css:end"]   # optional: more to show
 think_time = true              # optional: answers take as long as the recorded servers took
+addresses = "one-each"         # optional: each host has its own address, whatever was recorded
 controls = false               # optional, on: A/A and positive control
 controls_every = 6             # optional: these in each sixth block only
 restarts = 5                   # optional, 1: testbeds that the runs are spread over
@@ -46,7 +49,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, structs
 
+from dragstrip.model.addresses import Addresses
 from dragstrip.model.clock import REAL, Clock
+from dragstrip.model.done import parse_done
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.stack import ConnectionMode, Stack
@@ -54,6 +59,7 @@ from dragstrip.model.study import Client, Slow, Stopping, Study
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.pages.live import live_page
 from dragstrip.pages.resolve import expand, resolve
+from dragstrip.pages.think import check_think_times
 from dragstrip.study.clients import check_cache, loaded_by
 from dragstrip.study.controls import controls_of
 from dragstrip.study.networks import placed, read_network
@@ -91,6 +97,9 @@ class StudyFile(Struct, forbid_unknown_fields=True, kw_only=True):
     client: dict[str, Any] | str = {}
     think_time: bool = False
     """Answers take as long as the recorded servers took."""
+    addresses: Addresses = "recorded"
+    """Hosts share addresses and certificates as in the page's recording, where it tells, or each
+    host has its own (`one-each`)."""
     controls: bool = True
     """Blocks also visit the first stack under another name (A/A control) and one round trip late
     (positive control)."""
@@ -110,6 +119,12 @@ class StudyFile(Struct, forbid_unknown_fields=True, kw_only=True):
     """Real or virtual time."""
     sample: Sample | None = None
     """Cells drawn from ranges, instead of `pages` and `networks`."""
+    metrics: list[str] = []
+    """Metrics to show besides page load time and first byte: `fcp` and others, or an object's
+    `start`, `first-byte` or `end`, like `object:/css/late.css:end`."""
+    done: str = ""
+    """When a page counts as loaded: `load`, `network-idle`, `selector:CSS` or `mark:NAME`. By
+    default, what the page's file says, or else the load event."""
 
 
 class Outline(Struct, frozen=True, kw_only=True):
@@ -125,6 +140,7 @@ class Outline(Struct, frozen=True, kw_only=True):
     seed: int
     client: Client
     think_time: bool
+    addresses: Addresses = "recorded"
     controls: bool
     controls_every: int = 1
     warm_ups: int
@@ -134,6 +150,8 @@ class Outline(Struct, frozen=True, kw_only=True):
     thresholds: Thresholds
     clock: Clock = REAL
     sample: Sample | None = None
+    done: str = ""
+    metrics: tuple[str, ...] = ()
 
     @property
     def visited(self) -> tuple[Stack, ...]:
@@ -168,7 +186,7 @@ def read_outline(path: Path) -> Outline:
         return Outline(
             name=file.name or path.stem,
             pages=tuple(p for given in file.pages for p in expand(_beside(path, given))),
-            networks=tuple(own.get(n) or find_network(n) for n in file.networks),
+            networks=tuple(own.get(n) or find_network(n, path.parent) for n in file.networks),
             stacks=loaded_by(
                 [variations.get(s) or find_stack(s) for s in file.stacks],
                 _program(file.client),
@@ -179,6 +197,7 @@ def read_outline(path: Path) -> Outline:
             seed=file.seed,
             client=_client({} if isinstance(file.client, str) else file.client),
             think_time=file.think_time,
+            addresses=file.addresses,
             controls=file.controls,
             controls_every=file.controls_every,
             warm_ups=file.warm_ups,
@@ -188,6 +207,8 @@ def read_outline(path: Path) -> Outline:
             thresholds=file.thresholds,
             clock=file.clock,
             sample=file.sample,
+            done=file.done,
+            metrics=tuple(file.metrics),
         )
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
@@ -213,6 +234,7 @@ def make_study(
     seed: int,
     client: Client,
     think_time: bool = False,
+    addresses: Addresses = "recorded",
     controls: bool = False,
     controls_every: int = 1,
     warm_ups: int = 0,
@@ -222,15 +244,19 @@ def make_study(
     thresholds: Thresholds = DEFAULTS,
     clock: Clock = REAL,
     sample: Sample | None = None,
+    done: str = "",
+    metrics: Sequence[str] = (),
     live: bool = False,
     ca: Path | None = None,
     cache: Path,
 ) -> Study:
     """A study of resolved parts; imported pages go to `cache`. Raises `InputError`.
 
-    A `sample` takes the place of pages and networks. With `live` pages are URLs of real sites; `ca`
-    is a further authority to trust there.
+    A `sample` takes the place of pages and networks. `done` replaces what each page says of itself.
+    With `live` pages are URLs of real sites; `ca` is a further authority to trust there.
     """
+    if done:
+        parse_done(done)
     if runs < 1:
         raise InputError(f"{runs} runs measure nothing: ask for at least 1")
     if not 1 <= restarts <= runs:
@@ -258,9 +284,12 @@ def make_study(
     ):
         if twice := {n for n, times in Counter(names).items() if times > 1}:
             raise InputError(f"{what} {min(twice)!r} is given twice")
-    hosts = {host for page in resolved for host in page.hosts}
+    if done:
+        resolved = [structs.replace(page, done=done) for page in resolved]
+    if think_time:
+        check_think_times(resolved)
     check_cache(stacks, connections)
-    check(networks, stacks, client, hosts=hosts, live=live)
+    check(networks, stacks, client, pages=resolved, addresses=addresses, live=live)
     called = dict(zip(pages, (p.name for p in resolved), strict=True)) if drawn else {}
     return Study(
         name=name,
@@ -272,6 +301,7 @@ def make_study(
         seed=seed,
         client=client,
         think_time=think_time,
+        addresses=addresses,
         controls=besides,
         controls_every=controls_every,
         warm_ups=warm_ups,
@@ -280,6 +310,7 @@ def make_study(
         restarts=restarts,
         ca=str(ca.absolute()) if ca else "",
         thresholds=thresholds,
+        metrics=tuple(metrics),
         clock=clock,
         only=tuple((called[d.page], d.network.name, c) for d in drawn for c in connections),
         sampled=bool(drawn),

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.model.browsers import find_browser
+from dragstrip.model.configuration import same_program
 from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Protocol, Stack
 
@@ -109,6 +110,9 @@ def _sentences(served: dict[str, list[Stack]], known: tuple[Gap, ...]) -> Iterat
         return min(found, key=lambda g: g.browser not in browsers, default=None)
 
     for other in others:
+        if same_program(served[other][0].serving, served[first][0].serving):
+            yield f"{other} and {first} are one program in two configurations"
+            continue
         if gap := nearest(other, first):
             yield gap.words()
             continue

@@ -2,8 +2,9 @@
 
 [slow]
 two_way_loss = 0.033                # instead of loss: (1 - l)^2 = 1 - p per direction
-down = { trace = "norway.txt", queue_packets = 100 }   # a trace's file, beside this one
-up = { rate_mbps = 1 }
+down = { trace = "norway.txt", queue_packets = 100 }   # a trace's file, beside this one;
+                                    # or a log: "5g.csv?unit=kbit/s"
+up = { rate_mbps = 1, delay_ms = 30, jitter_ms = 5, jitter_table = "pareto.dist" }  # of netem
 """
 
 import re
@@ -14,8 +15,9 @@ from typing import Any
 import msgspec
 
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import Network, per_direction
-from dragstrip.study.traces import read_trace
+from dragstrip.model.network import STAGES, Network, per_direction
+from dragstrip.study.tracefiles.distribution import read_distribution
+from dragstrip.study.tracefiles.files import read_side
 
 
 def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
@@ -37,12 +39,19 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
             raise InputError(f"two_way_loss: {share!r} is not a share between 0 and 1") from None
         for side in sides.values():
             side["loss"] = loss
-    for place, side in sides.items():
+    for place in STAGES:
+        side = sides[place]
         if isinstance(side.get("trace"), str):
             try:
-                side["trace"] = read_trace(folder / side["trace"])
+                side["trace"] = read_side(side["trace"], folder, place)
             except InputError as error:
                 raise InputError(f"{place}.trace: {error}") from None
+        if isinstance(side.get("jitter_table"), str):
+            try:
+                quantiles = read_distribution(folder / side["jitter_table"])
+            except InputError as error:
+                raise InputError(f"{place}.jitter_table: {error}") from None
+            side |= {"jitter_shape": "table", "jitter_table": quantiles}
     given = {side: fields_ for side, fields_ in sides.items() if side in fields or fields_}
     try:
         return msgspec.convert(fields | given, Network)

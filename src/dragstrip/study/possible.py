@@ -1,12 +1,17 @@
 """Combinations that cannot be had, refused before the first visit."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from itertools import product
 
+from dragstrip.model.addresses import Addresses, servers
+from dragstrip.model.done import AT_LOAD
 from dragstrip.model.errors import InputError
-from dragstrip.model.network import Network
+from dragstrip.model.network import HostPath, Network
+from dragstrip.model.page import Page
 from dragstrip.model.servers import OURS
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
+from dragstrip.pages.hints import early_hints
 from dragstrip.study.clients import check_clients
 
 
@@ -15,23 +20,96 @@ def check(
     stacks: Sequence[Stack],
     client: Client,
     *,
-    hosts: Collection[str],
+    pages: Sequence[Page],
+    addresses: Addresses,
     live: bool,
 ) -> None:
-    """Raises `InputError` for what no visit could be. `hosts` are those of all pages."""
+    """Raises `InputError` for what no visit could be."""
     if live:
         _check_live(networks, stacks)
     check_clients(stacks)
+    _check_done(pages, stacks)
+    _check_hints(pages, stacks)
+    _check_ports(pages, stacks)
+    hosts = {host for page in pages for host in page.hosts}
     for stack in stacks:
         if client.frames and not stack.loaded_by.frames:
             raise InputError(
                 f"stack {stack.name!r}: {stack.loaded_by.what} records no frames, so it would race "
                 "without their cost: turn frames off, or race other stacks"
             )
+    hosts = {host for page in pages for host in page.hosts}
     for network in networks:
         for host in (p.host for p in (*network.down.hosts, *network.up.hosts)):
             if host not in hosts:
                 raise InputError(f"network {network.name!r} names {host}, which no page here has")
+        for paths in (network.down.hosts, network.up.hosts):
+            _check_paths(network.name, paths, pages, addresses)
+
+
+def _check_paths(
+    network: str, paths: Sequence[HostPath], pages: Sequence[Page], addresses: Addresses
+) -> None:
+    """Hosts that share an address have one path: a network may not give them two."""
+    given = {path.host: (path.delay_ms, path.loss) for path in paths}
+    for page in pages if given else ():
+        for server in servers(page, addresses):
+            differing = {given.get(host): host for host in server.hosts}
+            if len(differing) > 1:
+                one, other = sorted(differing.values())[:2]
+                raise InputError(
+                    f"network {network!r} gives {one} and {other} different paths, but they share "
+                    f"an address on page {page.name}: give both the same, or use "
+                    'addresses = "one-each"'
+                )
+
+
+def _check_done(pages: Sequence[Page], stacks: Sequence[Stack]) -> None:
+    waits = next((page for page in pages if page.done != AT_LOAD), None)
+    for stack in stacks:
+        if waits and stack.loaded_by.load_event_only:
+            raise InputError(
+                f"stack {stack.name!r}: page {waits.name!r} counts as loaded at {waits.done}, and "
+                f"its client ({stack.loaded_by.what}) knows only the load event: omit done, or "
+                "race another stack"
+            )
+
+
+def _check_hints(pages: Sequence[Page], stacks: Sequence[Stack]) -> None:
+    lacking = {
+        "link": "no link header that names something to preload",
+        "blocking": "no style sheet or script that holds up rendering",
+    }
+    for stack, page in product((s for s in stacks if s.early_hints in lacking), pages):
+        if not early_hints(page, stack.early_hints):
+            raise InputError(
+                f"stack {stack.name!r} has early_hints = {stack.early_hints!r}, but the document "
+                f"of page {page.name!r} has {lacking[stack.early_hints]}: use another value, or "
+                "another page"
+            )
+
+
+def _check_ports(pages: Sequence[Page], stacks: Sequence[Stack]) -> None:
+    """Only our origin answers at a page's own ports, and only directly."""
+    for page in pages:
+        both = page.http_ports & page.https_ports
+        if both:
+            raise InputError(
+                f"page {page.name!r} is asked for by http and by https at port {min(both)}, where "
+                "a server speaks one of them: import it again without --keep-http"
+            )
+    for stack, page in product(stacks, (p for p in pages if p.ports)):
+        own = f"page {page.name!r} is asked for at port {page.ports[0]}"
+        if stack.server != OURS:
+            raise InputError(
+                f"stack {stack.name!r}: {own}, and server {stack.server} answers at one port only: "
+                "race the page on our origin"
+            )
+        if stack.discovery == "as-recorded":
+            raise InputError(
+                f"stack {stack.name!r}: {own}, and the browser speaks a recorded protocol only at "
+                "the ports of http and https: race other stacks"
+            )
 
 
 def _check_live(networks: Sequence[Network], stacks: Sequence[Stack]) -> None:

@@ -17,6 +17,7 @@ from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.study.networks import read_network
 from dragstrip.study.servers import stacks_of
+from dragstrip.study.tracefiles.network import PREFIX, trace_network
 
 
 @cache
@@ -53,17 +54,19 @@ def make_stack(name: str, fields: Mapping[str, Any], known: Mapping[str, Stack])
     return msgspec.convert({**given, **own, "name": name}, Stack)
 
 
-def find_network(text: str) -> Network:
-    """A network by name or by ``100mbit/50ms`` or ``down/up/delay/loss/queue``.
-    Raises `InputError`."""
+def find_network(text: str, folder: Path = Path()) -> Network:
+    """A network by name, by ``100mbit/50ms`` or ``down/up/delay/loss/queue``, or by ``trace:FILE``
+    with a file relative to `folder`. Raises `InputError`."""
     if text in networks():
         return networks()[text]
+    if text.startswith(PREFIX):
+        return trace_network(text, folder)
     if "/" in text:
         return Network.parse(text)
     raise InputError(
         f"unknown network {text!r}{suggest(text, networks())}; choose from "
-        f"{', '.join(networks())}, or give rate/delay like 100mbit/50ms, or "
-        "down/up/delay/loss/queue like 10.5mbit/2.8mbit/37ms/0%/200ms"
+        f"{', '.join(networks())}, or give rate/delay like 100mbit/50ms, "
+        "down/up/delay/loss/queue like 10.5mbit/2.8mbit/37ms/0%/200ms, or trace:FILE"
     )
 
 

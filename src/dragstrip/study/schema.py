@@ -74,7 +74,7 @@ def study_schema() -> dict[str, Any]:
         "then": {"$ref": _REF.format(name="Client")},
         "else": program,
     }
-    _drop_null([root, defs])
+    _tidy([root, defs])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **root,
@@ -89,16 +89,18 @@ def schema_text() -> str:
     return msgspec.json.format(msgspec.json.encode(study_schema()), indent=2).decode() + "\n"
 
 
-def _drop_null(part: Any) -> None:
-    """TOML has no null: a field without a value is left out."""
+def _tidy(part: Any) -> None:
+    """Without null, which TOML lacks: a field without a value is omitted. Texts are dedented."""
     if isinstance(part, list):
         for inner in part:
-            _drop_null(inner)
+            _tidy(inner)
         return
     if not isinstance(part, dict):
         return
     if part.get("default", "") is None:
         del part["default"]
+    if isinstance(part.get("description"), str):
+        part["description"] = inspect.cleandoc(part["description"])  # msgspec 0.22 left it indented
     if "anyOf" in part:
         ways = [way for way in part["anyOf"] if way != {"type": "null"}]
         part["anyOf"] = ways
@@ -106,7 +108,7 @@ def _drop_null(part: Any) -> None:
             del part["anyOf"]
             part |= {**ways[0], **part}
     for inner in part.values():
-        _drop_null(inner)
+        _tidy(inner)
 
 
 def _network_files(network: dict[str, Any], direction: dict[str, Any]) -> None:
@@ -121,6 +123,18 @@ def _network_files(network: dict[str, Any], direction: dict[str, Any]) -> None:
     direction["properties"]["trace"]["anyOf"].append(
         {"type": "string", "description": "A trace's file, relative to the study."}
     )
+    table = direction["properties"]["jitter_table"]
+    direction["properties"]["jitter_table"] = {
+        "anyOf": [
+            {k: v for k, v in table.items() if k not in ("default", "description")},
+            {
+                "type": "string",
+                "description": "A delay distribution of netem, relative to the study.",
+            },
+        ],
+        "default": table["default"],
+        "description": table["description"],
+    }
 
 
 def field_docs(kind: type) -> Mapping[str, str]:

@@ -22,8 +22,9 @@ _QUIC_OF_ITS_OWN = (
     "congestion",
     "initial_window_packets",
     "pacing",
+    "ecn",
+    "slow_start_exit",
     "udp_payload_bytes",
-    "flow_window_bytes",
     "ack_every_packets",
     "qpack_table_bytes",
     "early_data",
@@ -39,6 +40,9 @@ _BROUGHT: Mapping[str, Any] = {
 window of its TCP are the kernel's, and so the stack's to choose."""
 
 
+_OWN = {"program": {"command"}, "configuration": {"config", "config_file", "environment"}}
+
+
 def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
     """A server from its TOML table. Paths in it are relative to `folder`.
 
@@ -52,7 +56,8 @@ def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
     if name in known():
         raise InputError(f"server {name!r} is one of dragstrip's own; choose another name")
     fields = {**_base(name, table), **table, "name": name}
-    fields.pop("base", None)
+    if _own_program(table):
+        fields.pop("base", None)
     if "config_file" in fields:
         path = folder / fields.pop("config_file")
         try:
@@ -65,6 +70,8 @@ def read_server(name: str, table: Mapping[str, Any], folder: Path) -> Server:
         server = msgspec.convert(fields, Server)
     except msgspec.ValidationError as error:
         raise InputError(f"server {name!r}: {error}") from None
+    if server.base:
+        return server
     program = _program(name, server.command[0], folder)
     return structs.replace(
         server,
@@ -83,8 +90,19 @@ def _base(name: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
             f"server {name!r} has the unknown base {table['base']!r}; choose from "
             f"{', '.join(programs)}"
         )
-    what = f"{name}: {base.name}'s configuration, another program"
-    return {**msgspec.to_builtins(base), "what": what, "package": "", "licence": ""}
+    fields = {**msgspec.to_builtins(base), "port": 0}
+    own = [what for what in ("program", "configuration") if table.keys() & _OWN[what]]
+    fields["what"] = f"{base.name} with {' and '.join(own) or 'nothing'} of its own"
+    if _own_program(table):
+        fields |= {"package": "", "licence": ""}
+    return fields
+
+
+def _own_program(table: Mapping[str, Any]) -> bool:
+    """Whether its command names a program, and not the one of the base (``{{ loader }}``)."""
+    command = table.get("command", ())
+    words = command.split() if isinstance(command, str) else command
+    return bool(words) and not str(words[0]).startswith("{{")
 
 
 def parse_server(text: str) -> Server:

@@ -1,4 +1,4 @@
-"""Files of traces: Mahimahi's, and lines of ``seconds Mbit/s``.
+"""Traces as text: Mahimahi's form, and lines of ``seconds Mbit/s``.
 
 Mahimahi (one whole number a line): at each time up to 1500 bytes may leave; several lines may have
 the same time. Text: from that second on, the rate in Mbit/s; the last line ends the trace. Blank
@@ -9,24 +9,12 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from math import ceil, isfinite
-from pathlib import Path
 from typing import TypeVar
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.trace import OPPORTUNITY_BYTES, Trace
 
 T = TypeVar("T", int, tuple[float, float])
-
-
-def read_trace(path: Path) -> Trace:
-    """The trace in a file of either form. Raises `InputError` naming file and line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"trace {path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"trace {path} is not text") from None
-    return parse_trace(text, name=path.name, where=str(path))
 
 
 def parse_trace(text: str, *, name: str, where: str) -> Trace:

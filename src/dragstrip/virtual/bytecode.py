@@ -11,6 +11,7 @@ import shutil
 import site
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -18,11 +19,13 @@ from pathlib import Path
 from dragstrip.testbed.cache import cache_folder, unfinished
 
 _PACKAGE = Path(__file__).parents[1]
-_MODULES = ("dragstrip.virtual.inside", "dragstrip.visit.check")
+_MODULES = ("dragstrip.virtual.inside", "dragstrip.verdict.page_check")
 SEEN_AT = "/mnt/home"
 """The folder that has this package in a guest, wherever it is installed."""
 _KEPT = 4
-"""Folders of other versions that stay: guests of a running command may use them."""
+"""Folders of other versions that stay."""
+_IN_USE_S = 3600
+"""A folder that a guest was started with so recently stays as well: its command may still run."""
 
 
 def bytecode(needed: Sequence[str]) -> Path:
@@ -34,6 +37,7 @@ def bytecode(needed: Sequence[str]) -> Path:
     with contextlib.suppress(OSError):
         if not (root / name).exists():
             _make(root, name, path)
+        os.utime(root / name)
     return root / name
 
 
@@ -51,7 +55,8 @@ def _make(root: Path, name: str, path: str) -> None:
         (scratch / name).rename(root / name)
         others = sorted(root.glob("[0-9a-f]*/"), key=lambda p: p.stat().st_mtime, reverse=True)
         for old in others[1 + _KEPT :]:
-            shutil.rmtree(old, ignore_errors=True)
+            if time.time() - old.stat().st_mtime > _IN_USE_S:
+                shutil.rmtree(old, ignore_errors=True)
 
 
 def _below(prefix: Path) -> Path:

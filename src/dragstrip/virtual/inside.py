@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dragstrip.browsers.cdp import CdpError
+from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.schedule.place import in_testbed
 from dragstrip.schedule.worker import VisitOrder
@@ -77,9 +78,11 @@ def _results(job: Job, capsule: Path) -> Iterator[Any]:
                         settle(_SCRATCH)
                         yield visit(VisitOrder(block=block, attempt=job.attempt, stack=stack))
         case CheckJob():
-            from dragstrip.visit.check import check  # what holds pictures together loads slowly
+            from dragstrip.verdict.page_check import (
+                check,  # what holds pictures together loads slowly
+            )
 
-            yield from check(job.page, job.client)
+            yield from check(job.page, job.client, NETWORK)
 
 
 def _beat(alive: Path) -> None:

@@ -42,7 +42,7 @@ class BlockJob(Struct, frozen=True, kw_only=True):
 
 
 class CheckJob(Struct, frozen=True, kw_only=True):
-    """A page held against its recording. Its results are those of `dragstrip.visit.check`."""
+    """A page held against its recording, with results of `dragstrip.verdict.page_check`."""
 
     page: Page
     client: Client

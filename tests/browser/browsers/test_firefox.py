@@ -1,15 +1,16 @@
 """Firefox over WebDriver BiDi: every protocol by its own, the server's and the wire's word."""
 
 import shutil
-import subprocess
 import time
 
 import pytest
 from msgspec import structs
 
+import ours
 from conftest import CLIENT, NETWORK, Track, judged, plan_of, told
 from dragstrip.browsers.firefox.browser import find_firefox, firefox
 from dragstrip.browsers.firefox.browser import told as lines_of
+from dragstrip.model.browsers import FIREFOX
 from dragstrip.model.network import Network
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Client
@@ -51,15 +52,15 @@ def make(
         page, used, network=network, connection=connection, client=client, artefacts=artefacts
     )
     lines = [line for line in lines_of(used, track.bed.addresses) if without not in line]
-    with firefox(track.bed, used.protocol, client, lines) as browser:
-        return judged(track.bed, browser, plan)[0]
+    keeping = structs.replace(CLIENT, pcap=client.pcap)
+    browser = track.browser(used.protocol, *lines, browser=FIREFOX, client=keeping)
+    return judged(track.bed, browser, plan)[0]
 
 
-def running() -> list[str]:
-    """Processes of Firefox or of its helpers."""
-    seen = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+def running() -> set[int]:
+    """Our processes of Firefox or of its helpers."""
     folder = str(find_firefox().parent)
-    return [line for line in seen.stdout.splitlines() if line.startswith(folder)]
+    return {pid for pid, argv in ours.processes().items() if argv[0].startswith(folder)}
 
 
 @pytest.mark.parametrize("connection", ["first", "repeat", "repeat-cached"])
@@ -132,18 +133,25 @@ def test_its_packets_can_be_read(track, protocol, tmp_path):
 
 
 def test_nothing_of_it_stays_behind(track):
-    make(track, "h2-firefox")
+    before, page = running(), track.page("6x20KB", hosts=3)
+    track.bed.origin.serve(page)
+    lines = lines_of(find_stack("h2-firefox"), track.bed.addresses)
+    with firefox(track.bed, "h2", CLIENT, lines) as browser, browser.fresh_tab(CLIENT) as tab:
+        assert tab.load(page.url).outcome == "loaded"
+        assert running() - before  # others of before may have ended meanwhile
     deadline = time.monotonic() + 5
-    while (left := running()) and time.monotonic() < deadline:
+    while (left := running() - before) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert left == []
+    assert not left
 
 
-def test_a_browser_that_does_not_start_says_so(track, monkeypatch, tmp_path):
-    program = tmp_path / "firefox"
+def test_a_browser_that_does_not_start_says_so(track, monkeypatch, home):
+    program = home / "firefox"
     program.write_text("#!/bin/sh\necho no display >&2\nexit 1\n")
     program.chmod(0o755)
-    tmp_path.chmod(0o755)
     monkeypatch.setattr("dragstrip.browsers.firefox.browser.find_firefox", lambda: program)
-    with pytest.raises(TestbedError, match="Firefox did not start: "):
-        make(track, "h2-firefox")
+    with (
+        pytest.raises(TestbedError, match=r"Firefox did not start: .*no display"),
+        firefox(track.bed, "h2", CLIENT, ()),
+    ):
+        pass

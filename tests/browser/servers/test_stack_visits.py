@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import accumulate
+from math import inf
 
 import pytest
 from msgspec import structs
@@ -16,7 +17,9 @@ from dragstrip.model.visit import Visit
 from dragstrip.study.presets import find_stack
 from dragstrip.verdict.judge import judge
 
-FAR = Network.parse("100mbit/100mbit/25ms/0%/200ms")
+FAR = Network.parse("100mbit/100mbit/100ms/0%/200ms")
+_TRIES = 5
+"""So far that a round trip is longer than what a busy machine may hold up."""
 
 
 def make(
@@ -91,6 +94,14 @@ def test_quic_is_discovered_by_alt_svc(track):
     assert repeat.protocol_share.get("h3", 0) > 0
 
 
+@pytest.mark.parametrize("connection", ["repeat", "repeat-cached"])
+def test_a_returning_browser_still_knows_of_quic(track, connection):
+    made = make(track, find_stack("h3-altsvc"), connection, page=track.page("4x10KB", hosts=2))
+    assert told(made) == []
+    assert made.protocol_share == {"h3": 1.0}
+    assert len(made.served) == len(made.requests) == 5
+
+
 @pytest.mark.parametrize("name", ["TCP+", "QUIC", "caddy-h3"])
 def test_images_below_scripts_are_asked_for_at_once(track, name):
     """Chromium asks a host for six at a time if it knows of no priorities there."""
@@ -113,8 +124,8 @@ LIES = [
     ("QUIC", {"initial_window_packets": 10}, "first", "initial window is 10"),
     ("TCP+", {"pacing": False}, "first", "not paced"),
     ("QUIC", {"pacing": False}, "first", "not paced"),
-    ("TCP+early", {"early_data": False}, "repeat", "used none"),
-    ("QUIC", {"early_data": False}, "repeat", "used none"),
+    ("TCP+early", {"early_data": False}, "repeat", "sent none"),
+    ("QUIC", {"early_data": False}, "repeat", "sent none"),
     ("TCP", {"resumption": False}, "repeat", "resumed no TLS session"),
 ]
 
@@ -123,14 +134,16 @@ def test_a_document_larger_than_the_first_flight_begins_a_round_trip_later_in_fu
     """As google.de's does: a record of 16 KB does not fit into ten packets."""
     page = track.page("400x1KB")
     stock = find_stack("h2")
-    ttfb_ms = {
-        record: make(
-            track, structs.replace(stock, tls_record=record), page=page, network=FAR
-        ).ttfb_ms
-        for record in (None, "dynamic", 1369)
-    }
-    assert ttfb_ms[None] - ttfb_ms["dynamic"] > 0.6 * FAR.rtt_ms
-    assert abs(ttfb_ms["dynamic"] - ttfb_ms[1369]) < 0.4 * FAR.rtt_ms
+    least_ms = {None: inf, "dynamic": inf, 1369: inf}
+    for _ in range(_TRIES):  # a busy machine adds time to some loads
+        for record in least_ms:
+            made = make(track, structs.replace(stock, tls_record=record), page=page, network=FAR)
+            least_ms[record] = min(least_ms[record], made.ttfb_ms)
+        later_ms = least_ms[None] - least_ms["dynamic"]
+        apart_ms = abs(least_ms["dynamic"] - least_ms[1369])
+        if later_ms > 0.6 * FAR.rtt_ms and apart_ms < 0.4 * FAR.rtt_ms:
+            return
+    pytest.fail(f"first bytes after at least {least_ms} ms")
 
 
 @pytest.mark.parametrize(
@@ -148,6 +161,26 @@ def test_records_of_other_sizes_are_caught(track, claimed, really, said):
     assert told(make(track, stack, page=page)) == []
     lies = told(make(track, stack, page=page, really=structs.replace(stack, tls_record=really)))
     assert said in " ".join(lies)
+
+
+@pytest.mark.parametrize("name", ["h1", "h2", "h3"])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"compress": "gzip:6"}, "did not come as gzip:6 codes them"),
+        ({"compress": "br:5"}, "did not come as br:5 codes them"),
+        ({"compress": "zstd:3"}, "did not come as zstd:3 codes them"),
+        ({"certificate_bytes": 4000}, "bytes, not 4000"),
+        ({"certificate_bytes": 60_000}, "bytes, not 60000"),
+    ],
+)
+def test_codings_and_certificates_are_what_is_claimed(track, name, change, said):
+    page = track.page("40x1KB")
+    plain = find_stack(name)
+    claimed = structs.replace(plain, **change)
+    assert told(make(track, claimed, page=page)) == []
+    assert said in " ".join(told(make(track, claimed, page=page, really=plain)))
+    assert told(make(track, plain, page=page)) == []
 
 
 @pytest.mark.parametrize(("name", "change", "connection", "said"), LIES)

@@ -1,9 +1,14 @@
 """Wrong input gives one line that names the place and the mend, and exit code 2."""
 
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+
+from dragstrip.cli import main
 
 RACE = ["race", "synth:2x1KB", "--network", "LTE", "--stack", "h2", "--stack", "h3"]
 STUDY = """
@@ -14,7 +19,28 @@ runs = 2
 """
 
 
-def dragstrip(*argv: str, home: object = "/nonexistent") -> tuple[int, str, str]:
+Dragstrip = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def dragstrip(tmp_path, monkeypatch, capsys) -> Iterator[Dragstrip]:
+    """Runs the program here, for a start takes half a second: its exit code and what it printed."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    before = signal.getsignal(signal.SIGTERM)
+
+    def run(*argv: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["dragstrip", *argv])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, *capsys.readouterr()
+
+    yield run
+    signal.signal(signal.SIGTERM, before)
+
+
+def started(*argv: str, home: Path) -> tuple[int, str, str]:
+    """The same in a process of its own."""
     code = "from dragstrip.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, *argv],
@@ -49,8 +75,8 @@ def replaced(argv: list[str], old: str, new: str) -> list[str]:
         (["page", "import", "nowhere.warc"], "nowhere.warc"),
     ],
 )
-def test_wrong_input_is_one_clear_line(tmp_path, argv, said):
-    code, out, err = dragstrip(*argv, home=tmp_path)
+def test_wrong_input_is_one_clear_line(dragstrip, argv, said):
+    code, out, err = dragstrip(*argv)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert err.startswith("dragstrip: ")
@@ -74,10 +100,10 @@ def test_wrong_input_is_one_clear_line(tmp_path, argv, said):
         ),
     ],
 )
-def test_a_study_file_error_names_file_and_place(tmp_path, old, new, said):
+def test_a_study_file_error_names_file_and_place(dragstrip, tmp_path, old, new, said):
     study = tmp_path / "typo.toml"
     study.write_text(STUDY.replace(old, new))
-    code, _, err = dragstrip("run", str(study), home=tmp_path)
+    code, _, err = dragstrip("run", str(study))
     assert code == 2
     assert err.count("\n") == 1
     assert str(study) in err
@@ -91,12 +117,17 @@ def test_the_command_line_starts_without_what_loads_slowly():
     assert done.stdout.strip() == "[]"
 
 
-def test_lists_name_what_is_known(tmp_path):
-    code, out, _ = dragstrip("list", "networks", home=tmp_path)
+def test_lists_name_what_is_known(dragstrip):
+    code, out, _ = dragstrip("list", "networks")
     assert code == 0
     assert "wolsing2019" in out
-    code, out, _ = dragstrip("list", "stacks", home=tmp_path)
+    code, out, _ = dragstrip("list", "stacks")
     assert "h3" in out
+
+
+@pytest.mark.parametrize("argv", [["list", "networks"], ["run", "nowhere.toml"]])
+def test_a_process_of_its_own_ends_and_prints_the_same(dragstrip, tmp_path, argv):
+    assert started(*argv, home=tmp_path) == dragstrip(*argv)
 
 
 def test_the_aliases_are_the_same_stack():

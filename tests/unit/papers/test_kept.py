@@ -138,7 +138,7 @@ def test_other_files_are_refused(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="another version of dragstrip"):
         read(file)
     kept(tmp_path)
-    monkeypatch.setattr("dragstrip.papers.kept.VERSION", rules.VERSION + 1)
+    monkeypatch.setattr("dragstrip.papers.kept.STANDS_SINCE", rules.VERSION + 1)
     with pytest.raises(InputError, match=f"rules {rules.VERSION} of the verdict .* --minutes 0"):
         read(file)
 

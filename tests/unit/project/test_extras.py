@@ -1,13 +1,20 @@
 """Without the extras nothing of them is installed, imported or needed."""
 
+import json
+import re
 import subprocess
 import sys
 from importlib.metadata import requires
+from types import SimpleNamespace
 
 import pytest
 
+from dragstrip.model import errors
+from dragstrip.model.errors import InputError, require
+
 RACE = ["race", "synth:2x1KB", "--network", "LTE", "--stack", "h2", "--stack", "h3", "--runs", "1"]
-OURS = ("dask", "distributed", "starlette", "uvicorn")
+OURS = ("altair", "dask", "distributed", "sklearn", "starlette", "uvicorn", "vl_convert")
+PACKAGES = ("altair", "distributed", "scikit-learn", "starlette", "uvicorn", "vl-convert-python")
 
 
 def python(code: str, *argv: str, home: object) -> "subprocess.CompletedProcess[str]":
@@ -22,7 +29,7 @@ def python(code: str, *argv: str, home: object) -> "subprocess.CompletedProcess[
 def test_a_plain_install_brings_none_of_them():
     plain = [need for need in requires("dragstrip") or [] if "extra ==" not in need]
     assert plain
-    assert not [need for need in plain if need.lower().startswith(OURS)]
+    assert not [need for need in plain if need.lower().startswith(PACKAGES)]
 
 
 def test_no_command_imports_them_before_it_is_asked_to(tmp_path):
@@ -31,7 +38,7 @@ import sys
 from dragstrip.cli.commands import COMMANDS, load
 for name in COMMANDS:
     load(name)
-import dragstrip, dragstrip.conduct.visits, dragstrip.report.site.site
+import dragstrip, dragstrip.conduct.visits, dragstrip.report.site.audit, dragstrip.report.site.site
 print([name for name in {OURS} if name in sys.modules])
 """
     assert python(code, home=tmp_path).stdout == "[]\n"
@@ -40,8 +47,11 @@ print([name for name in {OURS} if name in sys.modules])
 @pytest.mark.parametrize(
     ("missing", "argv", "said"),
     [
-        ("distributed", [*RACE, "--cluster", "local:1", "--no-calibrate"], "dragstrip[cluster]"),
-        ("uvicorn", [*RACE, "--watch"], "dragstrip[watch]"),
+        ("distributed", [*RACE, "--cluster", "local:1", "--no-calibrate"], "extra 'cluster'"),
+        ("uvicorn", [*RACE, "--watch"], "extra 'watch'"),
+        ("altair", ["reproduce", "cook2017", "--virtual"], "extra 'papers'"),
+        ("sklearn", ["reproduce", "cook2017", "--virtual"], "extra 'papers'"),
+        ("vl_convert", ["reproduce", "cook2017", "--virtual"], "extra 'papers'"),
     ],
 )
 def test_without_an_extra_it_says_what_to_install(missing, argv, said, tmp_path):
@@ -49,7 +59,25 @@ def test_without_an_extra_it_says_what_to_install(missing, argv, said, tmp_path)
     done = python(code, *argv, "--out", str(tmp_path / "c"), home=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
+    assert missing in done.stderr
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        ({"url": "file:///x/d.whl"}, "pip install 'dragstrip[watch] @ file:///x/d.whl'"),
+        ({"url": "file:///x", "dir_info": {}}, "pip install 'dragstrip[watch] @ file:///x'"),
+        ({"url": "file:///x", "dir_info": {"editable": True}}, "`make build` in /x"),
+        (None, "pip install 'dragstrip[watch] @ file:///PATH/OF/THE/WHEEL'"),
+    ],
+)
+def test_an_extra_comes_from_where_dragstrip_came_from(monkeypatch, origin, command):
+    told = origin and json.dumps(origin)
+    installed = SimpleNamespace(read_text={"direct_url.json": told}.get)
+    monkeypatch.setattr(errors, "distribution", {"dragstrip": installed}.get)
+    with pytest.raises(InputError, match=re.escape(command)):
+        require("watch", "watching", "no_such_module")
 
 
 def test_other_machines_are_only_of_a_cluster(tmp_path):

@@ -56,7 +56,7 @@ def test_without_apt_the_packages_are_named(monkeypatch):
 
 
 def test_the_checkout_installs_the_same_packages():
-    needed = dict(re.findall(r"^need (\S+) (\S+)$", SCRIPT.read_text(), re.MULTILINE))
+    needed = dict(re.findall(r"^ +need (\S+) (\S+)$", SCRIPT.read_text(), re.MULTILINE))
     for package in BASE:
         if package.name != "caddy":
             assert needed[package.brings] == package.name

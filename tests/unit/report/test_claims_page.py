@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from functools import cache
 
 import polars as pl
 import pytest
@@ -24,6 +25,7 @@ from dragstrip.verdict.rules import VERSION
 from made_loads import as_if_run
 
 
+@cache
 def answered(key: str, share: int = 1, *, native: bool = False) -> tuple[Findings, Sources]:
     """The findings of a paper of which every `share`-th cell is run."""
     paper = published(key).native() if native else published(key)

@@ -316,3 +316,21 @@ def test_a_pair_that_cannot_be_is_wrong_input(tmp_path, words, complaint):
     capsule(tmp_path / "a", both(STEADY))
     with pytest.raises(InputError, match=complaint):
         app(["compare", str(tmp_path / "a"), *words], standalone_mode=False)
+
+
+def test_where_no_load_ended_there_is_no_ratio(tmp_path, capfd):
+    a, b = (capsule(tmp_path / name, both([None, None, None])) for name in "ab")
+    found = row(compare_capsules(a, b), "h2")
+    assert (found.ratio, found.n_a, found.censored_a) == (None, 3, 3)
+    assert app(["compare", str(a.path), str(b.path)], standalone_mode=False) == exits.DONE
+    assert "no load ended" in capfd.readouterr().err
+
+
+def test_pages_that_count_as_loaded_at_other_moments_are_named(tmp_path):
+    early = structs.replace(study().pages[0], done="selector:#hero")
+    a, b = (
+        capsule(tmp_path / "a", both(STEADY)),
+        capsule(tmp_path / "b", both(STEADY), of=study(pages=(early,))),
+    )
+    [said] = [n for n in compare_capsules(a, b).notes if "counts as loaded" in n]
+    assert "the load event in A, and at the first sight of #hero in B" in said

@@ -86,7 +86,7 @@ def test_every_column_is_described(tmp_path):
     found = describe(frames([]))
     assert found.filter(pl.col("meaning") == "").rows() == []
     known = {(r["table"], r["column"]): r for r in found.iter_rows(named=True)}
-    assert known["visits", "plt_ms"]["meaning"].startswith("loadEventEnd")
+    assert known["visits", "plt_ms"]["meaning"].startswith("Page load time")
     assert known["visits", "link_down_busy_bytes"]["meaning"].startswith("Bytes, as")
 
 

@@ -25,6 +25,7 @@ from dragstrip.results.compare.capsules import compare_capsules
 from dragstrip.study.clients import NO_FALSE_START, check_clients, loaded_by, study_by
 from dragstrip.study.file import make_study, read_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.testbed.servers.site import port_of
 from dragstrip.verdict.request_checks import BY_THE_NETWORK
 from made_capsule import capsule, study
 
@@ -200,7 +201,12 @@ def test_what_it_is_told_of_a_stack():
         "early_data": True,
         "post_quantum": True,
     }
-    assert fields["hosts"] == {"a.test": "10.64.1.1"}
+    assert fields["hosts"] == {"a.test": "10.64.1.1:443"}
+    nginx = find_stack("nginx-h3")
+    place = f"10.64.1.1:{port_of(nginx.serving)}"
+    assert port_of(nginx.serving) != 443
+    fields = msgspec.json.decode(told(nginx, {"a.test": "10.64.1.1"})[0])
+    assert fields["hosts"] == {"a.test": place}
     mixed = msgspec.json.decode(
         told(find_stack("as-recorded"), {"a.test": "1.1.1.1"}, {"a.test": "h1"})[0]
     )

@@ -16,6 +16,7 @@ from dragstrip.results.compare.stacks import compare
 from dragstrip.results.compare.summary import Comparison
 from dragstrip.results.observed import Observed, observed
 from dragstrip.results.tables.build import frames
+from dragstrip.visit.metrics import METRICS, Metric
 
 STACKS = ("h1", "h2", "h3")
 
@@ -133,10 +134,28 @@ def test_a_load_event_does_not_rescue_a_failed_load() -> None:
     assert (seen.values.tolist(), seen.censored.tolist()) == ([10_000], [True])
 
 
-def test_what_a_failed_load_never_waited_for_has_no_value() -> None:
-    seen = cell([visit("h1", None, outcome="failed"), visit("h2", 60)])
-    assert not len(seen.of("h1", "handshake_ms").known)
+NO_WAITS = ("ideal_ms", "down_idle_ms", "up_idle_ms")
+"""Times that do not pass until something happens."""
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_every_time_is_censored_where_a_load_failed_before_it(metric: Metric) -> None:
+    """Derived from the list of metrics: a metric that is added is judged like those here."""
+    seen = cell([visit("h1", None, outcome="failed", ttfb_ms=None), visit("h2", 60)])
+    found = seen.of("h1", metric.name)
+    waits = metric.unit == "ms" and metric.name not in NO_WAITS
+    assert found.censored.tolist() == [waits]
+    assert found.values.tolist() == [10_000] or not waits
     assert seen.of("h1", "requests").values.tolist() == [0]
+
+
+def test_what_a_browser_never_measures_is_not_what_a_failed_load_never_reached() -> None:
+    failed, loaded = visit("h1", None, outcome="failed"), visit("h1", 50, block=1)
+    seen = cell([failed, visit("h2", 1), loaded, visit("h2", 1, block=1)])
+    assert not len(seen.of("h1", "lcp_ms").known)
+    assert seen.of("h1", "plt_ms").values.tolist() == [10_000, 50]
+    assert math.inf not in seen.values_of(seen.visits, "lcp_ms")
+    assert seen.values_of(seen.visits, "plt_ms").tolist() == [math.inf, 1, 50, 1]
 
 
 def test_a_metric_nobody_reported_is_not_compared() -> None:

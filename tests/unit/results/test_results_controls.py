@@ -4,6 +4,7 @@ import math
 import random
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -20,6 +21,8 @@ from dragstrip.results.compare.summary import summarise
 from dragstrip.results.manifest import Manifest
 from dragstrip.schedule.schedule import Schedule
 from dragstrip.study.controls import HELD, SAME, controls_of
+from dragstrip.study.presets import find_stack
+from dragstrip.study.servers import read_server
 
 STACKS = (made.STACKS["h2"], made.STACKS["h3"])
 RTT_MS = made.LTE.rtt_ms
@@ -70,6 +73,15 @@ def test_controls_of_an_honest_testbed():
     # n = 10 blocks find 0.996 standard deviations with 80 % power at 5 %.
     assert found["plt_ms"].least == pytest.approx(0.996 * math.sqrt(2) * 0.02, rel=0.15)
     assert found["fcp_ms"] == Control(metric="fcp_ms")
+
+
+def test_controls_of_a_server_that_a_study_brings():
+    """Such a stack holds tables, so it cannot be hashed."""
+    mine = read_server("mine", {"base": "nginx", "config": "daemon off;"}, Path())
+    first = structs.replace(find_stack("nginx-h2"), name="mine-h2", server="mine", brought=mine)
+    plain = structs.replace(study(runs=3), stacks=(first, STACKS[1]))
+    of = structs.replace(plain, controls=controls_of((first,)))
+    assert by_metric(of, list(made_visits(of, 0.02, {})))["plt_ms"].blocks == 3
 
 
 def test_a_testbed_that_cries_wolf_or_is_deaf_is_found_out():

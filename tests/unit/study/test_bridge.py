@@ -92,6 +92,17 @@ def test_what_a_server_cannot_change_is_changed_before_or_with_it():
     assert "handshake" in [f.name for f in foreign.bundled]
 
 
+def test_what_streams_have_is_a_factor_where_it_differs():
+    small = structs.replace(find_stack("h2"), name="small", flow_window_bytes=2**20)
+    assert names(between(small, find_stack("h2"))) == ["flow-control"]
+    assert "flow-control" in names(between(small, "h3"))
+    few = structs.replace(find_stack("h3"), name="few", streams_at_once=10, flow_window_bytes=2**20)
+    assert {"flow-control", "streams"} <= set(names(between("h2", few)))
+    coarse = structs.replace(find_stack("h2"), name="coarse", interleave_bytes=16375)
+    assert "turns" in names(between(coarse, "h3"))
+    assert not {"flow-control", "streams", "turns"} & set(names(between("h2", "h3")))
+
+
 def test_early_data_counts_on_repeat_visits_only():
     assert "early-data" not in names(between("h3+", "h3+early", repeat=False))
     assert names(between("h3+", "h3+early", repeat=True)) == ["early-data"]

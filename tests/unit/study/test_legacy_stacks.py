@@ -90,8 +90,11 @@ MEASURED = "(1.200 to 1.300) times as long as dragstrip-origin (h2 in Chromium 5
 def test_what_cannot_be_matched_between_two_servers_is_named():
     said = [what for what, *_ in differences(SPDY, NETTY)]
     assert said == ["server", "server's TLS", "order of streams"]
+    of_streams = ["turns of equal answers", "flow control", "requests at once", "Early Hints"]
+    of_streams.append("WebSockets")
     assert [what for what, *_ in differences(NETTY, find_stack("h1-chromium53-netty"))] == [
-        "protocol"
+        "protocol",
+        *of_streams,
     ]
 
 

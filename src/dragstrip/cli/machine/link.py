@@ -7,16 +7,18 @@ import sys
 import tempfile
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from msgspec import structs
 
+from dragstrip.model.drops import drops_in_words
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.units import parse_duration_ms, parse_rate_mbps, parse_share
 from dragstrip.model.visit import DirectionReport, LinkReport
 from dragstrip.study.presets import find_network
+from dragstrip.study.tracefiles.network import traced
 from dragstrip.testbed.net.link import emulated_link
 from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.uplink.command import run_inside, watch_signals
@@ -55,6 +57,14 @@ def link(
             help="Start from this network (`dragstrip list networks`); other options override it."
         ),
     ] = "bare",
+    trace: Annotated[
+        str | None,
+        typer.Option(
+            help="Play the rates recorded in this file, Mahimahi's or a throughput log "
+            "(docs/howto/traces.md), instead of the network's (default: none).",
+            metavar="FILE",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random loss.")] = 0,
     uplink: Annotated[
         UplinkKind | None,
@@ -62,7 +72,8 @@ def link(
     ] = None,
 ) -> None:
     """Run a program behind the emulated link."""
-    asked = changed(find_network(network), down, up, delay, loss, queue)
+    start = find_network(network)
+    asked = changed(traced(start, trace) if trace else start, down, up, delay, loss, queue)
     if not shutil.which(command[0]):
         raise InputError(f"{command[0]!r}: no such program")
     code, report = _run(asked, seed, uplink, command)
@@ -79,16 +90,16 @@ def changed(
     queue: str | None,
 ) -> Network:
     """The network with the given options applied. Raises `UnitError`."""
-    both: dict[str, float | None] = {}
+    both: dict[str, Any] = {}
     if delay is not None:
         both["delay_ms"] = parse_duration_ms(delay)
     if loss is not None:
         both["loss"] = parse_share(loss)
     if queue is not None:
         both["queue_ms"] = None if queue == "unbounded" else parse_duration_ms(queue)
-    rates = {
-        "down": {} if down is None else {"rate_mbps": parse_rate_mbps(down)},
-        "up": {} if up is None else {"rate_mbps": parse_rate_mbps(up)},
+    rates: dict[str, dict[str, Any]] = {
+        "down": {} if down is None else {"rate_mbps": parse_rate_mbps(down), "trace": None},
+        "up": {} if up is None else {"rate_mbps": parse_rate_mbps(up), "trace": None},
     }
     if not (both or rates["down"] or rates["up"]):
         return network
@@ -142,8 +153,12 @@ def _facts(got: DirectionReport) -> str:
     rate = "line never busy" if not got.realised_mbps else f"{got.realised_mbps:.3f} Mbit/s busy"
     late = (got.lateness_p50_us, got.lateness_p99_us, got.lateness_max_us)
     times = "/".join("-" if us is None else f"{us:.0f}" for us in late)
+    dropped = drops_in_words(got.drops)
+    if got.dropped_loss:
+        dropped += f" (random loss {got.realised_loss:.2%})"
+    if outside := (got.lost_before or 0) + (got.lost_behind or 0):
+        dropped += f"; the kernel dropped {outside} more around the link"
     return (
-        f"{got.packets_in} packets, {got.bytes_in} bytes in; {got.dropped_loss} lost at random "
-        f"({got.realised_loss:.2%}), {got.dropped_queue} dropped by the full queue; {rate}; "
+        f"{got.packets_in} packets, {got.bytes_in} bytes in; {dropped}; {rate}; "
         f"lateness p50/p99/max {times} us"
     )

@@ -1,4 +1,4 @@
-"""`dragstrip servers`: install common servers, and check any server."""
+"""`dragstrip servers`: install common servers, show their configuration, and check any server."""
 
 import sys
 from pathlib import Path
@@ -72,6 +72,22 @@ def _installable(name: str) -> Server:
             f"unknown server {name!r}{suggest(name, can)}; choose from: {', '.join(can)}"
         )
     return can[name]
+
+
+@app.command()
+def show(
+    server: Annotated[
+        str, typer.Argument(help="A server's name, such as nginx.", metavar="SERVER")
+    ],
+) -> int:
+    """Print the template of a server's configuration, to change it for one of your own."""
+    can = {one.name: one for one in known().values() if one.config}
+    if server not in can:
+        raise InputError(
+            f"unknown server {server!r}{suggest(server, can)}; choose from: {', '.join(can)}"
+        )
+    sys.stdout.write(can[server].config)
+    return exits.DONE
 
 
 @app.command()

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.table import Table
 
 from dragstrip.pages import corpus
-from dragstrip.pages.resolve import IMPORTERS
+from dragstrip.pages.importers.kinds import IMPORTERS
 
 FOLDERS = "DRAGSTRIP_PAGES"
 """Environment variable: folders of recordings, separated as in PATH."""

@@ -1,7 +1,9 @@
 """`dragstrip page`: make and inspect pages."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,21 +16,27 @@ from dragstrip.browsers.chromium import here
 from dragstrip.browsers.record import record
 from dragstrip.cli.pages.graph import print_graph
 from dragstrip.cli.places import page_cache
+from dragstrip.model.done import AT_LOAD
 from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client
-from dragstrip.model.units import parse_duration_ms
+from dragstrip.model.units import parse_duration_ms, parse_size_bytes
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.generators.synth import synth as synthesise
 from dragstrip.pages.graph.store import graph_of, with_graph
-from dragstrip.pages.resolve import Wish, import_page, page_name, resolve
+from dragstrip.pages.importers.limits import DEFAULT, Limits
+from dragstrip.pages.importers.wish import Wish
+from dragstrip.pages.resolve import import_page, page_name, resolve, split
 from dragstrip.pages.show import PageShare, summarise
 from dragstrip.pages.tree import TreeResource, depths, initiator_tree
+from dragstrip.report.words.numbers import counted
 from dragstrip.testbed.workspace import workspace
 
 if TYPE_CHECKING:
-    from dragstrip.visit.check import Check
+    from dragstrip.verdict.page_check import Check
 
+_CHANGES = 6
+"""Of a page, without --verbose."""
 _SIBLINGS = 6
 """Children per resource on the terminal. The drawing shows all."""
 
@@ -46,20 +54,22 @@ _Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="List hosts, types, statuses and changes.")
 ]
 _READABLE = ".har.zip"
+_RECORDED = "recorded"
+"""The think times that the recording tells."""
 
 
 @app.command("import")
 def import_(
     file: Annotated[
-        Path,
-        typer.Argument(help="HAR, WARC, saved HTML page, or Mahimahi folder.", metavar="FILE"),
+        str,
+        typer.Argument(
+            help="Recording (docs/howto/pages.md), or FILE#2 for one of its pages.", metavar="FILE"
+        ),
     ],
     out: _Out = None,
     page: Annotated[
         str,
-        typer.Option(
-            help="Which page of a HAR with several: number, id or title (default: the only one)."
-        ),
+        typer.Option(help="Which page of several: number, id, URL or title (default: the first)."),
     ] = "",
     busy: Annotated[
         bool,
@@ -70,14 +80,60 @@ def import_(
     keep_http: Annotated[
         bool, typer.Option(help="Serve http:// as recorded (HTTP/1.1, no TLS), not as https://.")
     ] = False,
+    done: Annotated[
+        str,
+        typer.Option(
+            help="When the page counts as loaded: load, network-idle, selector:CSS or mark:NAME."
+        ),
+    ] = AT_LOAD,
+    think: Annotated[
+        str,
+        typer.Option(
+            help="How long the server takes for the document, like 80ms; studies with think_time "
+            "play it.",
+        ),
+    ] = _RECORDED,
+    keep_secrets: Annotated[
+        bool, typer.Option(help="Keep cookies, credentials and tokens (docs/howto/record.md).")
+    ] = False,
+    max_bytes: Annotated[
+        str, typer.Option(help="What the recording may unpack to at most.")
+    ] = f"{DEFAULT.max_bytes // 10**9}GB",
+    max_ratio: Annotated[
+        int, typer.Option(min=1, help="By how much anything in it may be compressed.")
+    ] = DEFAULT.max_ratio,
+    max_records: Annotated[
+        int, typer.Option(min=1, help="How many records or files it may have.")
+    ] = DEFAULT.max_records,
+    max_name: Annotated[
+        int, typer.Option(min=1, help="How long a URL or a line of a header may be.")
+    ] = DEFAULT.max_name,
+    max_depth: Annotated[
+        int, typer.Option(min=1, help="How deep folders may lie in folders.")
+    ] = DEFAULT.max_depth,
     verbose: _Verbose = False,
 ) -> None:
     """Turn a recording into a page."""
-    target = _target(out, page_name(file))
-    if target.exists() and target.samefile(file):
-        raise InputError(f"{file} would be overwritten; give another --out")
-    wish = Wish(part=page, busy=busy, keep_http=keep_http)
-    _print(import_page(file, target, wish), verbose=verbose)
+    path, part = split(file)
+    target = _target(out, page_name(path))
+    if target.exists() and target.samefile(path):
+        raise InputError(f"{path} would be overwritten; give another --out")
+    wish = Wish(
+        part=page or part,
+        busy=busy,
+        keep_http=keep_http,
+        keep_secrets=keep_secrets,
+        done=done,
+        think_ms=None if think == _RECORDED else parse_duration_ms(think),
+        limits=Limits(
+            max_bytes=parse_size_bytes(max_bytes),
+            max_ratio=max_ratio,
+            max_records=max_records,
+            max_name=max_name,
+            max_depth=max_depth,
+        ),
+    )
+    _print(import_page(path, target, wish), verbose=verbose)
 
 
 @app.command()
@@ -85,7 +141,8 @@ def synth(
     spec: Annotated[
         str,
         typer.Argument(
-            help="Objects and size, like 64x10KB, 50x400B-8KB, 16x10KB:mix@4.", metavar="NxSIZE"
+            help="Objects and size, like 64x10KB, 50x400B-8KB, 16x10KB:mix@4, 1x5MB:post.",
+            metavar="NxSIZE",
         ),
     ],
     hosts: Annotated[
@@ -219,26 +276,36 @@ def _target(out: Path | None, name: str) -> Path:
 
 
 def _print(page: Page, *, verbose: bool) -> None:
-    """Print three lines; `verbose` adds tables."""
+    """Print three lines and some changes; `verbose` adds tables and all changes."""
     facts = summarise(page)
     console = Console()
     console.print(f"[bold]{facts.name}[/bold]  {facts.url}", highlight=False)
+    sockets = f", {counted(facts.sockets, 'WebSocket')}" if facts.sockets else ""
     console.print(
-        f"{facts.objects} objects, {_bytes(facts.wire_bytes)}, {len(facts.hosts)} hosts; "
+        f"{facts.objects} objects{sockets}, {_bytes(facts.wire_bytes)}, {len(facts.hosts)} hosts; "
         f"from {facts.source}; digest {facts.digest}\n{facts.path}",
         highlight=False,
         soft_wrap=True,
     )
     if not verbose:
+        for change in facts.changes[:_CHANGES]:
+            console.print(f"changed: {change}", highlight=False, markup=False, soft_wrap=True)
+        if (more := len(facts.changes) - _CHANGES) > 0:
+            console.print(f"{more} more changes; --verbose prints them")
         return
     spoken = Counter(page.spoken.values())
     if spoken:
         said = ", ".join(f"{n} in {protocol}" for protocol, n in sorted(spoken.items()))
         console.print(f"hosts recorded over https: {said}", highlight=False)
-    for title, shares in (("host", facts.hosts), ("type", facts.types), ("status", facts.statuses)):
+    console.print(facts.addresses, highlight=False)
+    console.print(_table("host", facts.hosts, page.addresses))
+    for socket in page.sockets:
+        said = f"{socket.messages} messages from its server, {socket.message_bytes} bytes"
+        console.print(f"WebSocket {socket.url}: {said}", highlight=False, soft_wrap=True)
+    for title, shares in (("type", facts.types), ("status", facts.statuses)):
         console.print(_table(title, shares))
     for change in facts.changes:
-        console.print(f"changed: {change}", highlight=False)
+        console.print(f"changed: {change}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _print_tree(page: Page) -> None:
@@ -280,16 +347,28 @@ def _print_check(checked: "Check") -> None:
         f"{checked.answers.get('query', 0)} by the nearest query; {picture}",
         highlight=False,
     )
-    for url in checked.missed:
-        console.print(f"  not in the recording: {url}", highlight=False, soft_wrap=True)
+    said = [f"not in the recording: {url}" for url in checked.missed]
+    silent = "not in the recording: it opens, and nobody answers there"
+    said += [f"{silent}: {url}" for url in checked.silent]
+    if len(checked.documents) > 1:
+        said.append(f"the page moves on by itself: {' to '.join(checked.documents)}")
+    said += [f"a race would refuse this load: {why}" for why in checked.refusals]
+    for sentence in said:
+        console.print(f"  {sentence}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _table(title: str, shares: tuple[PageShare, ...]) -> Table:
+def _table(
+    title: str, shares: tuple[PageShare, ...], addresses: Mapping[str, str] = MappingProxyType({})
+) -> Table:
+    """With recorded addresses, if there are any."""
     table = Table(title, "objects", "bytes", box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"
+    if addresses:
+        table.add_column("address")
     for share in shares:
-        table.add_row(share.name, str(share.objects), _bytes(share.wire_bytes))
+        told = [addresses.get(share.name, "not told")] if addresses else []
+        table.add_row(share.name, str(share.objects), _bytes(share.wire_bytes), *told)
     return table
 
 

@@ -54,30 +54,43 @@ def audit(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the audit as JSON.")] = False,
 ) -> int:
-    """Check captures of page loads against what they claim."""
+    """Check captures of page loads against what they claim.
+
+    The exit code is 0 if every capture was judged, whatever was found; 4 if one holds nothing to
+    judge; 2 if a file cannot be read.
+    """
     claimed = _claims(claims_from_names, down, rtt, protocol)
     files = find(path)
     bar = Console(stderr=True)
-    rows = [
-        judge(capture, claimed(capture.name))
-        for file in track(files, "reading", console=bar, transient=True)
-        for capture in read(file)
-    ]
-    summary = summarise(rows)
+    rows: list[AuditRow] = []
+    unread: list[str] = []
+    for file in track(files, "reading", console=bar, transient=True):
+        try:
+            captures = list(read(file))
+        except InputError as error:
+            unread.append(str(error))
+        else:
+            rows += [judge(c, claimed(c.name)) for c in captures]
+    summary = summarise(rows, unread)
     if json:
         text = msgspec.json.format(msgspec.json.encode(as_json(summary, rows)), indent=2)
         sys.stdout.buffer.write(text + b"\n")
     console = Console(stderr=json)
-    console.print(_table(rows))
-    for line in sentences(summary):
+    if rows:
+        console.print(_table(rows))
+    for line in sentences(summary) if rows else ():
         console.print(line, highlight=False)
+    for line in unread:
+        bar.print(f"dragstrip: {line}", highlight=False, markup=False, soft_wrap=True)
     if html:
         from dragstrip.report.site.audit import page  # drawing loads slowly
 
         title = path[0].resolve().name if len(path) == 1 else f"{len(files)} files"
         html.write_text(page(title, summary, rows), encoding="utf-8")
         console.print(f"page: {html}", highlight=False)
-    return exits.DONE
+    if unread:
+        return exits.WRONG_INPUT
+    return exits.STAYED_INVALID if summary.nothing_to_judge else exits.DONE
 
 
 def _claims(

@@ -53,7 +53,8 @@ def compare(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="Metric to compare, such as fcp or down_bytes. Repeatable (default: plt)."
+            help="Metric to compare, such as fcp, down_bytes or object:/app.css:end. Repeatable "
+            "(default: plt)."
         ),
     ] = None,
     across_clocks: Annotated[
@@ -147,7 +148,7 @@ def _table(rows: "Sequence[Compared]") -> Table:
     table = Table(title="B against A", title_justify="left")
     table.add_column("page | network", overflow="fold")
     table.add_column("stack")
-    table.add_column("metric")
+    table.add_column("metric", overflow="fold")
     table.add_column("B / A (95 %)", justify="right", no_wrap=True)
     table.add_column("loads")
     for row in rows:
@@ -169,6 +170,8 @@ def _loads(found: "CapsuleDifference") -> str:
 def _ratio(found: "CapsuleDifference") -> str:
     from dragstrip.stats.spread import LEAST
 
+    if found.ratio is None and found.n_a:
+        return "no load ended" if found.censored_a == found.n_a else "no ratio to zero"
     if found.ratio is None:
         return "no block counts"
     if found.statistic != "median" and found.low is None:

@@ -14,9 +14,10 @@ from dragstrip.cli.study import resume
 from dragstrip.cli.study.progress import TERMINAL
 from dragstrip.cli.study.watch import beside as beside_run
 from dragstrip.conduct.watcher import Watcher
+from dragstrip.model.addresses import told
 from dragstrip.model.study import Study
 from dragstrip.report.data.beside import beside, surroundings
-from dragstrip.results.capsule import Capsule
+from dragstrip.results.capsule import JOURNAL, Capsule
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,12 +46,16 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
     from dragstrip.report.data.belief import belief
     from dragstrip.report.data.cells import cells
     from dragstrip.report.data.controls import judgement
+    from dragstrip.report.data.coverage import coverage
     from dragstrip.report.data.verdicts import unchecked
+    from dragstrip.report.data.ways import ways
     from dragstrip.report.terminal.answer import CELL_METRICS, SPELLED_OUT, render
     from dragstrip.results.compare.controls import controls
     from dragstrip.results.compare.stacks import compare_all, spreads
     from dragstrip.results.compare.stopping import saving
     from dragstrip.results.compare.summary import summarise
+    from dragstrip.results.lookup import Lookup
+    from dragstrip.results.observed import asked_metrics
     from dragstrip.results.tables.build import scan
 
     capsule = Capsule.open(out)
@@ -71,18 +76,26 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
             spreads(study, table),
             clock=study.clock.kind,
             client="loader" if study.predicted else "browser",
+            pages=study.pages,
+            addresses=study.addresses,
         )
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
-    found = list(cells(study, table, CELL_METRICS))
+    found = list(cells(study, table, (*CELL_METRICS, *(m.name for m in asked_metrics(study)))))
     console = Console(stderr=True)
     console.print(render(study, found, belief(study, table)))
     for sentence in judgement(control, saved):
         console.print(sentence, highlight=False, markup=False)
     if gaps := unchecked(table):
         console.print(f"the verdict could not check {'; '.join(gaps)}", highlight=False)
+    if said := told(study.pages, study.addresses):
+        console.print(said, highlight=False)
     in_words = len(found) <= SPELLED_OUT  # the answers say what the stacks differ in
     for said in (surroundings if in_words else beside)(study.stacks):
         console.print(said, highlight=False)
+    tables = {name: scan(capsule, name) for name in ("visits", "requests", "served")}
+    said_of_pages = coverage(study, tables, Lookup(out / JOURNAL))
+    for sentence in (*ways(study, tables["requests"]), *said_of_pages):
+        console.print(sentence, highlight=False, markup=False)
     console.print(f"report: {report}", highlight=False)
     if races := list(report.parent.glob("race-*.webp")):
         more = f" and {len(races) - 1} more in that folder" if len(races) > 1 else ""

@@ -8,6 +8,7 @@ from rich.table import Table
 from dragstrip.cli import exits
 from dragstrip.conduct.clocks import admission_of
 from dragstrip.conduct.shard import WHOLE, Shard
+from dragstrip.model.addresses import told
 from dragstrip.model.study import Study
 from dragstrip.model.units import plain
 from dragstrip.results.capsule import MANIFEST, Capsule
@@ -31,6 +32,8 @@ def dry_run(study: Study, out: Path | None, jobs: int, shard: Shard = WHOLE) -> 
         + (f" over {study.restarts} restarts" if study.restarts > 1 else ""),
         highlight=False,
     )
+    if said := told(study.pages, study.addresses):
+        console.print(said, highlight=False)
     console.print(_table(study, schedule, admission))
     if looks := study.looks()[:-1]:
         early = ", ".join(map(str, looks))

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from dragstrip.cli.options import (
+    AddressesOption,
     AdmitOthers,
     AsJson,
     ByClient,
@@ -83,6 +84,22 @@ def race(
         bool,
         typer.Option("--repeat", help="Race repeat visits too: tickets kept, cache cleared."),
     ] = False,
+    addresses: AddressesOption = "recorded",
+    done: Annotated[
+        str,
+        typer.Option(
+            help="When a page counts as loaded: load, network-idle, selector:CSS (such as "
+            "selector:#hero) or mark:NAME (default: what the page says, or else load).",
+            metavar="load|network-idle|selector:CSS|mark:NAME",
+        ),
+    ] = "",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Show this metric too: fcp and others, or an object's start, first-byte or end, "
+            "like object:/css/late.css:end. Repeatable (default: none)."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
     live: Annotated[
         bool, typer.Option("--live", help="PAGE is a URL: race the live site, not a recording.")
@@ -120,6 +137,9 @@ def race(
         runs=runs,
         seed=seed,
         client=Client(frames=frames, net_log=net_log, qlog=qlog, pcap=pcap),
+        addresses=addresses,
+        done=done,
+        metrics=metric or [],
         live=live,
         ca=ca,
         controls=controls,

@@ -42,7 +42,7 @@ from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.visits import TimeUp, make_visits
 from dragstrip.model.browsers import LOADER
 from dragstrip.model.clock import COMPUTING, NETWORK, Clock
-from dragstrip.model.errors import InputError
+from dragstrip.model.errors import InputError, require
 from dragstrip.model.study import Slow
 from dragstrip.results.capsule import Capsule
 
@@ -192,6 +192,8 @@ def reproduce(
     from dragstrip.papers.frozen import rules_digest
     from dragstrip.papers.kept import read
 
+    if not dry_run:
+        require("papers", "reproduce", "altair", "sklearn", "vl_convert")
     by = client or "browser"
     if native and by == LOADER:
         raise InputError(

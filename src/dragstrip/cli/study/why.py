@@ -11,12 +11,22 @@ from msgspec import structs
 from rich.console import Console
 
 from dragstrip.cli import exits
-from dragstrip.cli.options import AsJson, Calibrate, Computing, DryRun, Jobs, Out, Virtual
+from dragstrip.cli.options import (
+    AddressesOption,
+    AsJson,
+    Calibrate,
+    Computing,
+    DryRun,
+    Jobs,
+    Out,
+    Virtual,
+)
 from dragstrip.cli.places import new_capsule, page_cache
 from dragstrip.cli.study.conduct import exit_code, redraw, shown
 from dragstrip.cli.study.dry_run import dry_run
 from dragstrip.conduct.clocks import clock_of, jobs_of, timed
 from dragstrip.conduct.visits import make_visits
+from dragstrip.model.addresses import Addresses, told
 from dragstrip.model.errors import InputError
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import CellKey, Client, Study
@@ -70,6 +80,7 @@ def why(
     repeat: Annotated[
         bool, typer.Option("--repeat", help="With pages: also race repeat visits.")
     ] = False,
+    addresses: AddressesOption = "recorded",
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
     frames: Annotated[
         bool, typer.Option("--frames", help="With pages: also record frames, for visual metrics.")
@@ -102,7 +113,9 @@ def why(
     asked = list(
         _asked(target, network or (), stack or (), largest, wanted)
         if (folder / MANIFEST).exists() or target[0].endswith(".toml")
-        else _pages(target, network or (), stack or (), seed, repeat=repeat, frames=frames)
+        else _pages(
+            target, network or (), stack or (), seed, addresses, repeat=repeat, frames=frames
+        )
     )
     studies = [
         timed(
@@ -135,6 +148,7 @@ def _pages(
     networks: Sequence[str],
     names: Sequence[str],
     seed: int,
+    addresses: Addresses,
     *,
     repeat: bool,
     frames: bool,
@@ -152,6 +166,7 @@ def _pages(
         connections=["first", "repeat"] if repeat else ["first"],
         runs=1,
         seed=seed,
+        addresses=addresses,
         client=Client(frames=frames),
         cache=page_cache(),
     )
@@ -209,5 +224,7 @@ def _present(folder: Path, metric: str, *, as_json: bool) -> int:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     console = Console(stderr=True)
     console.print(render(found))
+    if said := told(study.pages, study.addresses):
+        console.print(said, highlight=False)
     console.print(f"report: {report}", highlight=False)
     return exit_code(structs.replace(study, controls=()), table)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from dragstrip.model.inequality import inequalities, sentences
+from dragstrip.model.inequality import inequalities, of_uploads, sentences
 from dragstrip.report.data.cells import ReportCell
 from dragstrip.report.data.leaders import ENOUGH_BLOCKS, each, few_but_exact, lead
 from dragstrip.report.words.numbers import counted, interval, listed, percent
@@ -14,8 +14,8 @@ from dragstrip.results.compare.stacks import compare_stacks
 from dragstrip.results.compare.summary import Comparison
 
 CROWDED = 10
-"""Packets. If the queue up drops this many in the median visit, virtual and real time often
-disagree on which stack is faster (bench/virtual/clocks.py)."""
+"""Packets. If the queue up drops this many in the median visit while its connections open, virtual
+and real time often disagree on which stack is faster (bench/virtual/clocks.py)."""
 AGREED = 64
 """Percent of such pairs in which both clocks name the same faster stack."""
 Standing = Literal["shown", "not shown", "too few", "none"]
@@ -39,6 +39,10 @@ def answer(cell: ReportCell, limit_s: float) -> CellAnswer:
     believe = _believe(cell, limit_s)
     if not cell.counted:
         return CellAnswer("none", f"No answer for {where}: {_why_none(cell)}.", believe)
+    if all(r.censored == len(r.loads.values) for r in cell.results):
+        tried = listed([f"{r.stack.name} {r.censored}" for r in cell.results])
+        said = f"No answer for {where}: no load ended within {limit_s:g} s ({tried})."
+        return CellAnswer("none", said, believe)
     if len(cell.results) == 1:
         return CellAnswer("none", f"Only one stack was visited on {where}: no comparison.", believe)
     if few_but_exact(cell):
@@ -112,6 +116,8 @@ def _also(cell: ReportCell, best: str) -> str:
     )
     if tuned:
         said.append("`dragstrip why` says how much each contributes.")
+    if cell.page.upload_bytes:
+        said += of_uploads(list(stacks.values()))
     return "".join(f" {one}" for one in said)
 
 
@@ -163,11 +169,21 @@ def _at_once(cell: ReportCell) -> str:
         return ""
     dropped = listed([f"{r.stack.name} {r.dropped_up:g}" for r in full])
     return (
-        "In virtual time a page's connections begin at once, and the queue up dropped packets "
-        f"({dropped} in the median visit). Where it drops {CROWDED} or more, real time names the "
-        f"same faster stack in only {AGREED} % of pairs: race this with --computing or in real "
-        "time, too."
+        "In virtual time a page's connections begin at once, and meanwhile the queue up dropped "
+        f"packets ({dropped} in the median visit). Where it drops {CROWDED} or more, real time "
+        f"names the same faster stack in only {AGREED} % of pairs: race this with --computing "
+        "or in real time, too."
     )
+
+
+def _sockets(cell: ReportCell) -> str:
+    """Which protocols carried the page's WebSockets, if it has any."""
+    some = [r for r in cell.results if r.sockets]
+    beside = [r.stack.name for r in some if r.sockets_beside]
+    if not beside:
+        return ""
+    opened = counted(round(max(r.sockets for r in some)), "WebSocket")
+    return f"The page opens {opened}, over HTTP/1.1 beside {listed(beside)}."
 
 
 def _believe(cell: ReportCell, limit_s: float) -> str:
@@ -189,6 +205,8 @@ def _believe(cell: ReportCell, limit_s: float) -> str:
         codes = sum((r.reasons for r in cell.results), Counter[str]())
         why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
         sentences.append(f"{invalid} of {made} visits were invalid ({shares}; {why}).")
+    if said := _sockets(cell):
+        sentences.append(said)
     if said := _at_once(cell):
         sentences.append(said)
     sentences += [

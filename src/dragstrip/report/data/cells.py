@@ -8,13 +8,14 @@ import polars as pl
 from msgspec import Struct
 
 from dragstrip.model.clock import REAL, Clock
+from dragstrip.model.done import AT_LOAD, said_done
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import Study
 from dragstrip.results.compare.stacks import compare_stacks
 from dragstrip.results.compare.summary import Comparison
-from dragstrip.results.observed import BY_NAME, Observations, Observed, observed
+from dragstrip.results.observed import Observations, Observed, observed
 from dragstrip.stats.median import Median, median
 
 
@@ -34,7 +35,12 @@ class StackResult(Struct, frozen=True, kw_only=True):
     reasons: Counter[str]
     """Why visits were invalid; each code counts once per visit."""
     dropped_up: float = 0
-    """Packets that the queue up dropped, in the median visit that counts."""
+    """Packets that the queue up dropped while several connections opened at once, in the median
+    visit that counts."""
+    sockets: float = 0
+    """WebSockets of the page, in the median visit that counts."""
+    sockets_beside: float = 0
+    """Those of them over HTTP/1.1, beside a stack of another protocol."""
 
     @property
     def censored(self) -> int:
@@ -53,6 +59,8 @@ class ReportCell(Struct, frozen=True, kw_only=True):
     def where(self) -> str:
         predicted = any(r.stack.loaded_by.follows_graphs for r in self.results)
         place = where(self.page.name, self.network.name, self.connection, self.clock)
+        if self.page.done != AT_LOAD:
+            place += f", loaded at {said_done(self.page.done)}"
         return f"{place}, predicted by the load generator" if predicted else place
 
     @property
@@ -81,7 +89,7 @@ def page_file(number: int, place: str) -> str:
 
 
 def cells(
-    study: Study, table: pl.LazyFrame, metrics: Sequence[str] = tuple(BY_NAME)
+    study: Study, table: pl.LazyFrame, metrics: Sequence[str] | None = None
 ) -> Iterator[ReportCell]:
     """Every cell of the study, even without visits.
 
@@ -94,14 +102,21 @@ def cells(
             clock=study.clock,
             connection=seen.connection,
             seen=seen,
-            results=tuple(_result(seen, stack, study.stacks[0], metrics) for stack in study.stacks),
+            results=tuple(
+                _result(seen, stack, study.stacks[0], metrics or seen.metrics)
+                for stack in study.stacks
+            ),
         )
 
 
 def _result(seen: Observed, stack: Stack, first: Stack, metrics: Sequence[str]) -> StackResult:
     made = seen.visits.filter(pl.col("stack") == stack.name)
     invalid = made.filter(~pl.col("valid"))
-    dropped = seen.stacks[stack.name]["link_up_dropped_queue"].cast(pl.Float64).median()
+
+    def middle(metric: str) -> float:
+        found = seen.stacks[stack.name][metric].cast(pl.Float64).median()
+        return found if isinstance(found, float) else 0
+
     known = {m: seen.of(stack.name, m).known for m in metrics}
     against = {
         m: c
@@ -116,5 +131,7 @@ def _result(seen: Observed, stack: Stack, first: Stack, metrics: Sequence[str]) 
         visits=len(made),
         invalid=len(invalid),
         reasons=Counter(code for verdict in invalid["verdict"] for code in verdict.split(",")),
-        dropped_up=dropped if isinstance(dropped, float) else 0,
+        dropped_up=middle("crowd_drops"),
+        sockets=middle("sockets"),
+        sockets_beside=middle("sockets_beside"),
     )

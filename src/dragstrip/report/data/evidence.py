@@ -1,11 +1,12 @@
 """The evidence of a study: what visits cost and what the link delivered."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import polars as pl
 from msgspec import Struct
 
+from dragstrip.model.drops import DROP_CAUSES
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.study import Study
 
@@ -29,9 +30,9 @@ class LinkFacts(Struct, frozen=True, kw_only=True):
     realised_mbps: float | None
     """Median over visits."""
     packets: int
-    lost: int
-    dropped: int
-    """Dropped by the full queue."""
+    """Packets that could be lost at random."""
+    dropped: Mapping[str, int]
+    """Packets that the link dropped, by name of the cause."""
     lateness_p99_us: float | None
     """Median over visits of each visit's 99th percentile."""
     lateness_max_us: float | None
@@ -91,8 +92,8 @@ def _link(side: str) -> Iterator[pl.Expr]:
     met = pl.coalesce(of("loss_trials"), of("packets_in"))
     yield of("realised_mbps").median().alias(f"{side}_realised_mbps")
     yield met.sum().alias(f"{side}_packets")
-    yield of("dropped_loss").sum().alias(f"{side}_lost")
-    yield of("dropped_queue").sum().alias(f"{side}_dropped")
+    for cause in DROP_CAUSES:
+        yield of(f"dropped_{cause.name}").sum().alias(f"{side}_dropped_{cause.name}")
     yield of("lateness_p99_us").median().alias(f"{side}_lateness_p99_us")
     yield of("lateness_max_us").max().alias(f"{side}_lateness_max_us")
     yield of("largest_frame_bytes").max().alias(f"{side}_largest_frame_bytes")
@@ -105,8 +106,7 @@ def _facts(network: Network, side: Literal["down", "up"], seen: dict[str, Any]) 
         asked=getattr(network, side),
         realised_mbps=seen.get(f"{side}_realised_mbps"),
         packets=seen.get(f"{side}_packets") or 0,
-        lost=seen.get(f"{side}_lost") or 0,
-        dropped=seen.get(f"{side}_dropped") or 0,
+        dropped={c.name: seen.get(f"{side}_dropped_{c.name}") or 0 for c in DROP_CAUSES},
         lateness_p99_us=seen.get(f"{side}_lateness_p99_us"),
         lateness_max_us=seen.get(f"{side}_lateness_max_us"),
         largest_frame_bytes=seen.get(f"{side}_largest_frame_bytes") or 0,

@@ -8,8 +8,8 @@ from msgspec import Struct
 from dragstrip.report.data.cells import ReportCell
 from dragstrip.results.compare.stacks import compare_stacks
 from dragstrip.results.compare.summary import Comparison
-from dragstrip.results.observed import BY_NAME
-from dragstrip.visit.metrics import Metric
+from dragstrip.visit.metric import Metric
+from dragstrip.visit.objects import find_metric
 
 ENOUGH_BLOCKS = 5
 """With fewer blocks there is no interval; the answer says so first."""
@@ -41,7 +41,7 @@ def lead(cell: ReportCell, metric: str = "plt_ms") -> Lead:
     found = [c for r in cell.results if (c := r.against_first.get(metric))]
     if not found or len(found) < len(others):
         return Lead("none", blocks=cell.counted)
-    sign = -1 if BY_NAME[metric].better == "higher" else 1
+    sign = -1 if find_metric(metric).better == "higher" else 1
     level = {c.b: c.ratio**sign for c in found} | {first: 1.0}
     best = min(level, key=lambda name: level[name])
     if best != first:

@@ -1,19 +1,15 @@
 """Pictures of a visit's connections, from its packets: what the origin sent when, and how streams
 shared the connection."""
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any
 
-import altair as alt
-import vl_convert
-from markupsafe import Markup
 from msgspec import Struct
 
 from dragstrip.model.visit import Connection, Visit
 from dragstrip.model.wire import Flow
 from dragstrip.report.figures.palette import ALARM, TLS, colour, faint
+from dragstrip.report.figures.vegalite import Row, Spec, figure, layer, name, number
 from dragstrip.report.words.numbers import counted, duration, size
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.dissect import by_flow, captured, dissection, packets
@@ -25,17 +21,14 @@ DRAWN_CONNECTIONS = 6
 DRAWN_STREAMS = 80
 
 _WIDTH = 860
-_FONT = "Inter, 'Helvetica Neue', Arial, sans-serif"
 _SECONDS = "seconds from the navigation's start"
-
-Row = dict[str, Any]
+_WHATS = ("sent", "dropped by the link", "sent again", "reached the browser", "acknowledged")
 
 
 class ConnectionPicture(Struct, frozen=True):
     title: str
     caption: str
-    html: Markup
-    """Inline SVG."""
+    spec: Spec
 
 
 def connection_pictures(capsule: Capsule, visit: Visit) -> list[ConnectionPicture]:
@@ -65,40 +58,33 @@ def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> Co
     down = [p for p in mine if p.side == "down" and p.payload]
     numbers = _numbers(down)
     sent = [
-        {"s": p.time_ms / 1000, "kB": n / 1000, "what": what}
+        {"s": _s(p.time_ms), "kB": n / 1000, "what": what}
         for p, n, what in zip(down, numbers, _whats(down), strict=True)
     ]
     seen = [
-        {"s": p.left_ms / 1000, "kB": n / 1000, "what": "reached the browser"}
+        {"s": _s(p.left_ms), "kB": n / 1000, "what": "reached the browser"}
         for p, n in zip(down, numbers, strict=True)
         if p.left_ms is not None
     ]
-    tint = alt.Scale(
-        domain=["sent", "dropped by the link", "sent again", "reached the browser", "acknowledged"],
-        range=[colour(flow.protocol), ALARM, "#e0a100", faint(flow.protocol), TLS],
-    )
-    x = _x("s:Q", None)
-    y = alt.Y("kB:Q", title="kB sent")
-    tinted = alt.Color("what:N", scale=tint, title=None)
+    colours = [colour(flow.protocol), ALARM, "#e0a100", faint(flow.protocol), TLS]
+    tint = {"domain": _WHATS, "range": colours}
+    x, y = _x("s", None), number("kB", title="kB sent")
+    tinted = name("what", scale=tint, title=None)
     acks = [r | {"what": "acknowledged"} for r in _acknowledged(mine)]
-    upper = (
-        _line(acks, x, y, tinted)
-        # Rare events are drawn last, on top.
-        + alt.Chart(
-            alt.InlineData(values=[*seen, *sorted(sent, key=lambda r: r["what"] != "sent")])
-        )
-        .mark_point(size=12, filled=True, opacity=0.9)
-        .encode(x=x, y=y, color=tinted)
-    ).properties(width=_WIDTH, height=230)
+    # Rare events are drawn last, on top.
+    points = [*seen, *sorted(sent, key=lambda r: r["what"] != "sent")]
+    looks = {"size": 12, "filled": True, "opacity": 0.9}
+    dots = layer(points, "point", looks, x=x, y=y, color=tinted)
+    upper = {"layer": [_line(acks, x, y, tinted), dots], "width": _WIDTH, "height": 230}
     flight = list(_told(windows))
     if not flight and flow.protocol != "h3":
         flight = list(_in_flight(mine))
-    lower = [_flight(flow, flight)] if flight else []
-    both = alt.vconcat(upper, *lower, spacing=8)
-    chart = both.resolve_scale(x="shared", color="independent")
-    return ConnectionPicture(
-        f"What the origin sent: {_name(flow)}", _sending_caption(flow), _svg(chart)
-    )
+    both = {
+        "vconcat": [upper, *([_flight(flow, flight)] if flight else [])],
+        "spacing": 8,
+        "resolve": {"scale": {"x": "shared", "color": "independent"}},
+    }
+    return _picture(f"What the origin sent: {_name(flow)}", _sending_caption(flow), both)
 
 
 def streams(flow: Flow, mine: Sequence[Packet]) -> ConnectionPicture:
@@ -109,25 +95,27 @@ def streams(flow: Flow, mine: Sequence[Packet]) -> ConnectionPicture:
     shown = sorted(asked, key=lambda s: (asked[s], s))[:DRAWN_STREAMS]
     labels = {s: _label(s, paths.get(s)) for s in shown}
     bars = [
-        {"stream": labels[s], "from": max(a, asked[s]) / 1000, "to": b / 1000, "bytes": n}
+        {"stream": labels[s], "from": _s(max(a, asked[s])), "to": _s(b), "bytes": n}
         for s, a, b, n in chunks
         if s in labels
     ]
     last = {s: b for s, _, b, _ in chunks}
     waits = [
-        {"stream": labels[s], "from": asked[s] / 1000, "to": last.get(s, asked[s]) / 1000}
-        for s in shown
+        {"stream": labels[s], "from": _s(asked[s]), "to": _s(last.get(s, asked[s]))} for s in shown
     ]
-    x = _x("from:Q", _SECONDS)
-    y = alt.Y("stream:N", sort=list(labels.values()), title=None, axis=alt.Axis(labelLimit=260))
-    chart = (
-        alt.Chart(alt.InlineData(values=waits))
-        .mark_bar(height=2, color=faint(flow.protocol))
-        .encode(x=x, x2="to:Q", y=y)
-        + alt.Chart(alt.InlineData(values=bars))
-        .mark_bar(color=colour(flow.protocol), stroke=colour(flow.protocol), strokeWidth=0.7)
-        .encode(x=x, x2="to:Q", y=y)
-    ).properties(width=_WIDTH - 260, height=alt.Step(13 if len(shown) < 40 else 9))
+    x, until = _x("from", _SECONDS), {"field": "to"}
+    y = name("stream", sort=list(labels.values()), title=None, axis={"labelLimit": 260})
+    thin = {"height": 2, "color": faint(flow.protocol)}
+    tint = colour(flow.protocol)
+    thick = {"color": tint, "stroke": tint, "strokeWidth": 0.7}
+    chart = {
+        "layer": [
+            layer(waits, "bar", thin, x=x, x2=until, y=y),
+            layer(bars, "bar", thick, x=x, x2=until, y=y),
+        ],
+        "width": _WIDTH - 260,
+        "height": {"step": 13 if len(shown) < 40 else 9},
+    }
     left_out = len(asked) - len(shown)
     caption = (
         "One row per stream, in the order of the requests: thin from request to last byte, thick "
@@ -137,7 +125,7 @@ def streams(flow: Flow, mine: Sequence[Packet]) -> ConnectionPicture:
         caption += " A TLS record is readable only as a whole, so h2 arrives in larger pieces."
     if left_out:
         caption += f" The first {len(shown)} of {len(asked)} streams."
-    return ConnectionPicture(f"Streams: {_name(flow)}", caption, _svg(chart))
+    return _picture(f"Streams: {_name(flow)}", caption, chart)
 
 
 def _chunks(mine: Sequence[Packet]) -> Iterator[tuple[int, float, float, int]]:
@@ -173,15 +161,15 @@ def _acknowledged(mine: Sequence[Packet]) -> Iterator[Row]:
     for p in sorted((p for p in mine if p.left_ms is not None), key=lambda p: p.left_ms or 0):
         if p.side == "up" and p.ack is not None and p.ack > top:
             top = p.ack
-            yield {"s": (p.left_ms or 0) / 1000, "kB": top / 1000}
+            yield {"s": _s(p.left_ms or 0), "kB": top / 1000}
 
 
-def _flight(flow: Flow, rows: Sequence[Row]) -> alt.Chart:
+def _flight(flow: Flow, rows: Sequence[Row]) -> Spec:
     kinds = list(dict.fromkeys(row["what"] for row in rows))
-    tint = alt.Scale(domain=kinds, range=[colour(flow.protocol), TLS][: len(kinds)])
-    x, y = _x("s:Q", _SECONDS), alt.Y("kB:Q", title="kB in flight")
-    tinted = alt.Color("what:N", scale=tint, title=None)
-    return _line(rows, x, y, tinted).properties(width=_WIDTH, height=110)
+    tint = {"domain": kinds, "range": [colour(flow.protocol), TLS][: len(kinds)]}
+    x, y = _x("s", _SECONDS), number("kB", title="kB in flight")
+    drawn = _line(rows, x, y, name("what", scale=tint, title=None))
+    return {**drawn, "width": _WIDTH, "height": 110}
 
 
 def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
@@ -193,7 +181,7 @@ def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
             sent = max(sent, (p.seq or 0) + p.payload)
         else:
             acknowledged = max(acknowledged, p.ack or 0)
-        yield {"s": ms / 1000, "kB": max(0, sent - acknowledged) / 1000, "what": "in flight"}
+        yield {"s": _s(ms), "kB": max(0, sent - acknowledged) / 1000, "what": "in flight"}
 
 
 def _told(windows: Sequence[Window]) -> Iterator[Row]:
@@ -201,20 +189,21 @@ def _told(windows: Sequence[Window]) -> Iterator[Row]:
     for w in windows:
         for what, value in (("in flight", w.in_flight_bytes), ("window", w.window_bytes)):
             if value is not None:
-                yield {"s": w.time_ms / 1000, "kB": value / 1000, "what": what}
+                yield {"s": _s(w.time_ms), "kB": value / 1000, "what": what}
 
 
-def _x(field: str, title: str | None) -> alt.X:
-    return alt.X(field, title=title, scale=alt.Scale(zero=False, nice=False, padding=8))
+def _s(ms: float) -> float:
+    return round(ms / 1000, 6)
 
 
-def _line(rows: Sequence[Row], x: alt.X, y: alt.Y, tinted: alt.Color) -> alt.Chart:
-    chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=list(rows)))
-        .mark_line(strokeWidth=1.4, interpolate="step-after")
-        .encode(x=x, y=y, color=tinted)
-    )
-    return chart
+def _x(field: str, title: str | None) -> Spec:
+    scale = {"zero": False, "nice": False, "padding": 8}
+    return number(field, title=title, scale=scale, axis={"tickCount": 10})
+
+
+def _line(rows: Sequence[Row], x: Spec, y: Spec, tinted: Spec) -> Spec:
+    looks = {"strokeWidth": 1.4, "interpolate": "step-after"}
+    return layer(rows, "line", looks, x=x, y=y, color=tinted)
 
 
 def _sending_caption(flow: Flow) -> str:
@@ -256,11 +245,5 @@ def _label(stream: int, path: str | None) -> str:
     return f"{stream} {path if len(path) <= 36 else chr(0x2026) + path[-35:]}"
 
 
-def _svg(chart: Any) -> Markup:
-    styled = (
-        chart.configure(font=_FONT, background="transparent")
-        .configure_view(stroke=None)
-        .configure_axis(gridColor="#e6e8ec", titleFontWeight="normal", labelFontSize=11)
-        .configure_legend(orient="top", symbolStrokeWidth=2.5)
-    )
-    return Markup(vl_convert.vegalite_to_svg(json.loads(styled.to_json())))
+def _picture(title: str, caption: str, chart: Spec) -> ConnectionPicture:
+    return ConnectionPicture(title, caption, figure(chart, symbolStrokeWidth=2.5))

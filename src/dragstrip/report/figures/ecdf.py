@@ -4,26 +4,21 @@ One Vega-Lite specification serves every cell of a study; a cell adds only data,
 that readers can choose one.
 """
 
-import json
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from dragstrip.model.study import Study
 from dragstrip.report.data.cells import ReportCell
 from dragstrip.report.figures.palette import colour, dashes
-from dragstrip.results.observed import BY_NAME
+from dragstrip.report.figures.vegalite import INK, Spec, figure, layer, name, number
 from dragstrip.stats.ecdf import ecdf
-
-VegaSpec = dict[str, Any]
+from dragstrip.visit.objects import find_metric
 
 MOST_POINTS = 200
 """A longer curve is drawn through this many of its steps: more would not be visible."""
 
 _WIDTH = 860
-_INK, _GRID = "#1d2129", "#e6e8ec"
-_FONT = "Inter, 'Helvetica Neue', Arial, sans-serif"
 
 
 def curves(cell: ReportCell) -> dict[str, Any]:
@@ -35,7 +30,7 @@ def curves(cell: ReportCell) -> dict[str, Any]:
     never had.
     """
     found: dict[str, Any] = {}
-    for metric in BY_NAME.values():
+    for metric in map(find_metric, cell.seen.metrics):
         scale = 1000.0 if metric.unit == "ms" else 1.0
         for result in cell.results:
             seen = cell.seen.of(result.stack.name, metric.name)
@@ -55,76 +50,55 @@ def curves(cell: ReportCell) -> dict[str, Any]:
     return found
 
 
-def specification(study: Study) -> VegaSpec:
+def specification(study: Study) -> Spec:
     """For the data sets `curves`, `points` and `middles`, which the page's script fills."""
     names = [s.name for s in study.stacks]
-    tint = alt.Scale(domain=names, range=[colour(s.protocol) for s in study.stacks])
-    patterns = alt.Scale(domain=names, range=[list(p) for p in dashes(study.stacks)])
-    across = alt.Scale(zero=False, nice=True, padding=12)
-    chart = (
-        alt.vconcat(_curves(tint, patterns, across), _strip(names, tint, across))
-        .resolve_scale(x="shared")
-        .configure(font=_FONT, background="transparent")
-        .configure_view(stroke=None)
-        .configure_concat(spacing=14)
-        .configure_axis(
-            gridColor=_GRID,
-            domainColor="#9aa0ab",
-            tickColor="#9aa0ab",
-            labelColor=_INK,
-            titleColor=_INK,
-            titleFontWeight="normal",
-            labelFontSize=12,
-            titleFontSize=12,
-        )
-        .configure_legend(labelFontSize=12, symbolStrokeWidth=2.5, symbolSize=320, orient="top")
-    )
-    spec: VegaSpec = json.loads(chart.to_json())
-    return spec
+    tint = {"domain": names, "range": [colour(s.protocol) for s in study.stacks]}
+    patterns = {"domain": names, "range": [list(p) for p in dashes(study.stacks)]}
+    across = {"zero": False, "nice": True, "padding": 12}
+    chart = {
+        "vconcat": [_curves(tint, patterns, across), _strip(names, tint, across)],
+        "resolve": {"scale": {"x": "shared"}},
+    }
+    return figure(chart, symbolStrokeWidth=2.5, symbolSize=320)
 
 
-def _curves(tint: alt.Scale, patterns: alt.Scale, across: alt.Scale) -> alt.Chart:
-    bare = alt.Axis(labels=False, tickCount=10)
-    chart: alt.Chart = (
-        alt.Chart(alt.NamedData(name="curves"))
-        .mark_line(interpolate="step-after", strokeWidth=2)
-        .encode(
-            x=alt.X("x:Q", scale=across, title=None, axis=bare),
-            y=alt.Y(
-                "y:Q",
-                title="share of visits",
-                scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
-            ),
-            color=alt.Color("stack:N", scale=tint, title=None),
-            strokeDash=alt.StrokeDash("stack:N", scale=patterns, title=None),
-        )
-        .properties(width=_WIDTH, height=220)
+def _curves(tint: Spec, patterns: Spec, across: Spec) -> Spec:
+    bare = {"labels": False, "tickCount": 10}
+    shares = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1]}
+    drawn = layer(
+        "curves",
+        "line",
+        {"interpolate": "step-after", "strokeWidth": 2},
+        x=number("x", scale=across, title=None, axis=bare),
+        y=number("y", title="share of visits", scale={"domain": [0, 1]}, axis=shares),
+        color=name("stack", scale=tint, title=None),
+        strokeDash=name("stack", scale=patterns, title=None),
     )
-    return chart
+    return {**drawn, "width": _WIDTH, "height": 220}
 
 
-def _strip(names: list[str], tint: alt.Scale, across: alt.Scale) -> alt.LayerChart:
-    x = alt.X("x:Q", scale=across, title="AXIS", axis=alt.Axis(tickCount=10))
-    y = alt.Y("stack:N", sort=names, title=None, axis=alt.Axis(labelLimit=200, ticks=False))
-    told = [alt.Tooltip("stack:N"), alt.Tooltip("x:Q", title="value", format=".4~g")]
-    dots = (
-        alt.Chart(alt.NamedData(name="points"))
-        .mark_circle(size=46, opacity=0.7)
-        .encode(
-            x=x,
-            y=y,
-            yOffset=alt.YOffset("spread:Q", scale=alt.Scale(domain=[-1, 1])),
-            color=alt.Color("stack:N", scale=tint, legend=None),
-            tooltip=told,
-        )
+def _strip(names: list[str], tint: Spec, across: Spec) -> Spec:
+    x = number("x", scale=across, title="AXIS", axis={"tickCount": 10})
+    y = name("stack", sort=names, title=None, axis={"labelLimit": 200, "ticks": False})
+    told = [name("stack"), number("x", title="value", format=".4~g")]
+    dots = layer(
+        "points",
+        "circle",
+        {"size": 46, "opacity": 0.7},
+        x=x,
+        y=y,
+        yOffset=number("spread", scale={"domain": [-1, 1]}),
+        color=name("stack", scale=tint, legend=None),
+        tooltip=told,
     )
-    ticks = (
-        alt.Chart(alt.NamedData(name="middles"))
-        .mark_tick(thickness=2.5, size=34, color=_INK)
-        .encode(x=x, y=y, tooltip=told)
+    ticks = layer(
+        "middles", "tick", {"thickness": 2.5, "size": 34, "color": INK}, x=x, y=y, tooltip=told
     )
-    # The curves' legend serves both; a shared scale would draw it twice.
-    both = (dots + ticks).resolve_scale(color="independent")
-    chart: alt.LayerChart = both.properties(width=_WIDTH, height=alt.Step(44))
-    return chart
+    return {
+        "layer": [dots, ticks],
+        # The curves' legend serves both; a shared scale would draw it twice.
+        "resolve": {"scale": {"color": "independent"}},
+        "width": _WIDTH,
+        "height": {"step": 44},
+    }

@@ -13,7 +13,7 @@ from dragstrip.report.data.leaders import Lead, lead
 from dragstrip.report.figures.palette import colour
 from dragstrip.report.words.numbers import listed
 from dragstrip.results.observed import BY_NAME
-from dragstrip.visit.metrics import Metric
+from dragstrip.visit.metric import Metric
 
 RANKED = [m for m in BY_NAME.values() if m.better != "neither"]
 """Metrics that a stack can lead in, page load time first."""

@@ -13,7 +13,7 @@ from dragstrip.pages.show import summarise
 from dragstrip.pages.tree import TreeResource, depths, initiator_tree, walk
 from dragstrip.report.site.templating import environment
 from dragstrip.report.words.numbers import counted, duration, percent, size
-from dragstrip.visit.check import Check
+from dragstrip.verdict.page_check import Check
 
 _WIDTH, _LABEL, _ROW, _AXIS = 1000, 330, 12, 22
 _COLOURS = {"html": "#33479e", "css": "#7b4fa3", "script": "#c05a00", "font": "#8a6d00"}

@@ -1,5 +1,5 @@
-"""The waterfall of one visit as inline SVG: one row per request, grouped by host, with its
-phases."""
+"""The waterfall of one visit as inline SVG: one row per request, with its phases, grouped by
+connection, or by host where a connection carries one request at a time."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -15,6 +15,8 @@ from dragstrip.report.words.numbers import counted, duration, size
 WIDTH, LABEL, RIGHT = 1000, 250, 24
 """Drawing units: the whole, the column of names, and the margin for the last axis label."""
 AXIS, FOOT = 26, 8
+_NAMED = 3
+"""Further hosts of a connection that its heading names."""
 _ROWS = ((80, 13), (160, 10), (10_000, 8))
 """Row height by the number of requests, so that a page of 244 requests still fits on three sheets
 of paper."""
@@ -53,49 +55,64 @@ def phases(request: Request, until_ms: float) -> list[Phase]:
 def waterfall(visit: Visit, until_ms: float) -> str:
     """The SVG of a visit. `until_ms` is the end of the time axis, shared by pictures to compare.
     Text from the page is escaped."""
-    hosts: dict[str, list[Request]] = {}
-    for request in sorted(visit.requests, key=lambda r: r.start_ms):
-        hosts.setdefault(request.host, []).append(request)
+    groups = _groups(visit)
     row = next(height for limit, height in _ROWS if len(visit.requests) <= limit)
-    height = AXIS + FOOT + sum(18 + row * len(group) for group in hosts.values())
+    height = AXIS + FOOT + sum(18 + row * len(group) for group in groups)
     scale = (WIDTH - LABEL - RIGHT) / until_ms
     parts = [
         f'<svg class="waterfall" viewBox="0 0 {WIDTH} {height}" role="img" '
         f'aria-label="{escape(f"Waterfall of {visit.stack}")}">',
         *_axis(until_ms, scale, height),
-        *_rows(hosts, visit, until_ms, scale, row),
+        *_rows(groups, visit, until_ms, scale, row),
         *_events(visit, scale, height),
         "</svg>",
     ]
     return "".join(parts)
 
 
+def _groups(visit: Visit) -> list[list[Request]]:
+    """By what they share; groups and their requests in the order of their starts."""
+    found: dict[tuple[str, int], list[Request]] = {}
+    for request in sorted(visit.requests, key=lambda r: r.start_ms):
+        many = request.connection and request.protocol not in (None, "h1")
+        shared = ("", request.connection) if many else (request.host, 0)
+        found.setdefault(shared, []).append(request)
+    return list(found.values())
+
+
 def _rows(
-    hosts: dict[str, list[Request]], visit: Visit, until_ms: float, scale: float, row: int
+    groups: Sequence[Sequence[Request]], visit: Visit, until_ms: float, scale: float, row: int
 ) -> Iterator[str]:
     end_ms = max([visit.plt_ms or 0, *(r.end_ms or 0 for r in visit.requests)])
     top = float(AXIS)
-    for host, group in hosts.items():
+    for group in groups:
+        hosts = list(dict.fromkeys(r.host for r in group))
         top += 18
-        yield _text(4, top - 5, host, "host")
-        yield _text(LABEL, top - 5, _about(group), "about")
+        yield _text(4, top - 5, hosts[0], "host")
+        yield _text(LABEL, top - 5, _about(group, hosts[1:]), "about")
         for request in group:
-            yield _request(request, end_ms or until_ms, scale, top, row)
+            named = request.host if request.host != hosts[0] else ""
+            yield _request(request, named, end_ms or until_ms, scale, top, row)
             top += row
 
 
-def _about(group: Sequence[Request]) -> str:
+def _about(group: Sequence[Request], others: Sequence[str]) -> str:
+    """`others` are further hosts."""
     used = {r.connection for r in group if r.connection}
     protocols = ", ".join(sorted({r.protocol for r in group if r.protocol})) or "no answer"
     said = [protocols, counted(len(group), "request")]
     said += [counted(len(used), "connection")] if used else []  # not every browser numbers them
+    if others:
+        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        said.append(f"also {', '.join(others[:_NAMED])}{more}")
     return " \N{MIDDLE DOT} ".join([*said, size(sum(r.wire_bytes for r in group))])
 
 
-def _request(request: Request, end_ms: float, scale: float, top: float, row: int) -> str:
+def _request(request: Request, host: str, end_ms: float, scale: float, top: float, row: int) -> str:
+    """`host` is named if it is not its group's first."""
     found = phases(request, end_ms)
     bars = "".join(_bar(p, request, scale, top, row) for p in found)
-    label = _text(12, top + row - 3, _path(request.url, row), "path")
+    label = _text(12, top + row - 3, _path(host, request.url, row), "path")
     failed = ""
     if request.error or request.status >= 400:
         at = LABEL + (found[-1].end_ms if found else request.start_ms) * scale
@@ -136,10 +153,10 @@ def _title(request: Request, found: Sequence[Phase]) -> str:
     )
 
 
-def _path(url: str, row: int) -> str:
+def _path(host: str, url: str, row: int) -> str:
     """The end of the path, which is more distinctive than its start."""
     parts = urlsplit(url)
-    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    path = host + parts.path + (f"?{parts.query}" if parts.query else "")
     room = 40 if row > 10 else 52
     return path if len(path) <= room else "\N{HORIZONTAL ELLIPSIS}" + path[-room + 1 :]
 

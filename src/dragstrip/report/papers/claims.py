@@ -16,6 +16,7 @@ import vl_convert
 from markupsafe import Markup
 
 from dragstrip.papers.answers.findings import VERDICTS, Finding, Findings, Place
+from dragstrip.report import vega
 from dragstrip.report.data.cells import page_file, where
 from dragstrip.report.data.controls import judgement
 from dragstrip.report.figures import palette
@@ -70,9 +71,7 @@ def page(found: Findings, figures: Sequence[Figure]) -> str:
         verdicts=VERDICTS,
         stacks=stacks,
         left_out=_grouped(found.left_out),
-        vega=Markup(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
-        if figures
-        else None,
+        vega=Markup(vega.script()),
     )
 
 

@@ -1,8 +1,11 @@
-"""The audit as one HTML page, without network or script."""
+"""The audit as one HTML page, without a network."""
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from dragstrip.audit.judge import AuditRow, AuditSummary
+from dragstrip.report import vega
 from dragstrip.report.figures import audit as audit_figures
 from dragstrip.report.figures import palette
 from dragstrip.report.site.templating import environment
@@ -21,6 +24,7 @@ def page(title: str, summary: AuditSummary, rows: Sequence[AuditRow]) -> str:
         bounds=audit_figures.bounds(rows),
         shares=audit_figures.shares(rows),
         connects=audit_figures.connects(rows),
+        vega=Markup(vega.script()),
         palette=palette,
         duration=words.duration,
         size=words.size,

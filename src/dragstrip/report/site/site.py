@@ -9,23 +9,23 @@ style, script, figures
 It opens from disk, without a network. Cells are read and drawn one by one, to save memory.
 """
 
-import contextlib
 import os
 import shutil
 from collections.abc import Collection, Iterator, Mapping
-from functools import cache, cached_property
-from importlib.metadata import version
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
-import vl_convert
 from jinja2 import Environment
 from markupsafe import Markup
 
+from dragstrip.model.addresses import described, told
+from dragstrip.model.drops import drops_in_words
 from dragstrip.model.study import CellKey
+from dragstrip.report import vega
 from dragstrip.report.data import leaders
 from dragstrip.report.data.answer import answer
 from dragstrip.report.data.belief import belief
@@ -33,6 +33,7 @@ from dragstrip.report.data.beside import beside
 from dragstrip.report.data.block_rows import block_rows
 from dragstrip.report.data.cells import ReportCell, cells, page_file
 from dragstrip.report.data.controls import by_metric, judgement
+from dragstrip.report.data.coverage import coverage
 from dragstrip.report.data.evidence import evidence
 from dragstrip.report.data.fidelity import fidelity
 from dragstrip.report.data.shown import shown
@@ -47,6 +48,7 @@ from dragstrip.report.figures.spread import CellLoads
 from dragstrip.report.pictures.pictures import CellPicture, pictures, study_pictures
 from dragstrip.report.site.templating import environment
 from dragstrip.report.site.visit_page import VisitPage, draw, judged
+from dragstrip.report.words import evidence as evidence_words
 from dragstrip.report.words import numbers as words
 from dragstrip.report.words import why as why_words
 from dragstrip.results.capsule import JOURNAL, Capsule
@@ -55,9 +57,8 @@ from dragstrip.results.compare.controls import controls
 from dragstrip.results.compare.stopping import saving
 from dragstrip.results.compare.why import why
 from dragstrip.results.lookup import Lookup
-from dragstrip.results.observed import BY_NAME
+from dragstrip.results.observed import metrics_of
 from dragstrip.results.tables.build import TABLES, refresh, scan
-from dragstrip.testbed.cache import cache_folder, unfinished
 
 FOLDER = "report"
 DRAWN_REQUESTS = 20_000
@@ -129,11 +130,12 @@ class _Site:
                 why=attributed,
                 single=self._single if len(entries) == 1 and first else None,
             )
-        told = verdicts(self._study, visits, self._visit_files)
+        against = verdicts(self._study, visits, self._visit_files)
         doubts = belief(self._study, visits)
-        self._page("verdicts.html", "verdicts.html.j2", **common, verdicts=told, belief=doubts)
+        self._page("verdicts.html", "verdicts.html.j2", **common, verdicts=against, belief=doubts)
         faithful = fidelity(self._study, self._tables)
-        self._page("replay.html", "replay.html.j2", fidelity=faithful)
+        left_out = list(coverage(self._study, self._tables, self._lookup))
+        self._page("replay.html", "replay.html.j2", fidelity=faithful, coverage=left_out)
         self._page("testbed.html", "testbed.html.j2", **common)
         blocks = list(islice(self._study.blocks(), SHOWN_BLOCKS))
         self._page("parameters.html", "parameters.html.j2", blocks=blocks)
@@ -203,7 +205,7 @@ class _Site:
                 for r in cell.results
             },
             "metric_names": [
-                m.name for m in BY_NAME.values() if any(m.name in r.medians for r in cell.results)
+                name for name in cell.seen.metrics if any(name in r.medians for r in cell.results)
             ],
         }
 
@@ -212,10 +214,11 @@ class _Site:
         style = "".join((_TEMPLATES / name).read_text() for name in ("report.css", "site.css"))
         (assets / "report.css").write_text(style, encoding="utf-8")
         shutil.copyfile(_TEMPLATES / "site.js", assets / "report.js")
-        (assets / "vega.js").write_text(_vega(), encoding="utf-8")
+        (assets / "vega.js").write_text(vega.script(), encoding="utf-8")
+        shutil.copyfile(vega.LICENCES, assets / vega.LICENCES.name)
         known = {
             m.name: {"title": m.meaning, "unit": "s" if m.unit == "ms" else m.unit}
-            for m in BY_NAME.values()
+            for m in metrics_of(self._study).values()
         }
         figure = msgspec.json.encode({"spec": specification(self._study), "metrics": known})
         (assets / "figure.js").write_bytes(b"window.dragstripFigure = " + figure + b";\n")
@@ -247,32 +250,27 @@ class _Site:
             why_basis=why_words.basis,
             why_span=why_words.span,
             why_notes=why_words.notes,
+            why_seen=evidence_words.rows,
+            why_pointers=evidence_words.pointers,
         )
         made.globals.update(
-            palette=palette, metrics_by_name=BY_NAME, mark=leaders.mark, rates=rates, where=where
+            palette=palette,
+            metrics_by_name=metrics_of(self._study),
+            mark=leaders.mark,
+            rates=rates,
+            where=where,
         )
         made.globals.update(
             coded=words.coded,
             beside=beside(self._study.stacks),
+            addressed=told(self._study.pages, self._study.addresses),
+            described=described,
             pictured_cells=PICTURED_CELLS,
             shown_visits=SHOWN_VISITS,
             tint=matrix.tint,
+            drops_in_words=drops_in_words,
             spelled_out=SPELLED_OUT,
             alike=leaders.ALIKE,
             DASH=words.DASH,
         )
         return made
-
-
-@cache
-def _vega() -> str:
-    """Vega, Vega-Lite and vega-embed as one script, from the wheel, without a network. It takes a
-    second to build, so it is cached."""
-    kept = cache_folder("report") / f"vega-{version('vl-convert-python')}.js"
-    with contextlib.suppress(OSError):
-        return kept.read_text(encoding="utf-8")
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    with contextlib.suppress(OSError), unfinished(kept.parent) as scratch:
-        (scratch / kept.name).write_text(bundle, encoding="utf-8")
-        (scratch / kept.name).rename(kept)
-    return bundle

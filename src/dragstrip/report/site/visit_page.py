@@ -19,9 +19,9 @@ from dragstrip.results.artefacts import Artefact, artefacts
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.dissect import captured
 from dragstrip.results.lookup import Lookup
-from dragstrip.results.observed import BY_NAME
+from dragstrip.results.observed import metrics_of
 from dragstrip.results.packets import NoTshark
-from dragstrip.visit.metrics import measures
+from dragstrip.visit.carried import Carried, carried
 
 CHARTED = ("typical", "asked for")
 """Whose packets are drawn."""
@@ -43,6 +43,7 @@ class VisitPage(Struct, frozen=True, kw_only=True):
     uncharted: str
     """Why the kept packets have no charts; empty otherwise."""
     artefacts: tuple[Artefact, ...]
+    connections: tuple[Carried, ...]
     metrics: tuple[tuple[str, str, str, str], ...]
     """Name, meaning, value, and the median of its cell and stack."""
 
@@ -78,6 +79,7 @@ def draw(
             uncharted=uncharted,
             readings=tuple((r, REASONS[r.code]) for r in visit.reasons),
             artefacts=tuple(artefacts(capsule.path, visit)),
+            connections=tuple(carried(visit)),
             metrics=tuple(_metrics(study, cell, visit)),
         )
         for s, counts, visit in found
@@ -126,10 +128,11 @@ def _end_ms(visit: Visit) -> float:
 
 def _metrics(study: Study, cell: ReportCell, visit: Visit) -> Iterator[tuple[str, str, str, str]]:
     medians = {r.stack.name: r.medians for r in cell.results}.get(visit.stack, {})
-    values = measures(visit, cell.network, study.stack(visit.stack))
-    for name, value in values.items():
+    stack = study.stack(visit.stack)
+    for name, metric in metrics_of(study).items():
+        value = metric.measure(visit, cell.network, stack)
         if value is None:
             continue
-        metric, middle = BY_NAME[name], medians.get(name)
+        middle = medians.get(name)
         usual = amount(middle.value, metric.unit) if middle else DASH
         yield name, metric.meaning, amount(value, metric.unit), usual

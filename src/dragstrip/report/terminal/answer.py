@@ -12,12 +12,14 @@ from dragstrip.report.data.belief import Belief
 from dragstrip.report.data.cells import ReportCell, StackResult
 from dragstrip.report.data.leaders import lead
 from dragstrip.report.figures.palette import colour
-from dragstrip.report.words.numbers import DASH, counted, duration, led, ratio
+from dragstrip.report.words.numbers import DASH, amount, counted, duration, led, ratio
+from dragstrip.results.observed import asked_metrics
 from dragstrip.stats.median import Median
+from dragstrip.visit.metric import Metric
 
 _STYLE = {"shown": "bold", "not shown": "bold", "too few": "yellow", "none": "red"}
 CELL_METRICS = ("plt_ms", "ttfb_ms")
-"""The cells show only these."""
+"""The cells show only these, and those that the study asks for."""
 SPELLED_OUT = 12
 """A study with more cells is a list, one line per cell."""
 
@@ -32,6 +34,8 @@ def _parts(study: Study, cells: Sequence[ReportCell]) -> Iterator[RenderableType
     for cell in cells:
         said = answer(cell, study.client.timeout_s)
         yield _table(cell)
+        if asked := asked_metrics(study):
+            yield _asked(cell, asked)
         yield Text(said.sentence, style=_STYLE[said.standing])
         yield Text(said.believe + "\n", style="dim")
 
@@ -85,7 +89,7 @@ def _row(result: StackResult, *, baseline: bool) -> list[Text]:
     loaded = len(result.loads.values) > 0
     return [
         Text(result.stack.name, style=f"bold {colour(result.stack.protocol)}"),
-        Text(_value(result.medians.get("plt_ms"))),
+        Text(_page_load(result)),
         Text(_value(result.medians.get("ttfb_ms"))),
         Text("1" if baseline and loaded else ratio(result.against_first.get("plt_ms"))),
         Text(
@@ -94,6 +98,32 @@ def _row(result: StackResult, *, baseline: bool) -> list[Text]:
         ),
         Text(str(result.censored), style="yellow" if result.censored else "dim"),
     ]
+
+
+def _asked(cell: ReportCell, metrics: Sequence[Metric]) -> Table:
+    """The study's own metrics, one row each: medians, and ratios to the first stack."""
+    first = cell.results[0].stack.name
+    table = Table()
+    table.add_column("median", overflow="fold")
+    for result in cell.results:
+        name = result.stack.name
+        table.add_column(name if name == first else f"{name}; / {first} (95 %)", justify="right")
+    for metric in metrics:
+        table.add_row(metric.name.removesuffix("_ms"), *(_one(r, metric) for r in cell.results))
+    return table
+
+
+def _one(result: StackResult, metric: Metric) -> str:
+    middle = result.medians.get(metric.name)
+    against = result.against_first.get(metric.name)
+    said = amount(middle.value if middle else None, metric.unit)
+    return f"{said}; {ratio(against)}" if against else said
+
+
+def _page_load(result: StackResult) -> str:
+    """The limit is no measurement: if the median load did not end, it took longer."""
+    found = _value(result.medians.get("plt_ms"))
+    return f"> {found}" if result.censored * 2 > len(result.loads.values) else found
 
 
 def _value(found: Median | None) -> str:

@@ -6,6 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dragstrip.report.words.evidence import pointers, rows
 from dragstrip.report.words.why import (
     UNEXPLAINED,
     basis,
@@ -15,6 +16,7 @@ from dragstrip.report.words.why import (
     sentence,
     span,
 )
+from dragstrip.results.compare.evidence import Evidence
 from dragstrip.results.compare.why import Pooled, Why, WhyCell
 
 
@@ -30,8 +32,24 @@ def _parts(answer: Why) -> Iterator[RenderableType]:
     for found in every:
         yield _table(answer, found)
         yield Text(sentence(answer, found) + "\n", style="bold")
+        if isinstance(found, WhyCell) and found.evidence:
+            yield from _evidence(answer, found.evidence)
     for said in notes(answer):
         yield Text(said, style="dim")
+
+
+def _evidence(answer: Why, found: Evidence) -> Iterator[RenderableType]:
+    """What was seen, which explains what no experiment can."""
+    table = Table(title="seen, in the median visit", title_justify="left")
+    table.add_column("", overflow="fold")
+    for name in (answer.a, answer.b):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows(found):
+        table.add_row(*row)
+    yield table
+    for said in pointers(found):
+        yield Text(said)
+    yield Text("")
 
 
 def _table(answer: Why, found: WhyCell | Pooled) -> Table:

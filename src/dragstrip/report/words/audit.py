@@ -8,6 +8,11 @@ def sentences(summary: AuditSummary) -> list[str]:
     """One sentence per rule. Rules with nothing to judge are left out."""
     n = summary.captures
     found = [f"{summary.unbelievable} of {counted(n, 'capture')} cannot be what their labels say."]
+    if summary.nothing_to_judge:
+        found.append(
+            f"{summary.nothing_to_judge} of {n} hold nothing to judge: no answer that crossed the "
+            "network."
+        )
     if summary.judged_for_rate:
         found.append(
             f"{summary.impossible} of {summary.judged_for_rate} loaded faster than their bytes "
@@ -36,4 +41,8 @@ def sentences(summary: AuditSummary) -> list[str]:
     ):
         if count:
             found.append(f"{count} of {n} {what}.")
+    if summary.unreadable_files:
+        found.append(
+            f"{counted(len(summary.unreadable_files), 'file')} could not be read and judged."
+        )
     return found

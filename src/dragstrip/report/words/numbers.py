@@ -39,7 +39,7 @@ def size(count: int) -> str:
 
 def ratio(comparison: "Comparison | None") -> str:
     """``0.889 (0.881 to 0.897)``, with wider intervals if there are any."""
-    if comparison is None:
+    if comparison is None or comparison.none_ended:
         return DASH
     said = interval(comparison.ratio, comparison.low, comparison.high)
     if comparison.between:

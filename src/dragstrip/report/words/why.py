@@ -92,6 +92,8 @@ def notes(answer: Why) -> list[str]:
         said.append(
             f"Unexplained includes {listed(list(answer.with_rest))}, which changed with the rest."
         )
+    if answer.servers:
+        said.append(f"The servers also differ in: {'; '.join(answer.servers)}.")
     for cell in answer.cells:
         for one in cell.interactions:
             a, b = one.factors

@@ -21,6 +21,7 @@ from dragstrip.results.tables.build import frames
 from dragstrip.stats.block_ratio import FAILED, BlockRatio, block_ratio
 from dragstrip.stats.majority import Majority
 from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
+from dragstrip.visit.objects import of_an_object
 
 
 class RatioEstimate(Protocol):
@@ -98,7 +99,7 @@ def compare_capsules(
     pairs: Sequence[StackPair] = (),
 ) -> CapsuleComparison:
     """Every metric, and the spread of those in `spread_of`, of each pair of stacks; without pairs,
-    of every stack that both have.
+    of every stack that both have. Metrics of single objects are compared if `spread_of` has them.
 
     Raises `InputError` if the capsules share no stack on any cell, if one was made in virtual time
     and the other was not, or one by the load generator, unless `across_clocks` and `across_clients`
@@ -122,14 +123,15 @@ def compare_capsules(
             "--across-clients compares them anyway"
         )
     visits_a, visits_b = list(a.visits()), list(b.visits())
-    of_a, of_b = _cells(a, visits_a), _cells(b, visits_b)
+    names = tuple(name for name in spread_of if of_an_object(name))
+    of_a, of_b = _cells(a, visits_a, names), _cells(b, visits_b, names)
     exact = _exact(a) & _exact(b)
     rows = [
         row
         for cell in of_a
         if cell in of_b
         for stack in both
-        for metric in BY_NAME
+        for metric in (*BY_NAME, *names)
         for row in (
             _compare(of_a[cell], of_b[cell], stack, metric, exact),
             *(
@@ -144,18 +146,20 @@ def compare_capsules(
             "with the same names of pages, networks and stacks"
         )
     # A metric that no visit reports, as on a page that paints nothing, gets no row.
-    rows = [r for r in rows if r.estimate or r.difference.metric == "plt_ms"]
+    rows = [r for r in rows if r.estimate or r.difference.n_a or r.difference.metric == "plt_ms"]
     spoiled = any(stayed_invalid(cells.values()) for cells in (of_a, of_b))
-    return CapsuleComparison(notes(a, b, visits_a, visits_b), rows, spoiled)
+    return CapsuleComparison(notes(a, b, visits_a, visits_b, both), rows, spoiled)
 
 
 def _stacks(capsule: Capsule) -> list[str]:
     return [s.name for s in capsule.manifest.study.stacks]
 
 
-def _cells(capsule: Capsule, visits: Sequence[Visit]) -> dict[str, Observed]:
-    """By name; those without a visit are left out."""
-    study = capsule.manifest.study
+def _cells(
+    capsule: Capsule, visits: Sequence[Visit], objects: tuple[str, ...]
+) -> dict[str, Observed]:
+    """By name; those without a visit are left out. `objects` are metrics of single objects."""
+    study = structs.replace(capsule.manifest.study, metrics=objects)
     table = frames(visits, study)["visits"].with_row_index("row").lazy()
     return {cell.name: cell for cell in observed(study, table) if cell.begun}
 
@@ -266,7 +270,9 @@ def _by_seed(cell: Observed, stack: str, metric: str) -> Mapping[int, _Load]:
 
 
 def _estimate(a: Sequence[_Load], b: Sequence[_Load]) -> BlockRatio | None:
-    """None where a value is not above zero, for then there is no ratio."""
-    if min(load.value for load in (*a, *b)) <= 0:
+    """None where a value is not above zero, and where no load of either side ended: then there is
+    no ratio."""
+    every = (*a, *b)
+    if min(load.value for load in every) <= 0 or all(load.censored for load in every):
         return None
     return block_ratio(*([FAILED if o.censored else o.value for o in s] for s in (a, b)))

@@ -65,7 +65,7 @@ def controls(study: Study, table: pl.LazyFrame) -> list[Control]:
                 found = _pairs(seen, metric, first.name, stack.name)
                 pairs.setdefault((metric, stack.name), {})[cell] = found
     return [
-        _control(study, metric, {s: pairs[metric, s.name] for s in study.controls}, blocks)
+        _control(study, metric, [(s, pairs[metric, s.name]) for s in study.controls], blocks)
         for metric in BLOCK_METRICS
     ]
 
@@ -79,13 +79,13 @@ def _pairs(seen: Observed, metric: str, first: str, other: str) -> Pairs:
 def _control(
     study: Study,
     metric: str,
-    by_stack: Mapping[Stack, Mapping[CellKey, Pairs]],
+    by_stack: Sequence[tuple[Stack, Mapping[CellKey, Pairs]]],
     blocks: Mapping[CellKey, int],
 ) -> Control:
     """`blocks` are those of each cell that count, with controls or without."""
     result = Control(metric=metric)
     rtts = {n.name: n.rtt_ms for n in study.networks if n.rtt_ms}
-    for stack, by_cell in by_stack.items():
+    for stack, by_cell in by_stack:
         if stack.hold_rtts:
             result = _held(result, {c: v for c, v in by_cell.items() if c[1] in rtts}, rtts)
         else:

@@ -3,11 +3,12 @@
     [p95 | iqr] [METRIC] slower | faster | higher | lower > NUMBER %
 
 `slower > 5%` fails if B's page load time is shown to be more than 5 % above A's. METRIC is a name
-of `dragstrip.visit.metrics`, with or without its `_ms`; slower is higher, faster is lower. The
-interval must support it: each cell and stack is tested one-sided at 2.5 %, so that one alone fails
-exactly if its 95 % interval lies beyond the threshold, and Holm's correction over all of them keeps
-a build with many cells from failing by chance. A cell passes if its interval lies on the good side
-of the threshold; anything else is not decided, and fails nothing.
+of `dragstrip.visit.metrics`, with or without its `_ms`, or an object's (`object:/app.css:end`);
+slower is higher, faster is lower. The interval must support it: each cell and stack is tested
+one-sided at 2.5 %, so that one alone fails exactly if its 95 % interval lies beyond the threshold,
+and Holm's correction over all of them keeps a build with many cells from failing by chance. A cell
+passes if its interval lies on the good side of the threshold; anything else is not decided, and
+fails nothing.
 
 With p95 or iqr it is the spread that is judged: the 95th percentile, or the interquartile range.
 
@@ -27,12 +28,12 @@ from dragstrip.results.compare.capsules import CapsuleDifference, Compared
 from dragstrip.stats.holm import holm
 from dragstrip.stats.majority import Majority
 from dragstrip.stats.order_interval import SHORT
-from dragstrip.visit.metrics import METRICS
+from dragstrip.visit.objects import find_metric
 
 ALPHA = 0.025
 
 _CONDITION = re.compile(
-    r"\s*(?:(p95|iqr)\s+)?(?:(\w+)\s+)?(slower|faster|higher|lower)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*"
+    r"\s*(?:(p95|iqr)\s+)?(?:(\w+|object:\S+)\s+)?(slower|faster|higher|lower)\s*>\s*(\d+(?:\.\d+)?)\s*%\s*"
 )
 
 
@@ -75,11 +76,7 @@ class Output(Struct, frozen=True, kw_only=True):
 
 def metric_name(text: str) -> str:
     """The metric of that name, which may lack its `_ms`. Raises `InputError` that lists them."""
-    names = {m.name.removesuffix("_ms"): m.name for m in METRICS}
-    found = names.get(text.removesuffix("_ms"))
-    if found is None:
-        raise InputError(f"no metric {text!r}; choose from {', '.join(names)}")
-    return found
+    return find_metric(text).name
 
 
 def parse(text: str, metric: str = "plt_ms") -> Condition:

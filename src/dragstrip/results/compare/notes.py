@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from dragstrip.model.addresses import sharing
+from dragstrip.model.configuration import differing_lines, same_program
+from dragstrip.model.done import AT_LOAD, said_done
 from dragstrip.model.visit import Visit
 from dragstrip.results.blocks import trials
 from dragstrip.results.capsule import Capsule
@@ -18,11 +21,23 @@ _SURROUNDINGS: Mapping[str, Callable[[Start], str]] = {
 }
 
 
-def notes(a: Capsule, b: Capsule, of_a: Sequence[Visit], of_b: Sequence[Visit]) -> list[str]:
-    """One sentence each; empty if nothing but chance can differ."""
+_MOST_LINES = 20
+
+
+def notes(
+    a: Capsule,
+    b: Capsule,
+    of_a: Sequence[Visit],
+    of_b: Sequence[Visit],
+    pairs: Sequence[tuple[str, str]],
+) -> list[str]:
+    """One sentence each; empty if nothing but chance can differ. `pairs` are the stacks compared,
+    by name."""
     return [
         *_predictions(a, b),
         *_meanings(a, b),
+        *_configurations(a, b, pairs),
+        *_done(a, b),
         *_unshared(a, b),
         *_surroundings(a, b),
         *_not_counted(a, of_a),
@@ -56,11 +71,49 @@ def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:
     for kind, in_a, in_b in kinds:
         for name in in_a:
             if name in in_b and in_a[name] != in_b[name]:
-                yield f"{kind} {name} differs: A has {in_a[name]}; B has {in_b[name]}."
+                alike = in_a[name].partition(", ")[2] == in_b[name].partition(", ")[2]
+                own = kind == "stack" and one.stack(name).brought != other.stack(name).brought
+                if not (alike and own):  # `_configurations` says in what
+                    yield f"{kind} {name} differs: A has {in_a[name]}; B has {in_b[name]}."
+    shared = {p.name for p in (*one.pages, *other.pages) if sharing(p)}
+    if shared and one.addresses != other.addresses:
+        yield (
+            f"The addresses of {', '.join(sorted(shared))} differ: A has {one.addresses}, B "
+            f"{other.addresses}."
+        )
     if one.clock != other.clock:
         yield f"The clocks differ: A is in {one.clock.describe()}, B in {other.clock.describe()}."
     if one.client != other.client:
         yield f"The clients differ: A has {one.client}; B has {other.client}."
+
+
+def _configurations(a: Capsule, b: Capsule, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Of pairs of stacks with one program, the lines in which its configurations differ."""
+    said: dict[tuple[str, ...], list[str]] = {}
+    for name_a, name_b in pairs:
+        of_a, of_b = (c.manifest.study.stack(n).serving for c, n in ((a, name_a), (b, name_b)))
+        if same_program(of_a, of_b) and (lines := differing_lines(of_a, of_b)):
+            pair = name_a if name_a == name_b else f"{name_b} against {name_a}"
+            said.setdefault(tuple(lines), []).append(pair)
+    for differing, names in said.items():
+        head = f"The configuration of the server differs for {', '.join(names)}:"
+        yield "\n".join([head, *(f"  {line}" for line in differing[:_MOST_LINES])])
+        if left := differing[_MOST_LINES:]:
+            yield f"{len(left)} more lines of the configuration differ."
+
+
+def _done(a: Capsule, b: Capsule) -> Iterator[str]:
+    """When pages count as loaded, unless it is the load event in both."""
+    in_b = {p.name: p.done for p in b.manifest.study.pages}
+    for page in a.manifest.study.pages:
+        other = in_b.get(page.name, page.done)
+        if page.done != other:
+            yield (
+                f"page {page.name} counts as loaded at {said_done(page.done)} in A, and at "
+                f"{said_done(other)} in B: their page load times measure different things."
+            )
+        elif page.done != AT_LOAD:
+            yield f"page {page.name} counts as loaded at {said_done(page.done)}."
 
 
 def _unshared(a: Capsule, b: Capsule) -> Iterator[str]:

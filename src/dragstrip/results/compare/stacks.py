@@ -13,14 +13,14 @@ from dragstrip.model.visit import Visit
 from dragstrip.results.bounds import bound
 from dragstrip.results.compare.restarts import between
 from dragstrip.results.compare.summary import Comparison, Spread
-from dragstrip.results.observed import BY_NAME, Observed, observed
+from dragstrip.results.observed import Observed, observed
 from dragstrip.results.tables.build import frames
 from dragstrip.stats.block_ratio import FAILED, ratio
 from dragstrip.stats.spread import STATISTICS, Statistic, quantile_ratio
 
 
 def compare(
-    study: Study, visits: Iterable[Visit], metrics: Sequence[str] = tuple(BY_NAME)
+    study: Study, visits: Iterable[Visit], metrics: Sequence[str] | None = None
 ) -> list[Comparison]:
     """Like `compare_all`, for visits in memory."""
     table = frames(visits, study)["visits"].with_row_index("row").lazy()
@@ -28,7 +28,7 @@ def compare(
 
 
 def compare_all(
-    study: Study, table: pl.LazyFrame, metrics: Sequence[str] = tuple(BY_NAME)
+    study: Study, table: pl.LazyFrame, metrics: Sequence[str] | None = None
 ) -> list[Comparison]:
     """Paired comparisons over the blocks that count, of every two stacks; see `compare_stacks`.
 
@@ -42,7 +42,7 @@ def compare_all(
     return [
         structs.replace(comparison, also_differ=also)
         for cell in observed(study, table)
-        for metric in metrics
+        for metric in metrics or cell.metrics
         for a, b, also in pairs
         if (comparison := compare_stacks(cell, a, b, metric)) is not None
     ]
@@ -53,7 +53,7 @@ def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | 
 
     None without such a block, and where a value is not above zero (no packet was lost), for then
     there is no ratio. A load that failed or timed out is slower than every load that ended, and no
-    more is said of it; `censored` says how often.
+    more is said of it; `censored` says how often, and `none_ended` if no load of either ended.
     """
     of_a, of_b = cell.of(a, metric), cell.of(b, metric)
     both = ~(np.isnan(of_a.values) | np.isnan(of_b.values))
@@ -73,6 +73,7 @@ def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | 
         network=cell.network,
         connection=cell.connection,
         censored=int((of_a.censored | of_b.censored)[both].sum()),
+        none_ended=bool((of_a.censored & of_b.censored)[both].all()),
         bound=bound(cell, a, b, metric),
         between=between(cell, a, b, metric) or UNSET,
     )

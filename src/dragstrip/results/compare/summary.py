@@ -5,7 +5,9 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
+from dragstrip.model.addresses import Addresses, servers
 from dragstrip.model.clock import ClockKind
+from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.visit import Outcome, Reason, Visit
 from dragstrip.results.bias import Bias, bias
@@ -37,6 +39,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     network: str
     censored: int
     """Blocks of `n` in which a load of `a` or `b` failed or timed out: the worst rank."""
+    none_ended: bool = False
+    """No load of `a` or `b` ended: there is nothing to compare, and `ratio` is only the tie."""
     connection: ConnectionMode = "first"
     also_differ: tuple[str, ...] = ()
     """In what `b` differs from `a` besides the protocol, such as ``initial window 32 against 10``;
@@ -103,12 +107,21 @@ class VisitLine(Struct, frozen=True, kw_only=True):
         return not self.reasons
 
 
+class PageAddresses(Struct, frozen=True, kw_only=True):
+    """On how many addresses a page's hosts are; each with its own unless it says fewer."""
+
+    page: str
+    hosts: int
+    addresses: int
+
+
 class Summary(Struct, frozen=True, kw_only=True):
     study: str
     clock: ClockKind
     """Whose milliseconds all times are: ``real``, or virtual (`dragstrip.model.clock.Clock`)."""
     client: Literal["browser", "loader"] = "browser"
     """What loaded the pages. What the load generator (``loader``) measures is a prediction."""
+    pages: tuple[PageAddresses, ...] = ()
     rules: int
     """`dragstrip.verdict.rules.VERSION` by which the visits were judged."""
     blocks: int
@@ -135,6 +148,8 @@ def summarise(
     spreads: Iterable[Spread] = (),
     clock: ClockKind = "real",
     client: Literal["browser", "loader"] = "browser",
+    pages: Sequence[Page] = (),
+    addresses: Addresses = "one-each",
 ) -> Summary:
     """`comparisons`, `controls` and `stopping` come from the files of `results` of that name. No
     more than one of the `visits` is held at once."""
@@ -143,6 +158,12 @@ def summarise(
         study=study,
         clock=clock,
         client=client,
+        pages=tuple(
+            PageAddresses(
+                page=page.name, hosts=len(page.hosts), addresses=len(servers(page, addresses))
+            )
+            for page in pages
+        ),
         rules=VERSION,
         blocks=len({line.block for line in lines}),
         visits=lines,

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dragstrip.model.bridge import KNOWN, LOSS, REST, Lattice
 from dragstrip.model.clock import ClockKind
-from dragstrip.model.stack import ConnectionMode
+from dragstrip.model.inequality import server_words
+from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import CellKey, Study
+from dragstrip.results.compare.evidence import Evidence, evidence
 from dragstrip.results.observed import Observed, observed
 from dragstrip.stats import attribution
 from dragstrip.stats.attribution import Measured, Tables
@@ -66,6 +68,8 @@ class WhyCell(Span, frozen=True, kw_only=True):
     n_without_loss: int | None = None
     censored: int = 0
     """Loads of them that failed or timed out and took the client's limit."""
+    evidence: Evidence | None = None
+    """What was seen of A and B; None in answers older than the field."""
 
 
 class Pooled(Span, frozen=True, kw_only=True):
@@ -97,6 +101,9 @@ class Why(Struct, frozen=True, kw_only=True):
     orders_possible: int
     clock: ClockKind = "real"
     """Whose milliseconds the times are, see `dragstrip.model.clock.Clock`."""
+    servers: tuple[str, ...] = ()
+    """What the step from one server to the other changes at once, in words: of two configurations
+    the lines in which they differ."""
 
 
 def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
@@ -111,7 +118,9 @@ def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
             continue
         twin = found.get((key[0], twins[key[1]], key[2])) if key[1] in twins else None
         if shares := _shares(lattice, seen, twin, metric):
-            cells[key] = _cell(seen, twin, lattice, shares, metric), shares
+            cell = _cell(seen, twin, lattice, shares, metric)
+            found_so = evidence(seen, study.network(key[1]), *_ends(lattice))
+            cells[key] = structs.replace(cell, evidence=found_so), shares
     return Why(
         a=lattice.a.name,
         b=lattice.b.name,
@@ -123,7 +132,13 @@ def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
         orders=len(lattice.orders.orders),
         orders_possible=lattice.orders.total,
         clock=study.clock.kind,
+        servers=tuple(server_words(lattice.a, lattice.b)),
     )
+
+
+def _ends(lattice: Lattice) -> tuple[Stack, Stack]:
+    """A and B as they were raced."""
+    return lattice.stacks[frozenset()], lattice.stacks[lattice.whole]
 
 
 def measured(lattice: Lattice, seen: Observed, metric: str) -> Measured | None:

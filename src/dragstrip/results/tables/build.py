@@ -27,6 +27,7 @@ from dragstrip.model.visit import (
     Connection,
     DirectionReport,
     HostReport,
+    Offer,
     Overhead,
     Request,
     Served,
@@ -37,6 +38,7 @@ from dragstrip.model.visit import (
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.verdict import rules
 from dragstrip.visit.metrics import METRICS, measures
+from dragstrip.visit.objects import find_metric, of_an_object
 
 Row = dict[str, Any]
 Schema = dict[str, pl.DataType]
@@ -51,6 +53,7 @@ _KEYS = ("block", "attempt", "stack", "page", "network", "valid")
 _VISIT_KEYS: Schema = {"valid": pl.Boolean()}  # a property, so no field to read the type from
 _PROTOCOLS = ("h1", "h2", "h3", "gquic", "spdy")
 _SIDES = ("down", "up")
+_OFFERS = ("offer", "client_offer")
 _LONG = frozenset({"loss_fates"})
 """A story packet by packet, which stays in the journal."""
 
@@ -90,7 +93,8 @@ def fresh(capsule: Capsule, name: str) -> bool:
         older = file.stat().st_mtime_ns < journal.stat().st_mtime_ns
         if older or judged_by(file) != rules.VERSION:
             return False
-    return schemas()[name].keys() <= pl.read_parquet_schema(file).keys()
+    wanted = schemas(capsule.manifest.study)[name]
+    return wanted.keys() <= pl.read_parquet_schema(file).keys()
 
 
 def judged_by(table: Path) -> int:
@@ -131,28 +135,48 @@ def frames(visits: Iterable[Visit], study: Study | None = None) -> dict[str, pl.
         rows["visits"].append(_metrics(visit, study) | keys | _visit_row(visit))
         rows["requests"].extend(keys | _values(Request, r) for r in visit.requests)
         rows["served"].extend(keys | _values(Served, s) for s in visit.served)
-        rows["connections"].extend(
-            keys | _values(Connection, c) | _values(Transport, c.transport, "transport_")
-            for c in visit.connections
-        )
-    return {name: pl.DataFrame(rows[name], schema=schema) for name, schema in schemas().items()}
+        rows["connections"].extend(keys | _connection_row(c) for c in visit.connections)
+    return {
+        name: pl.DataFrame(rows[name], schema=schema) for name, schema in schemas(study).items()
+    }
 
 
-def schemas() -> dict[str, Schema]:
-    """The columns of every table."""
+def schemas(study: Study | None = None) -> dict[str, Schema]:
+    """The columns of every table; of visits also the study's own metrics."""
     key_columns = {name: _visit_schema()[name] for name in _KEYS}
     return {
-        "visits": _visit_schema(),
+        "visits": _visit_schema() | dict.fromkeys((n for n in _objects(study)), pl.Float64()),
         "requests": key_columns | _schema(Request),
         "served": key_columns | _schema(Served),
-        "connections": key_columns | _schema(Connection) | _schema(Transport, "transport_"),
+        "connections": key_columns | _connection_schema(),
     }
+
+
+def _connection_row(connection: Connection) -> Row:
+    told = connection.transport
+    row = _values(Connection, connection) | _values(Transport, told, "transport_")
+    for offer in _OFFERS:
+        row |= _values(Offer, getattr(told, offer, None), f"transport_{offer}_")
+    return row
+
+
+def _connection_schema() -> Schema:
+    schema = _schema(Connection) | _schema(Transport, "transport_")
+    for offer in _OFFERS:
+        schema |= _schema(Offer, f"transport_{offer}_")
+    return schema
 
 
 def _metrics(visit: Visit, study: Study | None) -> Row:
     if study is None:
         return {}
-    return dict(measures(visit, study.network(visit.network), study.stack(visit.stack)))
+    network, stack = study.network(visit.network), study.stack(visit.stack)
+    found = {n: find_metric(n).measure(visit, network, stack) for n in _objects(study)}
+    return dict(measures(visit, network, stack)) | found
+
+
+def _objects(study: Study | None) -> list[str]:
+    return [name for name in study.metrics if of_an_object(name)] if study else []
 
 
 def _visit_row(visit: Visit) -> Row:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from dragstrip.model import visit as model
+from dragstrip.model.drops import DROP_CAUSES
 from dragstrip.results.tables.docstrings import docstrings
 from dragstrip.visit.metrics import METRICS
 
@@ -21,6 +22,7 @@ _UNITS = (
     ("_mhz$", "MHz"),
     ("(_|^)bytes(_|$)", "bytes"),
     ("(_|^)(packets|dropped|queued)(_|$)|ring_drops|send_failures", "packets"),
+    ("lost_(before|behind)|burst_(trials|lost)", "packets"),
     ("_share(_|$)|realised_loss|^utilisation$|^down_overhead$", "share of 1"),
 )
 """The first pattern that a column's name holds."""
@@ -60,9 +62,7 @@ _WORDS = {
     "lateness_p50_us": "Median of actual minus ideal departure of the link's packets.",
     "lateness_p99_us": "99th percentile of actual minus ideal departure of the link's packets.",
     "lateness_max_us": "Greatest actual minus ideal departure of the link's packets.",
-    "dropped_loss": "Packets lost at random.",
-    "dropped_queue": "Packets dropped because the queue was full.",
-    "dropped_mtu": "Packets dropped because they were longer than the MTU.",
+    **{f"dropped_{cause.name}": f"Packets {cause.words}." for cause in DROP_CAUSES},
     "queue_p99_ms": "99th percentile of the wait in the queue.",
     "queue_max_ms": "Longest wait in the queue.",
     "packets_in": "IP packets that came to the link.",

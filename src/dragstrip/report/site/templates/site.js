@@ -40,12 +40,15 @@ function exports(place, where, what, buttons) {
   place[where](box);
 }
 
-function standalone(svg) {
+function standalone(svg, size = {}) {
   const copy = svg.cloneNode(true);
+  for (const [name, value] of Object.entries(size)) copy.setAttribute(name, value);
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
-  style.textContent = WATERFALL;
-  copy.prepend(style);
+  if (!svg.closest(".vega")) {
+    const style = document.createElementNS("http://www.w3.org/2000/svg", "style");
+    style.textContent = WATERFALL;
+    copy.prepend(style);
+  }
   return new XMLSerializer().serializeToString(copy);
 }
 
@@ -57,15 +60,15 @@ function savePng(name, svg) {
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     save(`${name}.png`, canvas.toDataURL("image/png"));
   };
-  const sized = standalone(svg).replace("<svg ", `<svg width="${box.width}" height="${box.height}" `);
+  const sized = standalone(svg, {width: box.width, height: box.height});
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(sized)}`;
 }
 
 for (const figure of document.querySelectorAll("figure.drawn")) {
-  const svg = figure.querySelector("svg"), name = figure.dataset.name;
+  const svg = () => figure.querySelector("svg"), name = figure.dataset.name;
   exports(figure, "prepend", name, [
-    ["SVG", () => saveText(`${name}.svg`, "image/svg+xml", standalone(svg))],
-    ["PNG", () => savePng(name, svg)],
+    ["SVG", () => saveText(`${name}.svg`, "image/svg+xml", standalone(svg()))],
+    ["PNG", () => savePng(name, svg())],
   ]);
 }
 
@@ -126,7 +129,10 @@ async function draw(figure) {
   await show();
 }
 
-// The figure's library comes after this script.
+// The figures' library comes after this script.
 window.addEventListener("DOMContentLoaded", () => {
+  for (const spec of document.querySelectorAll(".vega > script")) {
+    window.vegaEmbed(spec.parentElement, JSON.parse(spec.textContent), {renderer: "svg", actions: false});
+  }
   for (const figure of document.querySelectorAll(".cellfigure")) draw(figure);
 });

@@ -1,0 +1,52 @@
+"""What the report's Vega-Lite figures share: their shape as plain data, and their looks.
+
+A page draws them with `dragstrip.report.vega`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+Spec = dict[str, Any]
+"""A Vega-Lite chart, or a part of one."""
+Row = dict[str, Any]
+"""What a mark stands for, by field."""
+
+INK, SOFT, _GRID = "#1d2129", "#9aa0ab", "#e6e8ec"
+
+
+def number(field: str, **more: Any) -> Spec:
+    """A channel that encodes a field of numbers."""
+    return {"field": field, "type": "quantitative", **more}
+
+
+def name(field: str, **more: Any) -> Spec:
+    """A channel that encodes a field of names."""
+    return {"field": field, "type": "nominal", **more}
+
+
+def layer(rows: Sequence[Row] | str, mark: str, looks: Spec, **encoding: Any) -> Spec:
+    """Marks for `rows`, or for the data set of that name."""
+    data = {"name": rows} if isinstance(rows, str) else {"values": list(rows)}
+    return {"data": data, "mark": {"type": mark, **looks}, "encoding": encoding}
+
+
+def figure(chart: Spec, **legend: Any) -> Spec:
+    """The chart with the report's fonts and colours."""
+    config = {
+        "font": "Inter, 'Helvetica Neue', Arial, sans-serif",
+        "background": "transparent",
+        "view": {"stroke": None},
+        "concat": {"spacing": 14},
+        "axis": {
+            "gridColor": _GRID,
+            "domainColor": SOFT,
+            "tickColor": SOFT,
+            "labelColor": INK,
+            "titleColor": INK,
+            "titleFontWeight": "normal",
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+        },
+        "legend": {"labelFontSize": 12, "orient": "top", **legend},
+    }
+    return {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": config, **chart}

@@ -1,0 +1,42 @@
+"""A trace as a small picture in a terminal."""
+
+from itertools import pairwise
+
+from dragstrip.model.trace import Trace
+from dragstrip.model.units import plain
+
+_EIGHTHS = " " + "".join(chr(0x2581 + i) for i in range(8))
+"""From nothing to a full block."""
+_ROWS = 4
+_MARGIN = 14
+_SHORTEST_MS = 100.0
+"""Mahimahi's opportunities have no rate at an instant, so a column is at least this long."""
+
+
+def sparkline(trace: Trace, width: int) -> list[str]:
+    """The mean rate over time, one column for each stretch: lines of at most `width`."""
+    columns = max(1, min(width - _MARGIN, 100, int(trace.lap_ms / _SHORTEST_MS) or 1))
+    edges = [trace.lap_ms * i / columns for i in range(columns + 1)]
+    carried = [trace.bytes_until(at) for at in edges[:-1]] + [trace.lap_bytes]
+    span_ms = trace.lap_ms / columns
+    rates = [(b - a) * 8 / span_ms / 1000 for a, b in pairwise(carried)]
+    top = max(rates) or 1.0
+    heights = [round(rate / top * _ROWS * 8) or (1 if rate > 0 else 0) for rate in rates]
+    lines = []
+    for row in reversed(range(_ROWS)):
+        blocks = "".join(_EIGHTHS[min(max(h - row * 8, 0), 8)] for h in heights)
+        label = f"{plain(round(top, 3))} Mbit/s" if row == _ROWS - 1 else "0" if row == 0 else ""
+        lines.append(f"{label:>{_MARGIN - 1}} {blocks}".rstrip())
+    return lines
+
+
+def outages(trace: Trace) -> str:
+    """Least, mean and highest rate, and how long nothing passes."""
+    if not trace.steps:
+        longest = max((b - a for a, b in pairwise(trace.opportunities_ms)), default=0)
+        return f"mean {trace.mean_mbps:.3g} Mbit/s; at most {longest} ms between two opportunities"
+    lasting = [(b - a, rate) for (a, rate), (b, _) in pairwise(trace.steps)]
+    rates = [rate for _, rate in lasting]
+    nothing = sum(span for span, rate in lasting if rate == 0)
+    said = f"least {min(rates):.3g}, mean {trace.mean_mbps:.3g}, most {max(rates):.3g} Mbit/s"
+    return f"{said}; nothing passes for {nothing:.3g} s" if nothing else said

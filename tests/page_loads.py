@@ -1,0 +1,84 @@
+"""Judged loads of small pages made for the test, in Chromium and in Firefox."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import pytest
+from msgspec import structs
+
+from conftest import BUSY, LENIENT, Track, judged, plan_of
+from dragstrip.browsers.chromium import chromium
+from dragstrip.browsers.firefox.browser import find_firefox, firefox
+from dragstrip.browsers.firefox.browser import told as lines_of
+from dragstrip.model.study import Client
+from dragstrip.model.visit import Visit
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.format.recording import Recorded, Recording
+from dragstrip.study.presets import find_stack
+from dragstrip.testbed.errors import TestbedError
+
+SITE = "https://www.synth.test"
+BRIEF = Client(timeout_s=4)
+
+
+def firefox_is_missing() -> bool:
+    try:
+        find_firefox()
+    except TestbedError:
+        return True
+    return False
+
+
+BROWSERS = [
+    "chromium",
+    pytest.param(
+        "firefox", marks=pytest.mark.skipif(firefox_is_missing(), reason="Firefox is missing")
+    ),
+]
+
+
+def answer(path: str, mime: str, body: bytes, think_ms: float = 0, status: int = 200) -> Recorded:
+    return Recorded(
+        method="GET",
+        url=f"{SITE}{path}",
+        status=status,
+        headers=(("content-type", mime),),
+        wire=body,
+        started=datetime(2026, 1, 1, tzinfo=UTC),
+        think_ms=think_ms,
+    )
+
+
+def load(
+    track: Track,
+    answers: Iterable[Recorded],
+    which: str,
+    *,
+    done: str = "load",
+    stack: str = "h2",
+    client: Client = BRIEF,
+) -> Visit:
+    """A judged first visit to the page of these answers, which starts at ``/``."""
+    recording = Recording(
+        name="x", url=f"{SITE}/", source="made", answers=tuple(answers), done=done
+    )
+    page = write_page(track.folder / "x.har.zip", recording)
+    assert page.done == done
+    track.bed.origin.serve(page, think=True)
+    used = find_stack(stack)
+    used = structs.replace(used, browser="firefox") if which == "firefox" else used
+    plan = plan_of(page, used, client=client)
+    lines = lines_of(used, track.bed.addresses)
+    start = (
+        firefox(track.bed, used.protocol, client, lines)
+        if which == "firefox"
+        else chromium(track.bed, used.protocol, client)
+    )
+    with start as browser:
+        return judged(track.bed, browser, plan, LENIENT)[0]
+
+
+def told(visit: Visit) -> list[str]:
+    """What speaks against it, whatever a busy machine did to it."""
+    ignored = BUSY | {"clock-jump"}
+    return [f"{r.code}: {r.detail}" for r in visit.reasons if r.code not in ignored]
