@@ -1,40 +1,63 @@
 # Every target sets up what it needs; nothing is done twice.
 UV = scripts/uv
+CARGO = scripts/cargo
 RUN = $(UV) run --frozen --no-sync
 
 PROSE = README.md CONTRIBUTING.md CHANGELOG.md docs/index.md docs/tutorial docs/howto docs/explanation docs/reference docs/decisions docs/map
 
-.PHONY: demo test coverage check bench build site release firefox legacy servers virtual setup clean
+.PHONY: demo demo-programs demo-packages test coverage check bench build site release firefox legacy servers virtual setup clean
 .DEFAULT_GOAL := build
 
-demo: build  ## race h1, h2 and h3 on the bundled page over an LTE-like link
+demo:  ## race h1, h2 and h3 on the bundled page over an LTE-like link (about 3 minutes the first time)
+	@scripts/setup rust
+	@$(MAKE) --no-print-directory -j2 demo-programs demo-packages  # compiles while it fetches
 	$(RUN) python scripts/demo.py
 
+demo-programs:
+	$(CARGO) build --release --locked -p dragstrip-link -p dragstrip-origin
+
+demo-packages:
+	@scripts/setup races
+	$(UV) sync --quiet --frozen --inexact --no-default-groups
+
 test: build  ## all tests; those that need what this machine lacks say why they skip
-	cargo test --quiet --workspace --release
-	$(RUN) pytest -n logical tests/unit tests/golden
-	$(RUN) pytest -n logical tests/schedule tests/virtual
-	$(RUN) pytest tests/net tests/browser
+	@scripts/test
 
 coverage: build  ## lines of the code that unit and golden tests run; takes half as long again
 	$(RUN) pytest -n logical tests/unit tests/golden --cov --cov-report=term:skip-covered
 
+CHECKS = clippy types test-types pages prose spelling style imports python-style format rust-format
+
 check: build  ## format, lint, types, import direction, spelling, prose, links
-	cargo fmt --check
+	@$(MAKE) --no-print-directory --keep-going --output-sync=target --jobs=$$(nproc) $(CHECKS:%=check-%)
+
+.PHONY: $(CHECKS:%=check-%)
+check-clippy:
 	scripts/clippy
-	$(RUN) ruff format --check
-	$(RUN) ruff check
+check-types:
 	$(RUN) mypy
+check-test-types:
 	$(RUN) mypy --config-file tests/mypy.ini tests bench scripts
-	$(RUN) lint-imports --no-cache
-	$(RUN) codespell
-	$(RUN) proselint check $(PROSE)
+check-pages:
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build  # with --quiet it would pass over broken links
+check-prose:
 	$(RUN) python scripts/prose $(PROSE)
-	$(MAKE) --no-print-directory site
+check-spelling:
+	$(RUN) codespell
+check-style:
+	$(RUN) proselint check $(PROSE)
+check-imports:
+	$(RUN) lint-imports --no-cache
+check-python-style:
+	$(RUN) ruff check
+check-format:
+	$(RUN) ruff format --check
+check-rust-format:
+	$(CARGO) fmt --check
 
 site: setup  ## the documentation as pages, into .cache/site
 	$(UV) sync --quiet --frozen
-	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build  # with --quiet it would pass over broken links
+	@$(MAKE) --no-print-directory check-pages
 
 release: setup  ## wheel, sdist, SBOMs and checksums, into dist/
 	scripts/release
@@ -44,7 +67,7 @@ bench: build  ## measurements of this machine; needs a quiet one
 	$(RUN) python bench/visits/visits.py
 
 build: setup
-	cargo build --release --locked
+	$(CARGO) build --release --locked
 	$(UV) sync --quiet --frozen
 
 firefox:  ## Firefox, for the stacks named *-firefox (about 100 MB)

@@ -1,6 +1,6 @@
 """Builds the three Rust programs and puts them into the wheel (docs/decisions/0037-packages.md).
 
-An editable install skips this: there the programs come from `cargo build --release`.
+An editable install skips this: there the programs come from `make build`.
 With `cargo-zigbuild` on the path (`scripts/release`) they are linked against an old glibc.
 `CARGO_BUILD_TARGET`, cargo's own variable, makes a wheel for another machine.
 """
@@ -24,7 +24,7 @@ class CargoHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
             return
-        triple = os.environ.get("CARGO_BUILD_TARGET") or _host()
+        triple = os.environ.get("CARGO_BUILD_TARGET") or _host(Path(self.root))
         folder = _build(Path(self.root), triple)
         programs = [folder / name for name in PROGRAMS]
         build_data["pure_python"] = False
@@ -35,10 +35,11 @@ class CargoHook(BuildHookInterface):  # type: ignore[type-arg]
 
 def _build(root: Path, triple: str) -> Path:
     """The folder of the programs, built for the machine that `triple` names."""
-    cargo, target, more = ["cargo", "build"], root / "target", {}
+    own = str(root / "scripts" / "cargo")
+    cargo, target, more = [own, "build"], root / "target", {}
     zig = shutil.which("cargo-zigbuild")
     if zig:
-        cargo = ["cargo", "zigbuild", "--target", f"{triple}.{OLDEST}"]
+        cargo = [own, "zigbuild", "--target", f"{triple}.{OLDEST}"]
         more = {"CARGO_PROFILE_RELEASE_STRIP": "symbols"}
     if zig or "CARGO_BUILD_TARGET" in os.environ:
         target /= triple
@@ -47,8 +48,9 @@ def _build(root: Path, triple: str) -> Path:
     return target / "release"
 
 
-def _host() -> str:
-    said = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
+def _host(root: Path) -> str:
+    cargo = [root / "scripts" / "cargo", "-vV"]
+    said = subprocess.run(cargo, capture_output=True, text=True, check=True).stdout
     return re.search(r"^host: (\S+)$", said, re.MULTILINE)[1]  # type: ignore[index]
 
 

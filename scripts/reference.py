@@ -5,6 +5,7 @@
 `tests/unit/project/test_reference.py` fails while one of them is out of date.
 """
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ def pages() -> dict[str, str]:
         "commands.md": _commands(),
         "study.md": _study(),
         "tables.md": _tables(),
+        "settings.md": _settings(),
         "literature.md": _literature(),
         "json.md": _json(),
         "json/study.schema.json": schema_text(),
@@ -159,6 +161,24 @@ def _tables() -> str:
             [(f"`{name}`", COLUMNS[name], str(kind)) for name, kind in SCHEMA.items()],
         ),
     ]
+    return "\n".join(lines) + "\n"
+
+
+def _settings() -> str:
+    lines = [
+        "# Every setting of the origin",
+        MADE,
+        "A number that shapes a load is a field of the [stack](stack.md), or stands here with the "
+        "reason why it is none. A test reads the settings of each library from its sources and "
+        "those of TCP from the kernel, and fails while one is missing here. The list itself is "
+        "[settings.toml](settings.toml).",
+    ]
+    for part in tomllib.loads((FOLDER / "settings.toml").read_text())["part"]:
+        lines += ["", f"## {part['name']}", ""]
+        lines += [part["about"], ""] if "about" in part else []
+        rows = [(f"`{name}`", f"field `{field}`") for name, field in part["fields"].items()]
+        rows += [(f"`{name}`", why) for name, why in part["reasons"].items()]
+        lines += _table(("setting", "set by, or why by none"), rows)
     return "\n".join(lines) + "\n"
 
 
