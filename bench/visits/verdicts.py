@@ -253,7 +253,10 @@ def margins(study: Study, visits: Sequence[Visit]) -> list[dict[str, Any]]:
 def judged_ms(study: Study, visit: Visit) -> float:
     page = study.page(visit.page)
     began = time.perf_counter()
-    for _ in (*as_recorded(visit, page), *complete(visit, page, study.thresholds)):
+    for _ in (
+        *as_recorded(visit, page, study.stack(visit.stack)),
+        *complete(visit, page, study.thresholds),
+    ):
         pass
     return (time.perf_counter() - began) * 1000
 
