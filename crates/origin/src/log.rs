@@ -75,6 +75,8 @@ pub struct Connection {
     pub(crate) announced: u16,
     /// When it was accepted, before the handshake.
     pub t_us: u64,
+    /// When its handshake had ended, or failed; with early data, when that came. 0 before.
+    pub handshake_end_us: u64,
     pub resumed: bool,
     /// Length (DER) of the certificate chain that it sent; None if it sent none, as when resuming.
     pub certificate_bytes: Option<usize>,
@@ -112,6 +114,7 @@ impl Connection {
             address: None,
             announced: 443,
             t_us: now_us(),
+            handshake_end_us: 0,
             resumed: false,
             certificate_bytes: None,
             error: None,
@@ -177,7 +180,9 @@ impl Log {
         connections
     }
 
-    pub(crate) fn connection(&self, connection: Connection) {
+    /// One whose handshake ended, or failed, just now.
+    pub(crate) fn connection(&self, mut connection: Connection) {
+        connection.handshake_end_us = now_us();
         self.append(&Line::Connection(&connection));
         unpoisoned(&self.entries).connections.push(connection);
     }

@@ -227,6 +227,9 @@ class Connection(Struct, frozen=True, kw_only=True):
     address: str | None = None
     """Where the server accepted it; None if the server does not report it."""
     t_us: int
+    handshake_end_us: int | None = None
+    """When its handshake had ended, or failed; with early data, when that came. None if the server
+    does not say, and in older capsules."""
     resumed: bool = False
     certificate_bytes: int | None = None
     """Length (DER) of the chain that the server sent; None if it sent none, as on a resumed

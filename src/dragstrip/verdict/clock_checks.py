@@ -4,12 +4,12 @@ Link, origin and browser take timestamps from CLOCK_REALTIME. Setting it during 
 times, and browsers started earlier keep the old time.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 
 from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
-from dragstrip.model.visit import Reason, Request, Served, Visit
+from dragstrip.model.visit import Reason, Visit
+from dragstrip.visit.server_time import known_to_both, late_stamps
 
 
 def steady(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
@@ -50,12 +50,11 @@ def offset_ms(visit: Visit, network: Network) -> tuple[float, float] | None:
     A request takes at least the upstream delay to the server, its answer at least the downstream
     delay back (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989).
     None without a request that both know. Requests made twice are left out, because they cannot be
-    matched. One request in twenty, and at least one, may have a late timestamp: busy old browsers
-    stamp requests on open connections late. A clock that is off affects every request.
+    matched. A few may have a late timestamp. A clock that is off affects every request.
     """
     up, down = network.up.least_delay_ms, network.down.least_delay_ms
     least, mosts = float("-inf"), []
-    for request, served in _pairs(visit):
+    for request, served in known_to_both(visit):
         assert request.send_start_ms is not None
         assert request.response_start_ms is not None
         seen_ms = (served.t_us - visit.started_us) / 1000
@@ -63,16 +62,4 @@ def offset_ms(visit: Visit, network: Network) -> tuple[float, float] | None:
         mosts.append(seen_ms - up - request.send_start_ms)
     if not mosts:
         return None
-    late = min(max(len(mosts) // 20, 1), len(mosts) - 1)
-    return least, sorted(mosts)[late]
-
-
-def _pairs(visit: Visit) -> Iterator[tuple[Request, Served]]:
-    asked = Counter((r.method, r.url) for r in visit.requests)
-    answered = Counter((s.method, s.url) for s in visit.served)
-    served = {(s.method, s.url): s for s in visit.served}
-    for request in visit.requests:
-        key = request.method, request.url
-        timed = request.send_start_ms is not None and request.response_start_ms is not None
-        if timed and not request.from_cache and asked[key] == answered[key] == 1:
-            yield request, served[key]
+    return least, sorted(mosts)[min(late_stamps(len(mosts)), len(mosts) - 1)]

@@ -205,10 +205,11 @@ def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 
 def _moved_ms(visit: Visit) -> float:
-    """When the page last began to move on to another document; before all requests if never."""
+    """When the last document was answered to which the page moved on; before all requests if it
+    never did. Until then it asked, and dropped, what its earlier documents need."""
     later = {urldefrag(url).url for url in visit.documents[1:]}
     found = (
-        r.start_ms
+        next((ms for ms in (r.response_start_ms, r.end_ms) if ms is not None), r.start_ms)
         for r in visit.requests
         if r.resource_type == "Document" and urldefrag(r.url).url in later
     )

@@ -32,6 +32,8 @@ CHANGES: Mapping[int, tuple[str, ...]] = {
         "WebSockets are no requests: they may have a connection of HTTP/1.1 beside any stack",
         "a page may ask any port of its hosts that a URL names, and each answer must come from the "
         "port of its URL",
+        "a first visit's first connection is the one whose handshake ended first",
+        "a request left before the server can have seen it, even where the browser's stamp is late",
         "an answer that the visit's end cut off may be missing from another server's log, be a "
         "part there, or have the status of a client that left",
     ),

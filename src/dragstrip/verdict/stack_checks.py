@@ -1,7 +1,7 @@
 """Was the stack in its claimed state: handshakes and transport tuning?"""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
@@ -28,17 +28,17 @@ def handshakes(visit: Visit, stack: Stack) -> Iterator[Reason]:
     """The origin's log proves that first visits are cold and repeat visits resumed.
 
     Only a host's first connection counts: later ones of a first visit may resume its session, and
-    tickets may run out when many open at once.
+    tickets may run out when many open at once. In a first visit that is the one whose handshake
+    ended first, because a session comes from a handshake: a spare one may have been accepted before
+    it, and resume. A repeat visit brings its sessions, so the first accepted may resume as well.
     """
     if "handshakes" in stack.untold:
         return
     yield from _left_open(visit)
-    first_of_host: dict[str | None, Connection] = {}
-    for connection in sorted(visit.connections, key=lambda c: c.t_us):
-        if not connection.error and connection.secure and connection.id not in visit.beside_ids:
-            first_of_host.setdefault(connection.host, connection)
+    first_of_host = _first_of_hosts(visit, _handshake_end_us)
     resumed = [str(host) for host, c in first_of_host.items() if c.resumed]
-    again = set(resumed)
+    accepted_first = _first_of_hosts(visit, lambda c: c.t_us)
+    again = {*resumed, *(str(host) for host, c in accepted_first.items() if c.resumed)}
     if "idle" in stack.untold:  # its log does not show which connection of a host was the first
         again |= {str(c.host) for c in visit.connections if c.resumed}
         fresh = {str(c.host) for c in visit.connections if not c.resumed}
@@ -68,6 +68,22 @@ def handshakes(visit: Visit, stack: Stack) -> Iterator[Reason]:
             "stack-drift",
             "the stack has no early data, but accepted some: " + some(s.url for s in early),
         )
+
+
+def _first_of_hosts(
+    visit: Visit, when: Callable[[Connection], int]
+) -> dict[str | None, Connection]:
+    """Of each host that was asked over TLS, its first connection."""
+    found: dict[str | None, Connection] = {}
+    for connection in sorted(visit.connections, key=when):
+        if not connection.error and connection.secure and connection.id not in visit.beside_ids:
+            found.setdefault(connection.host, connection)
+    return found
+
+
+def _handshake_end_us(connection: Connection) -> int:
+    """When its handshake had ended; when it was accepted, if the server does not say."""
+    return connection.handshake_end_us or connection.t_us
 
 
 def _met(visit: Visit, connection: Connection) -> bool:

@@ -1,8 +1,30 @@
 """How long answers took to begin, and what the sender says of its window and of losses."""
 
+from collections import Counter
+from collections.abc import Iterator
+
 from dragstrip.model.network import Network
-from dragstrip.model.visit import Transport, Visit
+from dragstrip.model.visit import Request, Served, Transport, Visit
 from dragstrip.visit.uploads import uploads
+
+
+def known_to_both(visit: Visit) -> Iterator[tuple[Request, Served]]:
+    """The requests that the browser timed and the server logged. Those made twice are left out,
+    because they cannot be matched."""
+    asked = Counter((r.method, r.url) for r in visit.requests)
+    answered = Counter((s.method, s.url) for s in visit.served)
+    served = {(s.method, s.url): s for s in visit.served}
+    for request in visit.requests:
+        key = request.method, request.url
+        timed = request.send_start_ms is not None and request.response_start_ms is not None
+        if timed and not request.from_cache and asked[key] == answered[key] == 1:
+            yield request, served[key]
+
+
+def late_stamps(requests: int) -> int:
+    """How many of so many requests a browser may stamp late: old ones do so on open connections
+    when they are busy, and Firefox stamps a request once it has written it."""
+    return max(requests // 20, 1)
 
 
 def waits_ms(visit: Visit, network: Network) -> list[float]:

@@ -179,16 +179,25 @@ def test_script_answered_by_an_error_status_is_not_aborted():
     assert said.codes() == set()
 
 
-@pytest.mark.parametrize("moves", [True, False])
-def test_a_page_that_moves_on_drops_what_the_document_before_had_under_way(moves):
+@pytest.mark.parametrize(
+    ("asked_ms", "moves", "said"),
+    [(-1, True, []), (20, True, []), (101, True, ["aborted"]), (-1, False, ["aborted"])],
+    ids=["before it moves", "before the next is there", "of the next", "stays"],
+)
+def test_a_page_that_moves_on_drops_what_the_document_before_asked_for(asked_ms, moves, said):
     document, *others = made.visit().requests
-    dropped = tuple(structs.replace(r, error=ABORTED, end_ms=r.start_ms + 5) for r in others)
     later = structs.replace(
-        document, url="https://a.test/b", resource_type="Document", start_ms=others[-1].start_ms + 1
+        document,
+        url="https://a.test/b",
+        resource_type="Document",
+        start_ms=400,
+        response_start_ms=500,
     )
+    ms = later.start_ms + asked_ms
+    dropped = tuple(structs.replace(r, error=ABORTED, start_ms=ms, end_ms=ms + 5) for r in others)
     journey = (document.url, later.url) if moves else (document.url,)
     visit = made.visit(requests=(document, *dropped, later), documents=journey)
-    assert [r.code for r in aborted(visit, Thresholds())] == ([] if moves else ["aborted"])
+    assert [r.code for r in aborted(visit, Thresholds())] == said
 
 
 LOSSY = Network(name="LTE", down=Direction(rate_mbps=10.5, delay_ms=37, loss=0.01), up=made.LTE.up)

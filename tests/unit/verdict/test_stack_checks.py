@@ -190,6 +190,33 @@ def test_a_first_visit_must_be_cold(name):
     assert "warm" in judged(visit(stack, early=1), stack)
 
 
+@pytest.mark.parametrize(("spare_ends_us", "said"), [(1_000_250_000, set()), (1, {"warm"})])
+def test_a_spare_connection_may_resume_what_another_ended_before_it(spare_ends_us, said):
+    """A browser opens two, of which the origin accepts the spare first; that one shakes hands once
+    the other's session is there."""
+    stack = find_stack("TCP")
+    (first,) = visit(stack).connections
+    first = structs.replace(first, handshake_end_us=first.t_us + 100_000)
+    spare = structs.replace(
+        first, id=2, t_us=first.t_us - 10, handshake_end_us=spare_ends_us, resumed=True
+    )
+    assert judged(structs.replace(visit(stack), connections=(first, spare)), stack) == said
+
+
+@pytest.mark.parametrize(("resumed", "said"), [(True, set()), (False, {"stack-drift"})])
+def test_the_connection_that_a_repeat_visit_opens_first_may_end_its_handshake_later(resumed, said):
+    stack = find_stack("TCP")
+    (first,) = visit(stack, resumed=resumed, connection="repeat").connections
+    first = structs.replace(first, handshake_end_us=first.t_us + 300_000)
+    other = structs.replace(
+        first, id=2, t_us=first.t_us + 10, handshake_end_us=first.t_us + 90_000, resumed=False
+    )
+    seen = structs.replace(
+        visit(stack, resumed=resumed, connection="repeat"), connections=(first, other)
+    )
+    assert judged(seen, stack) == said
+
+
 @pytest.mark.parametrize(
     ("name", "resumed", "early", "verdict"),
     [

@@ -165,6 +165,29 @@ def test_first_bytes_and_answers_faster_than_round_trips_are_impossible():
     assert codes(structs.replace(visit, requests=(document, quick, rest[1]))) == {"impossible"}
 
 
+@pytest.mark.parametrize(
+    ("late", "answered_ms", "said"),
+    [
+        ((1,), 0, set()),
+        ((1,), -5, {"impossible"}),  # its answer was faster than the way down
+        ((0, 1, 2), 0, {"impossible"}),  # many such hide requests that went elsewhere
+    ],
+    ids=["busy", "answered too fast", "all late"],
+)
+def test_a_request_left_before_the_server_saw_it(late, answered_ms, said):
+    """Firefox stamps a request once it has written it, later if it waits for a CPU meanwhile."""
+    visit = made.visit()
+    requests = list(visit.requests)
+    for n in late:
+        seen_ms = (visit.served[n].t_us - visit.started_us) / 1000
+        requests[n] = structs.replace(
+            requests[n],
+            send_start_ms=seen_ms - made.LTE.up.delay_ms + 5,
+            response_start_ms=seen_ms + made.LTE.down.delay_ms + answered_ms,
+        )
+    assert codes(structs.replace(visit, requests=tuple(requests))) == said
+
+
 def test_a_bypassed_link_is_drift():
     assert codes(with_link("down", bytes_out=59_999)) == {"link-drift"}
 

@@ -77,7 +77,8 @@ async fn every_protocol_gets_the_recorded_bytes() {
             (served.status, served.body_bytes, served.matched),
             (203, 200_000, Match::Exact)
         );
-        assert!(opened.t_us <= served.t_us && served.t_us <= served.end_us);
+        assert!(opened.t_us < opened.handshake_end_us);
+        assert!(served.t_us <= served.end_us);
         assert!(!served.resumed && !served.early && opened.error.is_none());
     }
 }

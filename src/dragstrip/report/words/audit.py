@@ -7,7 +7,7 @@ from dragstrip.report.words.numbers import counted, listed, percent
 def sentences(summary: AuditSummary) -> list[str]:
     """One sentence per rule. Rules with nothing to judge are left out."""
     n = summary.captures
-    found = [f"{summary.unbelievable} of {counted(n, 'capture')} cannot be what their labels say."]
+    found = [f"Something speaks against {summary.unbelievable} of {counted(n, 'capture')}."]
     if summary.nothing_to_judge:
         found.append(
             f"{summary.nothing_to_judge} of {n} hold nothing to judge: no answer that crossed the "
