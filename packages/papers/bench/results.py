@@ -27,10 +27,10 @@ from dragstrip.results.compare.bias_words import sentence
 from dragstrip.results.compare.controls import controls
 from dragstrip.results.compare.stacks import compare_all
 from dragstrip.results.compare.stopping import saving
-from dragstrip.results.provenance import command, made_by
 from dragstrip.results.tables.build import scan
 from dragstrip_papers.campaign.space import CELL
 from dragstrip_papers.evidence import loads
+from dragstrip_papers.provenance import command, made_by
 from dragstrip_papers.report.boxes import boxes
 
 

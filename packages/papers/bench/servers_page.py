@@ -24,8 +24,8 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.why import why
 from dragstrip.results.dissect import dissection
 from dragstrip.results.observed import Observed, observed
-from dragstrip.results.provenance import command, made_by
 from dragstrip.results.tables.build import refresh, scan
+from dragstrip_papers.provenance import command, made_by
 
 _TOO_CLOSE = 0.01
 """Stacks within so much of the fastest share its place."""

@@ -22,9 +22,9 @@ from dragstrip.report.words.why import notes, place, sentence, span
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.results.compare.why import Pooled, Why, WhyCell, why
 from dragstrip.results.observed import Observed, observed
-from dragstrip.results.provenance import command, made_by
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip_papers.claims import published
+from dragstrip_papers.provenance import command, made_by
 
 TCP_PLUS = frozenset({"window", "pacing", "tcp"})
 """What wolsing2019's TCP+ changes of stock TCP."""

@@ -12,11 +12,11 @@ from dragstrip.results.bias import bias
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.bias_words import sentence
 from dragstrip.results.compare.controls import Control, controls
-from dragstrip.results.provenance import commands, made_by
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip_papers.campaign.clients import ClientName, client_of
 from dragstrip_papers.campaign.space import CELL
 from dragstrip_papers.measured import Key
+from dragstrip_papers.provenance import commands, made_by
 
 
 class Made(Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Made(Struct, frozen=True, kw_only=True):
     bias: str
     """Whether invalid visits strike some stacks more than others; empty without one."""
     how: tuple[str, ...]
-    """Program, machine and browsers, see `dragstrip.results.provenance`."""
+    """Program, machine and browsers, see `dragstrip_papers.provenance`."""
     commands: tuple[str, ...]
     controls: tuple[Control, ...]
     """What its controls say of the testbed; empty for a study without any."""
