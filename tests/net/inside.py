@@ -74,7 +74,8 @@ def run(
 
 @contextlib.contextmanager
 def servers(address: str) -> Iterator[tuple[int, int]]:
-    """Ports of an HTTP server for an empty folder and of a UDP echo at one of our addresses."""
+    """Ports of an HTTP server and a UDP echo at one of our addresses. The HTTP server says hello,
+    or sends as many bytes as the path asks for."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
 
     class Echo(socketserver.BaseRequestHandler):
@@ -103,7 +104,8 @@ class _Quiet(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(b"hello")
+        asked = self.path.strip("/")
+        self.wfile.write(b"." * int(asked) if asked.isdigit() else b"hello")
 
     def log_message(self, *_: object) -> None:
         pass

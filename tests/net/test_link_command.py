@@ -55,6 +55,21 @@ def test_tcp_and_udp_reach_the_callers_own_address_through_the_link(ordinary, fa
 
 
 @BOTH
+def test_a_recorded_trace_is_the_rate_of_its_packets(ordinary, tmp_path):
+    trace = tmp_path / "bus.csv"
+    rows = [f"{second},{800 if second % 2 else 400},400" for second in range(6)]
+    trace.write_text("\n".join(["time_s,dl_kbps,ul_kbps", *rows, ""]))
+    address = host(socket.AF_INET)
+    with servers(address) as (web, _):
+        ask = f"curl -sS -m 20 -o body -w '%{{time_total}}' http://{address}:{web}/150000"
+        options = ("--trace", str(trace), "--delay", "10ms")
+        done = run("link", *options, "--", "sh", "-c", f"cd {tmp_path} && {ask}", ordinary=ordinary)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "body").stat().st_size == 150_000
+    assert float(done.stdout) >= 1.5  # at most 100 kB a second
+
+
+@BOTH
 def test_the_gateway_answers_ping(ordinary):
     script = "ping -c 2 -i 0.2 $(ip -o route show default | cut -d' ' -f3)"
     done = run("link", "--delay", "15ms", "--", "sh", "-c", script, ordinary=ordinary)
