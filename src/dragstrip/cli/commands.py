@@ -127,7 +127,7 @@ class Commands(TyperGroup):
 def present(name: str) -> bool:
     """Whether the package that brings the command is installed."""
     entry = COMMANDS[name]
-    return not entry.package or added.find(added.COMMANDS, name) is not None
+    return not entry.package or added.present(entry.package)
 
 
 def load(name: str) -> Any:
@@ -136,7 +136,8 @@ def load(name: str) -> Any:
     if not present(name):
         return AbsentCommand(name, help=entry.summary, hidden=True)
     if entry.package:
-        return _alone(name, entry, added.load(added.COMMANDS, name, entry.package, name))
+        found = added.load(added.COMMANDS, name, entry.package, f"`dragstrip {name}`")
+        return _alone(name, entry, found)
     module = import_module(f"dragstrip.cli.{entry.module}")
     if hasattr(module, "app"):
         return get_group(module.app)

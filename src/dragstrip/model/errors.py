@@ -22,14 +22,16 @@ def importing(extra: str, what: str) -> Iterator[None]:
 
 
 def absent_package(package: str, what: str) -> InputError:
-    """Says that `what` comes with another package of this project, and how to add that."""
+    """Says that `what` comes with another package of this project, a module such as
+    ``dragstrip_papers``, and how to add that."""
     origin = _Origin.read()
+    name = package.replace("_", "-")
     if origin.folder:
-        url = f"{origin.url}/packages/{package.removeprefix('dragstrip-')}"
+        url = f"{origin.url}/packages/{package.removeprefix('dragstrip_')}"
     else:
         beside = origin.url.rpartition("/")[0]
-        url = f"{beside}/{package.replace('-', '_')}-{origin.version}-py3-none-any.whl"
-    return InputError(f"{what} comes with {package}: {origin.command(f'{package} @ {url}')}")
+        url = f"{beside}/{package}-{origin.version}-py3-none-any.whl"
+    return InputError(f"{what} comes with {name}: {origin.command(f'{name} @ {url}')}")
 
 
 def _lacking(extra: str, what: str, module: str) -> InputError:

@@ -10,7 +10,7 @@ import pytest
 from dragstrip.model import errors
 from dragstrip.model.errors import absent_package
 
-ALONE = "import importlib.metadata as m; m.entry_points = lambda **_: m.EntryPoints(); "
+ALONE = "import sys; sys.modules['dragstrip_papers'] = None; "
 MAIN = "import sys; sys.argv[0] = 'dragstrip'; from dragstrip.cli import main; main()"
 
 
@@ -80,5 +80,5 @@ def test_they_come_from_where_dragstrip_came_from(monkeypatch, origin, command):
     told = origin and json.dumps(origin)
     installed = SimpleNamespace(read_text={"direct_url.json": told}.get, version="0.1.0")
     monkeypatch.setattr(errors, "distribution", {"dragstrip": installed}.get)
-    said = str(absent_package("dragstrip-papers", "it"))
+    said = str(absent_package("dragstrip_papers", "it"))
     assert said == f"it comes with dragstrip-papers: {command}"
