@@ -1,7 +1,7 @@
 """What do visits in virtual time cost a machine? A fit of docs/results/plan.md's prices.
 
-    uv run python packages/papers/bench/pace.py
-    uv run python packages/papers/bench/pace.py --client loader
+    uv run python bench/virtual/pace.py
+    uv run python bench/virtual/pace.py --client loader
 
 Races of synthetic pages, first and repeat visits, one guest at a time. CPU seconds are of whole
 commands: start, guests, verdict, tables and report. They are fitted by least squares of relative
