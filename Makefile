@@ -3,7 +3,7 @@ UV = scripts/uv
 CARGO = scripts/cargo
 RUN = $(UV) run --frozen --no-sync
 
-PROSE = README.md CONTRIBUTING.md CHANGELOG.md docs/index.md docs/tutorial docs/howto docs/explanation docs/reference docs/decisions docs/map
+PROSE = README.md packages/papers/README.md CONTRIBUTING.md CHANGELOG.md docs/index.md docs/tutorial docs/howto docs/explanation docs/reference docs/decisions docs/map
 
 .PHONY: demo demo-programs demo-packages test coverage check bench build site release firefox legacy servers virtual setup clean
 .DEFAULT_GOAL := build
@@ -18,7 +18,7 @@ demo-programs:
 
 demo-packages:
 	@scripts/setup races
-	$(UV) sync --quiet --frozen --inexact --no-default-groups
+	$(UV) sync --quiet --frozen --inexact --no-default-groups --all-packages
 
 test: build  ## all tests; those that need what this machine lacks say why they skip
 	@scripts/test
@@ -37,7 +37,7 @@ check-clippy:
 check-types:
 	$(RUN) mypy
 check-test-types:
-	$(RUN) mypy --config-file tests/mypy.ini tests bench scripts
+	$(RUN) mypy --config-file tests/mypy.ini tests bench packages/papers/bench scripts
 check-pages:
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build  # with --quiet it would pass over broken links
 check-prose:

@@ -15,17 +15,17 @@ import msgspec
 from dragstrip.cli.machine.doctor import CheckResult
 from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
-from dragstrip.papers.campaign.space import reach, space
-from dragstrip.papers.claims import published
-from dragstrip.papers.evidence import SCHEMA
-from dragstrip.papers.kept import COLUMNS, FILE
-from dragstrip.papers.predicates import stacks_of
 from dragstrip.results.compare.gate import Output
 from dragstrip.results.compare.summary import Summary
 from dragstrip.results.compare.why import Why
 from dragstrip.results.tables.build import frames
 from dragstrip.results.tables.columns import describe
 from dragstrip.study.schema import schema_text, study_schema
+from dragstrip_papers.campaign.space import reach, space
+from dragstrip_papers.claims import published
+from dragstrip_papers.evidence import SCHEMA
+from dragstrip_papers.kept import COLUMNS, FILE
+from dragstrip_papers.predicates import stacks_of
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "<!-- made by scripts/reference.py: change the code, not this page -->\n\n"

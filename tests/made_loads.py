@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from dragstrip.papers.campaign.space import CELL
-from dragstrip.papers.evidence import METRICS, SCHEMA
-from dragstrip.papers.measured import Evidence
+from dragstrip_papers.campaign.space import CELL
+from dragstrip_papers.evidence import METRICS, SCHEMA
+from dragstrip_papers.measured import Evidence
 
 PAGES = ("p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8")
 NETWORK = {"rate_mbps": 10.0, "rtt_ms": 100.0, "loss": 0.0}

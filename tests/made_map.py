@@ -4,8 +4,8 @@ from math import log
 
 import polars as pl
 
-from dragstrip.results.sampled import SAMPLED_FACTORS
 from dragstrip.study.sample import Sample, draw
+from dragstrip_papers.map.sampled import SAMPLED_FACTORS
 
 SAMPLE = Sample(
     cells=300,

@@ -37,11 +37,11 @@ from dragstrip.model.study import Client, Study
 from dragstrip.pages.graph.store import with_graph
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.learn import learn
-from dragstrip.stats.prediction import Errors, Ratios, errors, ratios
 from dragstrip.study.clients import study_by
 from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.testbed.cache import cache_folder
+from dragstrip_papers.stats.prediction import Errors, Ratios, errors, ratios
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 PACKAGED = Path(__file__).parents[2] / "src" / "dragstrip" / "study" / "loader_error.json"

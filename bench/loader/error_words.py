@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragstrip.report.words.numbers import DASH
-from dragstrip.stats.prediction import NEAR, SAME, Errors, Ratios
+from dragstrip_papers.stats.prediction import NEAR, SAME, Errors, Ratios
 
 LANTERN_RANK, LANTERN_OFF = "0.81 to 0.87", "23 to 42 %"
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dragstrip.stats.anova_counts import anova_counts
 from dragstrip.stats.block_ratio import BlockRatio, block_ratio
 from dragstrip.stats.power import detectable
 from dragstrip.stats.sequential import Plan, decide
+from dragstrip_papers.stats.anova_counts import anova_counts
 
 RUNS = 31
 Study = tuple[list[float], list[float]]

@@ -6,7 +6,7 @@
 Races of synthetic pages, first and repeat visits, one guest at a time. CPU seconds are of whole
 commands: start, guests, verdict, tables and report. They are fitted by least squares of relative
 errors, no price below zero. What a command costs whatever it visits is fitted too and left out of
-the prices, for a campaign pays it once. src/dragstrip/papers/campaign/pace.toml has the prices.
+the prices, for a campaign pays it once. They stand in dragstrip_papers/campaign/pace.toml.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from scipy.optimize import nnls
 from spent import spent_by
 
 from dragstrip.model.browsers import LOADER
-from dragstrip.papers.campaign.pace import Pace, pace
+from dragstrip_papers.campaign.pace import Pace, pace
 
 DRAGSTRIP = [sys.executable, "-c", "from dragstrip.cli import main; main()"]
 STACKS = ("h2", "h3")

@@ -16,7 +16,7 @@ from dragstrip.model.stack import Stack
 from dragstrip.model.visit import Visit
 from dragstrip.report.words.numbers import DASH
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.provenance import command
+from dragstrip_papers.provenance import command
 
 
 def main() -> None:

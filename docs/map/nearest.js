@@ -1,4 +1,4 @@
-// The k nearest cells' vote: the same sums as dragstrip.stats.nearest.
+// The k nearest cells' vote: the same sums as dragstrip_papers.stats.nearest.
 "use strict";
 
 window.dragstripNearest = (map) => {

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dragstrip.report.map.survey import PAIRS, Agreement, Checked, page_data, places, surveyed
-from dragstrip.results.sampled import SAMPLED_FACTORS, ratios
-from dragstrip.stats.nearest import NEIGHBOURS, outcomes
+from dragstrip_papers.map.sampled import SAMPLED_FACTORS, ratios
+from dragstrip_papers.map.survey import PAIRS, Agreement, Checked, page_data, places, surveyed
+from dragstrip_papers.stats.nearest import NEIGHBOURS, outcomes
 from made_map import SAMPLE, made_map
 from reader import Reader, reader
 

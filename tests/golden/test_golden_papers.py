@@ -6,13 +6,13 @@ UPDATE_GOLDEN=1 uv run pytest tests/golden/test_golden_papers.py
 import os
 from pathlib import Path
 
-from dragstrip.papers.answer import Verdict
-from dragstrip.papers.claims import published
-from dragstrip.papers.overall.given import Given, Told, Way
-from dragstrip.papers.overall.headline import Headline
-from dragstrip.papers.overall.needs import Power
-from dragstrip.papers.overall.rows import rows
-from dragstrip.report.papers.overall import page
+from dragstrip_papers.answer import Verdict
+from dragstrip_papers.claims import published
+from dragstrip_papers.overall.given import Given, Told, Way
+from dragstrip_papers.overall.headline import Headline
+from dragstrip_papers.overall.needs import Power
+from dragstrip_papers.overall.rows import rows
+from dragstrip_papers.report.overall import page
 
 GOLDEN = Path(__file__).parent / "papers.md"
 UNSURE = {5: Power(0.4, 0.7), 50: Power(0.7, 1.0)}

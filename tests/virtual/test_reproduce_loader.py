@@ -7,9 +7,9 @@ import msgspec
 from typer.testing import CliRunner
 
 from dragstrip.cli import app
-from dragstrip.papers.answers.findings import Findings
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.loader_error import predicted
+from dragstrip_papers.answers.findings import Findings
 
 ASKED = (
     *("reproduce", "literature", "--virtual", "--client", "loader", "--scale", "1/10"),

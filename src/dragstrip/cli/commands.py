@@ -9,12 +9,16 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
+from dragstrip.cli import added
+
 
 class CommandEntry(NamedTuple):
     summary: str
     """The first line of its help. `dragstrip --help` prints it without importing the command."""
-    module: str
+    module: str = ""
     """Module in this package. It defines `app`, or a function of its own name."""
+    package: str = ""
+    """The other package that brings it, see `dragstrip.cli.added`."""
     hidden: bool = False
     passes_on: bool = False
     """Whatever follows the first argument belongs to another program."""
@@ -24,7 +28,7 @@ COMMANDS = {
     "race": CommandEntry("Race stacks on pages over networks; say which is faster.", "study.race"),
     "run": CommandEntry("Run a study, or resume one.", "study.run"),
     "reproduce": CommandEntry(
-        "Run a paper's studies within a time limit; answer its claims.", "study.reproduce"
+        "Run a paper's studies within a time limit; answer its claims.", package=added.PAPERS
     ),
     "why": CommandEntry("Find out which properties make two stacks differ.", "study.why"),
     "report": CommandEntry(
@@ -74,6 +78,18 @@ COMMANDS = {
 }
 
 
+class AbsentCommand(TyperCommand):
+    """Stands for the command of a package that is not installed, also for its help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Raises `InputError`, unless a shell asks what completes `args`."""
+        from dragstrip.model.errors import absent_package
+
+        if ctx.resilient_parsing:
+            return []
+        raise absent_package(COMMANDS[str(self.name)].package, f"`dragstrip {self.name}`")
+
+
 class Commands(TyperGroup):
     """Imports a command to run it or to print its help. Listing all commands imports none."""
 
@@ -87,7 +103,8 @@ class Commands(TyperGroup):
         if known is None:
             return None
         if self._listing:
-            return TyperCommand(cmd_name, help=known.summary, hidden=known.hidden)
+            hidden = known.hidden or not present(cmd_name)
+            return TyperCommand(cmd_name, help=known.summary, hidden=hidden)
         return load(cmd_name)
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -107,13 +124,28 @@ class Commands(TyperGroup):
             self._listing = False
 
 
+def present(name: str) -> bool:
+    """Whether the package that brings the command is installed."""
+    entry = COMMANDS[name]
+    return not entry.package or added.present(entry.package)
+
+
 def load(name: str) -> Any:
-    """The command itself."""
-    known = COMMANDS[name]
-    module = import_module(f"dragstrip.cli.{known.module}")
+    """The command itself. One of a package that is not installed says how to get it."""
+    entry = COMMANDS[name]
+    if not present(name):
+        return AbsentCommand(name, help=entry.summary, hidden=True)
+    if entry.package:
+        found = added.load(added.COMMANDS, name, entry.package, f"`dragstrip {name}`")
+        return _alone(name, entry, found)
+    module = import_module(f"dragstrip.cli.{entry.module}")
     if hasattr(module, "app"):
         return get_group(module.app)
+    return _alone(name, entry, getattr(module, entry.module.rpartition(".")[2]))
+
+
+def _alone(name: str, entry: CommandEntry, function: Any) -> Any:
     alone = typer.Typer(add_completion=False)
-    settings = {"allow_interspersed_args": False} if known.passes_on else None
-    alone.command(name, context_settings=settings)(getattr(module, known.module.rpartition(".")[2]))
+    settings = {"allow_interspersed_args": False} if entry.passes_on else None
+    alone.command(name, context_settings=settings)(function)
     return get_command(alone)

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dragstrip.browsers.registry import browser_version
+from dragstrip.cli import added
 from dragstrip.cli.pages.known import list_pages
 from dragstrip.model import servers
 from dragstrip.model.browsers import BROWSERS, TODAY
@@ -56,9 +57,7 @@ def known(kind: Annotated[ListKind, typer.Argument(help="What to list.")]) -> No
     elif kind is ListKind.pages:
         list_pages(table)
     elif kind is ListKind.papers:
-        from dragstrip.cli.study.reproduce import list_papers  # reading the claims takes a moment
-
-        list_papers(table)
+        added.load(added.LISTS, "papers", added.PAPERS, "`dragstrip list papers`")(table)
     else:
         table.add_column("speaks")
         table.add_column("is")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from dragstrip.cli.commands import COMMANDS, load
+from dragstrip.cli.commands import COMMANDS, load, present
 
 
 class Parameter(NamedTuple):
@@ -23,9 +23,9 @@ class Usage(NamedTuple):
 
 
 def every() -> Iterator[Usage]:
-    """All commands that are not hidden, in the order of `dragstrip --help`."""
+    """All commands that `dragstrip --help` shows, in its order."""
     for name, known in COMMANDS.items():
-        if not known.hidden:
+        if not known.hidden and present(name):
             yield from _within(load(name), name)
 
 

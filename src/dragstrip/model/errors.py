@@ -4,7 +4,7 @@ import contextlib
 import json
 from collections.abc import Iterator
 from importlib.metadata import distribution
-from importlib.util import find_spec
+from typing import NamedTuple
 
 
 class InputError(ValueError):
@@ -21,19 +21,47 @@ def importing(extra: str, what: str) -> Iterator[None]:
         raise _lacking(extra, what, str(error.name)) from None
 
 
-def require(extra: str, what: str, *modules: str) -> None:
-    """As `importing`, without importing them, which may take a second."""
-    for module in modules:
-        if find_spec(module) is None:
-            raise _lacking(extra, what, module)
+def absent_package(package: str, what: str) -> InputError:
+    """Says that `what` comes with another package of this project, a module such as
+    ``dragstrip_papers``, and how to add that."""
+    origin = _Origin.read()
+    name = package.replace("_", "-")
+    if origin.folder:
+        url = f"{origin.url}/packages/{package.removeprefix('dragstrip_')}"
+    else:
+        beside = origin.url.rpartition("/")[0]
+        url = f"{beside}/{package}-{origin.version}-py3-none-any.whl"
+    return InputError(f"{what} comes with {name}: {origin.command(f'{name} @ {url}')}")
 
 
 def _lacking(extra: str, what: str, module: str) -> InputError:
-    """How to add the extra, out of the file or folder that dragstrip was installed from. Never from
-    an index, where the name may be someone else's."""
-    origin = json.loads(distribution("dragstrip").read_text("direct_url.json") or "{}")
-    url = origin.get("url", "file:///PATH/OF/THE/WHEEL")
-    command = f"pip install 'dragstrip[{extra}] @ {url}'"
-    if origin.get("dir_info", {}).get("editable"):
-        command = f"`make build` in {url.removeprefix('file://')}"
+    origin = _Origin.read()
+    command = origin.command(f"dragstrip[{extra}] @ {origin.url}")
     return InputError(f"{what} needs {module}, of the extra {extra!r}: {command}")
+
+
+class _Origin(NamedTuple):
+    """The file or folder that dragstrip was installed from. What it lacks comes from there too, and
+    never from an index, where the name may be someone else's."""
+
+    url: str
+    folder: bool
+    editable: bool
+    version: str
+
+    @classmethod
+    def read(cls) -> "_Origin":
+        installed = distribution("dragstrip")
+        origin = json.loads(installed.read_text("direct_url.json") or "{}")
+        return cls(
+            url=origin.get("url", "file:///PATH/OF/THE/WHEEL"),
+            folder="dir_info" in origin,
+            editable=origin.get("dir_info", {}).get("editable", False),
+            version=installed.version,
+        )
+
+    def command(self, requirement: str) -> str:
+        """Installs what `requirement` names."""
+        if self.editable:
+            return f"`make build` in {self.url.removeprefix('file://')}"
+        return f"pip install '{requirement}'"

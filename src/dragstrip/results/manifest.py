@@ -36,8 +36,8 @@ class Start(Struct, frozen=True, kw_only=True):
     rules: int = 1
     """`dragstrip.verdict.rules.VERSION` of that program; capsules older than this field have 1."""
     frozen: str = ""
-    """Digest of the rules that will answer a paper's claims, see `dragstrip.papers.frozen`; empty
-    for what reproduces no paper, and in older capsules."""
+    """Version of the rules that will answer a paper's claims; empty for what reproduces no paper.
+    Older capsules have a digest of these rules, or nothing."""
     git: str | None
     """`git describe` of the program's own checkout; None if it does not run from one."""
     browser_version: str

@@ -1,7 +1,7 @@
 """Predicates answer rightly in worlds that we made up, and do not answer wrongly.
 
-A small version of bench/stats/claims_power.py: of each kind of predicate the claim with the fewest
-cells.
+A small version of packages/papers/bench/claims_power.py: of each kind of predicate the claim with
+the fewest cells.
 """
 
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from functools import cache
 
 import pytest
 
-from dragstrip.papers.claims import KNOWN, Claim, Published, published
-from dragstrip.papers.reached import looks_at
-from dragstrip.papers.worlds.made import worlds
-from dragstrip.papers.worlds.simulate import Place, places, simulate
+from dragstrip_papers.claims import KNOWN, Claim, Published, published
+from dragstrip_papers.reached import looks_at
+from dragstrip_papers.worlds.made import worlds
+from dragstrip_papers.worlds.simulate import Place, places, simulate
 
 TIMES = 25
 ON_THE_EDGE = 7

@@ -6,17 +6,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dragstrip.papers.cells import fits
-from dragstrip.papers.claims import KNOWN, Claim, published
-from dragstrip.papers.compare import Ratio, RatioShift
-from dragstrip.papers.evidence import METRICS, SCHEMA
-from dragstrip.papers.gains import AnovaCount, Gain, MeanDelta
-from dragstrip.papers.levels import Absolute, Difference, Sensitivity
-from dragstrip.papers.measured import Evidence
-from dragstrip.papers.predicates import AnyPredicate
-from dragstrip.papers.rtts import OneRtt
-from dragstrip.papers.scenarios import Rule7010
-from dragstrip.papers.shares import Extreme
+from dragstrip_papers.cells import fits
+from dragstrip_papers.claims import KNOWN, Claim, published
+from dragstrip_papers.compare import Ratio, RatioShift
+from dragstrip_papers.evidence import METRICS, SCHEMA
+from dragstrip_papers.gains import AnovaCount, Gain, MeanDelta
+from dragstrip_papers.levels import Absolute, Difference, Sensitivity
+from dragstrip_papers.measured import Evidence
+from dragstrip_papers.predicates import AnyPredicate
+from dragstrip_papers.rtts import OneRtt
+from dragstrip_papers.scenarios import Rule7010
+from dragstrip_papers.shares import Extreme
 
 CLAIMS = {claim.id: claim for key in KNOWN for claim in published(key).claims}
 ALIKE = {"cook2017-15", "biswal2016-23", "megyesi2016-05"} | {

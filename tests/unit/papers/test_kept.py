@@ -12,16 +12,16 @@ import made_capsule
 from dragstrip.cli import app
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
-from dragstrip.papers.answers.findings import Findings, findings
-from dragstrip.papers.answers.ran import Ran, joined, ran_in
-from dragstrip.papers.campaign.space import space
-from dragstrip.papers.claims import published
-from dragstrip.papers.evidence import SCHEMA, nothing
-from dragstrip.papers.kept import COLUMNS, Kept, keep, read, together
-from dragstrip.papers.measured import Evidence, Struck
-from dragstrip.papers.overall import given
-from dragstrip.report.papers.claims import markdown, page
 from dragstrip.verdict import rules
+from dragstrip_papers.answers.findings import Findings, findings
+from dragstrip_papers.answers.ran import Ran, joined, ran_in
+from dragstrip_papers.campaign.space import space
+from dragstrip_papers.claims import published
+from dragstrip_papers.evidence import SCHEMA, nothing
+from dragstrip_papers.kept import COLUMNS, Kept, keep, read, together
+from dragstrip_papers.measured import Evidence, Struck
+from dragstrip_papers.overall import given
+from dragstrip_papers.report.claims import markdown, page
 from made_loads import as_if_run
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
@@ -138,7 +138,7 @@ def test_other_files_are_refused(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="another version of dragstrip"):
         read(file)
     kept(tmp_path)
-    monkeypatch.setattr("dragstrip.papers.kept.STANDS_SINCE", rules.VERSION + 1)
+    monkeypatch.setattr("dragstrip_papers.kept.STANDS_SINCE", rules.VERSION + 1)
     with pytest.raises(InputError, match=f"rules {rules.VERSION} of the verdict .* --minutes 0"):
         read(file)
 

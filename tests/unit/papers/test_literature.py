@@ -7,14 +7,14 @@ from typer.testing import CliRunner
 import made_capsule
 from dragstrip.cli import app
 from dragstrip.model.clock import NETWORK
-from dragstrip.papers.answers.findings import NO_COMPUTING, Findings, findings
-from dragstrip.papers.answers.ran import Ran, ran_in
-from dragstrip.papers.campaign.space import reach, space
-from dragstrip.papers.claims import KEYS, Claim, Published, _File, published
-from dragstrip.papers.evidence import nothing
-from dragstrip.papers.measured import Evidence
-from dragstrip.papers.sources import Source
-from dragstrip.report.papers.claims import markdown, page
+from dragstrip_papers.answers.findings import NO_COMPUTING, Findings, findings
+from dragstrip_papers.answers.ran import Ran, ran_in
+from dragstrip_papers.campaign.space import reach, space
+from dragstrip_papers.claims import KEYS, Claim, Published, _File, published
+from dragstrip_papers.evidence import nothing
+from dragstrip_papers.measured import Evidence
+from dragstrip_papers.report.claims import markdown, page
+from dragstrip_papers.sources import Source
 
 LEAST = 40
 

@@ -4,10 +4,10 @@ import msgspec
 import polars as pl
 import pytest
 
-from dragstrip.papers.answers.more import more
-from dragstrip.papers.evidence import nothing
-from dragstrip.papers.measured import Evidence
-from dragstrip.papers.predicates import AnyPredicate
+from dragstrip_papers.answers.more import more
+from dragstrip_papers.evidence import nothing
+from dragstrip_papers.measured import Evidence
+from dragstrip_papers.predicates import AnyPredicate
 from made_loads import cell, evidence, pages
 
 FASTER = {"kind": "ratio", "a": "a", "b": "b", "at_most": 1.0}

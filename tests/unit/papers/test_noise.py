@@ -4,13 +4,13 @@ import polars as pl
 import pytest
 
 from dragstrip.model.clock import COMPUTING, NETWORK, REAL
-from dragstrip.papers.answers.findings import findings
-from dragstrip.papers.answers.noise import NO_NOISE
-from dragstrip.papers.answers.ran import Ran
-from dragstrip.papers.campaign.space import reach, space
-from dragstrip.papers.claims import published
-from dragstrip.papers.measured import Evidence
-from dragstrip.papers.overall.needs import ways
+from dragstrip_papers.answers.findings import findings
+from dragstrip_papers.answers.noise import NO_NOISE
+from dragstrip_papers.answers.ran import Ran
+from dragstrip_papers.campaign.space import reach, space
+from dragstrip_papers.claims import published
+from dragstrip_papers.measured import Evidence
+from dragstrip_papers.overall.needs import ways
 from made_loads import as_if_run
 
 PAPER = published("wolsing2019")

@@ -10,17 +10,17 @@ import pytest
 from msgspec import structs
 
 from dragstrip.model.errors import InputError
-from dragstrip.papers.answers.absent import absent
-from dragstrip.papers.campaign.space import reach, space
-from dragstrip.papers.claims import KEYS, published
-from dragstrip.papers.overall.given import Given, Told, read, write
-from dragstrip.papers.overall.headline import Headline, headlines
-from dragstrip.papers.overall.needs import least, powers, ways
-from dragstrip.papers.overall.rows import rows
-from dragstrip.report.papers.overall import short
+from dragstrip_papers.answers.absent import absent
+from dragstrip_papers.campaign.space import reach, space
+from dragstrip_papers.claims import KEYS, published
+from dragstrip_papers.overall.given import Given, Told, read, write
+from dragstrip_papers.overall.headline import Headline, headlines
+from dragstrip_papers.overall.needs import least, powers, ways
+from dragstrip_papers.overall.rows import rows
+from dragstrip_papers.report.overall import short
 
 ROOT = next(p for p in Path(__file__).parents if (p / "pyproject.toml").exists())
-sys.path.insert(0, str(ROOT / "bench" / "results"))
+sys.path.insert(0, str(ROOT / "packages/papers/bench"))
 import papers  # noqa: E402
 import published_answers  # noqa: E402
 
@@ -178,7 +178,7 @@ def test_every_paper_has_a_headline_and_141_claims_an_answer():
 
 def test_the_pages_are_made_from_the_answers():
     for name, text in papers.pages().items():
-        assert (papers.RESULTS / name).read_text() == text, "run bench/results/papers.py"
+        assert (papers.RESULTS / name).read_text() == text, "run packages/papers/bench/papers.py"
 
 
 def test_published_pages_are_read_as_they_stand():
@@ -189,7 +189,7 @@ def test_published_pages_are_read_as_they_stand():
         given = published_answers.given(file, changes)
         kept = (papers.RESULTS / "answers" / f"{file.stem}.json").read_bytes()
         assert given == msgspec.json.decode(kept, type=Given), (
-            "run bench/results/published_answers.py"
+            "run packages/papers/bench/published_answers.py"
         )
         counted = Counter(t.printed or t.answer for t in given.answers)
         assert f"{counted['contradicted']} contradicted" in file.read_text()

@@ -8,13 +8,13 @@ from msgspec import structs
 from typer.testing import CliRunner
 
 from dragstrip.cli import app
-from dragstrip.papers.campaign.pace import pace
-from dragstrip.papers.claims import published
-from dragstrip.papers.overall.campaign import Campaign, campaigns
-from dragstrip.papers.overall.given import Given, Told
-from dragstrip.papers.overall.needs import powers
-from dragstrip.papers.overall.plan import already_made, plan
-from dragstrip.papers.overall.rows import rows
+from dragstrip_papers.campaign.pace import pace
+from dragstrip_papers.claims import published
+from dragstrip_papers.overall.campaign import Campaign, campaigns
+from dragstrip_papers.overall.given import Given, Told
+from dragstrip_papers.overall.needs import powers
+from dragstrip_papers.overall.plan import already_made, plan
+from dragstrip_papers.overall.rows import rows
 
 ROOT = next(p for p in Path(__file__).parents if (p / "pyproject.toml").exists())
 POWERS = powers(ROOT / "docs" / "reference" / "claims-power.json")

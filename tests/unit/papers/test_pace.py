@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from dragstrip.papers.campaign.pace import Pace
+from dragstrip_papers.campaign.pace import Pace
 
 PACE = Pace(
     cores=2,

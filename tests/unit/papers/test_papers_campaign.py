@@ -11,8 +11,8 @@ from dragstrip.model.errors import InputError
 from dragstrip.model.study import Slow
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.generators.synth import synth
-from dragstrip.papers.campaign.choose import choose, cost_s
-from dragstrip.papers.campaign.plan import (
+from dragstrip_papers.campaign.choose import choose, cost_s
+from dragstrip_papers.campaign.plan import (
     asked_about,
     campaign,
     chosen,
@@ -21,8 +21,8 @@ from dragstrip.papers.campaign.plan import (
     spoken_of,
     study_of,
 )
-from dragstrip.papers.campaign.space import CELL, reach, space
-from dragstrip.papers.claims import KNOWN, published
+from dragstrip_papers.campaign.space import CELL, reach, space
+from dragstrip_papers.claims import KNOWN, published
 
 
 @pytest.mark.parametrize("key", KNOWN)

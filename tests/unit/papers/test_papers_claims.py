@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 from dragstrip.cli import app
 from dragstrip.model.errors import InputError
 from dragstrip.pages import corpus
-from dragstrip.papers.campaign.plan import campaign
-from dragstrip.papers.campaign.weight import weight
-from dragstrip.papers.claims import KEYS, KNOWN, answers, published
-from dragstrip.papers.evidence import METRICS, SCHEMA, nothing
-from dragstrip.papers.measured import Evidence
 from dragstrip.schedule.estimate import visit_s
 from dragstrip.study.file import Outline
 from dragstrip.study.presets import networks
+from dragstrip_papers.campaign.plan import campaign
+from dragstrip_papers.campaign.weight import weight
+from dragstrip_papers.claims import KEYS, KNOWN, answers, published
+from dragstrip_papers.evidence import METRICS, SCHEMA, nothing
+from dragstrip_papers.measured import Evidence
 
 LIST = Path(__file__).parents[2] / "data" / "claims.csv"
 BLOCKS = 5

@@ -1,9 +1,9 @@
 """What is run in the time that visits leave, when they take less than planned or more."""
 
-from dragstrip.papers.campaign.fill import fill
-from dragstrip.papers.campaign.plan import Cells, Part, beyond, campaign
-from dragstrip.papers.campaign.space import CELL
-from dragstrip.papers.claims import published
+from dragstrip_papers.campaign.fill import fill
+from dragstrip_papers.campaign.plan import Cells, Part, beyond, campaign
+from dragstrip_papers.campaign.space import CELL
+from dragstrip_papers.claims import published
 
 BUDGET_S = 600.0
 

@@ -7,13 +7,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dragstrip.papers.answer import Band, incomplete, settle
-from dragstrip.papers.base import ask
-from dragstrip.papers.estimate import Typical, mean_of
-from dragstrip.papers.evidence import nothing
-from dragstrip.papers.measured import Evidence
-from dragstrip.papers.predicates import KINDS, AnyPredicate
-from dragstrip.papers.rtts import Magnitude
+from dragstrip_papers.answer import Band, incomplete, settle
+from dragstrip_papers.base import ask
+from dragstrip_papers.estimate import Typical, mean_of
+from dragstrip_papers.evidence import nothing
+from dragstrip_papers.measured import Evidence
+from dragstrip_papers.predicates import KINDS, AnyPredicate
+from dragstrip_papers.rtts import Magnitude
 from made_loads import cell, evidence, pages
 
 FAST = {"a": 100.0, "b": 80.0}

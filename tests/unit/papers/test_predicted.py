@@ -11,22 +11,22 @@ import made_capsule
 from dragstrip.cli import app
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
-from dragstrip.papers.answers.findings import Findings, findings
-from dragstrip.papers.answers.predicted import PAINTED, without_paint
-from dragstrip.papers.answers.ran import ran_in
-from dragstrip.papers.campaign.clients import by_client, check_client, client_of, makeable
-from dragstrip.papers.campaign.plan import campaign
-from dragstrip.papers.campaign.space import reach, space
-from dragstrip.papers.claims import KNOWN, published
-from dragstrip.papers.evidence import METRICS, nothing
-from dragstrip.papers.measured import Evidence
-from dragstrip.papers.overall.campaign import campaigns
-from dragstrip.papers.overall.given import of_folder
-from dragstrip.report.papers import overall
-from dragstrip.report.papers.catalogue import Sources, drawn
-from dragstrip.report.papers.claims import markdown, page, write
 from dragstrip.study.clients import study_by
 from dragstrip.study.loader_error import predicted
+from dragstrip_papers.answers.findings import Findings, findings
+from dragstrip_papers.answers.predicted import PAINTED, without_paint
+from dragstrip_papers.answers.ran import ran_in
+from dragstrip_papers.campaign.clients import by_client, check_client, client_of, makeable
+from dragstrip_papers.campaign.plan import campaign
+from dragstrip_papers.campaign.space import reach, space
+from dragstrip_papers.claims import KNOWN, published
+from dragstrip_papers.evidence import METRICS, nothing
+from dragstrip_papers.measured import Evidence
+from dragstrip_papers.overall.campaign import campaigns
+from dragstrip_papers.overall.given import of_folder
+from dragstrip_papers.report import overall
+from dragstrip_papers.report.catalogue import Sources, drawn
+from dragstrip_papers.report.claims import markdown, page, write
 from made_loads import as_if_run
 
 

@@ -1,7 +1,8 @@
-"""The program imports what it declares, and of others only what they publish."""
+"""Each package imports what it declares, and of others only what they publish."""
 
 import ast
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
@@ -10,10 +11,13 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-SRC = Path(__file__).parents[3] / "src/dragstrip"
-BUILT_IN = {"dragstrip", "compression", *sys.stdlib_module_names}
+ROOT = Path(__file__).parents[3]
+SOURCES = {
+    "dragstrip": ROOT / "src/dragstrip",
+    "dragstrip-papers": ROOT / "packages/papers/src/dragstrip_papers",
+}
+BUILT_IN = {"compression", *sys.stdlib_module_names}
 """`compression` is built in from Python 3.14."""
-FILES = sorted(SRC.rglob("*.py"))
 
 
 def foreign(path: Path) -> Iterator[str]:
@@ -30,27 +34,39 @@ def foreign(path: Path) -> Iterator[str]:
                 yield name
 
 
-@pytest.fixture(scope="module")
-def imported() -> dict[str, Path]:
-    return {name: path for path in FILES for name in foreign(path)}
+def imported(package: str) -> dict[str, str]:
+    """What each foreign name is imported by, in the last file that does."""
+    folder = SOURCES[package]
+    return {
+        name: str(path.relative_to(folder))
+        for path in sorted(folder.rglob("*.py"))
+        for name in foreign(path)
+        if name.partition(".")[0] != folder.name
+    }
 
 
-def test_no_private_name_of_another_package_is_imported(imported):
-    assert {"polars", "typer"} <= set(imported)
-    private = [
-        f"{path.relative_to(SRC)}: {name}"
-        for name, path in imported.items()
-        if any(part.startswith("_") for part in name.split("."))
-    ]
+@pytest.mark.parametrize("package", SOURCES)
+def test_no_private_name_of_another_package_is_imported(package):
+    names = imported(package)
+    assert {"polars", "typer"} <= set(names)
+    private = [name for name in names if any(p.startswith("_") for p in name.split("."))]
     assert private == []
 
 
-def test_every_imported_package_is_declared(imported):
-    declared = {canonicalize_name(Requirement(text).name) for text in requires("dragstrip") or []}
-    brought_by = packages_distributions()
+@pytest.mark.parametrize("package", SOURCES)
+def test_every_imported_package_is_declared(package):
+    declared = {canonicalize_name(Requirement(text).name) for text in requires(package) or []}
+    ours = {folder.name: [name] for name, folder in SOURCES.items()}
+    brought_by = {**packages_distributions(), **ours}
     missing = {
-        name: str(path.relative_to(SRC))
-        for name, path in imported.items()
+        name: path
+        for name, path in imported(package).items()
         if not declared & {canonicalize_name(d) for d in brought_by.get(name.split(".")[0], [])}
     }
     assert missing == {}
+
+
+def test_the_papers_are_for_the_same_version_of_dragstrip():
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())
+    version = cargo["workspace"]["package"]["version"]
+    assert f"dragstrip=={version}" in (requires("dragstrip-papers") or [])

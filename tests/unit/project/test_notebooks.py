@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import dragstrip
-from dragstrip.papers.claims import KEYS
+from dragstrip_papers.claims import KEYS
 
 FOLDER = Path(__file__).parents[3] / "docs" / "notebooks"
 sys.path.append(str(FOLDER))

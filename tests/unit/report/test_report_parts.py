@@ -12,12 +12,12 @@ from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Reason, Visit
-from dragstrip.papers.answers.findings import Place
-from dragstrip.report.papers.claims import link
 from dragstrip.report.site.site import build
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.manifest import Manifest
 from dragstrip.study.controls import HELD, SAME, controls_of
+from dragstrip_papers.answers.findings import Place
+from dragstrip_papers.report.claims import link
 
 CLEAN = structs.replace(Network.parse("10mbit/10mbit/10ms/0%/200ms"), name="clean")
 LOSSY = structs.replace(Network.parse("10mbit/10mbit/10ms/2%/200ms"), name="lossy")

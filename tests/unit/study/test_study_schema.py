@@ -13,7 +13,7 @@ from dragstrip.study import file
 from dragstrip.study.schema import schema_text, study_schema
 
 ROOT = Path(__file__).parents[3]
-SHIPPED = sorted((ROOT / "src/dragstrip/papers").glob("*/study*.toml"))
+SHIPPED = sorted((ROOT / "packages/papers/src/dragstrip_papers").glob("*/study*.toml"))
 SCHEMA = Path(dragstrip.study.__file__).with_name("study.schema.json")
 VALIDATOR = Draft202012Validator(study_schema())
 

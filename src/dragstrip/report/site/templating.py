@@ -1,4 +1,4 @@
-"""Renders pages from the templates in this folder."""
+"""Renders pages from the templates in this folder, and in folders of other packages."""
 
 from pathlib import Path
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
-def environment(**helpers: Any) -> Environment:
+def environment(*folders: Path, **helpers: Any) -> Environment:
     """Escapes everything that is not markup. A misspelt name in a template is an error."""
     made = Environment(
-        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        loader=FileSystemLoader([Path(__file__).with_name("templates"), *folders]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,184 @@
+"""What becomes of a published claim once we have loads of our own."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct, structs
+
+from dragstrip_papers.estimate import Estimate, several, words
+
+Verdict = Literal[
+    "reproduced",  # what we measured lies within what the claim allows
+    "equivalent",  # the claim sees a difference, and ours is smaller than the margin
+    "contradicted",  # it lies outside
+    "open",  # more cells or blocks would decide
+    "not testable",  # no number of blocks would
+    "setup",  # it holds because we built it so
+]
+
+ALPHA = 0.025
+"""One-sided: a part alone is decided exactly if its 95 % interval lies on one side."""
+WRONG = 0.05
+SHORT = 1.3
+"""See `dragstrip.stats.order_interval.SHORT`."""
+_TOGETHER = ALPHA / (WRONG / SHORT)
+"""Parts together may be wrong with `WRONG`, also where each has but five blocks."""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """`holds`, `alike` and `fails` are the probabilities of loads like ours if the claim did not
+    hold, if the difference reached the margin, if the claim held: one at `ALPHA` or below decides.
+    """
+
+    verdict: Verdict
+    ours: str = ""
+    """Our number with its 95 % interval; empty if there is none."""
+    why: str = ""
+    holds: float = 1.0
+    alike: float = 1.0
+    fails: float = 1.0
+    floor: float = 0.0
+    """The least that these could be with so few blocks."""
+
+
+class Band(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a claim allows, tolerance included."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+
+def settle(
+    found: Estimate, band: Band, *, same: Band | None = None, unit: str = "", why: str = ""
+) -> Answer:
+    """Hold an estimate against a band; `same` is what would count as no difference at all."""
+    above = found.p_above(band.low) if band.low > -math.inf else 0.0
+    below = found.p_below(band.high) if band.high < math.inf else 0.0
+    holds = max(above, below)
+    under = found.p_below(band.low) if band.low > -math.inf else 1.0
+    over = found.p_above(band.high) if band.high < math.inf else 1.0
+    fails = min(under, over)
+    return judged(
+        Answer(
+            verdict="open",
+            ours=words(found, unit),
+            why=why or _why(found, band),
+            holds=holds,
+            alike=max(found.p_above(same.low), found.p_below(same.high)) if same else 1.0,
+            fails=fails,
+            floor=found.floor,
+        )
+    )
+
+
+def _why(found: Estimate, band: Band) -> str:
+    span = found.interval()
+    if span is None:
+        return "fewer than five blocks or pages have no interval"
+    if found.own is not None and (band.low <= span[0] and span[1] <= band.high):
+        return "the typical round fits, and the means do not show it"
+    if found.own is not None and (span[1] < band.low or span[0] > band.high):
+        return "the typical round does not fit, and the means do not show it"
+    return "the interval reaches over the edge of what the claim allows"
+
+
+def judged(answer: Answer) -> Answer:
+    """The verdict that the probabilities give; the reason stays only where none is given."""
+    verdicts: tuple[tuple[Verdict, float], ...] = (
+        ("reproduced", answer.holds),
+        ("equivalent", answer.alike),
+        ("contradicted", answer.fails),
+    )
+    verdict = next((name for name, p in verdicts if p <= ALPHA), None)
+    return structs.replace(answer, verdict=verdict, why="") if verdict else answer
+
+
+def incomplete(answer: Answer, have: int, cells: int, *, universal: bool = False) -> Answer:
+    """What holds on some of a claim's cells does not settle a claim about all of them; of a claim
+    about every single one (`universal`) one cell that contradicts it does."""
+    if have >= cells:
+        return answer
+    fails = answer.fails if universal else 1.0
+    said = f"{answer.verdict} on {have} of its {cells} cells"
+    why = said if answer.verdict not in ("open", "not testable") else answer.why
+    told = structs.replace(answer, holds=1.0, alike=1.0, fails=fails)
+    if answer.verdict == "not testable":
+        return told
+    return judged(structs.replace(told, verdict="open", why=why or said))
+
+
+def all_of(answers: Sequence[Answer]) -> Answer:
+    """Every part must hold; the parts may depend on each other."""
+    fails = sorted(a.fails for a in answers)
+    return _whole(
+        answers,
+        holds=max(a.holds for a in answers),
+        alike=max(min(a.holds, a.alike) for a in answers),
+        fails=_of_some(fails, answers),
+    )
+
+
+def every_one(answers: Sequence[Answer]) -> Answer:
+    """Every part must hold; the parts are independent cells."""
+    fails = several([a.fails for a in answers])
+    return _whole(
+        answers,
+        holds=max(a.holds for a in answers),
+        alike=max(min(a.holds, a.alike) for a in answers),
+        fails=fails if len(answers) == 1 else fails * _TOGETHER,
+    )
+
+
+def any_of(answers: Sequence[Answer]) -> Answer:
+    """One part is enough; the parts may depend on each other."""
+    fails = max(a.fails for a in answers)
+    whole = _whole(
+        answers,
+        holds=_of_some(sorted(a.holds for a in answers), answers),
+        alike=1.0 if fails <= ALPHA else max(min(a.alike, a.fails) for a in answers),
+        fails=fails,
+    )
+    if whole.verdict != "not testable" or all(a.verdict == "not testable" for a in answers):
+        return whole
+    return structs.replace(whole, verdict="open")
+
+
+def _of_some(rising: Sequence[float], parts: Sequence[Answer]) -> float:
+    """p of "none of these is so": the r-th least times their number over r holds however they
+    depend on each other. r is the least at which the blocks that r parts have can decide at all;
+    with many blocks it is 1.
+
+    Source: Ruger, "Das maximale Signifikanzniveau des Tests: Lehne H0 ab, wenn k unter n gegebenen
+    Tests zur Ablehnung fuhren", Metrika 25 (1978), 171-178.
+    """
+    count = len(rising)
+    if count == 1:
+        return rising[0]
+    floors = enumerate(sorted(part.floor for part in parts), start=1)
+    can = (r for r, floor in floors if floor * count / r * _TOGETHER <= ALPHA * (1 + 1e-9))
+    r = next(can, count)
+    return min(1.0, rising[r - 1] * count / r * _TOGETHER)
+
+
+def _whole(answers: Sequence[Answer], *, holds: float, alike: float, fails: float) -> Answer:
+    whole = judged(
+        Answer(
+            verdict="open",
+            ours="; ".join(a.ours for a in answers if a.ours),
+            holds=holds,
+            alike=alike,
+            fails=fails,
+            floor=max(a.floor for a in answers),
+        )
+    )
+    if whole.verdict != "open":
+        reasons = dict.fromkeys(a.why for a in answers if a.why and a.verdict == whole.verdict)
+        return structs.replace(whole, why="; ".join(reasons))
+    untested = [a for a in answers if a.verdict == "not testable"]
+    left = untested or [a for a in answers if a.verdict == "open"]
+    reasons = dict.fromkeys(a.why for a in left if a.why)
+    if not left:
+        reasons = {"its parts disagree, or too few of them are shown": None}
+    verdict: Verdict = "not testable" if untested else "open"
+    return structs.replace(whole, verdict=verdict, why="; ".join(reasons))

@@ -1,0 +1,31 @@
+"""Claims about absolute times of pages that nobody has: no number of blocks answers them."""
+
+import polars as pl
+
+from dragstrip_papers.claims import Claim
+from dragstrip_papers.levels import Absolute
+from dragstrip_papers.parts import parts_of
+from dragstrip_papers.predicates import AnyPredicate
+
+_NAMED = 3
+"""So many pages are named; more are counted."""
+
+
+def absent(claim: Claim, reached: pl.DataFrame) -> str:
+    """Why no load of the pages of the cells it looks at (see `dragstrip_papers.campaign.space`)
+    answers it.
+
+    It asks for nothing but absolute times, and there are only stand-ins of its pages. Empty if
+    that is not so.
+    """
+    if claim.predicate is None or not _absolute(claim.predicate):
+        return ""
+    if not len(reached) or not reached["standin"].all():
+        return ""
+    pages = reached["page"].unique(maintain_order=True).to_list()
+    told = ", ".join(pages) if len(pages) <= _NAMED else f"{len(pages)} pages"
+    return f"it asks for absolute times of {told}, of which there are only stand-ins of our size"
+
+
+def _absolute(predicate: AnyPredicate) -> bool:
+    return all(isinstance(part, Absolute) for part in parts_of(predicate))

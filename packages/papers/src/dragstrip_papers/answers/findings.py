@@ -1,0 +1,270 @@
+"""A paper's claims, answered: what `claims.json` holds and the claims page shows."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+from msgspec import Struct, structs
+
+from dragstrip.model.clock import REAL, Clock
+from dragstrip.model.stack import Stack
+from dragstrip.study.file import Outline
+from dragstrip.study.gaps import servers
+from dragstrip.study.loader_error import predicted
+from dragstrip.verdict.rules import VERSION
+from dragstrip_papers.answer import Answer, Verdict
+from dragstrip_papers.answers.absent import absent
+from dragstrip_papers.answers.caveats import caveats
+from dragstrip_papers.answers.more import More, more
+from dragstrip_papers.answers.near import Near, Stacks, pages_of
+from dragstrip_papers.answers.noise import noiseless
+from dragstrip_papers.answers.predicted import beyond
+from dragstrip_papers.answers.ran import Made, Ran
+from dragstrip_papers.campaign.clients import ClientName
+from dragstrip_papers.campaign.space import CELL, reach, space
+from dragstrip_papers.claims import Claim, Published, Tier
+from dragstrip_papers.frozen import Frozen
+from dragstrip_papers.measured import Evidence, Key
+from dragstrip_papers.predicates import stacks_of
+from dragstrip_papers.sources import Source
+
+VERDICTS: tuple[Verdict, ...] = (
+    "reproduced",
+    "equivalent",
+    "contradicted",
+    "not testable",
+    "setup",
+    "open",
+)
+
+
+NO_NUMBERS: Mapping[Key, int] = {}
+NO_COMPUTING = "computing decides it, and takes no time in virtual time"
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """A cell of one of the paper's studies, which is a capsule of that name."""
+
+    study: str
+    page: str
+    network: str
+    connection: str
+    blocks: int = 0
+    """Blocks that count."""
+    number: int = 0
+    """Its place among the cells of the capsule's study, from 1; 0 if the capsule is not here."""
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One claim: published, ours, and what becomes of it."""
+
+    id: str
+    source: str
+    """Of those of the paper; empty for a paper that is its own."""
+    read: str
+    """How much of the source was read, see `dragstrip_papers.sources`; empty without one."""
+    section: str
+    tier: Tier
+    says: str
+    published: str
+    tolerance: str
+    note: str
+    verdict: Verdict
+    ours: str
+    """Our number with its 95 % interval; empty if there is none."""
+    why: str
+    more: More | None = None
+    """Of an open claim, see `dragstrip_papers.answers.more`."""
+    surrogates: dict[str, str]
+    """Stacks that stood for the paper's own, and for what; empty if none did."""
+    players: dict[str, str]
+    """Stacks of the paper's own time, by the surrogate whose part they play."""
+    servers: str
+    """Who served its stacks, and by how much those differ, see `dragstrip.study.gaps`; empty if one
+    server did."""
+    near: Near
+    restates: str
+    """The claim whose number this is in another unit; empty for one that is counted."""
+    caveats: tuple[str, ...]
+    cells: int
+    """How many the claim is about in our studies."""
+    behind: tuple[Place, ...]
+    """Those of them that were run."""
+
+    @property
+    def unrun(self) -> bool:
+        """Whether it is open, and nothing of it was run."""
+        return self.verdict == "open" and self.cells > 0 and not self.behind
+
+
+class Findings(Struct, frozen=True, kw_only=True):
+    paper: str
+    title: str
+    authors: str
+    venue: str
+    rules: int
+    """Of the verdict, by which all visits were judged."""
+    frozen: Frozen
+    """The rules that answer, and those that stood when the visits began."""
+    verdicts: dict[str, int]
+    """Of claims that restate no other."""
+    restated: int
+    cells_run: int
+    cells_total: int
+    left_out: tuple[Place, ...]
+    """Cells without a block that counts."""
+    made: tuple[Made, ...]
+    sources: tuple[Source, ...]
+    choices: tuple[str, ...]
+    """What the paper leaves open, and what we chose."""
+    surrogates: dict[str, str]
+    client: ClientName = "browser"
+    clock: Clock = REAL
+    began: str = ""
+    """Date of the last start, as in 2026-11-25."""
+    predicted: str = ""
+    """How far the load generator's predictions are off; empty for a browser's visits."""
+    cast: dict[str, str]
+    """Where the papers' own protocols were run: what plays which surrogate."""
+    claims: tuple[Finding, ...]
+
+    @property
+    def servers(self) -> dict[str, str]:
+        """What is said of servers, each sentence once, and its number as a note."""
+        said = dict.fromkeys(c.servers for c in self.claims if c.servers)
+        return {sentence: str(number) for number, sentence in enumerate(said, 1)}
+
+
+def findings(
+    paper: Published,
+    outlines: Sequence[Outline],
+    ran: Ran,
+    evidence: Evidence,
+    numbers: Mapping[Key, int] = NO_NUMBERS,
+) -> Findings:
+    """Every claim answered by the loads `evidence`, which `ran` made; `numbers` are those of the
+    cells whose capsules are beside the page."""
+    cells = _counted(space(outlines, paper.parts), evidence.loads, numbers)
+    stacks = paper.stacks(outlines)
+    asked = {outline.name: outline.runs for outline in outlines}
+    claims = tuple(
+        _finding(paper, claim, cells, evidence, stacks, asked, ran) for claim in paper.claims
+    )
+    counted = Counter(claim.verdict for claim in claims if not claim.restates)
+    return Findings(
+        paper=paper.key,
+        title=paper.paper.title,
+        authors=paper.paper.authors,
+        venue=paper.paper.venue,
+        rules=VERSION,
+        frozen=Frozen.since(paper.rules, ran.then),
+        verdicts={verdict: counted[verdict] for verdict in VERDICTS},
+        restated=sum(bool(claim.restates) for claim in claims),
+        cells_run=len(cells.filter(pl.col("blocks") > 0)),
+        cells_total=len(cells),
+        left_out=_places(cells.filter(pl.col("blocks") == 0)),
+        made=ran.made,
+        sources=paper.sources,
+        choices=tuple(paper.paper.choices),
+        surrogates=paper.stands_for,
+        client=ran.client,
+        clock=ran.clock,
+        began=ran.began,
+        predicted=predicted() if ran.client == "loader" else "",
+        cast=paper.cast,
+        claims=claims,
+    )
+
+
+def _counted(cells: pl.DataFrame, loads: pl.DataFrame, numbers: Mapping[Key, int]) -> pl.DataFrame:
+    """The space with `blocks` and `number` of every cell, see `Place`."""
+    blocks = loads.group_by(CELL).agg(blocks=pl.col("block").n_unique())
+    names = ("study", *CELL)
+    rows = [dict(zip(names, key, strict=True)) | {"number": n} for key, n in numbers.items()]
+    kinds = dict.fromkeys(names, pl.String) | {"number": pl.Int64}
+    return (
+        cells.join(blocks, on=CELL, how="left", maintain_order="left")
+        .join(pl.DataFrame(rows, schema=kinds), on=names, how="left")
+        .with_columns(pl.col("blocks", "number").fill_null(0))
+    )
+
+
+def _finding(
+    paper: Published,
+    claim: Claim,
+    cells: pl.DataFrame,
+    evidence: Evidence,
+    stacks: Mapping[str, Stack],
+    asked: Mapping[str, int],
+    ran: Ran,
+) -> Finding:
+    answer = claim.answer(evidence)
+    named = stacks_of(claim.predicate, stacks) if claim.predicate else []
+    reached = reach(claim.predicate, cells)
+    if ran.client == "loader" and (why := beyond(paper.paper, claim.predicate, reached)):
+        answer = Answer(verdict="open", why=why)
+    elif ran.clock.virtual and len(reached) and {*reached["study"]} <= {*paper.paper.real_time}:
+        answer = Answer(verdict="not testable", why=NO_COMPUTING)
+    elif ran.clock.virtual and (why := noiseless(claim.predicate, reached)):
+        answer = structs.replace(answer, verdict="open", why=why)
+    if answer.verdict == "open" and (why := absent(claim, reached)):
+        answer = structs.replace(answer, verdict="not testable", why=why)
+    undecided = answer.verdict == "open" and not claim.setup
+    read = {source.id: source.read for source in paper.sources}
+    behind = reached.filter(pl.col("blocks") > 0)
+    said = caveats(claim.predicate, evidence, stacks) if claim.predicate else ()
+    return Finding(
+        **{
+            name: getattr(claim, name)
+            for name in (
+                "id",
+                "source",
+                "section",
+                "tier",
+                "says",
+                "published",
+                "tolerance",
+                "note",
+            )
+        },
+        read=read.get(claim.source, ""),
+        verdict=answer.verdict,
+        ours=answer.ours,
+        why=answer.why,
+        more=more(claim.predicate, evidence) if undecided and claim.predicate else None,
+        surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
+        players=paper.players(claim.predicate) if claim.predicate else {},
+        servers=servers([stacks[name] for name in named]),
+        near=_near(paper, named, reached, behind, asked, ran.client),
+        restates=claim.restates,
+        caveats=tuple(said),
+        cells=len(reached),
+        behind=_places(behind),
+    )
+
+
+def _near(
+    paper: Published,
+    named: Sequence[str],
+    reached: pl.DataFrame,
+    behind: pl.DataFrame,
+    asked: Mapping[str, int],
+    client: ClientName,
+) -> Near:
+    told = behind if len(behind) else reached
+    kind: Stacks = "surrogate" if {*named} & {*paper.stands_for} else "native"
+    standins = set(told.filter(pl.col("standin"))["page"])
+    return Near(
+        stacks=kind if named else "none",
+        pages=pages_of(told["page"].unique(), standins),
+        loads=min(behind["blocks"].to_list(), default=0),
+        asked=max((asked[study] for study in told["study"].unique()), default=0),
+        run=len(behind),
+        cells=len(reached),
+        client=client,
+    )
+
+
+def _places(cells: pl.DataFrame) -> tuple[Place, ...]:
+    rows = cells.select("study", *CELL, "blocks", "number").iter_rows(named=True)
+    return tuple(Place(**row) for row in rows)

@@ -1,0 +1,79 @@
+"""Would a claim be answered the same if the visits that do not count were known?
+
+Where invalid visits strike stacks unequally (`dragstrip.results.bias`), the loads that count are a
+choice. The claim is then answered again with each stack's invalid visits filled in: once as slow as
+the slowest load of its cell that counts, once as quick as the quickest. An answer that this turns
+stays open; so does one that rests on a cell where half of a stack's visits are invalid.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from msgspec import structs
+
+from dragstrip_papers.answer import Answer
+from dragstrip_papers.base import ask
+from dragstrip_papers.measured import Evidence, Loads, Measured, Struck, Values
+from dragstrip_papers.predicates import AnyPredicate, stacks_of
+from dragstrip_papers.reached import reached
+
+_LATER = 1_000_000
+"""Rounds that no study has, for visits that are filled in."""
+Centre = Callable[[Values], Any]
+DECIDED = ("reproduced", "equivalent", "contradicted")
+
+
+def with_missing(answer: Answer, predicate: AnyPredicate, evidence: Evidence) -> Answer:
+    """The answer, unless visits that are missing could turn it."""
+    if answer.verdict not in DECIDED or not evidence.struck:
+        return answer
+    doubted = {
+        cell.key: evidence.struck[cell.key]
+        for cell in reached(predicate, evidence.cells)
+        if cell.key in evidence.struck
+    }
+    named = stacks_of(predicate, {s: None for cell in evidence.cells for s in cell.stacks})
+    for (_, page, network, _), cell in doubted.items():
+        if lost := [stack for stack in cell.mostly if stack in named]:
+            return _open(answer, f"most visits of {lost[0]} on {page} over {network} are invalid")
+    for stack in named:
+        if not any(cell.invalid.get(stack) for cell in doubted.values()):
+            continue
+        for worst in (np.max, np.min):
+            cells = tuple(_filled(c, doubted.get(c.key), stack, worst) for c in evidence.cells)
+            if ask(predicate, structs.replace(evidence, made=cells)).verdict != answer.verdict:
+                why = f"{answer.verdict} by the visits that count; the invalid ones of {stack}"
+                return _open(answer, f"{why} could turn it, and strike stacks unequally")
+    return answer
+
+
+def _open(answer: Answer, why: str) -> Answer:
+    return structs.replace(answer, verdict="open", why=why)
+
+
+def _filled(cell: Measured, lost: Struck | None, stack: str, worst: Centre) -> Measured:
+    """With a round for each invalid visit of the stack: itself at its worst, others as usual."""
+    more = lost.invalid.get(stack, 0) if lost else 0
+    if not more or stack not in cell.stacks:
+        return cell
+    return structs.replace(
+        cell,
+        stacks={
+            name: _more(loads, more, worst if name == stack else np.median)
+            for name, loads in cell.stacks.items()
+        },
+    )
+
+
+def _more(loads: Loads, count: int, centre: Centre) -> Loads:
+    def fill(values: Values) -> Values:
+        known = values[~np.isnan(values)]
+        told = centre(known) if len(known) else np.nan
+        return np.concatenate([values, np.full(count, told)])
+
+    return Loads(
+        rounds=np.concatenate([loads.rounds, np.arange(_LATER, _LATER + count)]),
+        values={metric: fill(values) for metric, values in loads.values.items()},
+        censored=np.concatenate([loads.censored, np.zeros(count, dtype=bool)]),
+    )

@@ -1,0 +1,101 @@
+"""How much more of the same would answer a claim that is open.
+
+Its loads are taken several times: as further blocks of the same pages, or as further pages like
+them. That is a projection. More loads would tell the estimate better, and not leave it where it is.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct, structs
+
+from dragstrip_papers.answer import Verdict
+from dragstrip_papers.answers.missing import DECIDED
+from dragstrip_papers.base import ask
+from dragstrip_papers.gains import AnovaCount, Gain, MagnitudeOrder, MeanDelta
+from dragstrip_papers.measured import Evidence, Loads, Measured
+from dragstrip_papers.parts import parts_of
+from dragstrip_papers.predicates import AnyPredicate
+from dragstrip_papers.reached import reached
+
+TIMES = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""As many times the loads are tried, in this order."""
+_CORPUS = (Gain, MagnitudeOrder, MeanDelta)
+"""Kinds that speak of pages of which the paper's are a sample, if they do not say otherwise."""
+
+
+class More(Struct, frozen=True, kw_only=True):
+    """What would decide a claim, were it like what was run."""
+
+    of: Literal["blocks", "pages"] | None
+    """None: no number of `TIMES` would."""
+    have: int = 0
+    """Blocks of the cell with the fewest, or pages."""
+    need: int = 0
+    answer: Verdict = "open"
+    """That it would then have."""
+
+    def words(self) -> str:
+        """``about 152 pages like its 38 (then contradicted)``."""
+        if self.of is None:
+            return f"other pages or cells: {TIMES[-1]} times as many loads like these leave it open"
+        return f"about {self.need} {self.of} like its {self.have} (then {self.answer})"
+
+
+def more(predicate: AnyPredicate, evidence: Evidence) -> More | None:
+    """Of an open claim; None where not all of it was run, where its loads alone decide it, and for
+    counts of significant tests, whose number of loads is the paper's."""
+    own = reached(predicate, evidence.cells)
+    if any(len(reached(part, own)) < part.cells for part in parts_of(predicate)):
+        return None
+    if any(isinstance(part, AnovaCount) for part in parts_of(predicate)):
+        return None
+    now = ask(predicate, structs.replace(evidence, made=tuple(own)))
+    if not now.ours or now.verdict in DECIDED:
+        return None
+    fewest = min(len(loads.rounds) for cell in own for loads in cell.stacks.values())
+    ways: list[tuple[Literal["blocks", "pages"], int, _Taken]] = [("blocks", fewest, _longer)]
+    if _of_corpus(predicate):
+        ways.append(("pages", len({cell.page for cell in own}), _wider))
+    for times in TIMES:
+        for of, have, taken in ways:
+            made = tuple(taken(own, times))
+            found = ask(predicate, structs.replace(evidence, made=made)).verdict
+            if found in DECIDED:
+                return More(of=of, have=have, need=times * have, answer=found)
+    return More(of=None)
+
+
+_Taken = Callable[[Sequence[Measured], int], Iterable[Measured]]
+
+
+def _of_corpus(predicate: AnyPredicate) -> bool:
+    """Whether any part of it would hold for other pages, too."""
+    return any(
+        getattr(part, "over", "pages" if isinstance(part, _CORPUS) else "blocks") == "pages"
+        for part in parts_of(predicate)
+    )
+
+
+def _longer(cells: Sequence[Measured], times: int) -> Iterable[Measured]:
+    """Each cell, its rounds repeated."""
+    span = 1 + max(int(loads.rounds.max()) for cell in cells for loads in cell.stacks.values())
+    for cell in cells:
+        stacks = {name: _repeated(loads, times, span) for name, loads in cell.stacks.items()}
+        yield structs.replace(cell, stacks=stacks)
+
+
+def _repeated(loads: Loads, times: int, span: int) -> Loads:
+    return Loads(
+        rounds=np.concatenate([loads.rounds + span * i for i in range(times)]),
+        values={metric: np.tile(values, times) for metric, values in loads.values.items()},
+        censored=np.tile(loads.censored, times),
+    )
+
+
+def _wider(cells: Sequence[Measured], times: int) -> Iterable[Measured]:
+    """Each cell, repeated on pages of other names."""
+    for cell in cells:
+        yield cell
+        yield from (structs.replace(cell, page=f"{cell.page}~{i}") for i in range(1, times))

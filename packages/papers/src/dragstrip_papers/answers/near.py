@@ -1,0 +1,57 @@
+"""How near an answer came to the paper: its own protocols, pages and number of loads."""
+
+from collections.abc import Collection, Iterable
+from typing import Literal
+
+from msgspec import Struct
+
+from dragstrip.pages import corpus
+from dragstrip_papers.campaign.clients import ClientName
+
+Stacks = Literal["native", "surrogate", "none"]
+Pages = Literal["recorded", "as described", "stand-in", "none"]
+
+
+class Near(Struct, frozen=True, kw_only=True):
+    stacks: Stacks
+    """`native`: stacks of the paper's own time played every part; `surrogate`: today's stand for
+    them; `none` is needed."""
+    pages: Pages
+    """`as described`: made of what the paper says of them, which is all there is to them;
+    `stand-in`: of that size and shape, but made up; `recorded` somewhere."""
+    loads: int
+    """The least of any cell that was run; 0 if none was."""
+    asked: int
+    """The paper's number."""
+    run: int
+    cells: int
+    client: ClientName = "browser"
+
+    def words(self) -> str:
+        """``by surrogates, on stand-ins, 7 of 31 loads, 8 of 38 cells``; of the load generator
+        ``predicted, by surrogates, ...``."""
+        predicted = "predicted" if self.client == "loader" and self.run else ""
+        said = {"native": "by its own protocols", "surrogate": "by surrogates"}.get(self.stacks)
+        on = {
+            "recorded": "on recordings",
+            "as described": "on pages as described",
+            "stand-in": "on stand-ins",
+        }.get(self.pages)
+        loads = f"{self.loads} of {self.asked} loads" if self.run else ""
+        cells = f"{self.run} of {self.cells} cells" if self.run < self.cells else ""
+        return ", ".join(filter(None, (predicted, said, on, loads, cells)))
+
+
+def pages_of(pages: Iterable[str], standins: Collection[str]) -> Pages:
+    """The worst of these pages. `standins` are those that are one."""
+    known = {name.replace("/", "-") for name in corpus.known()}
+    kinds = {
+        "stand-in"
+        if page in standins
+        else "as described"
+        if page in known or page.startswith("synth")
+        else "recorded"
+        for page in pages
+    }
+    order: tuple[Pages, ...] = ("stand-in", "recorded", "as described")
+    return next((kind for kind in order if kind in kinds), "none")

@@ -1,0 +1,105 @@
+"""What all kinds of predicates have in common."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct, structs
+
+from dragstrip_papers.answer import Answer, Band, judged, settle
+from dragstrip_papers.cells import Cell, Statistic, Where, aligned, select
+from dragstrip_papers.estimate import Estimate
+from dragstrip_papers.measured import Evidence, Measured
+
+PAGES_OWN = "its size belongs to the paper's own pages, and these are stand-ins"
+
+
+def _tag(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+class Predicate(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag=_tag
+):
+    """Parameters as `claims.toml` gives them; `answer` looks at nothing but the evidence."""
+
+    where: Where = {}
+    """The claim's cells, by factor or name; see `dragstrip_papers.cells.Where`."""
+    unless: Where = {}
+    metric: str = "plt_ms"
+    statistic: Statistic = "median"
+    """The paper's own. What decides is the median over rounds; where it is the mean, that must show
+    the same."""
+    cells: int = 1
+    """How many cells the claim is about; with fewer it stays open."""
+    loads: int = 2
+    """Blocks a cell must have to count as run."""
+
+    def answer(self, evidence: Evidence) -> Answer:
+        raise NotImplementedError
+
+    def base(self, metric: str) -> dict[str, Any]:
+        """What every kind has, for a predicate on the same cells by another metric."""
+        own = {name: getattr(self, name) for name in Predicate.__struct_fields__}
+        return own | {"metric": metric}
+
+    def reached(self, evidence: Evidence) -> list[Measured]:
+        """The cells that `where` and `unless` leave, whatever was measured there."""
+        return select(evidence.cells, self.where, self.unless)
+
+    def found(self, evidence: Evidence, *stacks: str, metric: str = "") -> list[Cell]:
+        return aligned(self.reached(evidence), stacks, metric or self.metric, self.loads)
+
+
+def ask(predicate: Predicate, evidence: Evidence) -> Answer:
+    """Its answer; where no cell has the loads it asks for, what fewer say and do not settle."""
+    answer = predicate.answer(evidence)
+    if answer.ours or answer.verdict != "open" or predicate.loads == 1:
+        return answer
+    fewer = structs.replace(predicate, loads=1).answer(evidence)
+    if not fewer.ours:
+        return answer
+    why = f"from fewer than the {predicate.loads} complete blocks a cell that it asks for"
+    return Answer(verdict="open", ours=fewer.ours, why=why)
+
+
+def sized(
+    found: Estimate, band: Band, *, neutral: float, standin: bool, unit: str = "", **more: Any
+) -> Answer:
+    """As `settle`; but a figure of the paper's own pages that stand-ins do not show is no news of
+    it. They can only refute the direction, where the band lies on one side of `neutral`."""
+    answer = settle(found, band, unit=unit, **more)
+    if not standin or band in (Band(low=neutral), Band(high=neutral)):
+        return answer
+    fails = 1.0
+    if band.low >= neutral or band.high <= neutral:
+        side = Band(low=neutral) if band.low >= neutral else Band(high=neutral)
+        fails = settle(found, side).fails
+    told = judged(structs.replace(answer, verdict="open", fails=fails, why=answer.why))
+    if told.verdict == "open" and answer.verdict == "contradicted":
+        return structs.replace(told, verdict="not testable", why=PAGES_OWN)
+    return told
+
+
+def not_run(stacks: Sequence[str], loads: int) -> Answer:
+    names = " and ".join(stacks)
+    return Answer(verdict="open", why=f"no cell of it has {loads} complete blocks of {names}")
+
+
+def margin_band(margin: float | None) -> Band | None:
+    """Ratios within a margin, mirrored: 0.05 is 1 / 1.05 to 1.05."""
+    return Band(1 / (1 + margin), 1 + margin) if margin else None
+
+
+def named(answer: Answer, name: str) -> Answer:
+    return structs.replace(answer, ours=f"{name}{answer.ours}" if answer.ours else "")
+
+
+def shorter(whole: Answer, answers: Sequence[Answer], most: int = 4) -> Answer:
+    """Of many parts only the first of those that settle it, or leave it open, are told."""
+    if len(answers) <= most:
+        return whole
+    telling = [a for a in answers if a.verdict == whole.verdict] or list(answers)
+    told = [a.ours for a in telling if a.ours][:most]
+    rest = [f"and {len(answers) - len(told)} more"] if told else []
+    return structs.replace(whole, ours="; ".join([*told, *rest]))

@@ -1,0 +1,45 @@
+"""What visits in virtual time cost a machine: computing, however long a load lasts."""
+
+from functools import cache
+from importlib import resources
+
+import msgspec
+import polars as pl
+from msgspec import Struct
+
+
+class Pace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What visits cost a machine."""
+
+    cores: int
+    visit_cpu_s: float
+    object_cpu_s: float
+    mb_cpu_s: float
+    """Of a visit of a browser in virtual time; a repeat visit moves its page twice."""
+    slow_mb_cpu_s: float
+    """Of a megabyte in addition, where packets come one by one: all of it up to `slow_mbps` on the
+    way down, and less in proportion on faster lines."""
+    slow_mbps: float
+    real_at_once: float
+    """Blocks in real time that run beside each other."""
+    loader_share: float
+    """The load generator's cost, as a share of a browser's in virtual time."""
+
+    def visit_s(self, *, loader: bool) -> pl.Expr:
+        """CPU seconds of one visit in virtual time to each cell of a
+        `dragstrip_papers.campaign.space`."""
+        moved = pl.when(pl.col("connection") == "first").then(1).otherwise(2)
+        slow = (self.slow_mbps / pl.col("rate_mbps")).clip(upper_bound=1).fill_null(0)
+        visit = (
+            self.visit_cpu_s
+            + moved * self.object_cpu_s * pl.col("objects").fill_null(1)
+            + moved * (self.mb_cpu_s + slow * self.slow_mb_cpu_s) * pl.col("page_bytes") / 1e6
+        )
+        return visit * (self.loader_share if loader else 1.0)
+
+
+@cache
+def pace() -> Pace:
+    """From `pace.toml`."""
+    text = resources.files("dragstrip_papers.campaign").joinpath("pace.toml").read_bytes()
+    return msgspec.toml.decode(text, type=Pace)

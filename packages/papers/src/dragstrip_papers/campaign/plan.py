@@ -1,0 +1,287 @@
+"""What of a paper is to be run, at which scale, and into which capsules.
+
+A paper's folder holds a capsule for each of its studies, named like it. A larger scale continues
+the same capsules: cells and runs are only ever added.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil
+from pathlib import Path
+
+import polars as pl
+from msgspec import Struct, structs
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import CellKey, Slow, Study
+from dragstrip.pages.resolve import expand, named
+from dragstrip.results.capsule import MANIFEST, Capsule
+from dragstrip.schedule.scale import share_of
+from dragstrip.study.file import Outline, make_study
+from dragstrip_papers.campaign.choose import choose, cost_s
+from dragstrip_papers.campaign.pace import pace
+from dragstrip_papers.campaign.space import CELL, reach, space, union
+from dragstrip_papers.claims import Claim, Published
+from dragstrip_papers.predicates import stacks_of
+
+SMOKE_RUNS = 5
+"""Fewer blocks hardly ever have an interval that decides anything."""
+SMOKE_RERUNS = 1
+SMOKE_SHARE = 0.8
+"""Of the time, to plan with: a cell that reruns cut short by a block decides nothing."""
+_RACE = 2
+"""Stacks in a race, at least."""
+
+
+Cells = frozenset[tuple[str, ...]]
+"""Study, page, network and connection of cells."""
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """What is to be run of one study."""
+
+    outline: Outline
+    cells: pl.DataFrame
+    """Rows of `dragstrip_papers.campaign.space`."""
+    total: int
+    """Cells of the whole study."""
+    runs: int
+    reruns: int | None = None
+    """None leaves the study's own."""
+    slow: Slow | None = None
+
+    @property
+    def keys(self) -> frozenset[CellKey]:
+        """Of its cells."""
+        return frozenset(self.cells.select(CELL).iter_rows())
+
+    @property
+    def visits(self) -> int:
+        """The controls' among them."""
+        return len(self.cells) * self.outline.visits_in(self.runs)
+
+    @property
+    def seconds(self) -> float:
+        every = range(len(self.cells))
+        if not self.slow or self.slow.runs >= self.runs:
+            return cost_s(self.cells, every, self.runs)
+        long_s = self.slow.over_s * self.outline.visits_per_block
+        blocks_s: list[float] = self.cells["block_s"].to_list()
+        quick_s = sum(s for s in blocks_s if s < long_s)
+        return cost_s(self.cells, every, self.slow.runs) + (self.runs - self.slow.runs) * quick_s
+
+
+def campaign(
+    paper: Published,
+    outlines: Sequence[Outline],
+    scale: str,
+    budget_s: float,
+    slow: Slow | None = None,
+    there: Cells = frozenset(),
+    *,
+    virtual: bool = False,
+    claims: Sequence[Claim] = (),
+    networks: Sequence[str] = (),
+) -> list[Part]:
+    """At scale `smoke` what is there and fits the budget, at `paper` or a share of 1 every cell.
+
+    Without any time nothing, not even what is there. A share scales the runs; cells that take long
+    have those of `slow`. With `virtual` a cell costs what it takes to compute. With `claims` only
+    the cells that these look at, with `networks` only those on them. Raises `InputError` for any
+    other scale, and for a network that the studies have not.
+    """
+    whole = space(outlines, paper.parts)
+    if virtual:
+        whole = whole.with_columns(block_s=_virtual_block_s(outlines))
+    cells = _over(networks, whole)
+    cells = asked_for(claims, cells) if claims else cells
+    if scale == "smoke":
+        predicates = [claim.predicate for claim in claims or paper.claims]
+        have = [i for i, key in enumerate(_keys(cells)) if budget_s and key in there]
+        kept = cells[choose(cells, predicates, SMOKE_RUNS, SMOKE_SHARE * budget_s, have)]
+    else:
+        kept = cells
+    share = share_of(scale)
+    return [
+        Part(
+            outline=outline,
+            cells=kept.filter(study=outline.name),
+            total=len(whole.filter(study=outline.name)),
+            runs=min(SMOKE_RUNS, outline.runs) if share is None else ceil(outline.runs * share),
+            reruns=SMOKE_RERUNS if share is None else None,
+            slow=slow or outline.slow,
+        )
+        for outline in outlines
+    ]
+
+
+def _over(networks: Sequence[str], cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells with these networks; all cells if none is named. Raises `InputError`."""
+    _check("network", networks, "studies have", cells["network"].unique(maintain_order=True))
+    return cells.filter(pl.col("network").is_in(networks)) if networks else cells
+
+
+def _virtual_block_s(outlines: Sequence[Outline]) -> pl.Expr:
+    visited = {o.name: o.visits_per_block for o in outlines}
+    loader = any(stack.loaded_by.follows_graphs for o in outlines for stack in o.stacks)
+    return pace().visit_s(loader=loader) * pl.col("study").replace_strict(visited)
+
+
+def present(folder: Path, outlines: Sequence[Outline]) -> Cells:
+    """Those that the capsules of a paper's folder have."""
+    return frozenset((o.name, *cell) for o in outlines for cell in _cells_of(folder / o.name))
+
+
+def beyond(parts: Sequence[Part], there: Cells) -> list[Part]:
+    """The parts with those cells alone that are not there."""
+    return [
+        structs.replace(part, cells=part.cells.filter([k not in there for k in _keys(part.cells)]))
+        for part in parts
+    ]
+
+
+def _keys(cells: pl.DataFrame) -> Iterator[tuple[str, ...]]:
+    return cells.select("study", *CELL).iter_rows()
+
+
+def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
+    """The studies of a paper with `pages` instead of theirs, if there are any."""
+    if not pages:
+        return list(outlines)
+    own = tuple(p for given in pages for p in expand(given))
+    return [structs.replace(outline, pages=own) for outline in outlines]
+
+
+def asked_about(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
+    """The studies that answers are about. Pages of the paper narrow what is visited, not what it
+    claims; pages of one's own take their place there, too."""
+    theirs = {page for outline in outlines for page in outline.pages}
+    own = of_ones_own(outlines, pages)
+    return list(outlines) if all(theirs.issuperset(o.pages) for o in own) else own
+
+
+def chosen(outlines: Sequence[Outline], names: Sequence[str]) -> list[Outline]:
+    """Those of a paper's studies that are named, all by default. Raises `InputError`."""
+    _check("study", names, "paper has", [outline.name for outline in outlines])
+    return [outline for outline in outlines if outline.name in names or not names]
+
+
+def _check(option: str, names: Sequence[str], has: str, known: Iterable[str]) -> None:
+    """Raises `InputError` for a name that is not known."""
+    every = dict.fromkeys(known)
+    for name in names:
+        if name not in every:
+            raise InputError(f"--{option} {name!r}: the {has} {', '.join(every)}")
+
+
+def claims_named(paper: Published, names: Sequence[str]) -> list[Claim]:
+    """Claims by their whole name or the number it ends in. Raises `InputError`."""
+    known = {claim.id.rpartition("-")[2]: claim for claim in paper.claims}
+    found = []
+    for name in names:
+        claim = known.get(name.removeprefix(f"{paper.key}-"))
+        if claim is None:
+            raise InputError(
+                f"--claim {name!r}: {paper.key} has claims {min(known)} to {max(known)}"
+            )
+        if claim.predicate is None:
+            raise InputError(
+                f"--claim {name!r}: it has no rule, so no visit answers it; leave it out"
+            )
+        found.append(claim)
+    return found
+
+
+def spoken_of(
+    outlines: Sequence[Outline],
+    claims: Sequence[Claim],
+    parts: Mapping[str, str],
+    folder: Path,
+    names: Sequence[str] = (),
+) -> list[Outline]:
+    """The studies with only those stacks that the claims speak of, at least two, and those that
+    their capsules in `folder` have; without claims all.
+
+    With `names` no other stacks, and only the studies that have two of them. Raises `InputError`
+    for a name that no study has, and if no study is left.
+    """
+    if not claims and not names:
+        return list(outlines)
+    every = [stack.name for outline in outlines for stack in outline.stacks]
+    _check("stack", names, "studies have", every)
+    found = []
+    for outline in outlines:
+        asked = [stack.name for stack in outline.stacks if not names or stack.name in names]
+        if names and len(asked) < _RACE:
+            continue
+        kept = _said(claims, asked, parts) if claims else asked
+        if there := _study_in(folder / outline.name):
+            kept += [stack.name for stack in there.stacks]
+        stacks = tuple(stack for stack in outline.stacks if stack.name in kept)
+        found.append(structs.replace(outline, stacks=stacks))
+    if names and not found:
+        raise InputError(f"--stack {', '.join(names)}: no study has two of these; name more")
+    return found
+
+
+def _said(claims: Sequence[Claim], names: Sequence[str], parts: Mapping[str, str]) -> list[str]:
+    """Those of the stacks that the claims speak of, and others to make it a race."""
+    roles = {name: parts.get(name, name) for name in names}
+    said = {r for c in claims if c.predicate for r in stacks_of(c.predicate, roles.values())}
+    kept = [name for name, role in roles.items() if role in said]
+    others = [name for name in names if name not in kept]
+    return kept + others[: max(0, _RACE - len(kept))]
+
+
+def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
+    """The cells of a space that any of these claims looks at. Raises `InputError` if one of them
+    looks at none."""
+    frames = []
+    for claim in claims:
+        found = reach(claim.predicate, cells)
+        if found.is_empty():
+            studies = ", ".join(cells["study"].unique(maintain_order=True)) or "no study"
+            raise InputError(f"--claim {claim.id}: it looks at no cell of {studies}")
+        frames.append(found)
+    return union(frames)
+
+
+def study_of(part: Part, folder: Path, cache: Path) -> Study:
+    """The study a part runs, with the cells its capsule in `folder` already has, and their pages
+    even if the part has others."""
+    outline = part.outline
+    there = _study_in(folder / outline.name)
+    wanted = {*(there.cells() if there else ()), *part.keys}
+    pages = {page for page, _, _ in wanted}
+    networks = {network for _, network, _ in wanted}
+    asked = {name: getattr(outline, name) for name in outline.__struct_fields__}
+    study = make_study(
+        **asked
+        | {
+            "pages": [given for given in outline.pages if named(given) in pages],
+            "networks": [n for n in outline.networks if n.name in networks],
+            "runs": part.runs,
+            "slow": part.slow,
+        },
+        cache=cache,
+    )
+    own = {page.name for page in study.pages}
+    others = tuple(p for p in there.pages if p.name not in own) if there else ()
+    study = structs.replace(study, pages=(*others, *study.pages))
+    reruns = study.reruns if part.reruns is None else part.reruns
+    only = tuple(cell for cell in study.cells() if cell in wanted)
+    return structs.replace(study, reruns=reruns, only=only)
+
+
+def capsules_of(folder: Path, outlines: Sequence[Outline]) -> list[Path]:
+    """Those capsules of a paper's folder that exist."""
+    return [f for o in outlines if ((f := folder / o.name) / MANIFEST).exists()]
+
+
+def _cells_of(folder: Path) -> list[CellKey]:
+    study = _study_in(folder)
+    return study.cells() if study else []
+
+
+def _study_in(folder: Path) -> Study | None:
+    """That of its capsule, if it has one."""
+    return Capsule.open(folder).manifest.study if (folder / MANIFEST).exists() else None

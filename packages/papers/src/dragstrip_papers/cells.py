@@ -1,0 +1,135 @@
+"""Cells as a predicate sees them: the loads of some stacks, one value a round.
+
+A round is one block on every cell (`dragstrip.model.study.Study.blocks`), so the rounds of a study
+are repetitions of the whole of it. What a claim says of several cells together is computed round by
+round: the rounds are what an interval counts.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from math import isclose, isnan
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from msgspec import Struct, structs
+
+from dragstrip.stats.median import middle
+from dragstrip_papers.measured import Evidence, Measured, Values
+
+Value = str | float | list[str | float]
+Where = dict[str, Value]
+"""Field of a cell to what it must be, or to a list of such; text may hold ``*``."""
+Statistic = Literal["mean", "median"]
+Over = Literal["pages", "blocks"]
+"""What a claim would hold for other ones of: pages of a corpus, or only loads of the very cells."""
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    page: str
+    network: str
+    connection: str
+    factors: Mapping[str, float]
+    standin: bool
+    times: Mapping[str, Values]
+    """By stack, one value a round, all stacks in the same rounds."""
+    censored: int = 0
+    """How many of these are loads that never ended."""
+
+    @property
+    def blocks(self) -> int:
+        return len(next(iter(self.times.values())))
+
+    def first(self, loads: int) -> "Cell":
+        cut = {stack: times[:loads] for stack, times in self.times.items()}
+        return structs.replace(self, times=cut)
+
+    def centre(self, stack: str, statistic: Statistic) -> float:
+        times = self.times[stack]
+        return float(times.mean()) if statistic == "mean" else middle(sorted(times.tolist()))
+
+
+def cells(
+    loads: pl.DataFrame, stacks: Sequence[str], metric: str, least_blocks: int = 1
+) -> list[Cell]:
+    """Those of a frame with at least so many blocks in which every stack has the metric."""
+    return aligned(Evidence(loads).cells, stacks, metric, least_blocks)
+
+
+def aligned(
+    found: Iterable[Measured], stacks: Sequence[str], metric: str, least_blocks: int = 1
+) -> list[Cell]:
+    """As `cells`, of cells that were measured."""
+    read = (_align(cell, stacks, metric) for cell in found if {*stacks} <= cell.stacks.keys())
+    return [cell for cell in read if cell.blocks >= max(1, least_blocks)]
+
+
+def _align(cell: Measured, stacks: Sequence[str], metric: str) -> Cell:
+    own = [cell.stacks[stack] for stack in stacks]
+    values = [loads.values[metric] for loads in own]
+    rounds = own[0].rounds
+    alike = all(loads.rounds is rounds or np.array_equal(rounds, loads.rounds) for loads in own[1:])
+    if not alike or any(isnan(v.sum()) for v in values):
+        known = [loads.rounds[~np.isnan(v)] for loads, v in zip(own, values, strict=True)]
+        shared = known[0]
+        for other in known[1:]:
+            shared = np.intersect1d(shared, other)
+        picks = [
+            np.isin(loads.rounds, shared) & ~np.isnan(v)
+            for loads, v in zip(own, values, strict=True)
+        ]
+        values = [v[pick] for v, pick in zip(values, picks, strict=True)]
+        lost = sum(int(loads.censored[p].sum()) for loads, p in zip(own, picks, strict=True))
+    else:
+        lost = sum(int(loads.censored.sum()) for loads in own)
+    return Cell(
+        page=cell.page,
+        network=cell.network,
+        connection=cell.connection,
+        factors=cell.factors,
+        standin=cell.standin,
+        times=dict(zip(stacks, values, strict=True)),
+        censored=lost,
+    )
+
+
+def by_round(found: Sequence[Cell], measure: Callable[[Mapping[str, Values]], Values]) -> Values:
+    """The mean of a measure over the cells, round by round, as far as every cell has rounds."""
+    rounds = min(cell.blocks for cell in found)
+    return np.asarray(np.mean([measure(cell.times)[:rounds] for cell in found], axis=0))
+
+
+def by_page(found: Sequence[Cell], measure: Callable[[Cell], float]) -> Values:
+    """The mean of a measure over the cells of each page."""
+    pages: dict[str, list[float]] = {}
+    for cell in found:
+        pages.setdefault(cell.page, []).append(measure(cell))
+    return np.array([np.mean(values) for values in pages.values()])
+
+
+def select(found: Iterable[Measured], where: Where, unless: Where | None = None) -> list[Measured]:
+    """The cells of which all of `where` holds, and not all of `unless`."""
+    return [
+        cell
+        for cell in found
+        if fits(cell.field, where) and not (unless and fits(cell.field, unless))
+    ]
+
+
+def fits(field: Callable[[str], object], where: Where) -> bool:
+    """Whether the fields are all as `where` wants them."""
+    return all(_is(field(name), wanted) for name, wanted in where.items())
+
+
+def _is(value: object, wanted: Value) -> bool:
+    if isinstance(wanted, list):
+        return any(_matches(value, one) for one in wanted)
+    return _matches(value, wanted)
+
+
+@lru_cache(maxsize=100_000)
+def _matches(value: object, wanted: str | float) -> bool:
+    if isinstance(wanted, str):
+        return isinstance(value, str) and fnmatchcase(value, wanted)
+    return isinstance(value, int | float) and isclose(value, wanted, rel_tol=1e-3)

@@ -1,0 +1,212 @@
+"""The papers that are known by name: their studies and claims, from the folders beside this file.
+
+KEY/study*.toml    what a paper measured, in our study format; several where it is no one product
+KEY/claims.toml    [paper], then a [[claim]] each
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, structs
+
+from dragstrip.model.errors import InputError
+from dragstrip.model.stack import Stack
+from dragstrip.study.file import Outline, read_outline
+from dragstrip.study.networks import placed
+from dragstrip.study.presets import find_stack
+from dragstrip.verdict.rules import VERSION as VERDICT
+from dragstrip_papers.answer import Answer
+from dragstrip_papers.answers.missing import with_missing
+from dragstrip_papers.base import ask
+from dragstrip_papers.measured import Evidence
+from dragstrip_papers.predicates import VERSION as PREDICATES
+from dragstrip_papers.predicates import AnyPredicate, stacks_of
+from dragstrip_papers.sources import Source
+
+KEYS = ("biswal2016", "megyesi2016", "cook2017", "wolsing2019", "ranjan2019")
+"""The five whose testbeds this one is."""
+KNOWN = (*KEYS, "literature")
+"""Beside them what others published later, as one paper of many sources."""
+Tier = Literal["must", "should", "historic", "setup", "cited", "refuted"]
+"""must: physics or direction. should: magnitude. historic: of the implementations of its time.
+setup: a property of what was measured. cited: second-hand. refuted: contradicted by an audit of the
+published data."""
+
+
+class Paper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    version: int
+    """Of the claims: raised with every change of one that can change its answer."""
+    title: str
+    authors: str
+    venue: str
+    stands_for: dict[str, str]
+    """Our stack to what the paper ran, in words: such a stack is a surrogate in every output."""
+    native: dict[str, str] = {}
+    """Surrogate to the stack that speaks what the paper's did, of its generation of browsers."""
+    metrics: list[str] = []
+    """The metric of claims that name none of their own, and others to see beside it."""
+    choices: list[str] = []
+    """What the paper leaves open, and what we chose."""
+    real_time: list[str] = []
+    """Studies that virtual time cannot answer, because computing takes none there."""
+
+
+class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: str
+    source: str = ""
+    """Which of the paper's sources, if it has any."""
+    section: str
+    tier: Tier
+    says: str
+    """The claim in our own words."""
+    published: str
+    """Its number or direction, in short."""
+    tolerance: str = ""
+    note: str = ""
+    predicate: AnyPredicate | None = None
+    untestable: str = ""
+    """Why there is no predicate."""
+    setup: str = ""
+    """Why it holds by construction: then it says something about our pages, nothing about the
+    paper."""
+    restates: str = ""
+    """The claim whose number this is in another unit: it is answered, and not counted again."""
+
+    def __post_init__(self) -> None:
+        if (self.predicate is None) != bool(self.untestable):
+            raise ValueError(f"{self.id}: give either predicate or untestable")
+        if self.predicate is None and self.tier in ("must", "should"):
+            raise ValueError(f"{self.id}: a claim of tier {self.tier} needs a predicate")
+
+    def answer(self, evidence: Evidence) -> Answer:
+        if self.predicate is None:
+            return Answer(verdict="not testable", why=self.untestable)
+        answer = with_missing(ask(self.predicate, evidence), self.predicate, evidence)
+        if not self.setup or answer.verdict not in ("reproduced", "contradicted"):
+            return answer
+        if answer.verdict == "reproduced":
+            return structs.replace(answer, verdict="setup", why=self.setup)
+        why = "the pages that were run are not built to the paper's numbers"
+        return structs.replace(answer, verdict="open", why=why)
+
+
+class Published(Struct, frozen=True, kw_only=True):
+    """A paper with all its claims."""
+
+    key: str
+    paper: Paper
+    claims: tuple[Claim, ...]
+    studies: tuple[Traversable, ...]
+    """Its study files, the main one first."""
+    sources: tuple[Source, ...] = ()
+    """Where its claims come from, if not from one publication."""
+    cast: dict[str, str] = {}
+    """What plays the part of each surrogate; empty where they play themselves."""
+
+    def native(self) -> "Published":
+        """The same paper with stacks of its own time. Raises `InputError` if there are none."""
+        if not self.paper.native:
+            raise InputError(f"{self.key}: no stack of its time can be had")
+        return structs.replace(self, cast=self.paper.native)
+
+    def outlines(self) -> list[Outline]:
+        """What its studies are to be. Raises `InputError` for a file that is wrong."""
+        found = []
+        for file in self.studies:
+            with resources.as_file(file) as path:
+                found.append(read_outline(path))
+        if not self.cast:
+            return found
+        played = [self._played(outline) for outline in found]
+        return [outline for outline in played if len(outline.stacks) > 1]
+
+    def _played(self, outline: Outline) -> Outline:
+        names = [self.cast[s.name] for s in outline.stacks if s.name in self.cast]
+        return structs.replace(outline, stacks=tuple(map(find_stack, names)))
+
+    def in_virtual_time(self, outlines: Iterable[Outline]) -> list[Outline]:
+        """Those of its studies that virtual time can answer."""
+        return [outline for outline in outlines if outline.name not in self.paper.real_time]
+
+    @property
+    def rules(self) -> str:
+        """Version of the rules that answer, ``1.1.17``: its claims, the predicates, the verdict."""
+        return f"{self.paper.version}.{PREDICATES}.{VERDICT}"
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Of each stack that plays another's part, that part."""
+        return {player: part for part, player in self.cast.items()}
+
+    def stacks(self, outlines: Iterable[Outline]) -> dict[str, Stack]:
+        """All stacks of its studies in their order, under the names its claims use."""
+        found = {}
+        for stack in (s for outline in outlines for s in outline.stacks):
+            part = self.parts.get(stack.name, stack.name)
+            found[part] = structs.replace(stack, name=part)
+        return found
+
+    @property
+    def stands_for(self) -> dict[str, str]:
+        """Our stack to what the paper ran, unless it is run itself."""
+        return {} if self.cast else self.paper.stands_for
+
+    def surrogates(self, predicate: AnyPredicate) -> dict[str, str]:
+        """The stacks a predicate speaks of that stand for others."""
+        return _of(predicate, self.stands_for)
+
+    def players(self, predicate: AnyPredicate) -> dict[str, str]:
+        """The parts of `cast` that a predicate speaks of, and what plays them."""
+        return _of(predicate, self.cast)
+
+
+def _of(predicate: AnyPredicate, stacks: dict[str, str]) -> dict[str, str]:
+    named = stacks_of(predicate, stacks)
+    return {stack: words for stack, words in stacks.items() if stack in named}
+
+
+class _File(Struct, forbid_unknown_fields=True, kw_only=True):
+    paper: Paper
+    source: list[Source] = []
+    claim: list[Claim]
+
+    def __post_init__(self) -> None:
+        known = {source.id for source in self.source} or {""}
+        for claim in self.claim:
+            if claim.source not in known:
+                raise ValueError(f"{claim.id}: its source {claim.source!r} is none of the file's")
+
+
+@cache
+def published(key: str) -> Published:
+    """A paper by name. Raises `InputError` for an unknown name or a file that is wrong."""
+    if key not in KNOWN:
+        raise InputError(f"unknown paper {key!r}; known are {', '.join(KNOWN)}")
+    folder = resources.files("dragstrip_papers") / key
+    file = folder / "claims.toml"
+    try:
+        read = msgspec.toml.decode(file.read_bytes(), type=_File)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{file}: {placed(str(error))}") from None
+    except msgspec.DecodeError as error:
+        raise InputError(f"{file} is not TOML: {error}") from None
+    ids = [claim.id for claim in read.claim]
+    if wrong := [i for i in ids if ids.count(i) > 1 or not i.startswith(f"{key}-")]:
+        raise InputError(f"{file}: claim {wrong[0]!r} stands twice or belongs to another paper")
+    studies = [f for f in folder.iterdir() if f.name.startswith("study") and f.name[-5:] == ".toml"]
+    return Published(
+        key=key,
+        paper=read.paper,
+        claims=tuple(read.claim),
+        sources=tuple(read.source),
+        studies=tuple(sorted(studies, key=lambda f: (f.name != "study.toml", f.name))),
+    )
+
+
+def answers(key: str, evidence: Evidence) -> dict[str, Answer]:
+    """Every claim of a paper, by id."""
+    return {claim.id: claim.answer(evidence) for claim in published(key).claims}

@@ -1,0 +1,214 @@
+"""What our loads say about a number: an interval, and how surely it lies on one side of another.
+
+`p_above(x)` is the probability of loads like ours if the number were at most x: small if it is
+shown to lie above. The interval at a level ends where that is half of what the level leaves.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from msgspec import Struct
+from scipy.special import bdtrc, stdtr, stdtrit
+
+from dragstrip.stats.median import middle
+from dragstrip.stats.order_interval import order_interval, p_above
+from dragstrip_papers.measured import Values
+
+LEVEL = 0.95
+SKEWED = 3.0
+"""Student's t of a mean may miss by this factor more often than it says: where one load in ten is
+late, 5 to 8 % of edges are called shown, at five loads and at a hundred, instead of 2.5 %."""
+
+
+class Estimate(Protocol):
+    @property
+    def value(self) -> float: ...
+    @property
+    def own(self) -> float | None:
+        """The paper's own statistic of our loads, where that is another number. It has no interval
+        that holds its level; what is shown is shown by it, too."""
+
+    @property
+    def floor(self) -> float:
+        """No p can be less, whatever the loads."""
+
+    def interval(self) -> tuple[float, float] | None:
+        """At 95 %; None with too few blocks or pages."""
+
+    def p_above(self, point: float) -> float: ...
+    def p_below(self, point: float) -> float: ...
+
+
+class Mean(Struct, frozen=True):
+    """A mean or a share with its standard error, by Student's t; infinite freedom is the normal
+    distribution."""
+
+    value: float
+    error: float
+    freedom: float = math.inf
+    low: float = -math.inf
+    high: float = math.inf
+    """What the number cannot exceed."""
+
+    @property
+    def own(self) -> float | None:
+        return None
+
+    @property
+    def floor(self) -> float:
+        return 0.0
+
+    def interval(self) -> tuple[float, float] | None:
+        half = self._quantile((1 + LEVEL) / 2) * self.error
+        return max(self.low, self.value - half), min(self.high, self.value + half)
+
+    def p_above(self, point: float) -> float:
+        return self._tail(self.value - point)
+
+    def p_below(self, point: float) -> float:
+        return self._tail(point - self.value)
+
+    def _tail(self, distance: float) -> float:
+        if self.error == 0:
+            return 0.0 if distance > 0 else 1.0
+        return float(stdtr(min(self.freedom, 1e9), -distance / self.error))
+
+    def _quantile(self, share: float) -> float:
+        return float(stdtrit(min(self.freedom, 1e9), share))
+
+
+class Typical(Struct, frozen=True, dict=True):
+    """The median over rounds or pages (`dragstrip.stats.order_interval`).
+
+    Where the paper computes means, what they say of our loads must agree: the median alone would
+    answer another question where one stack's loads are skewed and another's are not, and a mean
+    alone has no interval that holds its level then.
+    """
+
+    units: Sequence[float]
+    mean: Mean | None = None
+    """The paper's own statistic of the same loads, in the same unit."""
+    ratio: bool = False
+    """The units are logarithms, and e to their power is meant."""
+
+    @cached_property
+    def ordered(self) -> list[float]:
+        return sorted(float(u) for u in self.units)
+
+    @property
+    def value(self) -> float:
+        return self._back(middle(self.ordered))
+
+    @property
+    def own(self) -> float | None:
+        return None if self.mean is None else self._back(self.mean.value)
+
+    @property
+    def floor(self) -> float:
+        return p_above(self.ordered, -math.inf)
+
+    def interval(self) -> tuple[float, float] | None:
+        found = order_interval(self.ordered, LEVEL)
+        return found and (self._back(found[0]), self._back(found[1]))
+
+    def p_above(self, point: float) -> float:
+        unit = self._there(point)
+        own = SKEWED * self.mean.p_above(unit) if self.mean else 0.0
+        return min(1.0, max(p_above(self.ordered, unit), own))
+
+    def p_below(self, point: float) -> float:
+        unit = self._there(point)
+        turned = [-u for u in reversed(self.ordered)]
+        own = SKEWED * self.mean.p_below(unit) if self.mean else 0.0
+        return min(1.0, max(p_above(turned, -unit), own))
+
+    def _back(self, unit: float) -> float:
+        return math.exp(min(unit, 700.0)) if self.ratio else unit
+
+    def _there(self, point: float) -> float:
+        if not self.ratio:
+            return point
+        return math.log(point) if point > 0 else -math.inf
+
+
+class Greatest(Struct, frozen=True, dict=True):
+    """The greatest of several numbers, each estimated by itself.
+
+    It is below a point if all are shown to be. It is above if one is, allowed for how many were
+    asked, or if more are than chance explains (see `several`). The greatest estimate is no
+    estimate of the greatest: it is biased upwards, and only shown.
+    """
+
+    parts: Sequence[Estimate]
+
+    @property
+    def own(self) -> float | None:
+        owns = [part.own for part in self.parts if part.own is not None]
+        return max(owns, default=None)
+
+    @property
+    def value(self) -> float:
+        return max(part.value for part in self.parts)
+
+    @property
+    def floor(self) -> float:
+        return max(part.floor for part in self.parts)
+
+    def interval(self) -> tuple[float, float] | None:
+        if any(part.interval() is None for part in self.parts):
+            return None
+        miss = (1 - LEVEL) / 2
+        highest = max(part.interval()[1] for part in self.parts)  # type: ignore[index]
+        points = sorted(part.value for part in self.parts)
+        shown = bisect_right(points, miss, key=self.p_above)
+        lowest = min(part.interval()[0] for part in self.parts)  # type: ignore[index]
+        return points[shown - 1] if shown else lowest, highest
+
+    def p_above(self, point: float) -> float:
+        return several([part.p_above(point) for part in self.parts])
+
+    def p_below(self, point: float) -> float:
+        return max(part.p_below(point) for part in self.parts)
+
+
+FIVE_AGREE = 1 / 32
+"""What one part of five blocks can show."""
+
+
+def several(p: Sequence[float]) -> float:
+    """p of "none of these is so", from independent parts: the least p times their number
+    (Bonferroni), or how improbable it is that so many parts have a p that five blocks can reach
+    (Wilkinson), whichever is less, doubled for the choice.
+
+    Source: Wilkinson, "A statistical consideration in psychological research", Psychological
+    Bulletin 48 (1951), 156-158.
+    """
+    if len(p) == 1:
+        return p[0]
+    many = sum(one <= FIVE_AGREE for one in p)
+    by_count = float(bdtrc(many - 1, len(p), FIVE_AGREE)) if many else 1.0
+    return min(1.0, 2 * min(len(p) * min(p), by_count))
+
+
+def mean_of(
+    values: Sequence[float] | Values, low: float = -math.inf, high: float = math.inf
+) -> Mean:
+    """With Student's t. One value says nothing of its error."""
+    found = np.asarray(values, dtype=float)
+    n = len(found)
+    error = float(found.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+    return Mean(float(found.mean()), error, max(n - 1, 1), low, high)
+
+
+def words(found: Estimate, unit: str = "") -> str:
+    """``0.87 [0.84, 0.91]``, with the paper's own statistic behind it where that is another."""
+    unit = f" {unit}" if unit else ""
+    span = found.interval()
+    said = f"{found.value:.4g}{unit}"
+    said += f" [{span[0]:.4g}, {span[1]:.4g}]" if span else ", too few blocks for an interval"
+    own = found.own
+    return said if own is None else f"{said}, as the paper computes it {own:.4g}"

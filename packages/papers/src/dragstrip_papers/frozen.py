@@ -1,0 +1,49 @@
+"""Whether the rules that answer a paper's claims stood before the data.
+
+A campaign keeps their version when it starts, and every page of answers says which rules answer and
+which stood then. See `dragstrip_papers.claims.Published.rules`.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from msgspec import Struct
+
+DIGESTS: Mapping[str, str] = MappingProxyType(
+    {
+        "08ede00bc6fd": "1.1.17",
+        "53b5e8825608": "1.1.17",
+        "1e81cd183b36": "1.1.17",
+        "5f3d9780657c": "1.1.17",
+        "2f20daf141ad": "1.1.17",
+        "da3d8aa31679": "1.1.17",
+    }
+)
+"""Campaigns kept a digest of claims and code before rules had versions: the last ones, and the
+version of the same rules. Older digests have none, and stand as they are."""
+
+
+class Frozen(Struct, frozen=True, kw_only=True):
+    """The rules of a page of answers."""
+
+    now: str
+    """Version of the rules that the answers follow."""
+    then: tuple[str, ...]
+    """Of those that stood when visits began, each once; empty for a start that kept none."""
+
+    @classmethod
+    def since(cls, now: str, kept: Iterable[str]) -> "Frozen":
+        """`kept` holds what the starts of a campaign kept: versions, or digests."""
+        return cls(now=now, then=tuple(dict.fromkeys(DIGESTS.get(rules, rules) for rules in kept)))
+
+    def words(self) -> str:
+        """One sentence; empty without a visit."""
+        if not self.then:
+            return ""
+        older = [rules or "not kept" for rules in self.then if rules != self.now]
+        if not older:
+            return f"The rules that answer ({self.now}) stood before the first visit."
+        return (
+            f"The rules that answer ({self.now}) are not those of the day on which visits began "
+            f"({', '.join(older)}): CHANGELOG.md says what changed."
+        )

@@ -1,0 +1,215 @@
+"""Predicates on one stack: how it answers to a factor, and how long it takes at all."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Literal
+
+import numpy as np
+
+from dragstrip_papers.answer import Answer, Band, incomplete, settle
+from dragstrip_papers.base import PAGES_OWN, Predicate, margin_band, named, not_run, sized
+from dragstrip_papers.cells import Cell, Where, aligned, by_round, select
+from dragstrip_papers.estimate import Typical, mean_of
+from dragstrip_papers.gains import difference_of
+from dragstrip_papers.measured import Evidence, Values
+
+Scale = Literal["ratio", "ms"]
+
+
+class Sensitivity(Predicate, kw_only=True, frozen=True):
+    """How much longer a stack takes there than here: as a ratio, or in ms."""
+
+    stack: str
+    here: Where
+    there: Where
+    scale: Scale = "ratio"
+    at_least: float = -inf
+    at_most: float = inf
+    same: float | None = None
+
+    def answer(self, evidence: Evidence) -> Answer:
+        sides = both_sides(self, self.stack, evidence)
+        if sides is None:
+            return not_run([self.stack], self.loads)
+        ratio = self.scale == "ratio"
+        answer = sized(
+            change(self, self.stack, *sides),
+            Band(self.at_least, self.at_most),
+            neutral=1 if ratio else 0,
+            standin=any(cell.standin for side in sides for cell in side),
+            unit="" if ratio else "ms",
+            same=margin_band(self.same) if ratio else None,
+        )
+        return incomplete(answer, sum(map(len, sides)), self.cells)
+
+
+class SensitivityOrder(Predicate, kw_only=True, frozen=True):
+    """`less` changes less from here to there than `more` does.
+
+    Stated as the difference in ms, or as the ratio of both ratios.
+    """
+
+    less: str
+    more: str
+    here: Where
+    there: Where
+    scale: Scale = "ratio"
+
+    def answer(self, evidence: Evidence) -> Answer:
+        both = [both_sides(self, stack, evidence) for stack in (self.less, self.more)]
+        if both[0] is None or both[1] is None:
+            return not_run([self.less, self.more], self.loads)
+        less, more = change(self, self.less, *both[0]), change(self, self.more, *both[1])
+        units = [a - b for a, b in zip(less.units, more.units, strict=False)]
+        ms = self.scale == "ms"
+        got = Typical(units, ratio=not ms)
+        what = "ms" if ms else "times"
+        told = f"{self.less} {less.value:.4g} {what}, {self.more} {more.value:.4g} {what}; "
+        answer = named(settle(got, Band(high=0.0 if ms else 1.0)), told)
+        return incomplete(answer, sum(map(len, both[0])), self.cells)
+
+
+class Difference(Predicate, kw_only=True, frozen=True):
+    """a - ref in ms, over the cells together."""
+
+    a: str
+    ref: str
+    at_least: float = -inf
+    at_most: float = inf
+
+    def answer(self, evidence: Evidence) -> Answer:
+        found = self.found(evidence, self.a, self.ref)
+        if not found:
+            return not_run([self.a, self.ref], self.loads)
+        got = difference_of(found, self.a, self.ref, "ms", self.statistic, "blocks")
+        standin = any(cell.standin for cell in found)
+        band = Band(self.at_least, self.at_most)
+        answer = sized(got, band, neutral=0, standin=standin, unit="ms")
+        return incomplete(answer, len(found), self.cells)
+
+
+class Absolute(Predicate, kw_only=True, frozen=True):
+    """A stack's own time in ms, as the mean over cells.
+
+    Absolute times belong to a page. On stand-ins, whose sizes the paper does not give, they say
+    nothing about the paper's.
+    """
+
+    stack: str
+    at_least: float = 0.0
+    at_most: float = inf
+
+    def answer(self, evidence: Evidence) -> Answer:
+        found = self.found(evidence, self.stack)
+        if not found:
+            return not_run([self.stack], self.loads)
+        units = by_round(found, lambda times: times[self.stack])
+        got = Typical(tuple(units), mean_of(units) if self.statistic == "mean" else None)
+        answer = settle(got, Band(self.at_least, self.at_most), unit="ms")
+        if any(cell.standin for cell in found):
+            return Answer(verdict="not testable", ours=answer.ours, why=PAGES_OWN)
+        return incomplete(answer, len(found), self.cells)
+
+
+class ImpliedBytes(Predicate, kw_only=True, frozen=True):
+    """Bytes the line could carry during a load (time x rate), the mean over stacks and cells.
+
+    Below `at_most` our page is lighter than the one whose published times imply more.
+    """
+
+    stacks: list[str]
+    at_least: float = 0.0
+    at_most: float = inf
+
+    def answer(self, evidence: Evidence) -> Answer:
+        found = self.found(evidence, *self.stacks)
+        if not found or any("rate_mbps" not in cell.factors for cell in found):
+            return not_run(self.stacks, self.loads)
+        carries = found[0].factors["rate_mbps"] * 125
+
+        units = by_round(
+            found, lambda times: np.mean([times[s] for s in self.stacks], axis=0) * carries
+        )
+        got = Typical(tuple(units), mean_of(units) if self.statistic == "mean" else None)
+        low = self.at_least if self.at_least > 0 else -inf
+        answer = settle(got, Band(low, self.at_most), unit="bytes")
+        return incomplete(answer, len(found), self.cells)
+
+
+class Corpus(Predicate, kw_only=True, frozen=True):
+    """The pages themselves: their mean bytes, objects or bytes an object. No time is looked at."""
+
+    of: Literal["page_bytes", "objects", "object_bytes", "hosts"]
+    pages: int = 1
+    at_least: float = 0.0
+    at_most: float = inf
+
+    def answer(self, evidence: Evidence) -> Answer:
+        pages = {cell.page: cell.factors for cell in self.reached(evidence)}
+        if len(pages) < self.pages:
+            return Answer(verdict="open", why=f"{len(pages)} of its {self.pages} pages are run")
+        if any(self.of not in factors for factors in pages.values()):
+            return Answer(verdict="open", why=f"the {self.of} of a page that was run is not known")
+        mean = float(np.mean([factors[self.of] for factors in pages.values()]))
+        if self.of == "object_bytes":  # of all objects, not of pages
+            total = sum(factors["page_bytes"] for factors in pages.values())
+            mean = total / sum(factors["objects"] for factors in pages.values())
+        ours = f"{mean:.6g} over {len(pages)} pages"
+        if self.at_least <= mean <= self.at_most:
+            return Answer(verdict="reproduced", ours=ours, holds=0.0)
+        return Answer(verdict="contradicted", ours=ours, fails=0.0)
+
+
+class AuditCount(Predicate, kw_only=True, frozen=True):
+    """How many foreign captures the audit finds impossible (`dragstrip audit`)."""
+
+    captures: int
+    at_least: int
+    at_most: int
+
+    def answer(self, evidence: Evidence) -> Answer:
+        rows = evidence.audit
+        if rows is None or len(rows) < self.captures:
+            have = 0 if rows is None else len(rows)
+            why = f"{have} of its {self.captures} captures are audited; give the published folder"
+            return Answer(verdict="open", why=why)
+        found = int(rows["impossible"].sum())
+        ours = f"{found} of {len(rows)} captures"
+        if self.at_least <= found <= self.at_most:
+            return Answer(verdict="reproduced", ours=ours, holds=0.0)
+        return Answer(verdict="contradicted", ours=ours, fails=0.0)
+
+
+Sides = tuple[list[Cell], list[Cell]]
+
+
+def both_sides(
+    rule: Sensitivity | SensitivityOrder, stack: str, evidence: Evidence
+) -> Sides | None:
+    """The cells here and there; None if one side is not run."""
+    reached = rule.reached(evidence)
+    here, there = (
+        aligned(select(reached, side), [stack], rule.metric, rule.loads)
+        for side in (rule.here, rule.there)
+    )
+    return (here, there) if here and there else None
+
+
+def change(
+    rule: Sensitivity | SensitivityOrder, stack: str, here: Sequence[Cell], there: Sequence[Cell]
+) -> Typical:
+    """There against here, round by round: rounds of a study are repetitions of all its cells."""
+    logs = rule.scale == "ratio"
+    units, means = [], []
+    for side in (here, there):
+        units.append(by_round(side, lambda times: np.log(times[stack]) if logs else times[stack]))
+        means.append(by_round(side, lambda times: _of_mean(times[stack]) if logs else times[stack]))
+    shift = [t - h for h, t in zip(*units, strict=False)]
+    apart = [t - h for h, t in zip(*means, strict=False)]
+    return Typical(shift, mean_of(apart) if rule.statistic == "mean" else None, ratio=logs)
+
+
+def _of_mean(times: Values) -> Values:
+    """Values whose mean is the logarithm of the mean, with its spread (delta method)."""
+    mean = float(times.mean())
+    return np.asarray(np.log(mean) + times / mean - 1)

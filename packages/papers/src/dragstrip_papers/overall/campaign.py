@@ -1,0 +1,92 @@
+"""Campaigns that could answer claims: what is run, by which commands, and at what cost."""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from importlib import resources
+
+import msgspec
+import polars as pl
+from msgspec import Struct, structs
+
+from dragstrip_papers.campaign.pace import Pace
+from dragstrip_papers.campaign.space import CELL, space
+from dragstrip_papers.claims import published
+from dragstrip_papers.overall.given import Way
+
+_OPTIONS: Mapping[Way, tuple[str, ...]] = {
+    "native": ("--native",),
+    "browser": (),
+    "virtual": ("--virtual",),
+    "loader": ("--virtual", "--client loader"),
+}
+Cell = tuple[str, ...]
+"""Study, page, network and connection."""
+
+
+class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Studies of a paper, and how often each of their cells is run."""
+
+    name: str
+    """Of its folder: campaigns of one name continue each other."""
+    paper: str
+    blocks: int
+    way: Way
+    says: str
+    studies: tuple[str, ...] = ()
+    """All if empty."""
+    pages: tuple[str, ...] = ()
+    """Instead of those of the studies, if any."""
+    networks: tuple[str, ...] = ()
+    """All of the studies if empty."""
+    controls_every: int = 1
+    """Campaigns of one name make one study, so they must agree on it."""
+
+    def commands(self) -> list[str]:
+        """What to give, one after the other."""
+        folder = f"capsules/{self.name}"
+        said = [f"dragstrip reproduce {self.paper}", *_OPTIONS[self.way]]
+        said += [f"--study {name}" for name in self.studies]
+        said += [f"--page '{page}'" if "*" in page else f"--page {page}" for page in self.pages]
+        said += [f"--network {name}" for name in self.networks]
+        said += [f"--controls-every {self.controls_every}"] if self.controls_every > 1 else []
+        runs = published(self.paper).outlines()[0].runs
+        scale = "paper" if self.blocks == runs else f"{self.blocks}/{runs}"
+        return [" ".join([*said, f"--scale {scale}", f"--out {folder}"])]
+
+    def cells(self) -> pl.DataFrame:
+        """Of `dragstrip_papers.campaign.space`, with `visited`: how many visits a block has."""
+        paper = published(self.paper)
+        outlines = (paper.native() if self.way == "native" else paper).outlines()
+        chosen = [
+            structs.replace(o, controls_every=self.controls_every)
+            for o in outlines
+            if o.name in self.studies or not self.studies
+        ]
+        globs = [page.replace("/", "-") for page in self.pages] or ["*"]
+        cells = space(chosen).with_columns(
+            visited=pl.col("study").replace_strict({o.name: o.visits_per_block for o in chosen})
+        )
+        over = pl.col("network").is_in(self.networks) if self.networks else True
+        return cells.filter(over, [any(fnmatchcase(p, g) for g in globs) for p in cells["page"]])
+
+    def costs(self, pace: Pace) -> dict[Cell, float]:
+        """Seconds of one block of each cell, as much as it takes of the whole machine."""
+        cells = self.cells()
+        keys = cells.select("study", *CELL).iter_rows()
+        return dict(zip(keys, cells.select(self._block_s(pace)).to_series(), strict=True))
+
+    def _block_s(self, pace: Pace) -> pl.Expr:
+        if self.way in ("browser", "native"):
+            return pl.col("block_s") / pace.real_at_once
+        visit = pace.visit_s(loader=self.way == "loader")
+        return visit * pl.col("visited") / pace.cores
+
+
+class _File(Struct, forbid_unknown_fields=True):
+    campaign: list[Campaign]
+
+
+def campaigns() -> list[Campaign]:
+    """From `campaigns.toml`."""
+    text = resources.files("dragstrip_papers.overall").joinpath("campaigns.toml").read_bytes()
+    return msgspec.toml.decode(text, type=_File).campaign

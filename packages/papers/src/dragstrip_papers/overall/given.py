@@ -1,0 +1,138 @@
+"""The answers of one run, as a file of `docs/results/answers`: what one page of claims says."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.model.errors import InputError
+from dragstrip_papers.answer import Verdict
+from dragstrip_papers.answers.findings import Finding, Findings
+from dragstrip_papers.answers.more import More
+from dragstrip_papers.answers.near import Pages, Stacks
+
+Way = Literal["native", "browser", "virtual", "loader"]
+"""`native`: the paper's own protocols, in real time. `browser`: today's, in real time. `virtual`:
+today's browser in virtual time. `loader`: the load generator in virtual time."""
+WAYS: tuple[Way, ...] = ("native", "browser", "virtual", "loader")
+"""The nearest to the paper first: where two disagree, the first counts."""
+IN_VIRTUAL_TIME: frozenset[Way] = frozenset(("virtual", "loader"))
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """The answer to one claim."""
+
+    id: str
+    answer: Verdict
+    ours: str = ""
+    """Our number with its interval; empty if there is none."""
+    why: str = ""
+    more: More | None = None
+    """What would decide it, if it is open and some of it was run."""
+    printed: str = ""
+    """The answer that the page prints, where today's rules give another or cannot tell."""
+    stacks: Stacks = "none"
+    pages: Pages = "none"
+    loads: int = 0
+    """The least of any cell that was run."""
+    run: int = 0
+    """Cells that were run."""
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """The answers of one run of a paper's studies."""
+
+    paper: str
+    page: str
+    """The page of claims in docs/results, without its suffix."""
+    way: Way
+    made: str
+    """Date, as in 2026-11-25."""
+    rules: str
+    """Version of the rules that answered, or their digest in older files; empty if not kept."""
+    frozen: bool
+    """Whether these rules stood before the first visit."""
+    source: Literal["capsule", "published page"]
+    command: str
+    """Makes this file again."""
+    answers: tuple[Told, ...]
+
+
+def read(folder: Path) -> list[Given]:
+    """All files of a folder, by name. Raises `InputError` for one that is wrong."""
+    found = []
+    for file in sorted(folder.glob("*.json")):
+        try:
+            found.append(msgspec.json.decode(file.read_bytes(), type=Given))
+        except msgspec.DecodeError as error:
+            raise InputError(f"{file}: {error}") from None
+    return found
+
+
+def write(folder: Path, given: Given) -> Path:
+    """One answer a line, so that changes can be read."""
+    rows = [msgspec.json.encode(told).decode() for told in given.answers]
+    head = msgspec.to_builtins(given) | {"answers": []}
+    text = msgspec.json.encode(head).decode().removesuffix("[]}")
+    target = folder / f"{given.page}.json"
+    target.write_text(text + "[\n" + ",\n".join(rows) + "\n]}\n", encoding="utf-8")
+    return target
+
+
+def of_folder(folder: Path, page: str, command: str) -> Given:
+    """What `claims.json` of a paper's folder says.
+
+    Raises `InputError` if there are no claims, if nothing was run, or by the load generator in real
+    time.
+    """
+    file = folder / "claims.json"
+    if not file.exists():
+        raise InputError(f"{folder} has no claims.json: dragstrip reproduce KEY writes it")
+    found = msgspec.json.decode(file.read_bytes(), type=Findings)
+    if not found.made:
+        raise InputError(f"{folder}: nothing was run, so there is no answer to keep")
+    return Given(
+        paper=found.paper,
+        page=page,
+        way=_way(found, folder),
+        made=found.began,
+        rules=found.frozen.now,
+        frozen=set(found.frozen.then) == {found.frozen.now},
+        source="capsule",
+        command=command,
+        answers=tuple(map(_told, found.claims)),
+    )
+
+
+def _way(found: Findings, folder: Path) -> Way:
+    if found.client == "loader":
+        if not found.clock.virtual:
+            raise InputError(
+                f"{folder}: the load generator's answers are kept from virtual time only, "
+                "where they are exact: run it with --virtual"
+            )
+        return "loader"
+    if found.clock.virtual:
+        return "virtual"
+    return "native" if found.cast else "browser"
+
+
+def _told(claim: Finding) -> Told:
+    return Told(
+        id=claim.id,
+        answer=claim.verdict,
+        ours=claim.ours,
+        why=claim.why,
+        more=claim.more,
+        stacks=claim.near.stacks,
+        pages=claim.near.pages,
+        loads=claim.near.loads,
+        run=claim.near.run,
+    )
+
+
+def of_claim(given: Iterable[Given], claim: str) -> list[tuple[Given, Told]]:
+    """All answers to a claim."""
+    return [(page, told) for page in given for told in page.answers if told.id == claim]

@@ -1,0 +1,64 @@
+"""A paragraph on each paper that can be quoted, held against the answers it speaks of."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.model.errors import InputError
+from dragstrip_papers.answer import Verdict
+from dragstrip_papers.answers.findings import VERDICTS
+from dragstrip_papers.overall.rows import Row
+
+
+class Headline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What of a paper holds today, what never did, and what is not known yet."""
+
+    paper: str
+    text: str
+    """With counts of its answers as fields: ``{reproduced}``, ``{not_testable}``, ``{all}``."""
+    rests_on: dict[str, Verdict]
+    """Claims the text speaks of, by number, and the answers it takes them to have."""
+    quotes: dict[str, str] = {}
+    """Of such claims, a number in the text that their answer gives."""
+
+    def words(self, rows: Sequence[Row]) -> str:
+        """The paragraph. Raises `InputError` where the answers are no longer those it speaks of."""
+        own = {row.id: row for row in rows if row.paper == self.paper}
+        for number, answer in self.rests_on.items():
+            row = own[f"{self.paper}-{number}"]
+            if row.answer != answer:
+                raise InputError(
+                    f"the headline of {self.paper} takes {row.id} to be {answer}, and it is "
+                    f"{row.answer}: write the headline anew"
+                )
+        for number, quoted in self.quotes.items():
+            ours = own[f"{self.paper}-{number}"].ours
+            if quoted not in self.text or quoted not in ours:
+                raise InputError(
+                    f"the headline of {self.paper} quotes {quoted} of claim {number}, which has "
+                    f"{ours or 'no number'}: write the headline anew"
+                )
+        return " ".join(self.text.format(**counts(list(own.values()))).split())
+
+
+class _File(Struct, forbid_unknown_fields=True):
+    headline: list[Headline]
+
+
+def headlines(file: Path) -> list[Headline]:
+    """From docs/results/headlines.toml. Raises `InputError` for a file that is wrong."""
+    try:
+        return msgspec.toml.decode(file.read_bytes(), type=_File).headline
+    except msgspec.DecodeError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def counts(rows: Sequence[Row]) -> dict[str, int]:
+    """Of each answer, with ``_`` for spaces, of those `decided`, and of `all`."""
+    found = Counter(row.answer for row in rows)
+    named = {verdict.replace(" ", "_"): found[verdict] for verdict in VERDICTS}
+    decided = found["reproduced"] + found["equivalent"] + found["contradicted"]
+    return named | {"all": len(rows), "decided": decided}

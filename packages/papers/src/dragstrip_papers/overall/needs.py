@@ -1,0 +1,161 @@
+"""What an open claim needs: where to run it, which cells, and how many blocks."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import polars as pl
+from msgspec import Struct
+
+from dragstrip_papers.answers.noise import noiseless
+from dragstrip_papers.answers.predicted import beyond
+from dragstrip_papers.campaign.space import unhindered
+from dragstrip_papers.claims import Claim, Published
+from dragstrip_papers.levels import Difference, Sensitivity
+from dragstrip_papers.overall.given import Way
+from dragstrip_papers.parts import parts_of
+from dragstrip_papers.predicates import AnyPredicate, stacks_of
+from dragstrip_papers.rtts import OneRtt, OneRttTable
+from dragstrip_papers.shares import Extreme
+
+ENOUGH = 0.8
+"""A claim is worth a run that answers it so often, whether it is true or false."""
+_SIZED = (Difference, Extreme, OneRtt, OneRttTable, Sensitivity)
+"""Kinds that a stand-in's size leaves untestable, see `dragstrip_papers.base.sized`."""
+LARGE = 100
+"""Cells; a claim about more is cheapest with the load generator."""
+
+
+class Power(Struct, frozen=True):
+    """How often made-up worlds are answered rightly, the worse of both kinds of loads
+    (docs/reference/claims-power.md)."""
+
+    true: float
+    false: float
+
+    @property
+    def worse(self) -> float:
+        return min(self.true, self.false)
+
+    @property
+    def mean(self) -> float:
+        return (self.true + self.false) / 2
+
+
+Powers = Mapping[str, Mapping[int, Power]]
+"""By claim and number of loads."""
+
+
+class _World(Struct):
+    claim: str
+    loads: int
+    world: str
+    right: float
+
+
+class Needs(Struct, frozen=True, kw_only=True):
+    ways: tuple[Way, ...]
+    """How its visits can be made, the best first."""
+    cells: int
+    blocks: int
+    power: Power | None
+    """At so many blocks; None for claims that no loads decide."""
+    pages: tuple[str, ...] = ()
+    """Those of its pages that are stand-ins, where their size may leave it untestable."""
+
+    def words(self) -> str:
+        """``24 cells x 5 blocks (virtual or browser)``."""
+        if not self.cells:
+            return "the published captures"
+        said = f"{self.cells} {'cell' if self.cells == 1 else 'cells'} x {self.blocks} blocks"
+        where = " or ".join(_WHERE[way] for way in self.ways)
+        return f"{said}, {where}{self._chance()}{self._recording()}"
+
+    def _chance(self) -> str:
+        if not self.power or self.power.worse >= ENOUGH:
+            return ""
+        true, false = (round(100 * p) for p in (self.power.true, self.power.false))
+        return f"; that answers {true} % of worlds in which it is true, {false} % of false ones"
+
+    def _recording(self) -> str:
+        """Of a claim about one or two pages; for others stand-ins are pages like any."""
+        few = 0 < len(self.pages) <= 2
+        return f"; a recording of {' and '.join(self.pages)} would tell more" if few else ""
+
+
+_WHERE: Mapping[Way, str] = {
+    "native": "its own protocols",
+    "browser": "browser",
+    "virtual": "browser in virtual time",
+    "loader": "load generator",
+}
+
+
+def powers(file: Path) -> Powers:
+    """From docs/reference/claims-power.json."""
+    found: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for row in msgspec.json.decode(file.read_bytes(), type=list[_World]):
+        state = row.world.split()[0]
+        if state in ("true", "false") and "alone" not in row.world:
+            tried = found[row.claim][row.loads]
+            tried[state] = min(tried.get(state, 1.0), row.right)
+    return {
+        claim: {
+            loads: Power(tried.get("true", 1.0), tried.get("false", 1.0))
+            for loads, tried in by_loads.items()
+        }
+        for claim, by_loads in found.items()
+    }
+
+
+def needs(
+    claim: Claim, paper: Published, reached: pl.DataFrame, known: Mapping[int, Power]
+) -> Needs | None:
+    """What would decide it; None for a claim without a predicate. `reached` are the cells that it
+    looks at."""
+    if claim.predicate is None:
+        return None
+    blocks = least(known)
+    standins = reached.filter(pl.col("standin") & _sized(claim.predicate))["page"]
+    return Needs(
+        ways=ways(claim, paper, reached),
+        cells=len(reached),
+        blocks=blocks,
+        power=known.get(blocks),
+        pages=tuple(standins.unique(maintain_order=True).to_list()),
+    )
+
+
+def _sized(predicate: AnyPredicate) -> bool:
+    """Whether it asks how large an effect is, which on a stand-in is no news of the page."""
+    return any(isinstance(part, _SIZED) for part in parts_of(predicate))
+
+
+def least(known: Mapping[int, Power]) -> int:
+    """The fewest simulated loads that are enough; the most that were simulated if none are."""
+    enough = [loads for loads, power in known.items() if power.worse >= ENOUGH]
+    return min(enough) if enough else max(known, default=0)
+
+
+def ways(claim: Claim, paper: Published, reached: pl.DataFrame) -> tuple[Way, ...]:
+    """Where it can be answered, the best first.
+
+    Natively what is about implementations of its time; in real time what is drawn, and what
+    nothing but computing delays; in virtual time what the network makes.
+    """
+    assert claim.predicate
+    named = stacks_of(claim.predicate, paper.paper.stands_for)
+    played = bool(named) and set(named) <= paper.paper.native.keys()
+    own: tuple[Way, ...] = ("native",) if played else ()
+    if len(unhindered(reached)):  # a load takes no virtual time at all there
+        return (*own, "browser") if claim.tier == "historic" else ("browser", *own)
+    if claim.tier == "historic" and played:
+        return "native", "browser", "virtual"
+    if noiseless(claim.predicate, reached):
+        return "browser", *own
+    if b'"visual_' in msgspec.json.encode(claim.predicate):
+        return "browser", "virtual"
+    predictable = len(reached) > LARGE and not beyond(paper.paper, claim.predicate, reached)
+    wide: tuple[Way, ...] = ("loader",) if predictable else ()
+    return (*wide, "virtual", "browser", *own)

@@ -1,0 +1,196 @@
+"""Which campaigns answer the most open claims an hour."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from dragstrip_papers.campaign.pace import Pace
+from dragstrip_papers.campaign.space import CELL, reach, space
+from dragstrip_papers.claims import published
+from dragstrip_papers.overall.campaign import Campaign, Cell
+from dragstrip_papers.overall.given import Given
+from dragstrip_papers.overall.needs import Power, Powers
+from dragstrip_papers.overall.rows import Row
+from dragstrip_papers.parts import parts_of
+
+WORTH = 0.05
+"""A claim whose chance of an answer a campaign raises by less is not told."""
+_LEAST_HOURS = 0.01
+_SPENT = 2
+"""Loads made spend the chance of up to this many times as many loads."""
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """A campaign at its place in the plan."""
+
+    campaign: Campaign
+    cells: int
+    visits: int
+    """Of the whole campaign."""
+    hours: float
+    """Beyond what steps before it made in the same folder."""
+    claims: tuple[str, ...]
+    """That it makes likelier to be answered."""
+    answers: float
+    """To be expected of it, beyond the steps before."""
+
+
+Made = dict[str, dict[Cell, int]]
+"""Blocks of each cell, by folder."""
+
+
+def already_made(given: Iterable[Given]) -> Made:
+    """What the folders hold whose answers are kept: all cells of the claims that they ran whole."""
+    made: Made = {}
+    for page in given:
+        cells = _cells_of(page.paper)
+        there = made.setdefault(page.page, {})
+        for told in page.answers:
+            mine = cells.get(told.id, frozenset())
+            if page.source == "capsule" and told.run == len(mine):
+                there.update({cell: max(told.loads, there.get(cell, 0)) for cell in mine})
+    return made
+
+
+def plan(
+    rows: Sequence[Row],
+    known: Powers,
+    pace: Pace,
+    left: Iterable[Campaign],
+    begun: Mapping[str, Mapping[Cell, int]] = MappingProxyType({}),
+) -> list[Step]:
+    """The campaigns, each time the one with the most answers an hour next.
+
+    A claim's chance of an answer is the mean of that in worlds where it is true and where it is
+    false. Claims that restate others are not counted. What is begun is not paid again, and the
+    chance that it had is spent, because its claims are still open. Half of the simulated loads
+    spend the chance of all of them: what they left open is mostly that pages differ. Fewer loads
+    than a claim asks for spend nothing.
+    """
+    claims = {row.id: row for row in rows if row.answer == "open" and not row.restates}
+    made: Made = {name: dict(cells) for name, cells in begun.items()}
+    all_ = [_Open(campaign, claims, known, pace) for campaign in left]
+    open_ = [one for one in all_ if not one.over(made)]
+    sure: dict[str, float] = dict.fromkeys(claims, 0.0)
+    for one in all_:
+        _raise(sure, one.spent(made))
+    steps = []
+    while open_:
+        chosen = max(open_, key=lambda c: (c.gain(sure, made) / c.hours(made), -c.hours(made)))
+        open_.remove(chosen)
+        chances = chosen.chances(made)
+        steps.append(chosen.step(sure, made))
+        _raise(sure, chances)
+        made[chosen.campaign.name] = chosen.blocks(made)
+    return steps
+
+
+class _Open:
+    """A campaign that has no place in the plan yet."""
+
+    def __init__(
+        self, campaign: Campaign, claims: Mapping[str, Row], known: Powers, pace: Pace
+    ) -> None:
+        self.campaign = campaign
+        self._costs = campaign.costs(pace)
+        self._cells = {
+            claim: cells
+            for claim, cells in _cells_of(campaign.paper).items()
+            if _can(campaign, claims.get(claim))
+        }
+        self._known = {claim: known.get(claim, {}) for claim in self._cells}
+
+    def blocks(self, made: Made) -> dict[Cell, int]:
+        """Of every cell in its folder, once it has run."""
+        there = dict(made.get(self.campaign.name, {}))
+        for cell in self._costs:
+            there[cell] = max(self.campaign.blocks, there.get(cell, 0))
+        return there
+
+    def chances(self, made: Made) -> dict[str, float]:
+        """How likely its folder answers each claim, once it has run."""
+        return self._chances(self._least(self.blocks(made)))
+
+    def spent(self, made: Made) -> dict[str, float]:
+        """The same of what its folder holds before."""
+        least = self._least(made.get(self.campaign.name, {}))
+        asked = _asked(self.campaign.paper)
+        return self._chances({c: _SPENT * n for c, n in least.items() if n >= asked[c]})
+
+    def over(self, made: Made) -> bool:
+        """Whether its folder holds all of it."""
+        return self._left_s(made) == 0
+
+    def _least(self, there: Mapping[Cell, int]) -> dict[str, int]:
+        """The fewest blocks that a cell of each claim has."""
+        return {
+            claim: min(there.get(cell, 0) for cell in cells)
+            for claim, cells in self._cells.items()
+            if cells
+        }
+
+    def _chances(self, blocks: Mapping[str, int]) -> dict[str, float]:
+        return {claim: _power(self._known[claim], n).mean for claim, n in blocks.items()}
+
+    def gain(self, sure: Mapping[str, float], made: Made) -> float:
+        return sum(max(0.0, p - sure[i]) for i, p in self.chances(made).items())
+
+    def hours(self, made: Made) -> float:
+        """What is left to be made of it."""
+        return max(self._left_s(made) / 3600, _LEAST_HOURS)
+
+    def _left_s(self, made: Made) -> float:
+        there, blocks = made.get(self.campaign.name, {}), self.campaign.blocks
+        return sum(s * max(0, blocks - there.get(cell, 0)) for cell, s in self._costs.items())
+
+    def step(self, sure: Mapping[str, float], made: Made) -> Step:
+        cells = self.campaign.cells()
+        raised = [i for i, p in self.chances(made).items() if p - sure[i] >= WORTH]
+        return Step(
+            campaign=self.campaign,
+            cells=len(cells),
+            visits=int(cells["visited"].sum()) * self.campaign.blocks,
+            hours=self.hours(made),
+            claims=tuple(sorted(raised)),
+            answers=self.gain(sure, made),
+        )
+
+
+def _raise(sure: dict[str, float], chances: Mapping[str, float]) -> None:
+    """To the chances that are higher."""
+    sure.update({claim: max(chance, sure[claim]) for claim, chance in chances.items()})
+
+
+@cache
+def _cells_of(paper: str) -> dict[str, frozenset[Cell]]:
+    """The cells that each claim of a paper asks for."""
+    found = published(paper)
+    whole = space(found.outlines())
+    return {
+        claim.id: frozenset(reach(claim.predicate, whole).select("study", *CELL).iter_rows())
+        for claim in found.claims
+        if claim.predicate
+    }
+
+
+@cache
+def _asked(paper: str) -> dict[str, int]:
+    """The loads that each claim of a paper asks of every cell."""
+    return {
+        claim.id: max(part.loads for part in parts_of(claim.predicate))
+        for claim in published(paper).claims
+        if claim.predicate
+    }
+
+
+def _can(campaign: Campaign, row: Row | None) -> bool:
+    """Whether the claim is open and can be answered that way."""
+    return bool(row and row.needs and campaign.way in row.needs.ways)
+
+
+def _power(known: Mapping[int, Power], blocks: int) -> Power:
+    """Of the most simulated loads that are not more than these."""
+    fewer = [loads for loads in known if loads <= blocks]
+    return known[max(fewer)] if fewer else Power(0, 0)

@@ -1,0 +1,11 @@
+"""A predicate of several parts, and its parts."""
+
+from collections.abc import Sequence
+
+from dragstrip_papers.predicates import AnyPredicate, Simple
+
+
+def parts_of(predicate: AnyPredicate) -> Sequence[Simple]:
+    """Itself, where it has none."""
+    found: Sequence[Simple] = getattr(predicate, "parts", [predicate])
+    return found

@@ -1,0 +1,172 @@
+"""Predicates in round trips: handshakes, and what is left of QUIC's lead without its own."""
+
+from collections.abc import Sequence
+from math import inf, sqrt
+
+from msgspec import Struct, structs
+
+from dragstrip_papers.answer import Answer, Band, all_of, every_one, incomplete, settle
+from dragstrip_papers.base import Predicate, not_run, sized
+from dragstrip_papers.cells import Cell, Statistic, aligned
+from dragstrip_papers.estimate import Greatest, Mean, Typical, mean_of, words
+from dragstrip_papers.measured import Evidence
+from dragstrip_papers.shares import doubt
+
+
+class HandshakeRtts(Predicate, kw_only=True, frozen=True):
+    """Round trips before the document's request leaves, on every page and network.
+
+    Not by the answer's first byte: a TLS record larger than the first flight delays that by another
+    round trip. Cells without delay are left out.
+    """
+
+    stack: str
+    at_least: float
+    at_most: float
+    metric: str = "connect_to_request_ms"
+
+    def answer(self, evidence: Evidence) -> Answer:
+        found = [c for c in self.found(evidence, self.stack) if c.factors.get("rtt_ms", 0) > 0]
+        if not found:
+            return not_run([self.stack], self.loads)
+        band = Band(self.at_least, self.at_most)
+        answers = [
+            settle(Typical(tuple(c.times[self.stack] / c.factors["rtt_ms"])), band, unit="RTT")
+            for c in found
+        ]
+        return incomplete(every_one(answers), len(found), self.cells, universal=True)
+
+
+class OneRtt(Predicate, kw_only=True, frozen=True):
+    """Difference of the means of one page less one round trip, in RTT (`stats.one_rtt`)."""
+
+    a: str
+    ref: str
+    at_least: float = -inf
+    at_most: float = inf
+    statistic: Statistic = "mean"
+
+    def answer(self, evidence: Evidence) -> Answer:
+        found = self.found(evidence, self.a, self.ref)
+        if not found:
+            return not_run([self.a, self.ref], self.loads)
+        band = Band(self.at_least, self.at_most)
+        answers = [
+            sized(_corrected(c, self.a, self.ref), band, neutral=0, standin=c.standin, unit="RTT")
+            for c in found
+        ]
+        return incomplete(every_one(answers), len(found), self.cells, universal=True)
+
+
+ALONE = 1.8
+"""A single row may decide. With this it does where its loads show its side at 2.5 %, not at 5 %."""
+
+
+class Tally(Struct, frozen=True, forbid_unknown_fields=True):
+    """Rows of the table, tolerance included."""
+
+    low: int = 0
+    high: int = 10_000
+
+
+class OneRttTable(Predicate, kw_only=True, frozen=True):
+    """The whole table: rows within one round trip, rows above zero, and the greatest magnitude.
+
+    `cells` counts rows: pages x networks x metrics. What could have come out otherwise are rows
+    whose loads do not tell on which side they lie; the rows of one page's visits go together.
+    """
+
+    a: str
+    ref: str
+    metrics: list[str]
+    within_one: Tally = Tally()
+    positive: Tally = Tally()
+    greatest: Band | None = None
+
+    def answer(self, evidence: Evidence) -> Answer:
+        by_metric = [
+            aligned(self.reached(evidence), [self.ref, self.a], metric, self.loads)
+            for metric in self.metrics
+        ]
+        cells = [cell for found in by_metric for cell in found]
+        if not cells:
+            return not_run([self.a, self.ref], self.loads)
+        rows = [_corrected(cell, self.a, self.ref) for cell in cells]
+        sizes = [Magnitude(row) for row in rows]
+        groups = [f"{cell.page} {cell.network}" for cell in cells]
+        means = [mean_of(row.units) for row in rows]
+        within = [mean.p_above(1.0) - mean.p_above(-1.0) for mean in means]
+        above = [mean.p_below(0.0) for mean in means]
+        near = _tally([abs(mean.value) < 1 for mean in means], within, groups)
+        positive = _tally([mean.value > 0 for mean in means], above, groups)
+        parts = [_settle(near, self.within_one), _settle(positive, self.positive)]
+        most = Greatest(sizes)
+        if self.greatest:
+            parts.append(settle(most, self.greatest, unit="RTT"))
+        told = (
+            f"{round(near.value)} of {len(rows)} below one RTT, {round(positive.value)} above "
+            f"zero, greatest {words(most, 'RTT')}"
+        )
+        answer = structs.replace(all_of(parts), ours=told)
+        if answer.verdict == "contradicted" and any(cell.standin for cell in cells):
+            answer = structs.replace(
+                answer, verdict="not testable", fails=1.0, why="on stand-ins of its two pages"
+            )
+        return incomplete(answer, len(rows), self.cells)
+
+
+class Magnitude(Struct, frozen=True):
+    """The size of a number that may have either sign: an interval over zero begins there."""
+
+    of: Typical
+
+    @property
+    def value(self) -> float:
+        return abs(self.of.value)
+
+    @property
+    def own(self) -> float | None:
+        return None if self.of.own is None else abs(self.of.own)
+
+    @property
+    def floor(self) -> float:
+        return self.of.floor
+
+    def interval(self) -> tuple[float, float] | None:
+        found = self.of.interval()
+        if found is None:
+            return None
+        low, high = found
+        nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+        return nearest, max(abs(low), abs(high))
+
+    def p_above(self, point: float) -> float:
+        if point < 0:
+            return 0.0
+        return min(1.0, 2 * min(self.of.p_above(point), self.of.p_below(-point)))
+
+    def p_below(self, point: float) -> float:
+        return 1.0 if point < 0 else max(self.of.p_below(point), self.of.p_above(-point))
+
+
+def _corrected(cell: Cell, a: str, ref: str) -> Typical:
+    """What is left, in round trips; the paper's is of the means (`stats.one_rtt`)."""
+    rtt_ms = cell.factors["rtt_ms"]
+    units = (cell.times[a] - cell.times[ref] + rtt_ms) / rtt_ms
+    return Typical(tuple(units), mean_of(units))
+
+
+def _tally(hits: Sequence[bool], chances: Sequence[float], groups: Sequence[str]) -> Mean:
+    """How many rows, with the error of those that could fall the other way; `chances` are those of
+    a hit, were the loads to be made again. Rows of a group are taken to err together."""
+    spread: dict[str, float] = {}
+    for p, group in zip(chances, groups, strict=True):
+        spread[group] = spread.get(group, 0.0) + sqrt(ALONE * doubt(min(max(p, 0.0), 1.0)))
+    return Mean(float(sum(hits)), sqrt(sum(s**2 for s in spread.values())), low=0, high=len(hits))
+
+
+def _settle(count: Mean, allowed: Tally) -> Answer:
+    if allowed == Tally():
+        return Answer(verdict="reproduced", holds=0.0)
+    low = allowed.low - 0.5 if allowed.low else -inf
+    return settle(count, Band(low, allowed.high + 0.5))

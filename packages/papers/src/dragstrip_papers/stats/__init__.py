@@ -1,0 +1,1 @@
+"""Estimators that the papers use. Each file names its paper."""
