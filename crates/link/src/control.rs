@@ -209,8 +209,7 @@ fn write_line(output: &mut impl Write, line: &impl Serialize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Direction;
-    use crate::stages::StageName;
+    use crate::config::{Direction, StageName};
 
     const PLAIN: &str = r#"{"rate_mbps":null,"delay_ms":0,"loss":0,"queue_ms":null}"#;
 

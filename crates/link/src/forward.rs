@@ -21,7 +21,8 @@ use crate::model::{Packet, Pipeline};
 use crate::pace::{Pace, Wait};
 use crate::pool::Pool;
 use crate::realtime::make_thread_realtime;
-use crate::record::{Fate, Recorder};
+use crate::record::Recorder;
+use crate::record::event::Fate;
 use crate::ring::Ring;
 use crate::socket::{self, Interface, Outlet, Sent, VNET_HEADER};
 

@@ -18,14 +18,16 @@ pub mod timeline;
 pub mod trace;
 
 mod busy;
+mod check;
 mod clock;
 mod drops;
 mod early;
 mod forward;
 mod pace;
-mod pcapng;
 mod pool;
 mod realtime;
 mod record;
 mod ring;
 mod socket;
+mod splitmix;
+mod units;

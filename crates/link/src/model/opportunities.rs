@@ -1,6 +1,6 @@
 //! A line that comes by in chances to send, as Mahimahi's traces have it.
 
-use super::line::NEVER_NS;
+use super::time::NEVER_NS;
 
 /// What one opportunity carries.
 pub const OPPORTUNITY_BYTES: u32 = 1500;

@@ -3,13 +3,12 @@
 use std::net::IpAddr;
 
 use dragstrip_link::config::{
-    Accounting, Aqm, AqmKind, Config, Direction, GilbertElliott, HostPath, JitterShape,
+    Accounting, Aqm, AqmKind, Config, Direction, GilbertElliott, HostPath, JitterShape, StageName,
 };
 use dragstrip_link::header::{Header, key};
 use dragstrip_link::model::{
     Bottleneck, Depth, DropCause, Line, OPPORTUNITY_BYTES, Opportunities, Packet, Pipeline, Step,
 };
-use dragstrip_link::stages::StageName;
 use dragstrip_link::trace::Trace;
 use proptest::prelude::*;
 
