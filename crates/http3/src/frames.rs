@@ -20,7 +20,7 @@ const LONGEST_FRAME: u64 = 1 << 14;
 const TABLE_CAPACITY: u64 = 0x01; // RFC 9204 section 5
 const BLOCKED_STREAMS: u64 = 0x07;
 
-use crate::qpack::Offer;
+use crate::offer::Offer;
 
 /// Finds field sections in what a peer sends on a stream.
 #[derive(Default)]
