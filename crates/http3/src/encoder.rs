@@ -167,7 +167,7 @@ impl Encoder {
             .table
             .iter()
             .filter(|entry| entry.absolute_index >= keep);
-        let kept: u64 = newer.map(|entry| entry.size()).sum();
+        let kept: u64 = newer.map(shiguredo_http3::DynamicEntry::size).sum();
         kept + size <= self.table.max_capacity()
     }
 

@@ -494,7 +494,7 @@ impl<'a> Browser<'a> {
             What::Ended(id, ended) => {
                 let failure = ended.as_ref().err().cloned();
                 self.note(id, |request| {
-                    request.digest = ended.ok().map(|finish| finish.digest)
+                    request.digest = ended.ok().map(|finish| finish.digest);
                 });
                 self.over(id, failure, now);
             }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::Result;
-use http::{HeaderValue, Method, StatusCode, header, request};
+use http::{HeaderValue, Method, StatusCode, header, request, uri};
 use socket2::Socket;
 
 use crate::certs::Authority;
@@ -213,7 +213,7 @@ impl Shared {
 /// Whom a request is for: `host[:port]`, without the scheme's own port.
 fn authority_of(request: &request::Parts, connection: &Connection) -> String {
     let header = || request.headers.get(header::HOST)?.to_str().ok();
-    let authority = request.uri.authority().map(|authority| authority.as_str());
+    let authority = request.uri.authority().map(uri::Authority::as_str);
     normal(
         authority.or_else(header).unwrap_or_default(),
         connection.secure,

@@ -231,6 +231,6 @@ pub(crate) fn cpu_s() -> f64 {
         tv_nsec: 0,
     };
     // SAFETY: writes one timespec.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }

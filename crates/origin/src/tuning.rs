@@ -271,7 +271,7 @@ impl Http {
 }
 
 impl Tcp {
-    pub(crate) fn apply(&self, socket: &Socket) -> Result<()> {
+    pub(crate) fn apply(self, socket: &Socket) -> Result<()> {
         let name = self.congestion.kernel_name();
         socket
             .set_tcp_congestion(name.as_bytes())

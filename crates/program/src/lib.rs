@@ -26,7 +26,7 @@ pub enum Stop {
 
 impl<E: Into<Error>> From<E> for Stop {
     fn from(error: E) -> Self {
-        Stop::Wrong(error.into())
+        Self::Wrong(error.into())
     }
 }
 

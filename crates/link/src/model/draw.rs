@@ -40,13 +40,13 @@ impl Draws {
     }
 
     /// Draw `index`, in [0, 1).
-    pub fn at(&self, index: u64) -> f64 {
+    pub fn at(self, index: u64) -> f64 {
         let step = GOLDEN_GAMMA.wrapping_mul(index.wrapping_add(1));
         unit(mix(self.stream.wrapping_add(step)))
     }
 
     /// The packet's own draw.
-    pub fn of(&self, packet: &Packet) -> f64 {
+    pub fn of(self, packet: &Packet) -> f64 {
         self.at(Self::place(packet))
     }
 

@@ -71,9 +71,10 @@ impl Record {
         };
         let attempt = || format!("cannot write the record {}", path.display());
         let mut file = BufWriter::new(File::create(path).with_context(attempt)?);
-        let form: Box<dyn Form> = match pcapng {
-            true => Box::new(PcapNg::begin(&mut file).with_context(attempt)?),
-            false => Box::new(Csv::begin(&mut file).with_context(attempt)?),
+        let form: Box<dyn Form> = if pcapng {
+            Box::new(PcapNg::begin(&mut file).with_context(attempt)?)
+        } else {
+            Box::new(Csv::begin(&mut file).with_context(attempt)?)
         };
         let (events, receiver) = sync_channel(ROOM);
         let missed = Arc::new(AtomicU64::new(0));

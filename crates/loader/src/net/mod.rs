@@ -114,8 +114,9 @@ impl Network {
     /// Everything there is to say about the connections; closes them.
     pub fn close(self) -> Vec<Connection> {
         let ids: Vec<ConnectionId> = self.lines.keys().copied().collect();
-        ids.iter()
-            .for_each(|id| self.shared.end(*id, &self.lines[id]));
+        for id in ids {
+            self.shared.end(id, &self.lines[&id]);
+        }
         let finished = |line: Line| line.borrow().clone();
         self.lines.into_values().map(finished).collect()
     }

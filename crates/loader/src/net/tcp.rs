@@ -119,12 +119,15 @@ async fn speak(
     spawn(async move {
         let failure = driver.await;
         let unfinished = line.borrow().secure && line.borrow().tls_end_us.is_none();
-        let failure = failure.map(|failure| match unfinished {
-            true => Failure {
-                kind: FailureKind::Tls,
-                ..failure
-            },
-            false => failure,
+        let failure = failure.map(|failure| {
+            if unfinished {
+                Failure {
+                    kind: FailureKind::Tls,
+                    ..failure
+                }
+            } else {
+                failure
+            }
         });
         shared.lost(id, &line, failure);
     });

@@ -154,17 +154,14 @@ fn ranged(
         headers.remove(header::CONTENT_RANGE);
         return StatusCode::OK;
     };
-    match part.cut(&asked) {
-        Some((slice, content_range)) => {
-            *body = body.slice(slice);
-            headers.insert(header::CONTENT_RANGE, content_range);
-            StatusCode::PARTIAL_CONTENT
-        }
-        None => {
-            body.clear();
-            headers.insert(header::CONTENT_RANGE, part.unsatisfied());
-            StatusCode::RANGE_NOT_SATISFIABLE
-        }
+    if let Some((slice, content_range)) = part.cut(&asked) {
+        *body = body.slice(slice);
+        headers.insert(header::CONTENT_RANGE, content_range);
+        StatusCode::PARTIAL_CONTENT
+    } else {
+        body.clear();
+        headers.insert(header::CONTENT_RANGE, part.unsatisfied());
+        StatusCode::RANGE_NOT_SATISFIABLE
     }
 }
 

@@ -19,7 +19,7 @@ use crate::page::sockets::RecordedSocket;
 use crate::page::url::{host_of, port_of, split_url};
 
 /// No browser waits longer for an answer.
-const LONGEST_THINK: Duration = Duration::from_secs(600);
+const LONGEST_THINK: Duration = Duration::from_mins(10);
 
 const HAR_MEMBER: &str = "har.har";
 
@@ -173,12 +173,11 @@ impl Entry {
         let encoded = body(response.extra.wire_file, "_dragstrip.wire_file")?;
         let mut headers = header_map(response.headers)?;
         // Without a wire body the decoded one crosses the wire, whatever the recorder noted.
-        let (wire, decoded) = match encoded {
-            Some(wire) => (wire, Some(content)),
-            None => {
-                headers.remove(CONTENT_ENCODING);
-                (content, None)
-            }
+        let (wire, decoded) = if let Some(wire) = encoded {
+            (wire, Some(content))
+        } else {
+            headers.remove(CONTENT_ENCODING);
+            (content, None)
         };
         Ok(Self {
             method,

@@ -55,7 +55,7 @@ const SEND_WINDOW: u64 = 256 << 20;
 /// As Chromium allows, in streams.
 const BLOCKED_STREAMS: u64 = 100;
 
-const IDLE: Duration = Duration::from_secs(180);
+const IDLE: Duration = Duration::from_mins(3);
 /// RFC 9000 section 18.2.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 const NO_ERROR: VarInt = VarInt::from_u32(0x100); // H3_NO_ERROR, RFC 9114 section 8.1

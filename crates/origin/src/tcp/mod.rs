@@ -204,9 +204,12 @@ async fn handshake(
     let mut tls = if h1_only.is_empty() {
         ServerConnection::new(Arc::new(tls.tuned(tuning.tls, &sent)))?
     } else {
-        let configured = |host: &str| match h1_only.iter().any(|only| only == host) {
-            true => tls.tuned_for_h1(tuning.tls, &sent),
-            false => tls.tuned(tuning.tls, &sent),
+        let configured = |host: &str| {
+            if h1_only.iter().any(|only| only == host) {
+                tls.tuned_for_h1(tuning.tls, &sent)
+            } else {
+                tls.tuned(tuning.tls, &sent)
+            }
         };
         let opened = hello::accept(&socket, configured).await;
         opened.context("TLS handshake")?
