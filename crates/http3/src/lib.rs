@@ -23,7 +23,6 @@ mod streams;
 mod transport;
 
 pub use arrivals::{Arrival, Streams};
-pub use frames::LONGEST_SECTION;
 pub use keys::WithKeys;
 pub use offer::{LastOffer, Offer};
 pub use qpack::{Qpack, Usage};

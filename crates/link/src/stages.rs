@@ -123,7 +123,7 @@ impl Direction {
             (jitter_ns > 0.0).then(|| Jitter::Scatter(Scatter::new(spread, seed, number)))
         };
         let reorder = (self.reorder > 0.0).then(|| Reorder::new(self.reorder, seed, number));
-        Some(Box::new(Delay::varied(ns(self.delay_ms), jitter, reorder)))
+        Some(Box::new(Delay::new(ns(self.delay_ms), jitter, reorder)))
     }
 
     fn queue(&self, context: &Context) -> Option<Box<dyn Stage>> {
@@ -134,7 +134,7 @@ impl Direction {
         };
         let depth = self.depth();
         let Some(aqm) = self.aqm else {
-            return Some(Box::new(Bottleneck::with(line, depth, context.overhead)));
+            return Some(Box::new(Bottleneck::new(line, depth, context.overhead)));
         };
         let discipline = aqm.discipline(context.seed);
         let depth = match (depth, self.rate_mbps) {

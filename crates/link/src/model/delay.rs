@@ -69,11 +69,7 @@ pub struct Delay {
 }
 
 impl Delay {
-    pub fn new(delay_ns: u64) -> Self {
-        Self::varied(delay_ns, None, None)
-    }
-
-    pub fn varied(delay_ns: u64, jitter: Option<Jitter>, reorder: Option<Reorder>) -> Self {
+    pub fn new(delay_ns: u64, jitter: Option<Jitter>, reorder: Option<Reorder>) -> Self {
         Self {
             delay_ns,
             jitter,

@@ -119,15 +119,13 @@ async fn speak(
     spawn(async move {
         let failure = driver.await;
         let unfinished = line.borrow().secure && line.borrow().tls_end_us.is_none();
-        let failure = failure.map(|failure| {
-            if unfinished {
-                Failure {
-                    kind: FailureKind::Tls,
-                    ..failure
-                }
+        let failure = failure.map(|failure| Failure {
+            kind: if unfinished {
+                FailureKind::Tls
             } else {
-                failure
-            }
+                failure.kind
+            },
+            ..failure
         });
         shared.lost(id, &line, failure);
     });
