@@ -18,7 +18,10 @@ from dragstrip.study.presets import find_stack
 from dragstrip.testbed.errors import TestbedError
 
 SITE = "https://www.synth.test"
+PATIENT = Client(timeout_s=20)
+"""A busy machine may take that long to start a browser's processes."""
 BRIEF = Client(timeout_s=4)
+"""For loads that never end."""
 
 
 def firefox_is_missing() -> bool:
@@ -56,7 +59,7 @@ def load(
     *,
     done: str = "load",
     stack: str = "h2",
-    client: Client = BRIEF,
+    client: Client = PATIENT,
 ) -> Visit:
     """A judged first visit to the page of these answers, which starts at ``/``."""
     recording = Recording(

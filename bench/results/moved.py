@@ -1,16 +1,16 @@
 """Which published answers rest on loads that today's code makes otherwise?
 
-    uv run python bench/results/moved.py FOLDER [TABLE...]
+    uv run python bench/results/moved.py FOLDER [TABLE...] [--cells 8]
 
 Writes docs/results/moved.md. Makes first blocks of some cells of each table in docs/results/loads
 again, in virtual time, and compares load by load: same page, network, seed and stack. Tables that
 were made in virtual time are compared with themselves. Those from real time are compared as ratios
 between stacks, which other machines' computing changes as well. FOLDER keeps the loads, so an
-interrupted bench goes on.
+interrupted bench goes on. A cell takes about half a minute.
 """
 
+import argparse
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,9 +18,6 @@ import polars as pl
 from msgspec import Struct
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
-CELLS = 8
-"""At most, of each study of a table: evenly spread over its cells in the order of their load
-times."""
 KEY = ["page", "network", "connection"]
 LEAST = 0.01
 """Smaller changes of a ratio are not marked."""
@@ -47,21 +44,26 @@ class Moved(Struct, frozen=True):
 
 
 def main() -> None:
-    folder = Path(sys.argv[1]).absolute()
-    tables = sys.argv[2:] or [file.stem for file in sorted((RESULTS / "loads").glob("*.parquet"))]
-    rows = [row for table in tables for row in moved(table, folder / table)]
-    text = "\n".join(page(rows)) + "\n"
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("tables", nargs="*")
+    parser.add_argument("--cells", type=int, default=8, help="at most, of each study of a table")
+    asked = parser.parse_args()
+    folder = asked.folder.absolute()
+    tables = asked.tables or [file.stem for file in sorted((RESULTS / "loads").glob("*.parquet"))]
+    rows = [row for table in tables for row in moved(table, folder / table, asked.cells)]
+    text = "\n".join(page(rows, asked.cells)) + "\n"
     print(text)
-    if not sys.argv[2:]:
+    if not asked.tables:
         (RESULTS / "moved.md").write_text(text)
 
 
-def moved(table: str, folder: Path) -> Iterator[Moved]:
+def moved(table: str, folder: Path, most: int) -> Iterator[Moved]:
     published = pl.read_parquet(RESULTS / "loads" / f"{table}.parquet")
     published = published.filter(~pl.col("censored"), pl.col("plt_ms") > 0)
     text = (RESULTS / f"{table}.md").read_text()
     for (study,), of_study in published.group_by("study", maintain_order=True):
-        chosen = cells(of_study)
+        chosen = cells(of_study, most)
         client = ["--client", "loader"] if "--client loader" in text else []
         made = again(table.partition("-")[0], str(study), chosen, client, folder / str(study))
         if made is not None:
@@ -69,10 +71,10 @@ def moved(table: str, folder: Path) -> Iterator[Moved]:
             yield from compared(table, real_time, str(study), of_study, made)
 
 
-def cells(loads: pl.DataFrame) -> pl.DataFrame:
-    """Page and network of some cells."""
+def cells(loads: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Page and network of at most so many cells, evenly spread in the order of their load times."""
     ordered = loads.group_by(KEY[:2]).agg(pl.col("plt_ms").median()).sort("plt_ms", *KEY[:2])
-    step = max(1, -(-len(ordered) // CELLS))
+    step = max(1, -(-len(ordered) // most))
     return ordered.gather_every(step, offset=step // 2)
 
 
@@ -149,12 +151,12 @@ def spread(published: pl.DataFrame, stack: str, reference: str, cells_of: pl.Dat
     return widths["width"].median() or 0.0
 
 
-def page(rows: list[Moved]) -> Iterator[str]:
+def page(rows: list[Moved], most: int) -> Iterator[str]:
     yield "# What today's origin changes in published loads"
     yield ""
     yield (
-        "`uv run python bench/results/moved.py FOLDER`: first blocks of up to "
-        f"{CELLS} cells of each study, made again in virtual time. *Own* is a stack's load time "
+        f"`uv run python bench/results/moved.py FOLDER --cells {most}`: first blocks of up to "
+        f"{most} cells of each study, made again in virtual time. *Own* is a stack's load time "
         "today by the published one, in the median of the cells; *ratio* is what becomes of its "
         "ratio to the stack in the next column, with the middle 80 % of the cells; *spread* is "
         "half of what the middle 80 % of a cell's published blocks cover. **Bold**: the ratio "

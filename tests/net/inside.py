@@ -74,7 +74,8 @@ def run(
 
 @contextlib.contextmanager
 def servers(address: str) -> Iterator[tuple[int, int]]:
-    """Ports of an HTTP server, which says hello or as many bytes as the path asks for, and of a UDP echo at one of our addresses."""
+    """Ports of an HTTP server and a UDP echo at one of our addresses. The HTTP server says hello,
+    or sends as many bytes as the path asks for."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
 
     class Echo(socketserver.BaseRequestHandler):

@@ -129,6 +129,7 @@ class Served(Struct, frozen=True, kw_only=True):
     url: str
     protocol: Protocol
     connection: int
+    """The origin's id of the connection, as in its connections."""
     client_port: int
     resumed: bool
     early: bool
@@ -227,6 +228,7 @@ class Connection(Struct, frozen=True, kw_only=True):
     address: str | None = None
     """Where the server accepted it; None if the server does not report it."""
     t_us: int
+    """When the server accepted it, before the handshake."""
     handshake_end_us: int | None = None
     """When its handshake had ended, or failed; with early data, when that came. None if the server
     does not say, and in older capsules."""
@@ -235,6 +237,7 @@ class Connection(Struct, frozen=True, kw_only=True):
     """Length (DER) of the chain that the server sent; None if it sent none, as on a resumed
     connection, or does not report it."""
     error: str = ""
+    """Why the handshake failed; empty if it succeeded."""
     transport: Transport | None = None
     """What its sending side did; None in older capsules."""
 

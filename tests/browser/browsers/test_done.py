@@ -4,9 +4,10 @@ import pytest
 
 from conftest import Track
 from dragstrip.browsers.cdp import CdpError
+from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.visit.objects import find_metric
-from page_loads import BRIEF, BROWSERS, answer, load, told
+from page_loads import BRIEF, BROWSERS, PATIENT, answer, load, told
 from recordings import PIXEL
 
 _TRIES = 3
@@ -21,14 +22,21 @@ DONE = {"load": 0, "selector:#hero": 300, "mark:ready": 400}
 """Milliseconds after the document before which the page does not count as loaded."""
 
 
-def make(track: Track, which: str, done: str, html: bytes = HTML, stack: str = "h2") -> Visit:
+def make(
+    track: Track,
+    which: str,
+    done: str,
+    html: bytes = HTML,
+    stack: str = "h2",
+    client: Client = PATIENT,
+) -> Visit:
     answers = (
         answer("/", "text/html", html),
         answer("/hero.gif", "image/gif", PIXEL),
         answer("/late.json", "application/json", b"{}"),
         answer("/beacon.gif", "image/gif", PIXEL, think_ms=60_000),
     )
-    return load(track, answers, which, done=done, stack=stack)
+    return load(track, answers, which, done=done, stack=stack, client=client)
 
 
 @pytest.mark.parametrize("which", BROWSERS)
@@ -56,7 +64,7 @@ def test_the_network_is_idle_after_the_last_request_of_many(track, which):
 @pytest.mark.parametrize("stack", ["h1", "h2", "h3"])
 def test_a_load_that_hangs_keeps_what_was_seen(track, which, stack):
     for _ in range(_TRIES):  # on a busy machine Firefox may leave HTTP/3
-        made = make(track, which, "load", HTML + BEACON, stack)
+        made = make(track, which, "load", HTML + BEACON, stack, BRIEF)
         if not told(made):
             break
     assert (made.outcome, made.plt_ms, told(made)) == ("timeout", None, [])
@@ -78,6 +86,6 @@ def test_a_page_may_count_as_loaded_although_it_hangs(track, which):
 
 @pytest.mark.parametrize("which", BROWSERS)
 def test_what_never_comes_is_a_timeout_and_what_is_no_selector_an_error(track, which):
-    assert make(track, which, "mark:never").outcome == "timeout"
+    assert make(track, which, "mark:never", client=BRIEF).outcome == "timeout"
     with pytest.raises(CdpError, match=r"done selector:#: .*selector"):
         make(track, which, "selector:#")

@@ -1,9 +1,6 @@
 """Every reason has its lies: at the limit they are believed, just beyond it they are named."""
 
-import os
-import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -11,6 +8,7 @@ import pytest
 from msgspec import structs
 
 import made
+from documented import check_table
 from dragstrip.browsers.exchanges import ABORTED
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.reasons import REASONS
@@ -23,8 +21,6 @@ from dragstrip.verdict.request_checks import aborted
 from dragstrip.verdict.study_checks import Losses
 from dragstrip.verdict.together import in_study, with_reasons
 from falsehoods import FALSEHOODS, TOLD, Scene
-
-DOCS = Path(__file__).parents[3] / "docs"
 
 
 def scene(protocol: str) -> Scene:
@@ -44,23 +40,12 @@ def test_every_reason_has_a_falsehood():
 
 
 def test_every_reason_is_documented_in_the_words_the_program_uses():
-    check("explanation/verdict.md", [(f"`{c}`", m.what, m.mend) for c, m in REASONS.items()])
+    check_table("explanation/verdict.md", [(f"`{c}`", m.what, m.mend) for c, m in REASONS.items()])
 
 
 def test_every_limit_is_documented_with_its_default():
     rows = [(f"`{one.name}`", f"{one.default:g}", one.meaning) for one in limits(DEFAULTS)]
-    check("reference/thresholds.md", rows)
-
-
-def check(name: str, rows: list[tuple[str, ...]]) -> None:
-    """The only table of the page has these rows; with GOLDEN=write it gets them."""
-    file = DOCS / name
-    text = file.read_text(encoding="utf-8")
-    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
-    wanted = re.sub(r"(?<=\|---\|\n)(\|.*\n)+", lambda _: table, text, count=1)
-    if os.environ.get("GOLDEN") == "write":
-        file.write_text(wanted, encoding="utf-8")
-    assert file.read_text(encoding="utf-8") == wanted
+    check_table("reference/thresholds.md", rows)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ column the next time the tables are written. Rows of requests and served join on
 columns, which all three tables share.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -49,11 +49,23 @@ _COLUMNS: dict[object, pl.DataType] = {
     str: pl.String(),
     bool: pl.Boolean(),
 }
-_KEYS = ("block", "attempt", "stack", "page", "network", "valid")
+KEYS = ("block", "attempt", "stack", "page", "network", "valid")
+"""Columns of the visit that every table has."""
 _VISIT_KEYS: Schema = {"valid": pl.Boolean()}  # a property, so no field to read the type from
 _PROTOCOLS = ("h1", "h2", "h3", "gquic", "spdy")
 _SIDES = ("down", "up")
 _OFFERS = ("offer", "client_offer")
+NESTED: Mapping[str, type[Struct]] = {
+    "transport_client_offer_": Offer,
+    "transport_offer_": Offer,
+    "transport_": Transport,
+    "overhead_": Overhead,
+    "host_": HostReport,
+    "visual_": Visual,
+    "link_down_": DirectionReport,
+    "link_up_": DirectionReport,
+}
+"""By the start of a column's name, the nested record whose field it is."""
 _LONG = frozenset({"loss_fates"})
 """A story packet by packet, which stays in the journal."""
 
@@ -131,7 +143,7 @@ def frames(visits: Iterable[Visit], study: Study | None = None) -> dict[str, pl.
     """
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
     for visit in visits:
-        keys = {name: getattr(visit, name) for name in _KEYS}
+        keys = {name: getattr(visit, name) for name in KEYS}
         rows["visits"].append(_metrics(visit, study) | keys | _visit_row(visit))
         rows["requests"].extend(keys | _values(Request, r) for r in visit.requests)
         rows["served"].extend(keys | _values(Served, s) for s in visit.served)
@@ -143,7 +155,7 @@ def frames(visits: Iterable[Visit], study: Study | None = None) -> dict[str, pl.
 
 def schemas(study: Study | None = None) -> dict[str, Schema]:
     """The columns of every table; of visits also the study's own metrics."""
-    key_columns = {name: _visit_schema()[name] for name in _KEYS}
+    key_columns = {name: _visit_schema()[name] for name in KEYS}
     return {
         "visits": _visit_schema() | dict.fromkeys((n for n in _objects(study)), pl.Float64()),
         "requests": key_columns | _schema(Request),
@@ -202,7 +214,7 @@ def _visit_row(visit: Visit) -> Row:
 
 
 def _visit_schema() -> Schema:
-    schema = {name: _VISIT_KEYS.get(name) or _schema(Visit)[name] for name in _KEYS}
+    schema = {name: _VISIT_KEYS.get(name) or _schema(Visit)[name] for name in KEYS}
     schema |= _schema(Visit)
     schema |= {"verdict": pl.String()}
     schema |= dict.fromkeys(("reasons", "unchecked"), pl.List(pl.String()))

@@ -11,6 +11,7 @@ import polars as pl
 
 from dragstrip.model import visit as model
 from dragstrip.model.drops import DROP_CAUSES
+from dragstrip.results.tables.build import KEYS, NESTED
 from dragstrip.results.tables.docstrings import docstrings
 from dragstrip.visit.metrics import METRICS
 
@@ -135,20 +136,17 @@ def unit(column: str) -> str:
 
 
 def meaning(table: str, column: str) -> str:
-    """In a sentence or two; of a nested record's field if the column carries its name in front."""
-    own = {**_docs().get(_TABLE_RECORD.get(table, ""), {}), **_WORDS}
+    """In a sentence or two; empty if nothing is said of it."""
+    keys = {name: said for name, said in _docs()["Visit"].items() if name in KEYS}
+    own = {**keys, **_docs().get(_TABLE_RECORD.get(table, ""), {}), **_WORDS}
     if table == "visits":
         own = {m.name: f"Metric: {m.meaning}." for m in METRICS} | own
     if column in own:
         return own[column]
-    parts = column.split("_")
-    for start in range(len(parts)):
-        name = "_".join(parts[start:])
-        if name in _WORDS:
-            return _WORDS[name]
-        found = next((docs[name] for docs in _docs().values() if name in docs), None)
-        if found:
-            return found
+    for prefix, record in NESTED.items():
+        if column.startswith(prefix):
+            name = column.removeprefix(prefix)
+            return _WORDS.get(name) or _docs()[record.__name__].get(name, "")
     return ""
 
 
