@@ -9,7 +9,10 @@ use shiguredo_http3::qpack::huffman;
 use shiguredo_http3::qpack::integer::encode_integer_to_vec as integer;
 use shiguredo_http3::qpack::{DecoderInstruction, DynamicTable, Header, find_static_entry};
 
-use crate::qpack::{ENTRY_OVERHEAD, Offer};
+use crate::offer::Offer;
+
+/// Of an entry in addition to its name and value (RFC 9204 section 3.2.1).
+const ENTRY_OVERHEAD: u64 = 32;
 
 /// Of the table: entries in its oldest quarter are copied to its front before they are referred to.
 const DRAINING: f64 = 0.25;
@@ -164,7 +167,7 @@ impl Encoder {
             .table
             .iter()
             .filter(|entry| entry.absolute_index >= keep);
-        let kept: u64 = newer.map(|entry| entry.size()).sum();
+        let kept: u64 = newer.map(shiguredo_http3::DynamicEntry::size).sum();
         kept + size <= self.table.max_capacity()
     }
 

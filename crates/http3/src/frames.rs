@@ -14,13 +14,13 @@ const PUSH_PRIORITY_UPDATE: u64 = PRIORITY_UPDATE + 1;
 const NAMED: [u64; 9] = [0x02, 0x03, SETTINGS, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0d];
 
 /// Most bytes of a field section as it comes. Who imposes a smaller limit tells h3.
-pub const LONGEST_SECTION: u64 = 1 << 20;
+const LONGEST_SECTION: u64 = 1 << 20;
 /// Most bytes of a frame of settings, or of numbers.
 const LONGEST_FRAME: u64 = 1 << 14;
 const TABLE_CAPACITY: u64 = 0x01; // RFC 9204 section 5
 const BLOCKED_STREAMS: u64 = 0x07;
 
-use crate::qpack::Offer;
+use crate::offer::Offer;
 
 /// Finds field sections in what a peer sends on a stream.
 #[derive(Default)]

@@ -7,19 +7,25 @@
 //! they are encrypted.
 
 mod arrivals;
+mod bidi;
 mod encoder;
+mod errors;
 mod frames;
 mod keys;
+mod offer;
+mod peer;
 mod qpack;
 mod reader;
+mod recv;
+mod send;
 mod sender;
 mod streams;
 mod transport;
 
 pub use arrivals::{Arrival, Streams};
-pub use frames::LONGEST_SECTION;
 pub use keys::WithKeys;
-pub use qpack::{LastOffer, Offer, Qpack, Usage};
+pub use offer::{LastOffer, Offer};
+pub use qpack::{Qpack, Usage};
 pub use reader::Reader;
 pub use sender::Sender;
 pub use transport::{Connection, Opener};

@@ -14,9 +14,7 @@ use shiguredo_http3::qpack::{
 use tokio::sync::watch;
 
 use crate::encoder::Encoder;
-
-/// Of an entry in addition to its name and value (RFC 9204 section 3.2.1).
-pub(crate) const ENTRY_OVERHEAD: u64 = 32;
+use crate::offer::{LastOffer, Offer};
 
 /// Types of the two streams (RFC 9204 section 4.2).
 pub(crate) const ENCODER: u64 = 0x02;
@@ -24,19 +22,6 @@ pub(crate) const DECODER: u64 = 0x03;
 
 /// Most bytes of decoded fields. h3 decides; this only bounds what it decides on.
 const MOST_DECODED: u64 = 1 << 24;
-
-/// What one side lets the other do (RFC 9204 section 5). Nothing, by default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Offer {
-    /// SETTINGS_QPACK_MAX_TABLE_CAPACITY.
-    pub table_bytes: u64,
-    /// SETTINGS_QPACK_BLOCKED_STREAMS.
-    pub blocked_streams: u64,
-}
-
-/// What a peer offered last; connections to it share this.
-#[derive(Debug, Clone, Default)]
-pub struct LastOffer(Arc<Mutex<Offer>>);
 
 /// How the tables of a connection were used so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -301,16 +286,6 @@ fn to_encoder(tables: &mut Tables) -> &mut Writer {
 impl Tables {
     fn wake(&mut self) {
         self.blocked.values().for_each(Waker::wake_by_ref);
-    }
-}
-
-impl LastOffer {
-    fn get(&self) -> Offer {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, offer: Offer) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = offer;
     }
 }
 

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use bytes::{Bytes, BytesMut};
-use quinn::{ReadError, RecvStream, VarInt};
+use quinn::{ReadError, RecvStream};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::arrivals::Streams;
 use crate::frames;
-use crate::qpack::{Broken, DECODER, ENCODER, Qpack};
-use crate::transport::RecvHalf;
+use crate::peer::{Peer, close};
+use crate::qpack::{Broken, DECODER, ENCODER};
+use crate::recv::RecvHalf;
 
 const CONTROL: u64 = 0x00; // RFC 9114 section 6.2.1
 
@@ -18,14 +18,6 @@ const READ_BYTES: usize = 4096;
 
 /// Types of streams that have come; of QPACK's there is one each (RFC 9204 section 4.2).
 type Seen = Arc<Mutex<HashSet<u64>>>;
-
-/// Whose streams they are, and what reads them.
-#[derive(Clone)]
-pub(crate) struct Peer {
-    pub quinn: quinn::Connection,
-    pub qpack: Qpack,
-    pub streams: Streams,
-}
 
 /// Accepts streams until the connection ends; then sections that wait for insertions fail.
 pub(crate) async fn accept(peer: Peer, to_h3: UnboundedSender<RecvHalf>) {
@@ -75,10 +67,6 @@ fn kind_of(head: &[u8]) -> Option<(u64, usize)> {
     let mut rest = head;
     let kind = frames::take_varint(&mut rest)?;
     Some((kind, head.len() - rest.len()))
-}
-
-pub(crate) fn close(quinn: &quinn::Connection, broken: Broken) {
-    quinn.close(VarInt::from_u32(broken as u32), b"QPACK");
 }
 
 /// Reads into `head` until `found` has what it looks for; None if the stream ends before.

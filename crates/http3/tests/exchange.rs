@@ -239,7 +239,7 @@ async fn raw(qpack: Qpack) -> Raw {
     let Pair {
         client,
         server,
-        _ends,
+        _ends: ends,
     } = pair().await;
     serve(server, qpack);
     loop {
@@ -251,7 +251,7 @@ async fn raw(qpack: Qpack) -> Raw {
             return Raw {
                 client,
                 decoder,
-                _ends,
+                _ends: ends,
             };
         }
     }

@@ -131,6 +131,6 @@ fn cpu_seconds() -> f64 {
         tv_nsec: 0,
     };
     // SAFETY: `time` is valid for writing.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

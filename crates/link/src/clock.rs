@@ -31,7 +31,7 @@ fn read_ns(clock: clockid_t) -> u64 {
         tv_nsec: 0,
     };
     // SAFETY: `time` is valid for writing; both clocks always exist.
-    unsafe { libc::clock_gettime(clock, &mut time) };
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::both_ns;
 use crate::config::Config;
 use crate::drops::Drops;
-use crate::forward::{Epoch, Remote};
+use crate::forward::{Epoch, Forwarder, Remote};
 use crate::meter::Report;
 use crate::model::Pipeline;
 use crate::realtime::lock_memory;
@@ -130,8 +130,8 @@ impl Link {
             }
             Command::Stats {} => {
                 let dropped = self.dropped_since();
-                let up = self.up.ask(|forwarder| forwarder.report());
-                let down = self.down.ask(|forwarder| forwarder.report());
+                let up = self.up.ask(Forwarder::report);
+                let down = self.down.ask(Forwarder::report);
                 let (mut up, mut down) = (reply(&up)?, reply(&down)?);
                 if let Some(dropped) = dropped {
                     dropped.tell(&mut up, &mut down);
@@ -209,8 +209,7 @@ fn write_line(output: &mut impl Write, line: &impl Serialize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Direction;
-    use crate::stages::StageName;
+    use crate::config::{Direction, StageName};
 
     const PLAIN: &str = r#"{"rate_mbps":null,"delay_ms":0,"loss":0,"queue_ms":null}"#;
 

@@ -41,9 +41,10 @@ impl FarEnd {
             6 => (8..24, *ip.get(6)?, ip.get(40..)),
             _ => return None,
         };
-        let far = match origin_sends {
-            true => source,
-            false => source.end..source.end + source.len(),
+        let far = if origin_sends {
+            source
+        } else {
+            source.end..source.end + source.len()
         };
         let transport = match protocol {
             TCP => Transport::Tcp,

@@ -21,7 +21,8 @@ use crate::model::{Packet, Pipeline};
 use crate::pace::{Pace, Wait};
 use crate::pool::Pool;
 use crate::realtime::make_thread_realtime;
-use crate::record::{Fate, Recorder};
+use crate::record::Recorder;
+use crate::record::event::Fate;
 use crate::ring::Ring;
 use crate::socket::{self, Interface, Outlet, Sent, VNET_HEADER};
 
@@ -380,12 +381,12 @@ impl Forwarder {
                 if !self.pace.exact_timers && self.pipeline.least_ns() >= 2 * LOOK_NS =>
             {
                 let timeout_ns = timeout_ns.min(LOOK_NS);
-                if self.sleep(&[&self.mailbox.event], Some(timeout_ns)) {
+                if Self::sleep(&[&self.mailbox.event], Some(timeout_ns)) {
                     self.pace.slept(timeout_ns, monotonic_ns() - now_ns);
                 }
             }
             Wait::Sleep(timeout_ns) => {
-                let timed_out = self.sleep(&[&self.mailbox.event, self.ring.fd()], timeout_ns);
+                let timed_out = Self::sleep(&[&self.mailbox.event, self.ring.fd()], timeout_ns);
                 match timeout_ns.filter(|_| timed_out) {
                     Some(timeout_ns) => self.pace.slept(timeout_ns, monotonic_ns() - now_ns),
                     None => self.ring.check()?,
@@ -400,7 +401,7 @@ impl Forwarder {
     }
 
     /// Sleeps until one of `watched` can be read; true if none could in time.
-    fn sleep(&self, watched: &[&OwnedFd], timeout_ns: Option<u64>) -> bool {
+    fn sleep(watched: &[&OwnedFd], timeout_ns: Option<u64>) -> bool {
         let mut polled = [libc::pollfd {
             fd: -1, // ignored by poll
             events: libc::POLLIN,
@@ -410,8 +411,8 @@ impl Forwarder {
             poll.fd = fd.as_raw_fd();
         }
         let timeout = timeout_ns.map(|ns| libc::timespec {
-            tv_sec: (ns / 1_000_000_000) as libc::time_t,
-            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+            tv_sec: (ns / 1_000_000_000).cast_signed(),
+            tv_nsec: (ns % 1_000_000_000).cast_signed(),
         });
         let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
         // SAFETY: `polled` and `timeout` outlive the call; no signal mask is given.

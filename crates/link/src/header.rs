@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::model::mix;
+use crate::splitmix::mix;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;

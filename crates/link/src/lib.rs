@@ -1,31 +1,34 @@
 //! The emulated link: frames in at one interface, out at the other, late by what was asked.
 //!
-//! [`model`] decides, without I/O or clock, when each packet leaves. [`forward`] runs one
-//! direction in a thread: it takes frames with the kernel's arrival stamps from a ring
-//! ([`ring`]), asks the model, waits ([`pace`]) and sends ([`socket`]), and a [`meter`] writes
-//! down what really happened, [`record`] packet by packet if asked. [`control`] is the JSON-lines side and [`program`] the
-//! command line of the program.
+//! [`model`] decides, without I/O or clock, when each packet leaves; [`config`] is what was asked,
+//! [`check`] whether it makes sense, and [`stages`] makes the model of it. [`forward`] runs one
+//! direction in a thread: it takes frames with the kernel's arrival stamps from a ring ([`ring`]),
+//! asks the model, waits ([`pace`]) and sends ([`socket`]), and a [`meter`] writes down what really
+//! happened, [`record`] packet by packet if asked. [`control`] is the JSON-lines side and
+//! [`program`] the command line of the program.
 
 pub mod config;
-pub mod control;
 pub mod far;
 pub mod header;
 pub mod meter;
 pub mod model;
 pub mod program;
-pub mod stages;
-pub mod timeline;
 pub mod trace;
 
 mod busy;
+mod check;
 mod clock;
+mod control;
 mod drops;
 mod early;
 mod forward;
 mod pace;
-mod pcapng;
 mod pool;
 mod realtime;
 mod record;
 mod ring;
 mod socket;
+mod splitmix;
+mod stages;
+mod timeline;
+mod units;

@@ -75,16 +75,16 @@ fn exit_on_signals() -> Result<()> {
     // SAFETY: `signals` is initialised by sigemptyset before it is used.
     let signals = unsafe {
         let mut signals: libc::sigset_t = mem::zeroed();
-        libc::sigemptyset(&mut signals);
-        libc::sigaddset(&mut signals, libc::SIGTERM);
-        libc::sigaddset(&mut signals, libc::SIGINT);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &signals, ptr::null_mut());
+        libc::sigemptyset(&raw mut signals);
+        libc::sigaddset(&raw mut signals, libc::SIGTERM);
+        libc::sigaddset(&raw mut signals, libc::SIGINT);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, ptr::null_mut());
         signals
     };
     let wait = move || {
         let mut signal = 0;
         // SAFETY: both pointers are valid for the whole call.
-        unsafe { libc::sigwait(&signals, &mut signal) };
+        unsafe { libc::sigwait(&raw const signals, &raw mut signal) };
         std::process::exit(0);
     };
     let thread = thread::Builder::new().name("signals".to_owned());

@@ -12,7 +12,7 @@ pub fn make_thread_realtime() -> bool {
     // SAFETY: plain system calls; `param` outlives them. Timer slack is ignored under FIFO.
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1);
-        libc::sched_setscheduler(0, policy, &param) == 0
+        libc::sched_setscheduler(0, policy, &raw const param) == 0
     }
 }
 

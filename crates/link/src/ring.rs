@@ -132,7 +132,7 @@ impl Ring {
             // header, the offload header and the frame within it.
             let (header, inside) = unsafe {
                 let slot = self.slot();
-                let header = ptr::read(slot.cast::<tpacket2_hdr>());
+                let header = slot.cast::<tpacket2_hdr>().read_unaligned();
                 let start = usize::from(header.tp_mac) - VNET_HEADER;
                 let length = header.tp_snaplen as usize + VNET_HEADER;
                 (header, slice::from_raw_parts(slot.add(start), length))
@@ -171,7 +171,7 @@ impl Ring {
                 libc::SOL_PACKET,
                 option,
                 at,
-                &mut length,
+                &raw mut length,
             )
         };
         u64::from(stats.tp_drops) + std::mem::take(&mut self.truncated)

@@ -30,7 +30,7 @@ impl Interface {
         );
         Ok(Self {
             name: name.to_owned(),
-            index: index as c_int,
+            index: index.cast_signed(),
         })
     }
 }
@@ -90,7 +90,7 @@ pub fn pending_error(fd: &OwnedFd, interface: &Interface) -> Result<()> {
             libc::SOL_SOCKET,
             libc::SO_ERROR,
             at,
-            &mut length,
+            &raw mut length,
         )
     };
     match error {

@@ -1,52 +1,16 @@
 //! From what a link is asked to be to the stages that make it so.
 
 use anyhow::{Result, bail, ensure};
-use serde::{Deserialize, Serialize};
 
-use crate::config::{Accounting, Aqm, AqmKind, Config, Direction, JitterShape, bits_per_s, ns};
+use crate::config::{Accounting, Aqm, AqmKind, Config, Direction, JitterShape, StageName};
 use crate::model::{
     Bottleneck, Chain, Codel, Delay, Depth, Discipline, Duplicate, FqCodel, GilbertElliott,
     HostPath, Hosts, Jitter, Line, Loss, Managed, Middlebox, Mtu, Parameters, Pipeline, Reorder,
     Scatter, Spread, Stage, Wander,
 };
+use crate::units::{bits_per_s, ns};
 
 const ETHERNET_HEADER: u32 = 14;
-
-/// A place in a direction's order of stages.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StageName {
-    /// Extra delay and loss of single hosts.
-    Hosts,
-    Mtu,
-    /// Queue and rate.
-    Queue,
-    /// Delay, jitter and reordering.
-    Delay,
-    Duplicate,
-    Loss,
-}
-
-impl StageName {
-    /// Client to origin: random loss sits at the client's end, what belongs to a host at the other.
-    pub const UP: [Self; 6] = [
-        Self::Loss,
-        Self::Duplicate,
-        Self::Mtu,
-        Self::Queue,
-        Self::Delay,
-        Self::Hosts,
-    ];
-    /// Origin to client.
-    pub const DOWN: [Self; 6] = [
-        Self::Hosts,
-        Self::Mtu,
-        Self::Queue,
-        Self::Delay,
-        Self::Duplicate,
-        Self::Loss,
-    ];
-}
 
 /// Where a pipeline's random numbers come from, and how it counts.
 struct Context {
@@ -131,7 +95,7 @@ impl Direction {
     fn lossy(&self, seed: u64, number: u64) -> Option<Box<dyn Stage>> {
         if let Some(asked) = self.gilbert_elliott {
             let chain = Chain {
-                pace: asked.pace("").expect("checked when it was configured"),
+                pace: asked.pace().expect("checked when it was configured"),
                 loss_good: asked.loss_good,
                 loss_bad: asked.loss_bad,
             };
@@ -159,7 +123,7 @@ impl Direction {
             (jitter_ns > 0.0).then(|| Jitter::Scatter(Scatter::new(spread, seed, number)))
         };
         let reorder = (self.reorder > 0.0).then(|| Reorder::new(self.reorder, seed, number));
-        Some(Box::new(Delay::varied(ns(self.delay_ms), jitter, reorder)))
+        Some(Box::new(Delay::new(ns(self.delay_ms), jitter, reorder)))
     }
 
     fn queue(&self, context: &Context) -> Option<Box<dyn Stage>> {
@@ -170,7 +134,7 @@ impl Direction {
         };
         let depth = self.depth();
         let Some(aqm) = self.aqm else {
-            return Some(Box::new(Bottleneck::with(line, depth, context.overhead)));
+            return Some(Box::new(Bottleneck::new(line, depth, context.overhead)));
         };
         let discipline = aqm.discipline(context.seed);
         let depth = match (depth, self.rate_mbps) {

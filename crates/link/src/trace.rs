@@ -3,8 +3,11 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::config::{MAX_MBPS, bits_per_s, ns};
 use crate::model::{Line, Opportunities, Step};
+use crate::units::{bits_per_s, ns};
+
+/// Far beyond any network.
+pub const MAX_MBPS: f64 = 1_000_000.0;
 
 /// As `dragstrip.model.trace.Trace`; one of the two lists is empty. The answer to `configure`
 /// leaves the lists out.

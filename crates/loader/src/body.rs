@@ -103,7 +103,7 @@ impl Receiver {
     pub fn push(&mut self, bytes: &[u8]) -> Result<Received, Failure> {
         self.wire += bytes.len() as u64;
         if !self.budget.spend(bytes.len()) {
-            return Err(self.too_many());
+            return Err(too_many());
         }
         let pushed = self.decoder.push(bytes);
         pushed.map_err(|error| self.undecodable(&error))?;
@@ -141,14 +141,14 @@ impl Receiver {
         }
     }
 
-    fn too_many(&self) -> Failure {
-        Failure::new(FailureKind::Limit, "limits.bytes is used up")
-    }
-
     fn undecodable(&self, error: &io::Error) -> Failure {
         if self.budget.exceeded() {
-            return self.too_many();
+            return too_many();
         }
         Failure::new(FailureKind::Decode, error)
     }
+}
+
+fn too_many() -> Failure {
+    Failure::new(FailureKind::Limit, "limits.bytes is used up")
 }

@@ -5,8 +5,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
-
 use crate::input::{After, Page, Resource, ResourceId, When, duration};
 
 /// What has happened to a resource.
@@ -214,36 +212,4 @@ impl Graph {
             }
         }
     }
-}
-
-/// An error if some resource would never be requested, because it waits for itself.
-pub(crate) fn check(page: &Page) -> Result<()> {
-    let mut waits = vec![0; page.resources.len()];
-    let mut waiting: Vec<Vec<ResourceId>> = vec![Vec::new(); page.resources.len()];
-    for (id, resource) in page.resources.iter().enumerate() {
-        let parent = match resource.after {
-            Some(After::Resource(after)) => Some(after.resource),
-            _ => None,
-        };
-        for other in resource.also.iter().copied().chain(parent) {
-            waiting[other].push(id);
-            waits[id] += 1;
-        }
-    }
-    let mut free: Vec<ResourceId> = (0..waits.len()).filter(|id| waits[*id] == 0).collect();
-    while let Some(id) = free.pop() {
-        for other in std::mem::take(&mut waiting[id]) {
-            waits[other] -= 1;
-            if waits[other] == 0 {
-                free.push(other);
-            }
-        }
-    }
-    let stuck = waits.iter().position(|waits| *waits > 0);
-    ensure!(
-        stuck.is_none(),
-        "load.page.resources[{}].after, also: it waits for itself, directly or through others",
-        stuck.unwrap_or_default()
-    );
-    Ok(())
 }

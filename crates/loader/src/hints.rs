@@ -80,9 +80,10 @@ impl Preloads {
             News::Bytes { wire, decoded } => preload.received = Received { wire, decoded },
             News::End => preload.ended = Some(if good { Ended::Well } else { Ended::Badly }),
         }
-        match preload.taken {
-            true => Use::Take(vec![news]),
-            false => preload.so_far(),
+        if preload.taken {
+            Use::Take(vec![news])
+        } else {
+            preload.so_far()
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod admission;
 mod body;
+mod check;
 mod control;
 mod decode;
 mod event;

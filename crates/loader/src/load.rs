@@ -37,7 +37,8 @@ pub async fn load(load: &Load, memory: &mut Memory) -> Result<Report> {
     let budget = Budget::new(load.limits.bytes);
     let (start_us, start_monotonic_us) = epoch_and_monotonic_us();
     let clock = Clock::start();
-    let mut network = Network::new(load, memory, clock, events, budget.clone())?;
+    let net = &mut memory.net;
+    let mut network = Network::new(load, net, memory.seed, clock, events, budget.clone())?;
     let mut browser = Browser::new(load, requests, memory, clock);
     let ended = browser.run(mail, &mut network, &budget).await;
     let (requests, load_event) = browser.finish();
@@ -493,7 +494,7 @@ impl<'a> Browser<'a> {
             What::Ended(id, ended) => {
                 let failure = ended.as_ref().err().cloned();
                 self.note(id, |request| {
-                    request.digest = ended.ok().map(|finish| finish.digest)
+                    request.digest = ended.ok().map(|finish| finish.digest);
                 });
                 self.over(id, failure, now);
             }

@@ -585,7 +585,7 @@ async fn failures_are_outcomes_and_the_page_goes_on() {
     assert!(told.requests[2].error.is_none());
 
     let told = tell(json!([document()]), json!({}), |network| {
-        network.fails.push(0)
+        network.fails.push(0);
     })
     .await;
     assert_eq!((told.ended, told.load_event_ms), (Ended::Document, None));

@@ -1,20 +1,16 @@
-//! What outlives a load, as in a browser that stays open: tickets, tokens, and what hosts speak.
+//! What outlives a load, as in a browser that stays open: what connections left, and what hosts speak.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use anyhow::Result;
-
-use crate::input::{Protocol, Tls};
-use crate::net::tls;
+use crate::input::Protocol;
+use crate::net::NetMemory;
 
 /// A new one is a browser that was never used.
 #[derive(Default)]
 pub struct Memory {
     /// Seed of QUIC's own randomness.
     pub seed: u64,
-    pub(crate) tls: tls::Store,
-    quic: crate::net::QuicMemory,
+    pub(crate) net: NetMemory,
     /// What a host spoke over TLS, by host and port.
     pub(crate) spoke: BTreeMap<(String, u16), Protocol>,
     /// Hosts that said they speak h3.
@@ -34,11 +30,5 @@ impl Memory {
     /// The next load is a first visit.
     pub fn forget(&mut self) {
         *self = Self::seeded(self.seed);
-    }
-
-    pub(crate) fn quic(&mut self, ca: &Path, tls: Tls) -> Result<crate::net::QuicClient> {
-        let (config, verifier) = self.tls.quic(ca, tls)?;
-        self.quic
-            .client(config, verifier, tls.early_data, self.seed)
     }
 }

@@ -22,7 +22,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::{CertifiedKey, SigningKey};
 use time::{Duration, OffsetDateTime};
 
-use crate::log::unpoisoned;
+use crate::lock::unpoisoned;
 use crate::page::digest::digest_of;
 
 const VALID_DAYS: i64 = 90;

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::log::unpoisoned;
+use crate::lock::unpoisoned;
 
 /// Connections accepted between two `close` commands.
 #[derive(Clone, Default)]

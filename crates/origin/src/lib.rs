@@ -3,33 +3,41 @@
 //! `Recording` is the page file in memory, `Replay` finds the answer to a request, `Origin` carries
 //! it over TCP and QUIC and logs what it did, `control` takes commands as JSON lines.
 
+mod algorithms;
 mod certs;
 mod connections;
 mod control;
+mod families;
+mod lock;
 mod log;
 mod offers;
 mod origin;
 mod page;
 mod priority;
 pub mod program;
+mod protocol;
+mod qlog;
 mod quic;
 mod reprioritise;
 mod servers;
+mod shared;
 mod sockets;
 mod tcp;
 mod telemetry;
 mod tls;
 mod tuning;
 
-pub use log::{Connection, Entries, Protocol, Served};
+pub use algorithms::Congestion;
+pub use log::{Connection, Entries, Served};
 pub use offers::Offer;
 pub use origin::{Certificates, Origin, Summary};
-pub use page::answer::Answer;
+pub use page::answer::{Answer, Match};
 pub use page::recording::{Entry, Recording};
-pub use page::replay::{Match, Replay};
+pub use page::replay::Replay;
 pub use page::sockets::{Frame, RecordedSocket};
+pub use protocol::Protocol;
 pub use servers::Servers;
 pub use sockets::{Carried, WebSocket};
 pub use tcp::records::{Records, Sent};
 pub use telemetry::Transport;
-pub use tuning::{Congestion, Http, Quic, Tcp, Tls, TlsVersion, Tuning};
+pub use tuning::{Http, Quic, Tcp, Tls, TlsVersion, Tuning};

@@ -3,24 +3,17 @@
 use std::fs::File;
 use std::io::Write;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use http::HeaderValue;
 use serde::Serialize;
 
-use crate::page::replay::Match;
+use crate::lock::unpoisoned;
+use crate::page::answer::Match;
+use crate::protocol::Protocol;
 use crate::sockets::WebSocket;
 use crate::telemetry::{self, Gauge, Transport};
-
-/// What a request or connection really used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Protocol {
-    H1,
-    H2,
-    H3,
-}
 
 /// One answered request. Times are microseconds of the Unix epoch.
 #[derive(Debug, Clone, Serialize)]
@@ -271,9 +264,4 @@ pub(crate) fn now_us() -> u64 {
         .duration_since(UNIX_EPOCH)
         .expect("the clock is past 1970");
     since.as_micros() as u64
-}
-
-/// Nothing here leaves shared data half changed, so a panic elsewhere does not spoil it.
-pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
 
-use crate::log::unpoisoned;
+use crate::lock::unpoisoned;
 
 /// SETTINGS and the WINDOW_UPDATE after them (RFC 9113), or transport parameters (RFC 9000 section
 /// 18.2).

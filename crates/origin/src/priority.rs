@@ -31,7 +31,7 @@ impl Rank {
 
     /// quinn sends higher numbers first; its control streams have 0 and stay ahead of all answers.
     pub fn quinn(self) -> i32 {
-        -1 - self.0 as i32
+        -1 - self.0.cast_signed()
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use crate::log::unpoisoned;
+use crate::lock::unpoisoned;
 use crate::priority::Priority;
 
 /// The requests of one connection that are open, and those that an update named before they came.

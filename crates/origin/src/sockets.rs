@@ -16,8 +16,8 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-use crate::log::Protocol;
 use crate::page::sockets::Frame;
+use crate::protocol::Protocol;
 
 /// A WebSocket that a client opened.
 #[derive(Debug, Clone, Serialize)]

@@ -8,11 +8,11 @@ use dragstrip_socket::TcpInfo;
 use serde::Serialize;
 use socket2::Socket;
 
-use crate::log::unpoisoned;
+use crate::algorithms::SlowStartExit;
+use crate::lock::unpoisoned;
 use crate::offers::{Both, Offer};
 use crate::quic::flow::Flow;
 use crate::tcp::records::Sent;
-use crate::tuning::SlowStartExit;
 
 /// Evidence about a connection's sending side, as it stood when it ended or was asked about.
 /// None where the transport does not tell.
@@ -231,6 +231,6 @@ pub(crate) fn cpu_s() -> f64 {
         tv_nsec: 0,
     };
     // SAFETY: writes one timespec.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }

@@ -9,6 +9,7 @@ use quinn::{AckFrequencyConfig, TransportConfig, VarInt};
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Socket, Type};
 
+use crate::algorithms::{Congestion, SlowStartExit};
 use crate::quic::congestion::{Sending, Steering};
 use crate::tcp::fast_open;
 use crate::tcp::records::Records;
@@ -22,37 +23,6 @@ const LARGEST_WINDOW: u32 = (1 << 31) - 1;
 
 /// TLS clients take messages of 64 KiB, and rustls no more (RFC 8446 section 4.4.2 has no limit).
 const LONGEST_CHAIN: u32 = 60_000;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Congestion {
-    Cubic,
-    Reno,
-    Bbr,
-}
-
-impl Congestion {
-    /// As the kernel calls it.
-    pub fn kernel_name(self) -> &'static str {
-        match self {
-            Self::Cubic => "cubic",
-            Self::Reno => "reno",
-            Self::Bbr => "bbr",
-        }
-    }
-}
-
-/// What ends slow start before a loss does. Linux's CUBIC has HyStart; nothing but CUBIC has any.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SlowStartExit {
-    #[serde(rename = "hystart")]
-    Hystart,
-    /// RFC 9406.
-    #[serde(rename = "hystart++")]
-    HystartPlusPlus,
-    #[serde(rename = "none")]
-    None,
-}
 
 /// How connections accepted from now on behave.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -301,7 +271,7 @@ impl Http {
 }
 
 impl Tcp {
-    pub(crate) fn apply(&self, socket: &Socket) -> Result<()> {
+    pub(crate) fn apply(self, socket: &Socket) -> Result<()> {
         let name = self.congestion.kernel_name();
         socket
             .set_tcp_congestion(name.as_bytes())

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use lexopt::Arg::{Long, Short};
-use lexopt::Parser;
-pub use lexopt::{Error, ValueExt};
+pub use lexopt::ValueExt;
+use lexopt::{Error, Parser};
 
 /// A program of dragstrip.
 pub struct Program {
@@ -26,7 +26,7 @@ pub enum Stop {
 
 impl<E: Into<Error>> From<E> for Stop {
     fn from(error: E) -> Self {
-        Stop::Wrong(error.into())
+        Self::Wrong(error.into())
     }
 }
 

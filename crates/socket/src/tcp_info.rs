@@ -37,7 +37,7 @@ impl TcpInfo {
                 libc::IPPROTO_TCP,
                 libc::TCP_INFO,
                 info.as_mut_ptr().cast(),
-                &mut length,
+                &raw mut length,
             )
         };
         if done != 0 {

@@ -32,14 +32,8 @@ pub struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// A line of `bits_per_s`, at least 1; without `depth_ns` the queue is unbounded.
-    pub fn new(bits_per_s: u64, depth_ns: Option<u64>) -> Self {
-        let depth = depth_ns.map_or(Depth::Unbounded, Depth::Time);
-        Self::with(Line::fixed(bits_per_s), depth, 0)
-    }
-
     /// `overhead` bytes are counted with every packet.
-    pub fn with(line: Line, depth: Depth, overhead: u32) -> Self {
+    pub fn new(line: Line, depth: Depth, overhead: u32) -> Self {
         Self {
             line,
             depth,

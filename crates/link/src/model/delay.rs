@@ -1,40 +1,10 @@
 //! Propagation delay, with jitter and reordering.
 
-use std::sync::Arc;
-
 use super::draw::{Draws, Effect, Normals};
 use super::flying::Flying;
+use super::spread::{Spread, quantile};
 use super::wander::Wander;
 use super::{Packet, Stage};
-
-/// How delays are spread around their mean.
-#[derive(Clone, Debug)]
-pub enum Spread {
-    /// Evenly, at most this many ns from the delay.
-    Uniform(f64),
-    /// Normally, with this standard deviation in ns.
-    Normal(f64),
-    /// By quantiles: ns from the delay, ascending, at least two, evenly from the least to the most.
-    Table(Arc<[f64]>),
-}
-
-impl Spread {
-    /// No delay is further below the mean, in ns.
-    fn below_ns(&self) -> f64 {
-        match self {
-            Self::Uniform(most_ns) => *most_ns,
-            Self::Normal(sigma_ns) => Normals::FURTHEST * sigma_ns,
-            Self::Table(quantiles) => (-quantiles[0]).max(0.0),
-        }
-    }
-}
-
-/// The quantile of a table at a share in 0..=1, on a line between its two neighbours.
-pub fn quantile(table: &[f64], share: f64) -> f64 {
-    let place = share * (table.len() - 1) as f64;
-    let low = (place as usize).min(table.len() - 2);
-    table[low] + (place - low as f64) * (table[low + 1] - table[low])
-}
 
 /// Each packet has its own delay, a pure function of (seed, direction, index): packets overtake.
 pub struct Scatter {
@@ -99,11 +69,7 @@ pub struct Delay {
 }
 
 impl Delay {
-    pub fn new(delay_ns: u64) -> Self {
-        Self::varied(delay_ns, None, None)
-    }
-
-    pub fn varied(delay_ns: u64, jitter: Option<Jitter>, reorder: Option<Reorder>) -> Self {
+    pub fn new(delay_ns: u64, jitter: Option<Jitter>, reorder: Option<Reorder>) -> Self {
         Self {
             delay_ns,
             jitter,

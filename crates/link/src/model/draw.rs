@@ -3,10 +3,7 @@
 use std::f64::consts::TAU;
 
 use super::Packet;
-
-/// Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014, figure 16
-/// (SplitMix64): draw n is a function of the state and n, so it can be had without those before.
-const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+use crate::splitmix::{GOLDEN_GAMMA, mix};
 
 /// Copies draw from a half of the stream that no packet's index reaches.
 const COPY: u64 = 1 << 63;
@@ -43,13 +40,13 @@ impl Draws {
     }
 
     /// Draw `index`, in [0, 1).
-    pub fn at(&self, index: u64) -> f64 {
+    pub fn at(self, index: u64) -> f64 {
         let step = GOLDEN_GAMMA.wrapping_mul(index.wrapping_add(1));
         unit(mix(self.stream.wrapping_add(step)))
     }
 
     /// The packet's own draw.
-    pub fn of(&self, packet: &Packet) -> f64 {
+    pub fn of(self, packet: &Packet) -> f64 {
         self.at(Self::place(packet))
     }
 
@@ -82,13 +79,6 @@ impl Normals {
         let radius = (-2.0 * libm::log(1.0 - self.lots.at(index))).sqrt();
         radius * libm::cos(TAU * self.angles.at(index))
     }
-}
-
-/// The finaliser of the same paper (variant 13 of David Stafford).
-pub fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// The upper 53 bits as a number in [0, 1), exact in an f64.

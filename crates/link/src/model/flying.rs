@@ -68,9 +68,10 @@ impl Flying {
             (Some(Reverse(one)), Some(other)) => one < other,
             (one, _) => one.is_some(),
         };
-        let due = match overtakes {
-            true => self.overtaking.pop().map(|Reverse(due)| due),
-            false => self.in_order.pop_front(),
+        let due = if overtakes {
+            self.overtaking.pop().map(|Reverse(due)| due)
+        } else {
+            self.in_order.pop_front()
         };
         due.map(|due| due.packet)
     }

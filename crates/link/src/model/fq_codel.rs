@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use super::codel::{Codel, Parameters};
-use super::{DropCause, Packet, mix};
+use super::{DropCause, Packet};
+use crate::splitmix::mix;
 
 /// Section 4.1: at most this many packets are dropped at once when the limit is reached.
 const MOST_DROPPED: usize = 64;

@@ -50,9 +50,10 @@ impl Hosts {
 
 impl Stage for Hosts {
     fn take(&mut self, mut packet: Packet) -> Option<Packet> {
-        let origin = match self.origin_sends {
-            true => packet.header.source,
-            false => packet.header.destination,
+        let origin = if self.origin_sends {
+            packet.header.source
+        } else {
+            packet.header.destination
         };
         let Some(&place) = self.places.get(&origin) else {
             return Some(packet);

@@ -1,11 +1,7 @@
 //! The line behind a queue: when bytes that wait for it have crossed.
 
 use super::opportunities::Opportunities;
-
-const NS: u64 = 1_000_000_000;
-/// 146 years: a line that is busy until then takes no more time, so that no sum of times and delays
-/// overflows.
-pub const NEVER_NS: u64 = 1 << 62;
+use super::time::{NEVER_NS, NS};
 
 /// A line of fixed rate, of a rate that changes by a trace, or one that comes by in chances to
 /// send.

@@ -5,6 +5,7 @@ use super::{Counts, DropCause, Fates, Packet, Stage};
 
 /// Loses each packet with the same probability, by its index alone: whatever a stack sends and
 /// whenever it sends it, the n-th packet of a direction meets the same fate under the same seed.
+/// The loss sets of one seed are nested: what is lost at 1 % is also lost at 2 %.
 pub struct Loss {
     share: f64,
     draws: Draws,
@@ -22,11 +23,6 @@ impl Loss {
             trials: 0,
             fates: Fates::default(),
         }
-    }
-
-    /// The loss sets of one seed are nested: what is lost at 1 % is also lost at 2 %.
-    pub fn loses(&self, index: u64) -> bool {
-        self.draws.at(index) < self.share
     }
 }
 

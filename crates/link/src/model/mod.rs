@@ -19,6 +19,8 @@ mod managed;
 mod middlebox;
 mod mtu;
 mod opportunities;
+mod spread;
+mod time;
 mod wander;
 
 use std::cmp::Reverse;
@@ -31,8 +33,7 @@ use crate::header::Header;
 
 pub use bottleneck::{Bottleneck, Depth};
 pub use codel::{Codel, Parameters};
-pub use delay::{Delay, Jitter, Reorder, Scatter, Spread};
-pub use draw::mix;
+pub use delay::{Delay, Jitter, Reorder, Scatter};
 pub use duplicate::Duplicate;
 pub use fates::Fates;
 pub use fq_codel::FqCodel;
@@ -44,6 +45,7 @@ pub use managed::{Discipline, Managed};
 pub use middlebox::Middlebox;
 pub use mtu::Mtu;
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
+pub use spread::Spread;
 pub use wander::{LEAST_PERIODS, Wander};
 
 /// Why a packet never leaves the link.

@@ -1,6 +1,6 @@
 //! A line that comes by in chances to send, as Mahimahi's traces have it.
 
-use super::line::NEVER_NS;
+use super::time::NEVER_NS;
 
 /// What one opportunity carries.
 pub const OPPORTUNITY_BYTES: u32 = 1500;
@@ -69,9 +69,10 @@ impl Opportunities {
         self.current_ns = self.time_ns(self.next);
         self.left = OPPORTUNITY_BYTES;
         let (lap, place) = self.next;
-        self.next = match place + 1 == self.times_ns.len() {
-            true => (lap + 1, 0),
-            false => (lap, place + 1),
+        self.next = if place + 1 == self.times_ns.len() {
+            (lap + 1, 0)
+        } else {
+            (lap, place + 1)
         };
     }
 
@@ -84,9 +85,10 @@ impl Opportunities {
         let lap = (since_ns - 1) / self.lap_ns; // a lap's end belongs to it
         let into_ns = since_ns - lap * self.lap_ns;
         let place = self.times_ns.partition_point(|&time_ns| time_ns < into_ns);
-        match place == self.times_ns.len() {
-            true => (lap + 1, 0),
-            false => (lap, place),
+        if place == self.times_ns.len() {
+            (lap + 1, 0)
+        } else {
+            (lap, place)
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2};
 
-use super::delay::{Spread, quantile};
 use super::draw::Normals;
+use super::spread::{Spread, quantile};
 
 /// Least time from one drawn delay to the next, in units of the spread. The delay then hardly ever
 /// falls faster than time passes, so packets keep their order by themselves: docs/decisions/0057.

@@ -1,7 +1,9 @@
 //! What holds for every link, whatever is sent through it.
 
 use dragstrip_link::config::{Config, Direction};
-use dragstrip_link::model::{Bottleneck, Delay, DropCause, Loss, Packet, Pipeline};
+use dragstrip_link::model::{
+    Bottleneck, Delay, Depth, DropCause, Line, Loss, Packet, Pipeline, Stage,
+};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -79,6 +81,21 @@ fn lost(left: &[Packet]) -> Vec<u64> {
     lost
 }
 
+fn bottleneck(bits_per_s: u64, depth: Depth) -> Pipeline {
+    let bottleneck = Bottleneck::new(Line::fixed(bits_per_s), depth, 0);
+    Pipeline::new(vec![Box::new(bottleneck)])
+}
+
+/// Which of a direction's first packets random loss takes.
+fn loses(share: f64, seed: u64, direction: u64, count: u64) -> Vec<bool> {
+    let mut loss = Loss::new(share, seed, direction);
+    let lost = |index| {
+        let left = loss.take(Packet::new(index, 60, 0, 0));
+        left.is_some_and(|packet| packet.dropped == Some(DropCause::Loss))
+    };
+    (0..count).map(lost).collect()
+}
+
 proptest! {
     #[test]
     fn every_packet_leaves_once_or_is_still_inside(
@@ -124,8 +141,7 @@ proptest! {
     fn no_window_carries_more_than_the_rate(
         bits_per_s in 1_000..2_000_000_000u64, traffic in traffic(), depth_ms in 1..200u64,
     ) {
-        let bottleneck = Bottleneck::new(bits_per_s, Some(depth_ms * 1_000_000));
-        let pipeline = Pipeline::new(vec![Box::new(bottleneck)]);
+        let pipeline = bottleneck(bits_per_s, Depth::Time(depth_ms * 1_000_000));
         let left = delivered(&run(pipeline, &arrivals(&traffic), None));
         for (i, first) in left.iter().enumerate() {
             let mut bytes = 0;
@@ -141,7 +157,7 @@ proptest! {
     #[test]
     fn a_busy_line_does_not_drift(bits_per_s in 1_000..10_000_000_000u64, bytes in 20..1500u32) {
         const COUNT: u64 = 10_000;
-        let mut pipeline = Pipeline::new(vec![Box::new(Bottleneck::new(bits_per_s, None))]);
+        let mut pipeline = bottleneck(bits_per_s, Depth::Unbounded);
         for index in 0..COUNT {
             pipeline.take(Packet::new(index, bytes, 0, 0));
         }
@@ -154,7 +170,7 @@ proptest! {
     fn queue_holds_its_depth_within_one_packet(
         bits_per_s in 100_000..1_000_000_000u64, depth_ns in 100_000..200_000_000u64,
     ) {
-        let mut pipeline = Pipeline::new(vec![Box::new(Bottleneck::new(bits_per_s, Some(depth_ns)))]);
+        let mut pipeline = bottleneck(bits_per_s, Depth::Time(depth_ns));
         let bytes = 1500;
         let packet_ns = u64::from(bytes) * 8 * 1_000_000_000 / bits_per_s;
         let more = 3 + depth_ns / packet_ns;
@@ -223,8 +239,8 @@ proptest! {
     #[test]
     fn loss_sets_of_one_seed_are_nested(seed: u64, low in 0.0..=1.0, high in 0.0..=1.0) {
         let (low, high) = if low < high { (low, high) } else { (high, low) };
-        let (fewer, more) = (Loss::new(low, seed, 1), Loss::new(high, seed, 1));
-        prop_assert!((0..1000).all(|index| !fewer.loses(index) || more.loses(index)));
+        let (fewer, more) = (loses(low, seed, 1, 1000), loses(high, seed, 1, 1000));
+        prop_assert!(fewer.iter().zip(more).all(|(low, high)| !low || high));
     }
 }
 
@@ -232,10 +248,10 @@ proptest! {
 fn loss_has_the_asked_share_and_no_memory() {
     const COUNT: u64 = 1_000_000;
     for (seed, direction) in [(0, 1), (0, 2), (1, 1), (u64::MAX, 2)] {
-        let loss = Loss::new(0.05, seed, direction);
-        let lost = |index| loss.loses(index);
-        let share = (0..COUNT).filter(|&i| lost(i)).count() as f64 / COUNT as f64;
-        let pairs = (0..COUNT).filter(|&i| lost(i) && lost(i + 1)).count() as f64 / COUNT as f64;
+        let lost = loses(0.05, seed, direction, COUNT + 1);
+        let both = |pair: &[bool]| pair[0] && pair[1];
+        let share = lost.iter().filter(|lost| **lost).count() as f64 / COUNT as f64;
+        let pairs = lost.windows(2).filter(|pair| both(pair)).count() as f64 / COUNT as f64;
         // Five standard deviations of a binomial share: 0.0011; of the pairs': 0.00025.
         assert!((share - 0.05).abs() < 0.0011, "{share} with seed {seed}");
         assert!(
@@ -247,10 +263,7 @@ fn loss_has_the_asked_share_and_no_memory() {
 
 #[test]
 fn directions_and_seeds_lose_different_packets() {
-    let set = |seed, direction| {
-        let loss = Loss::new(0.5, seed, direction);
-        (0..256).map(|index| loss.loses(index)).collect::<Vec<_>>()
-    };
+    let set = |seed, direction| loses(0.5, seed, direction, 256);
     assert_ne!(set(7, 1), set(7, 2));
     assert_ne!(set(7, 1), set(8, 1));
     assert_eq!(set(7, 1), set(7, 1));
@@ -259,8 +272,8 @@ fn directions_and_seeds_lose_different_packets() {
 #[test]
 fn the_loss_stream_is_the_documented_one() {
     // A capsule's seed must mean the same packets in every version.
-    let lost = |index: &u64| Loss::new(0.1, 42, 1).loses(*index);
-    let lost: Vec<u64> = (0..60).filter(lost).collect();
+    let lost = loses(0.1, 42, 1, 60);
+    let lost: Vec<usize> = (0..60).filter(|&index| lost[index]).collect();
     assert_eq!(lost, [0, 8, 20, 25, 30, 39, 40, 51, 52, 56, 57]);
 }
 
@@ -282,7 +295,7 @@ fn loss_at_the_clients_end_comes_behind_the_queue_downstream_and_before_it_upstr
 
 #[test]
 fn delay_alone_is_exact() {
-    let mut pipeline = Pipeline::new(vec![Box::new(Delay::new(10_000_000))]);
+    let mut pipeline = Pipeline::new(vec![Box::new(Delay::new(10_000_000, None, None))]);
     assert_eq!(pipeline.take(Packet::new(0, 1500, 3, 0)), None);
     assert_eq!(pipeline.next_ns(), Some(10_000_003));
     assert_eq!(pipeline.release(10_000_003).unwrap().at_ns, 10_000_003);

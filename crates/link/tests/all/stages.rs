@@ -3,13 +3,12 @@
 use std::net::IpAddr;
 
 use dragstrip_link::config::{
-    Accounting, Aqm, AqmKind, Config, Direction, GilbertElliott, HostPath, JitterShape,
+    Accounting, Aqm, AqmKind, Config, Direction, GilbertElliott, HostPath, JitterShape, StageName,
 };
 use dragstrip_link::header::{Header, key};
 use dragstrip_link::model::{
     Bottleneck, Depth, DropCause, Line, OPPORTUNITY_BYTES, Opportunities, Packet, Pipeline, Step,
 };
-use dragstrip_link::stages::StageName;
 use dragstrip_link::trace::Trace;
 use proptest::prelude::*;
 
@@ -316,7 +315,7 @@ proptest! {
         prop_assert!(trace.check("up").is_ok());
         let start_ns = 77 * MS;
         let line = trace.line(offset_ms * MS);
-        let bottleneck = Bottleneck::with(line, Depth::Unbounded, 0);
+        let bottleneck = Bottleneck::new(line, Depth::Unbounded, 0);
         let mut pipeline = Pipeline::new(vec![Box::new(bottleneck)]);
         for index in 0..200 {
             pipeline.take(Packet::new(index, bytes, start_ns, 0));
@@ -402,7 +401,7 @@ fn at_start(trace: &Trace, offset_ms: u64) -> f64 {
 }
 
 fn through(line: Line, packets: &[(u64, u32)]) -> Vec<u64> {
-    let bottleneck = Bottleneck::with(line, Depth::Unbounded, 0);
+    let bottleneck = Bottleneck::new(line, Depth::Unbounded, 0);
     let mut pipeline = Pipeline::new(vec![Box::new(bottleneck)]);
     let mut left = Vec::new();
     for (index, &(at_ms, bytes)) in packets.iter().enumerate() {
@@ -455,7 +454,7 @@ fn a_rate_holds_until_the_next_and_an_outage_carries_nothing() {
 #[test]
 fn depths_count_what_waits_and_not_what_the_line_carries() {
     let refused = |depth| {
-        let bottleneck = Bottleneck::with(Line::fixed(8_000), depth, 0);
+        let bottleneck = Bottleneck::new(Line::fixed(8_000), depth, 0);
         let mut pipeline = Pipeline::new(vec![Box::new(bottleneck)]);
         (0..10)
             .filter_map(|i| pipeline.take(Packet::new(i, 1000, 0, 0)))

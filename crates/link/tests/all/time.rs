@@ -115,7 +115,7 @@ proptest! {
     ) {
         let shape = if normal { JitterShape::Normal } else { JitterShape::Uniform };
         let direction = jittery(jitter_ms, shape);
-        let mut times = others.clone();
+        let mut times = others;
         times.insert(probe);
         let among = through(&direction, seed, times.into_iter());
         let alone = through(&direction, seed, std::iter::once(probe));

@@ -44,7 +44,7 @@ pub fn epoch_and_monotonic_us() -> (u64, u64) {
         tv_nsec: 0,
     };
     // SAFETY: writes one timespec.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     let monotonic = time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1000;
     (micros(epoch), monotonic)
 }

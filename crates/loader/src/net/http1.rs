@@ -91,7 +91,7 @@ fn outgoing(request: &Outgoing) -> Result<Request<Full<Bytes>>, Failure> {
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
     let authority = uri
         .authority()
-        .map(|authority| authority.as_str())
+        .map(http::uri::Authority::as_str)
         .unwrap_or_default();
     let out = Request::builder()
         .uri(target)

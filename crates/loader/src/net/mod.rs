@@ -11,6 +11,7 @@ mod http1;
 mod http2;
 mod http3;
 mod hybrid;
+mod memory;
 mod probes;
 mod quic;
 mod session;
@@ -35,11 +36,10 @@ use tokio::task::AbortHandle;
 use crate::body::Budget;
 use crate::event::{Events, Failure, FailureKind, Outgoing, Target, Transport, What};
 use crate::input::{self, ResourceId};
-use crate::memory::Memory;
 use crate::net::clock::Clock;
 use crate::pool::ConnectionId;
 use crate::report::{Connection, EarlyData, FastOpen};
-pub use quic::{Client as QuicClient, QuicMemory};
+pub use memory::NetMemory;
 use tls::Verifier;
 
 /// A connection's line in the report, while it is being written.
@@ -82,10 +82,11 @@ pub struct Network {
 }
 
 impl Network {
-    /// An error if the authorities cannot be read.
+    /// `seed` is of QUIC's own randomness. An error if the authorities cannot be read.
     pub fn new(
         load: &input::Load,
-        memory: &mut Memory,
+        memory: &mut NetMemory,
+        seed: u64,
         clock: Clock,
         events: Events,
         budget: Budget,
@@ -104,7 +105,7 @@ impl Network {
             fast_open: load.tcp.fast_open,
             tcp: [h1, h2],
             verifier,
-            quic: memory.quic(&load.ca, load.tls)?,
+            quic: memory.quic(&load.ca, load.tls, seed)?,
             lines: BTreeMap::new(),
             opening: BTreeMap::new(),
         })
@@ -113,8 +114,9 @@ impl Network {
     /// Everything there is to say about the connections; closes them.
     pub fn close(self) -> Vec<Connection> {
         let ids: Vec<ConnectionId> = self.lines.keys().copied().collect();
-        ids.iter()
-            .for_each(|id| self.shared.end(*id, &self.lines[id]));
+        for id in ids {
+            self.shared.end(id, &self.lines[&id]);
+        }
         let finished = |line: Line| line.borrow().clone();
         self.lines.into_values().map(finished).collect()
     }

@@ -119,12 +119,13 @@ async fn speak(
     spawn(async move {
         let failure = driver.await;
         let unfinished = line.borrow().secure && line.borrow().tls_end_us.is_none();
-        let failure = failure.map(|failure| match unfinished {
-            true => Failure {
-                kind: FailureKind::Tls,
-                ..failure
+        let failure = failure.map(|failure| Failure {
+            kind: if unfinished {
+                FailureKind::Tls
+            } else {
+                failure.kind
             },
-            false => failure,
+            ..failure
         });
         shared.lost(id, &line, failure);
     });

@@ -139,17 +139,14 @@ impl Frames {
         let stream = id.try_into().map_or(0, u32::from_be_bytes);
         let fits = length + PRIORITY_BYTES <= LARGEST_FRAME;
         let lacks = kind == HEADERS && flags & PRIORITY_FLAG == 0 && fits;
-        match self.streams.priority(stream).filter(|_| lacks) {
-            Some(priority) => {
-                out.extend_from_slice(&(length + PRIORITY_BYTES).to_be_bytes()[1..]);
-                out.extend_from_slice(&[kind, flags | PRIORITY_FLAG]);
-                out.extend_from_slice(id);
-                out.extend_from_slice(&priority);
-            }
-            None => {
-                out.extend_from_slice(&[a, b, c, kind, flags]);
-                out.extend_from_slice(id);
-            }
+        if let Some(priority) = self.streams.priority(stream).filter(|_| lacks) {
+            out.extend_from_slice(&(length + PRIORITY_BYTES).to_be_bytes()[1..]);
+            out.extend_from_slice(&[kind, flags | PRIORITY_FLAG]);
+            out.extend_from_slice(id);
+            out.extend_from_slice(&priority);
+        } else {
+            out.extend_from_slice(&[a, b, c, kind, flags]);
+            out.extend_from_slice(id);
         }
     }
 }

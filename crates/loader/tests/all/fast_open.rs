@@ -63,7 +63,7 @@ fn data_in_the_syn_is_proven_by_the_kernel_of_both_sides() {
             let mut seen = Vec::new();
             for fast_open in [true, true, false] {
                 site.origin.tune(tuning(fast_open, true)).unwrap();
-                let page = site.page(&[]);
+                let page = Site::page(&[]);
                 let report = site.load(page, fields.clone(), &mut memory).await;
                 assert!(report.requests[0].error.is_none(), "{report:?}");
                 let [connection] = &report.connections[..] else {

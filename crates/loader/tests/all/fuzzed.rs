@@ -264,7 +264,7 @@ fn a_bomb_is_cut_at_the_limit_of_bytes() {
     let report = block_on(async {
         let site = Site::new(&[("/", "zstd", &bomb)]);
         let fields = json!({ "limits": { "time_ms": 20_000, "bytes": 1_000_000 } });
-        site.load(site.page(&[]), fields, &mut Memory::default())
+        site.load(Site::page(&[]), fields, &mut Memory::default())
             .await
     });
     assert_eq!(report.ended, Ended::Bytes);

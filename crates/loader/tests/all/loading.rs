@@ -37,7 +37,7 @@ async fn every_protocol_loads_the_page_and_agrees_with_the_origins_log() {
     let big: Vec<u8> = (0..300_000_u32).map(|i| (i % 251) as u8).collect();
     let site = Site::new(&[("/", "", TEXT), ("/big", "", &big), ("/small", "", b"x")]);
     for protocol in PROTOCOLS {
-        let page = site.page(&["/big", "/small"]);
+        let page = Site::page(&["/big", "/small"]);
         let fields = json!({ "protocol": protocol });
         let report = site.load(page, fields, &mut Memory::default()).await;
         assert_eq!(errors(&report), [""; 0], "{protocol}");
@@ -78,10 +78,10 @@ async fn early_hints_of_the_origin_are_followed() {
     let site = Site::new(&[("/", "", TEXT), ("/a.css", "", b"a")]);
     let links = vec!["</a.css>; rel=preload; as=style".to_owned()];
     let mut tuning = Tuning::default();
-    tuning.http.early_hints = [(site.url("/"), links)].into();
+    tuning.http.early_hints = [(Site::url("/"), links)].into();
     let site = site.tuned(tuning);
     for protocol in PROTOCOLS {
-        let (page, fields) = (site.page(&["/a.css"]), json!({ "protocol": protocol }));
+        let (page, fields) = (Site::page(&["/a.css"]), json!({ "protocol": protocol }));
         let report = site.load(page, fields, &mut Memory::default()).await;
         assert_eq!(errors(&report), [""; 0], "{protocol}");
         assert_eq!(report.requests[1].hinted, protocol != "h1", "{protocol}");
@@ -98,7 +98,7 @@ async fn times_are_in_the_order_in_which_things_happen() {
     for protocol in PROTOCOLS {
         let fields = json!({ "protocol": protocol });
         let report = site
-            .load(site.page(&["/a"]), fields, &mut Memory::default())
+            .load(Site::page(&["/a"]), fields, &mut Memory::default())
             .await;
         for request in &report.requests {
             let connection = &report.connections[request.connection.unwrap() as usize - 1];
@@ -136,7 +136,7 @@ async fn bodies_are_decoded_and_counted_both_ways() {
         ("/zstd", "zstd", &zstd),
         ("/plain", "", &text),
     ]);
-    let page = site.page(&["/gzip", "/zlib", "/zstd", "/plain"]);
+    let page = Site::page(&["/gzip", "/zlib", "/zstd", "/plain"]);
     let report = site.load(page, json!({}), &mut Memory::default()).await;
     assert_eq!(errors(&report), [""; 0]);
     let [_, gzipped, zlibbed, zstded, plain] = &report.requests[..] else {
@@ -171,7 +171,7 @@ async fn repeat_visits_resume_until_everything_is_forgotten() {
                     memory.forget();
                 }
                 let report = site
-                    .load(site.page(&["/a"]), fields.clone(), &mut memory)
+                    .load(Site::page(&["/a"]), fields.clone(), &mut memory)
                     .await;
                 assert_eq!(errors(&report), [""; 0]);
                 assert_eq!(report.connections[0].tls_version, Some(name));
@@ -192,13 +192,13 @@ async fn early_data_carries_the_document_where_the_ticket_allows() {
         let mut memory = Memory::default();
         let fields = json!({ "protocol": protocol, "tls": { "early_data": true } });
         let first = site
-            .load(site.page(&["/a"]), fields.clone(), &mut memory)
+            .load(Site::page(&["/a"]), fields.clone(), &mut memory)
             .await;
         assert_eq!(first.connections[0].early_data, EarlyData::NotOffered);
         site.origin.close().await;
         site.origin.log();
         let repeat = site
-            .load(site.page(&["/a"]), fields.clone(), &mut memory)
+            .load(Site::page(&["/a"]), fields.clone(), &mut memory)
             .await;
         assert_eq!(errors(&repeat), [""; 0], "{protocol}");
         assert_eq!(
@@ -212,7 +212,7 @@ async fn early_data_carries_the_document_where_the_ticket_allows() {
         let document = log
             .requests
             .iter()
-            .find(|served| served.url.ends_with("/"))
+            .find(|served| served.url.ends_with('/'))
             .unwrap();
         assert!(document.early, "{protocol}");
     }
@@ -225,10 +225,10 @@ async fn early_data_that_is_refused_is_sent_again() {
         site.origin.tune(tls(TlsVersion::V1_3, true)).unwrap();
         let mut memory = Memory::default();
         let fields = json!({ "protocol": protocol, "tls": { "early_data": true } });
-        site.load(site.page(&["/a"]), fields.clone(), &mut memory)
+        site.load(Site::page(&["/a"]), fields.clone(), &mut memory)
             .await;
         site.origin.tune(tls(TlsVersion::V1_3, false)).unwrap();
-        let repeat = site.load(site.page(&["/a"]), fields, &mut memory).await;
+        let repeat = site.load(Site::page(&["/a"]), fields, &mut memory).await;
         assert_eq!(errors(&repeat), [""; 0], "{protocol}");
         assert_eq!(repeat.ended, Ended::Complete);
         assert_eq!(
@@ -251,7 +251,7 @@ async fn a_page_moves_to_h3_by_alt_svc_and_remembers_it() {
         ..Tuning::default()
     });
     let mut memory = Memory::default();
-    let mut page = site.page(&["/a", "/b"]);
+    let mut page = Site::page(&["/a", "/b"]);
     page["resources"][2]["after"] = json!({ "resource": 1, "at": "complete" });
     page["resources"][2]["delay_ms"] = json!(300);
     let fields = json!({ "alt_svc": true });
@@ -270,7 +270,7 @@ async fn a_page_moves_to_h3_by_alt_svc_and_remembers_it() {
 #[tokio::test]
 async fn what_nobody_answers_is_an_outcome() {
     let site = Site::new(&[("/", "", TEXT)]);
-    let mut page = site.page(&["/missing"]);
+    let mut page = Site::page(&["/missing"]);
     page["resources"][1]["url"] = json!("https://nobody.test/");
     let report = site.load(page, json!({}), &mut Memory::default()).await;
     assert_eq!(report.ended, Ended::Complete);
@@ -278,7 +278,7 @@ async fn what_nobody_answers_is_an_outcome() {
     assert_eq!(error.message, "load.hosts has no nobody.test");
 
     let closed = json!({ "hosts": { "a.test": "127.0.0.77" }, "limits": { "time_ms": 3000 } });
-    let mut page = site.page(&[]);
+    let mut page = Site::page(&[]);
     page["resources"][0]["url"] = json!("https://a.test:1/");
     let report = site.load(page, closed, &mut Memory::default()).await;
     assert_eq!(report.ended, Ended::Document);
@@ -288,7 +288,7 @@ async fn what_nobody_answers_is_an_outcome() {
 async fn a_host_may_answer_at_another_port_than_its_urls_say() {
     let site = Site::new(&[("/", "", TEXT), ("/more", "", TEXT)]);
     for protocol in PROTOCOLS {
-        let mut page = site.page(&["/more"]);
+        let mut page = Site::page(&["/more"]);
         for (at, url) in ["https://a.test/", "https://a.test/more"]
             .iter()
             .enumerate()
@@ -313,7 +313,7 @@ async fn a_certificate_of_a_stranger_is_refused() {
     for protocol in PROTOCOLS {
         let fields = json!({ "protocol": protocol, "hosts": { "a.test": other.place() } });
         let report = site
-            .load(site.page(&[]), fields, &mut Memory::default())
+            .load(Site::page(&[]), fields, &mut Memory::default())
             .await;
         let error = report.requests[0].error.as_ref().unwrap();
         assert_eq!(
@@ -334,7 +334,7 @@ async fn a_client_hello_is_as_long_on_repeat_visits() {
         let tls = json!({ "post_quantum": post_quantum });
         for _ in 0..2 {
             let fields = json!({ "protocol": "h1", "tls": tls });
-            let report = site.load(site.page(&[]), fields, &mut memory).await;
+            let report = site.load(Site::page(&[]), fields, &mut memory).await;
             sent.push(report.connections[0].sent_bytes);
         }
     }
@@ -380,7 +380,8 @@ async fn early_data_that_nobody_answers_ends_with_the_handshake() {
     let site = Site::new(&[("/", "", TEXT)]).tuned(tls(TlsVersion::V1_3, true));
     let mut memory = Memory::default();
     let fields = json!({ "protocol": "h3", "tls": { "early_data": true } });
-    site.load(site.page(&[]), fields.clone(), &mut memory).await;
+    site.load(Site::page(&[]), fields.clone(), &mut memory)
+        .await;
     let (_nobody, page) = nobody();
     let report = site.load(page, fields, &mut memory).await;
     assert_eq!(report.connections[0].early_data, EarlyData::Offered);

@@ -68,19 +68,19 @@ impl Site {
         format!("127.0.0.1:{}", self.origin.port())
     }
 
-    pub fn url(&self, path: &str) -> String {
+    pub fn url(path: &str) -> String {
         format!("https://a.test{path}")
     }
 
     /// The document and these, asked for when it is complete.
-    pub fn page(&self, paths: &[&str]) -> Value {
+    pub fn page(paths: &[&str]) -> Value {
         let accept = json!([["accept-encoding", "gzip, deflate, br, zstd"]]);
         let mut resources = vec![json!({
-            "url": self.url("/"), "kind": "document", "priority": "highest", "headers": accept,
+            "url": Self::url("/"), "kind": "document", "priority": "highest", "headers": accept,
         })];
         resources.extend(paths.iter().map(|path| {
             json!({
-                "url": self.url(path), "headers": accept,
+                "url": Self::url(path), "headers": accept,
                 "after": { "resource": 0, "at": "complete" },
             })
         }));

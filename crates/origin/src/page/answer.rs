@@ -6,10 +6,26 @@ use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Response, StatusCode, request};
 use httpdate::{fmt_http_date, parse_http_date};
+use serde::Serialize;
 
 use crate::page::range::{Part, Range};
 use crate::page::recording::Entry;
-use crate::page::replay::Match;
+
+/// How the recording answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Match {
+    /// The recording has this method and URL.
+    Exact,
+    /// The recording has this method, host and path with another query; the nearest answers.
+    Query,
+    /// Not recorded, and not the page's doing: a CORS preflight, answered with consent.
+    Preflight,
+    /// Not recorded: 404.
+    Miss,
+    /// Not looked for, because the connection leads to another server: 421.
+    Misdirected,
+}
 
 /// What goes back over any protocol. `content-length` is among the headers where it belongs.
 #[derive(Debug, Clone)]
@@ -138,17 +154,14 @@ fn ranged(
         headers.remove(header::CONTENT_RANGE);
         return StatusCode::OK;
     };
-    match part.cut(&asked) {
-        Some((slice, content_range)) => {
-            *body = body.slice(slice);
-            headers.insert(header::CONTENT_RANGE, content_range);
-            StatusCode::PARTIAL_CONTENT
-        }
-        None => {
-            body.clear();
-            headers.insert(header::CONTENT_RANGE, part.unsatisfied());
-            StatusCode::RANGE_NOT_SATISFIABLE
-        }
+    if let Some((slice, content_range)) = part.cut(&asked) {
+        *body = body.slice(slice);
+        headers.insert(header::CONTENT_RANGE, content_range);
+        StatusCode::PARTIAL_CONTENT
+    } else {
+        body.clear();
+        headers.insert(header::CONTENT_RANGE, part.unsatisfied());
+        StatusCode::RANGE_NOT_SATISFIABLE
     }
 }
 

@@ -8,3 +8,4 @@ pub(crate) mod recording;
 pub(crate) mod replay;
 pub(crate) mod sockets;
 pub(crate) mod stream;
+pub(crate) mod url;

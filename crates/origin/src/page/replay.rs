@@ -5,31 +5,14 @@ use std::time::{Duration, SystemTime};
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode, request};
-use serde::Serialize;
 
-use crate::page::answer::{Answer, Clock, recorded};
+use crate::page::answer::{Answer, Clock, Match, recorded};
 use crate::page::range::{Part, Range};
 use crate::page::recording::{Entry, Recording};
 use crate::page::sockets::{RecordedSocket, Sockets};
 use crate::page::stream;
 
 const MISS: HeaderName = HeaderName::from_static("x-dragstrip");
-
-/// How the recording answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Match {
-    /// The recording has this method and URL.
-    Exact,
-    /// The recording has this method, host and path with another query; the nearest answers.
-    Query,
-    /// Not recorded, and not the page's doing: a CORS preflight, answered with consent.
-    Preflight,
-    /// Not recorded: 404.
-    Miss,
-    /// Not looked for, because the connection leads to another server: 421.
-    Misdirected,
-}
 
 /// A recording and each request's place in it.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::page::har;
-use crate::page::recording::split_url;
+use crate::page::url::split_url;
 
 /// RFC 6455 section 11.8.
 const TEXT: u8 = 1;

@@ -46,7 +46,7 @@ mod tests {
     use http::Request;
 
     use super::*;
-    use crate::page::replay::Match;
+    use crate::page::answer::Match;
 
     fn request(method: &str, header: (&str, &str)) -> request::Parts {
         let made = Request::builder().method(method).header(header.0, header.1);

@@ -68,8 +68,8 @@ impl Simulation {
         // Knuth's MMIX generator; its upper bits are good enough for coins.
         self.random = self
             .random
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         ((self.random >> 11) as f64 / (1_u64 << 53) as f64) < self.path.loss
     }
 
@@ -152,7 +152,7 @@ impl Simulation {
         self.run(from);
         let before: Vec<_> = self.flights.iter().map(|f| f.delivered).collect();
         self.run(to);
-        let seconds = (to - from).as_secs_f64();
+        let seconds = to.saturating_sub(from).as_secs_f64();
         self.flights
             .iter()
             .zip(before)

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use quinn::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
 
+use crate::algorithms::{Congestion, SlowStartExit};
 use crate::quic::bbr::Bbr;
 use crate::quic::flow::{Flow, View};
 use crate::quic::window::Window;
-use crate::tuning::{Congestion, SlowStartExit};
 
 /// quinn's pacer lets everything pass that has a larger window than u32::MAX.
 const UNPACED: u64 = 1 << 40;

@@ -155,7 +155,7 @@ mod tests {
         let k = 9.086;
         let rtt = Duration::from_millis(100);
         let (mut now, mut middle) = (begin, 0.0);
-        while now < begin + Duration::from_secs_f64(k) - rtt {
+        while now + rtt < begin + Duration::from_secs_f64(k) {
             now += rtt;
             window = cubic.grow(now, window, window, rtt, MTU);
             if now < begin + Duration::from_secs_f64(k / 2.0) {
@@ -205,7 +205,7 @@ mod tests {
         let mut cubic = Cubic::default();
         let window = cubic.reduce(10.0 * MTU);
         cubic.grow(now, window, MTU, rtt, MTU);
-        let later = now + Duration::from_secs(10 * 24 * 60 * 60);
+        let later = now + Duration::from_hours(10 * 24);
         let grown = cubic.grow(later, window, window, rtt, MTU);
         assert!((grown / window - MOST_GROWTH).abs() < 1e-9, "{grown}");
     }

@@ -3,9 +3,9 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::log::unpoisoned;
+use crate::algorithms::{Congestion, SlowStartExit};
+use crate::lock::unpoisoned;
 use crate::quic::departures::Departures;
-use crate::tuning::{Congestion, SlowStartExit};
 
 /// Linux does not pace a connection's first packets, the handshake's included
 /// (`tcp_update_skb_after_send`).

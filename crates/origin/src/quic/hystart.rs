@@ -9,7 +9,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::tuning::SlowStartExit;
+use crate::algorithms::SlowStartExit;
 
 /// RTT samples of a round before its least one counts: `HYSTART_MIN_SAMPLES`, N_RTT_SAMPLE.
 const SAMPLES: u32 = 8;

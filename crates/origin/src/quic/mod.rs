@@ -11,7 +11,6 @@ mod ids;
 mod order;
 pub(crate) mod paced_socket;
 mod parameters;
-pub(crate) mod qlog;
 mod window;
 
 use std::future::pending;
@@ -34,15 +33,17 @@ use socket2::{Domain, Socket, Type};
 
 use crate::certs::{self, Sent};
 use crate::connections::Generation;
-use crate::log::{Connection, Log, Protocol};
+use crate::families::no_ipv6;
+use crate::log::{Connection, Log};
 use crate::offers::Heard;
-use crate::origin::{MAX_HEADER_BYTES, Path, Shared, think};
 use crate::priority::Priority;
+use crate::protocol::Protocol;
+use crate::qlog;
 use crate::quic::congestion::Steering;
 use crate::quic::flow::Flow;
 use crate::quic::order::{Order, Place};
 use crate::quic::paced_socket::PacedSocket;
-use crate::tcp::no_ipv6;
+use crate::shared::{MAX_HEADER_BYTES, Path, Shared, think};
 use crate::telemetry::{self, Ending};
 use crate::tls::{self, Witness};
 use crate::tuning::{Tls, Tuning};
@@ -54,7 +55,7 @@ const SEND_WINDOW: u64 = 256 << 20;
 /// As Chromium allows, in streams.
 const BLOCKED_STREAMS: u64 = 100;
 
-const IDLE: Duration = Duration::from_secs(180);
+const IDLE: Duration = Duration::from_mins(3);
 /// RFC 9000 section 18.2.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 const NO_ERROR: VarInt = VarInt::from_u32(0x100); // H3_NO_ERROR, RFC 9114 section 8.1

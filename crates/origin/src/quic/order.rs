@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use dragstrip_http3::Sender;
 
-use crate::log::unpoisoned;
+use crate::lock::unpoisoned;
 use crate::priority::{Priority, Rank};
 use crate::reprioritise::{Open, Requests, TooMany};
 

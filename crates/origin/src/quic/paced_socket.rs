@@ -12,7 +12,7 @@ use quinn::udp::{RecvMeta, Transmit};
 use quinn::{AsyncUdpSocket, Connecting, ConnectionError, Incoming, ServerConfig, UdpPoller};
 use tokio::time::{Sleep, sleep_until};
 
-use crate::log::unpoisoned;
+use crate::lock::unpoisoned;
 use crate::quic::flow::Flow;
 
 #[derive(Debug)]

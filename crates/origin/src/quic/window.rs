@@ -8,9 +8,9 @@
 
 use std::time::{Duration, Instant};
 
+use crate::algorithms::{Congestion, SlowStartExit};
 use crate::quic::cubic::Cubic;
 use crate::quic::hystart::{Acks, Growth, Watch};
-use crate::tuning::{Congestion, SlowStartExit};
 
 /// RFC 5681 section 3.1: what a loss leaves of Reno's window.
 const RENO_BETA: f64 = 0.5;

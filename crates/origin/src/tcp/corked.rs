@@ -76,9 +76,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Corked<S> {
         let this = self.get_mut();
         if this.cork.is_in() {
             let before = this.waiting.len();
-            slices
-                .iter()
-                .for_each(|slice| this.waiting.extend_from_slice(slice));
+            for slice in slices {
+                this.waiting.extend_from_slice(slice);
+            }
             return Poll::Ready(Ok(this.waiting.len() - before));
         }
         ready!(this.poll_pass(cx))?;

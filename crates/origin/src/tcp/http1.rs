@@ -13,8 +13,9 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::log::{Connection, unpoisoned};
-use crate::origin::{MAX_HEADER_BYTES, MAX_HEADERS, Shared, think};
+use crate::lock::unpoisoned;
+use crate::log::Connection;
+use crate::shared::{MAX_HEADER_BYTES, MAX_HEADERS, Shared, think};
 use crate::sockets::{self, Opening};
 use crate::tcp::body::Body;
 use crate::tcp::tls_stream::Early;

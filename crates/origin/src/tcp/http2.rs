@@ -17,17 +17,16 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::connections::Generation;
 use crate::log::{Connection, InFlight};
 use crate::offers::Heard;
-use crate::origin::{MAX_HEADER_BYTES, Shared, think};
 use crate::priority::{Gave, Priority, Queue, Rank};
 use crate::reprioritise::{Open, Requests};
+use crate::shared::{MAX_HEADER_BYTES, Shared, think};
 use crate::tcp::corked::{Cork, Corked};
+use crate::tcp::frame;
 use crate::tcp::socket_stream;
 use crate::tcp::tls_stream::{Early, Outlet, TlsStream};
 use crate::tcp::updates::Updates;
 use crate::tcp::watched::Watched;
 use crate::tuning::Http;
-
-const FRAME_HEADER: usize = 9; // RFC 9113 section 4.1
 
 /// A record with less room than this is full.
 const LEAST_ROOM: usize = 256;
@@ -229,7 +228,7 @@ impl Serving {
         while room >= LEAST_ROOM {
             let gave = self.queue.next(rank, |answer, shared| {
                 let most = if shared {
-                    room.min(turn + FRAME_HEADER)
+                    room.min(turn + frame::HEADER)
                 } else {
                     room
                 };
@@ -304,7 +303,7 @@ impl Sending {
         let mut given = 0;
         if self.stream.is_none() {
             let head = std::mem::take(&mut self.head);
-            given = FRAME_HEADER + length(head.headers());
+            given = frame::HEADER + length(head.headers());
             self.stream = Some(
                 self.respond
                     .send_response(head, self.rest.is_empty() && !self.stays)?,
@@ -324,7 +323,7 @@ impl Sending {
         let Some(stream) = &mut self.stream else {
             return Ok(0);
         };
-        let wanted = most.saturating_sub(FRAME_HEADER).min(self.rest.len());
+        let wanted = most.saturating_sub(frame::HEADER).min(self.rest.len());
         stream.reserve_capacity(wanted);
         let length = stream.capacity().min(wanted);
         if length == 0 {
@@ -334,7 +333,7 @@ impl Sending {
         }
         let data = self.rest.split_to(length);
         stream.send_data(data, self.rest.is_empty() && !self.stays)?;
-        Ok(FRAME_HEADER + length)
+        Ok(frame::HEADER + length)
     }
 }
 

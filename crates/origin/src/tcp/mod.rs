@@ -3,6 +3,7 @@
 pub(crate) mod body;
 mod corked;
 pub(crate) mod fast_open;
+mod frame;
 mod hello;
 pub(crate) mod http1;
 mod http2;
@@ -13,7 +14,7 @@ pub(crate) mod tls_stream;
 mod updates;
 mod watched;
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,10 +26,12 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::certs::{self, Sent};
 use crate::connections::Generation;
-use crate::log::{Connection, Protocol};
+use crate::families::no_ipv6;
+use crate::log::Connection;
 use crate::offers::Heard;
-use crate::origin::Shared;
-use crate::quic::qlog;
+use crate::protocol::Protocol;
+use crate::qlog;
+use crate::shared::Shared;
 use crate::tcp::records::{LARGEST, Meter};
 use crate::tcp::tls_stream::{Early, TlsStream};
 use crate::telemetry::{self, Ending};
@@ -81,11 +84,6 @@ pub(crate) fn listen(
         }
     });
     Ok(Some(port))
-}
-
-pub(crate) fn no_ipv6(address: SocketAddr, error: &io::Error) -> bool {
-    let missing = error.raw_os_error() == Some(97) || error.kind() == ErrorKind::AddrNotAvailable;
-    address.is_ipv6() && missing
 }
 
 fn bind(address: SocketAddr) -> io::Result<TcpListener> {
@@ -206,9 +204,12 @@ async fn handshake(
     let mut tls = if h1_only.is_empty() {
         ServerConnection::new(Arc::new(tls.tuned(tuning.tls, &sent)))?
     } else {
-        let configured = |host: &str| match h1_only.iter().any(|only| only == host) {
-            true => tls.tuned_for_h1(tuning.tls, &sent),
-            false => tls.tuned(tuning.tls, &sent),
+        let configured = |host: &str| {
+            if h1_only.iter().any(|only| only == host) {
+                tls.tuned_for_h1(tuning.tls, &sent)
+            } else {
+                tls.tuned(tuning.tls, &sent)
+            }
         };
         let opened = hello::accept(&socket, configured).await;
         opened.context("TLS handshake")?

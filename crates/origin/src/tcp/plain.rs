@@ -6,8 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use tokio::net::UnixListener;
 
-use crate::log::{Connection, Protocol};
-use crate::origin::Shared;
+use crate::log::Connection;
+use crate::protocol::Protocol;
+use crate::shared::Shared;
 use crate::tcp::http1;
 use crate::tcp::tls_stream::Early;
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::log::unpoisoned;
+use crate::lock::unpoisoned;
 
 /// Most plaintext of a record: RFC 8446 section 5.1.
 pub const LARGEST: u16 = 16 * 1024;

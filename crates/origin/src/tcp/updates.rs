@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use h2::Reason;
 
-use crate::log::unpoisoned;
+use crate::lock::unpoisoned;
 use crate::priority::Priority;
 use crate::reprioritise::Requests;
-use crate::tcp::watched::{HEADER, PREFACE};
+use crate::tcp::frame::{HEADER, PREFACE};
 
 const PRIORITY_UPDATE: u8 = 0x10;
 const STREAM_ID: usize = 4;

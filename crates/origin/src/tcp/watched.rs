@@ -7,11 +7,9 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::offers::{Heard, Offer};
+use crate::tcp::frame::{HEADER, PREFACE};
 use crate::tcp::updates::{self, Updates};
 
-/// RFC 9113 section 3.4.
-pub(super) const PREFACE: usize = 24;
-pub(super) const HEADER: usize = 9;
 const DATA: u8 = 0x0;
 const HEADERS: u8 = 0x1;
 const SETTINGS: u8 = 0x4;

@@ -285,7 +285,7 @@ async fn overtakes(first: [&str; 2], second: [&str; 2], then: &[u8]) -> bool {
             length = &mut one => (false, length),
         }
     };
-    let (overtaken, length) = tokio::time::timeout(Duration::from_secs(60), ended)
+    let (overtaken, length) = tokio::time::timeout(Duration::from_mins(1), ended)
         .await
         .unwrap();
     assert!(length >= LARGE);

@@ -24,7 +24,8 @@ pub(crate) fn stream(folder: &Path, connection: &Connection) -> Result<QlogStrea
     let age = Duration::from_micros(now_us().saturating_sub(connection.t_us));
     let mut config = QlogConfig::default();
     config.writer(Box::new(file));
-    config.start_time(Instant::now() - age);
+    let now = Instant::now();
+    config.start_time(now.checked_sub(age).unwrap_or(now));
     config.into_stream().context("cannot write qlog")
 }
 
@@ -36,7 +37,7 @@ pub(crate) async fn windows(folder: Option<&Path>, connection: &Connection, sock
     {
         eprintln!("dragstrip-origin: {error:#}");
     }
-    pending().await
+    pending::<()>().await;
 }
 
 async fn write_windows(folder: &Path, connection: &Connection, socket: &Socket) -> Result<()> {

@@ -3,6 +3,10 @@
 //! A separate thread writes; forwarding threads only put events into a bounded channel. What
 //! does not fit is counted and said in `stats`, never waited for.
 
+mod csv;
+pub mod event;
+mod pcapng;
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -13,34 +17,13 @@ use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result, bail};
 
-use crate::model::{DropCause, Packet};
-use crate::pcapng::PcapNg;
+use crate::model::Packet;
+use csv::Csv;
+use event::{Event, Fate, Form, Side};
+use pcapng::PcapNg;
 
 /// At 1500 bytes a packet some 24 MB.
 const ROOM: usize = 16_384;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Side {
-    Up,
-    Down,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Fate {
-    /// Left at that time (CLOCK_MONOTONIC).
-    Sent(u64),
-    Dropped(DropCause),
-    /// The kernel would not send it.
-    Refused,
-}
-
-pub struct Event {
-    pub side: Side,
-    pub packet: Packet,
-    pub fate: Fate,
-    /// From the Ethernet header on; empty if the form has no use for it.
-    pub frame: Vec<u8>,
-}
 
 /// One direction's end of a record. Dropping the last one ends the record.
 #[derive(Clone)]
@@ -56,12 +39,6 @@ pub struct Record {
     path: PathBuf,
     missed: Arc<AtomicU64>,
     writer: JoinHandle<Result<()>>,
-}
-
-/// One way to write events down.
-pub trait Form: Send {
-    /// Times in the file are `offset_ns` later than the event's, on the wall clock.
-    fn write(&mut self, event: &Event, offset_ns: u64, file: &mut dyn Write) -> Result<()>;
 }
 
 impl Recorder {
@@ -94,9 +71,10 @@ impl Record {
         };
         let attempt = || format!("cannot write the record {}", path.display());
         let mut file = BufWriter::new(File::create(path).with_context(attempt)?);
-        let form: Box<dyn Form> = match pcapng {
-            true => Box::new(PcapNg::begin(&mut file).with_context(attempt)?),
-            false => Box::new(Csv::begin(&mut file).with_context(attempt)?),
+        let form: Box<dyn Form> = if pcapng {
+            Box::new(PcapNg::begin(&mut file).with_context(attempt)?)
+        } else {
+            Box::new(Csv::begin(&mut file).with_context(attempt)?)
         };
         let (events, receiver) = sync_channel(ROOM);
         let missed = Arc::new(AtomicU64::new(0));
@@ -160,70 +138,10 @@ fn write_all(
     Ok(())
 }
 
-/// One line per packet; times are ns of the Unix epoch.
-struct Csv;
-
-impl Csv {
-    fn begin(file: &mut dyn Write) -> Result<Self> {
-        writeln!(
-            file,
-            "direction,index,copy,bytes,arrival_ns,ideal_ns,actual_ns,waited_ns,fate,marked"
-        )?;
-        Ok(Self)
-    }
-}
-
-impl Form for Csv {
-    fn write(&mut self, event: &Event, offset_ns: u64, file: &mut dyn Write) -> Result<()> {
-        let packet = &event.packet;
-        let actual_ns = match event.fate {
-            Fate::Sent(at_ns) => (at_ns + offset_ns).to_string(),
-            _ => String::new(),
-        };
-        let waited_ns = packet.waited_ns.map_or(String::new(), |ns| ns.to_string());
-        writeln!(
-            file,
-            "{},{},{},{},{},{},{actual_ns},{waited_ns},{},{}",
-            event.side.word(),
-            packet.index,
-            u8::from(packet.copy),
-            packet.bytes,
-            packet.arrival_ns + offset_ns,
-            packet.at_ns + offset_ns,
-            event.fate.word(),
-            u8::from(packet.marked),
-        )?;
-        Ok(())
-    }
-}
-
-impl Side {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-        }
-    }
-}
-
-impl Fate {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Sent(_) => "sent",
-            Self::Refused => "refused",
-            Self::Dropped(DropCause::Loss) => "loss",
-            Self::Dropped(DropCause::HostLoss) => "host_loss",
-            Self::Dropped(DropCause::Queue) => "queue",
-            Self::Dropped(DropCause::Aqm) => "aqm",
-            Self::Dropped(DropCause::Mtu) => "mtu",
-            Self::Dropped(DropCause::SynData) => "syn_data",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::DropCause;
 
     fn recorded(suffix: &str, count: u64) -> (String, u64) {
         let name = format!("dragstrip-record-{}-{suffix}", std::process::id());

@@ -1,0 +1,19 @@
+//! Whose streams a connection carries, and how it ends when they break a rule.
+
+use quinn::VarInt;
+
+use crate::arrivals::Streams;
+use crate::qpack::{Broken, Qpack};
+
+/// Whose streams they are, and what reads them.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub quinn: quinn::Connection,
+    pub qpack: Qpack,
+    pub streams: Streams,
+}
+
+/// Ends a connection whose peer broke a rule of QPACK.
+pub(crate) fn close(quinn: &quinn::Connection, broken: Broken) {
+    quinn.close(VarInt::from_u32(broken as u32), b"QPACK");
+}

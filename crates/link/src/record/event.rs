@@ -1,0 +1,60 @@
+//! What became of one packet, and how a format writes it down.
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::model::{DropCause, Packet};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Side {
+    Up,
+    Down,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fate {
+    /// Left at that time (CLOCK_MONOTONIC).
+    Sent(u64),
+    Dropped(DropCause),
+    /// The kernel would not send it.
+    Refused,
+}
+
+pub struct Event {
+    pub side: Side,
+    pub packet: Packet,
+    pub fate: Fate,
+    /// From the Ethernet header on; empty if the form has no use for it.
+    pub frame: Vec<u8>,
+}
+
+/// One way to write events down.
+pub trait Form: Send {
+    /// Times in the file are `offset_ns` later than the event's, on the wall clock.
+    fn write(&mut self, event: &Event, offset_ns: u64, file: &mut dyn Write) -> Result<()>;
+}
+
+impl Side {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+impl Fate {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sent(_) => "sent",
+            Self::Refused => "refused",
+            Self::Dropped(DropCause::Loss) => "loss",
+            Self::Dropped(DropCause::HostLoss) => "host_loss",
+            Self::Dropped(DropCause::Queue) => "queue",
+            Self::Dropped(DropCause::Aqm) => "aqm",
+            Self::Dropped(DropCause::Mtu) => "mtu",
+            Self::Dropped(DropCause::SynData) => "syn_data",
+        }
+    }
+}

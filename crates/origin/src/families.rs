@@ -1,0 +1,10 @@
+//! Address families that a machine can lack.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+
+/// Whether binding to `address` failed because there is no IPv6 here.
+pub(crate) fn no_ipv6(address: SocketAddr, error: &io::Error) -> bool {
+    let missing = error.raw_os_error() == Some(97) || error.kind() == ErrorKind::AddrNotAvailable;
+    address.is_ipv6() && missing
+}
