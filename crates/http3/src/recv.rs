@@ -26,7 +26,8 @@ pub struct RecvHalf {
     sections: Option<Decoding>,
 }
 
-/// If it is dropped before the end, the peer is told that nobody reads the rest.
+/// Decodes the header sections of a stream. Dropped before the end, it tells the peer that nobody
+/// reads the rest.
 struct Decoding {
     connection: quinn::Connection,
     qpack: Qpack,

@@ -1,4 +1,4 @@
-//! What the two ends of a connection announced that the other may do.
+//! What each end of a connection allows the other to do.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,11 +10,11 @@ use crate::lock::unpoisoned;
 /// 18.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Offer {
-    /// Send so many bytes on all streams together before more is granted.
+    /// The bytes it may send on all streams together before it is granted more.
     pub window_bytes: u64,
-    /// Send so many on the stream of one request.
+    /// The bytes it may send on the stream of one request.
     pub stream_window_bytes: u64,
-    /// Have so many streams of its own open at once; None is any number.
+    /// The most streams it may have open at once; None if there is no limit.
     pub streams: Option<u64>,
 }
 

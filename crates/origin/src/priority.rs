@@ -219,7 +219,8 @@ mod tests {
         assert!(rank(0, false, 1).quinn() < 0);
     }
 
-    /// Names of answers with so many frames each, in the order in which their frames leave.
+    /// The names of the answers, in the order in which their frames leave. Each answer comes with
+    /// its rank and its number of frames.
     fn order(answers: &[(&'static str, Rank, u32)]) -> Vec<&'static str> {
         let mut queue = Queue::default();
         for &(name, rank, frames) in answers {

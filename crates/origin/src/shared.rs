@@ -169,8 +169,8 @@ impl Shared {
         let tuned = self.tuning().http;
         let hold = Duration::from_secs_f64(tuned.hold_ms / 1000.0);
         answer.hold = hold.saturating_sub(connection.asked.age());
-        // As servers do over QUIC itself. A browser that was made to speak QUIC and is told of it by
-        // nobody takes the host for one without priorities, and has it answer six images at a time.
+        // Servers announce h3 over QUIC as well. A browser that is forced to use QUIC and never sees
+        // the announcement treats the host as one without priorities: six images at a time.
         if (tuned.alt_svc || protocol == Protocol::H3) && connection.secure {
             let here = format!("h3=\":{}\"; ma=86400", connection.announced);
             let here = HeaderValue::from_str(&here).expect("digits");

@@ -201,7 +201,7 @@ impl Tuning {
         self.http.check()
     }
 
-    /// What quinn is told, but for what `steering` decides.
+    /// Settings for quinn, except those that `steering` decides.
     pub(crate) fn transport(&self) -> Result<TransportConfig> {
         let mut config = self.quic.transport()?;
         let window = VarInt::from_u32(self.http.receive_window_bytes);

@@ -1,4 +1,4 @@
-//! The window quinn is told, and the round trip by which the clock paces.
+//! Tests the window that quinn gets, and the round trip that pacing uses.
 
 use super::*;
 

@@ -41,7 +41,7 @@ impl Acks {
 /// How slow start goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Growth {
-    /// By every acknowledged byte, but at most so many packets for one acknowledgement.
+    /// By each acknowledged byte; by at most `packets` for one acknowledgement.
     Full { packets: Option<u32> },
     /// RFC 9406's Conservative Slow Start: by a share of the acknowledged bytes.
     Slow { divisor: u32, packets: Option<u32> },
@@ -293,8 +293,8 @@ mod tests {
             }
         }
 
-        /// One round: so many acknowledgements, `gap` apart, of packets that took `rtt`. What was
-        /// said to the last one, and how many were needed if it was not `FULL`.
+        /// Plays a round of `acks` acknowledgements, `gap` apart, of packets that took `rtt`. Returns
+        /// the last growth, and how many acknowledgements came before it was no longer `FULL`.
         fn round(&mut self, acks: u32, gap: Duration, rtt: Duration) -> (Growth, u32) {
             let began = self.now;
             self.now += rtt;

@@ -55,7 +55,7 @@ impl Line {
         self.sent.len() as u64 * PACKET
     }
 
-    /// Sends so many packets, and comes back once all are acknowledged.
+    /// Sends this number of packets and waits until all are acknowledged.
     fn answer(&mut self, packets: u64) {
         self.left = packets;
         self.fill();

@@ -292,8 +292,8 @@ impl Sending {
         self.stream.is_some() && self.rest.is_empty()
     }
 
-    /// Gives h2 the next frame, of at most so many bytes; the headers go with the first. Returns how
-    /// long it is, headers as they are before they are compressed. An error if the client gave it up.
+    /// Gives h2 the next frame, of at most `most` bytes. The headers go with the first. Returns its
+    /// length, with the headers uncompressed. An error if the client cancelled the request.
     fn give(&mut self, cx: &mut Context<'_>, most: usize) -> Result<usize, h2::Error> {
         if let Some(stream) = &mut self.stream
             && let Poll::Ready(reason) = stream.poll_reset(cx)
