@@ -1,13 +1,10 @@
 """The page file (docs/reference/page-format.md): write a recording, load a page."""
 
 import hashlib
-import lzma
 import os
 import re
-import struct
 import tempfile
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -33,15 +30,12 @@ from dragstrip.pages.format.recording import (
 )
 from dragstrip.pages.format.servers import addresses, covered, normal
 from dragstrip.pages.format.urls import Unservable, servable
+from dragstrip.pages.format.zips import BAD_ZIP
 
 FORMAT = 1
 SUFFIX = ".har.zip"
 HAR_MEMBER = "har.har"
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
-_BAD_ZIP = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
-    *(EOFError, RuntimeError, ValueError),
-)
 _MOST_BYTES = 8_000_000_000
 """All members together, unpacked. Ours are stored, so they have the size of the file."""
 _MEMBER = re.compile(r"([0-9a-f]{64})\.[a-z0-9]{1,8}")
@@ -134,7 +128,7 @@ def _load(file: Path, path: Path) -> Page:
         raise PageError(f"{path} cannot be read: {error.strerror or error}") from None
     except (_Flaw, msgspec.DecodeError) as error:
         raise PageError(f"{path}, {HAR_MEMBER}: {error}; import or record it again") from None
-    except _BAD_ZIP as error:
+    except BAD_ZIP as error:
         raise PageError(
             f"{path} is not a complete page file ({error}); import or record it again"
         ) from None

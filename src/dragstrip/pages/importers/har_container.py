@@ -2,29 +2,18 @@
 beside it, as Playwright's `attach` writes it."""
 
 import os
-import struct
 import zipfile
-import zlib
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from dragstrip.pages.format.recording import PageError, one_line
+from dragstrip.pages.format.zips import BAD_ZIP
 from dragstrip.pages.importers.har_json import HarFlaw, Part, parse_log
 from dragstrip.pages.importers.limits import SMALL, Limits, Meter, check_ratio
 from dragstrip.pages.importers.plain import BAD_PACKING, plain_file, unfit, unpacked
 
 HARS = (".har", ".har.gz", ".har.zst", ".har.zip")
 """Endings of its names."""
-_BAD_ZIP = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    KeyError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-)
 
 
 class Missing(Exception):
@@ -50,7 +39,7 @@ class HarBodies:
                 return opened.read()
         except KeyError:
             raise Missing("the archive does not hold them") from None
-        except _BAD_ZIP as error:
+        except BAD_ZIP as error:
             raise Missing(f"the archive is damaged ({error})") from None
 
 
@@ -69,7 +58,7 @@ def open_har(path: Path, limits: Limits) -> Opened:
     except PageError as error:
         said = str(error)
         raise PageError(said if str(path) in said else f"{path}: {said}") from None
-    except (*BAD_PACKING, *_BAD_ZIP) as error:
+    except (*BAD_PACKING, *BAD_ZIP, KeyError) as error:
         raise PageError(f"{path} cannot be read: {error}; export it again") from None
 
 

@@ -1,6 +1,5 @@
 """Read a WACZ (Web Archive Collection Zipped 1.1): WARC files and a list of pages in a zip."""
 
-import struct
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,21 +9,13 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip.pages.format.recording import PageError, one_line
+from dragstrip.pages.format.zips import BAD_ZIP
 from dragstrip.pages.importers.contents import Contents, RecordedNavigation
 from dragstrip.pages.importers.crawls.records import records
 from dragstrip.pages.importers.crawls.warc import Crawl
 from dragstrip.pages.importers.limits import DEFAULT, Limits, Meter, beyond, check_ratio
 from dragstrip.pages.importers.plain import plain_file
 
-_BAD_ZIP = (
-    zipfile.BadZipFile,
-    struct.error,
-    EOFError,
-    KeyError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-)
 ENDING = ".wacz"
 _ENDINGS = (".warc", ".warc.gz", ".warc.zst")
 PAGE_LISTS = ("pages.jsonl", "extraPages.jsonl")
@@ -60,7 +51,7 @@ def read_wacz(path: Path, limits: Limits = DEFAULT) -> Contents:
                 for name in PAGE_LISTS
                 for page in _pages(archive, f"pages/{name}", path, crawl.meter)
             ]
-    except _BAD_ZIP as error:
+    except (*BAD_ZIP, KeyError) as error:
         raise PageError(f"{path} is not a complete WACZ: {error}; export it again") from None
     return crawl.contents("a WACZ", told, several=len(names) > 1)
 
