@@ -26,7 +26,13 @@ def absolute(base: str, written: str) -> str:
         return ""
 
 
-def _is_ip(host: str) -> bool:
+def is_local(host: str) -> bool:
+    """Whether browsers look for the host on their own machine, without asking for its name."""
+    return host == _LOCAL or host.endswith(f".{_LOCAL}")
+
+
+def is_ip(host: str) -> bool:
+    """Whether the host is an address, and so no name."""
     try:
         ip_address(host)
     except ValueError:
@@ -51,11 +57,11 @@ def servable(url: str, *, keep_http: bool = False) -> str:
         raise Unservable(f"not a URL ({error})") from None
     if parts.scheme not in _DEFAULT_PORT:
         raise Unservable(f"the scheme {parts.scheme or 'of nothing'} is not http or https")
-    if _is_ip(host) or _NUMBER.fullmatch(host.rpartition(".")[2]):
+    if is_ip(host) or _NUMBER.fullmatch(host.rpartition(".")[2]):
         raise Unservable("its host is an IP address and not a name")
     if not _DNS_NAME.fullmatch(host) or len(host) > 253:
         raise Unservable("its host is not a DNS name")
-    if host == _LOCAL or host.endswith(f".{_LOCAL}"):
+    if is_local(host):
         raise Unservable(f"browsers look for {host} on their own machine")
     scheme = parts.scheme if keep_http else "https"
     own = port in (None, _DEFAULT_PORT[parts.scheme], _DEFAULT_PORT[scheme])

@@ -7,7 +7,6 @@ covers them. So a page gets names for them, and its bodies are changed where the
 import re
 from collections.abc import Iterable
 from functools import partial
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from msgspec import structs
@@ -15,10 +14,10 @@ from msgspec import structs
 from dragstrip.pages.format.coding import encode_near
 from dragstrip.pages.format.recording import Headers, Recorded
 from dragstrip.pages.format.spool import Spooled, whole
+from dragstrip.pages.format.urls import is_ip, is_local
 
 _TOP = "test"
 """No such name is on the internet (RFC 6761 section 6.2)."""
-_LOCAL = "localhost"
 _TEXTS = re.compile(rb"text/|json|javascript|xml", re.IGNORECASE)
 
 
@@ -86,17 +85,9 @@ def _names(urls: Iterable[str]) -> dict[str, str]:
             host = urlsplit(url).hostname or ""
         except ValueError:
             continue  # no URL: it is left out later
-        if host == _LOCAL or host.endswith(f".{_LOCAL}"):
+        if is_local(host):
             found[host] = f"{host}.{_TOP}"
-        elif _is_ip(host):
+        elif is_ip(host):
             spelt = f"[{host}]" if ":" in host else host
             found[spelt] = re.sub(r"[.:]+", "-", host).strip("-") + f".ip.{_TOP}"
     return found
-
-
-def _is_ip(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
