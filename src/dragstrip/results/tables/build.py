@@ -53,19 +53,26 @@ KEYS = ("block", "attempt", "stack", "page", "network", "valid")
 """Columns of the visit that every table has."""
 _VISIT_KEYS: Schema = {"valid": pl.Boolean()}  # a property, so no field to read the type from
 _PROTOCOLS = ("h1", "h2", "h3", "gquic", "spdy")
-_SIDES = ("down", "up")
-_OFFERS = ("offer", "client_offer")
-NESTED: Mapping[str, type[Struct]] = {
-    "transport_client_offer_": Offer,
-    "transport_offer_": Offer,
-    "transport_": Transport,
-    "overhead_": Overhead,
-    "host_": HostReport,
-    "visual_": Visual,
-    "link_down_": DirectionReport,
-    "link_up_": DirectionReport,
+_PARTS: Mapping[str, type[Struct]] = {
+    "overhead": Overhead,
+    "host": HostReport,
+    "visual": Visual,
+    "link_down": DirectionReport,
+    "link_up": DirectionReport,
 }
-"""By the start of a column's name, the nested record whose field it is."""
+"""The nested records of a visit, by their names in columns."""
+_SENDERS: Mapping[str, type[Struct]] = {
+    "transport": Transport,
+    "transport_offer": Offer,
+    "transport_client_offer": Offer,
+}
+"""The nested records of a connection, by their names in columns."""
+NESTED = {**_PARTS, **_SENDERS}
+_DERIVED: Mapping[type[Struct], tuple[str, ...]] = {
+    Visual: ("vc85_ms",),
+    DirectionReport: ("realised_mbps", "realised_loss"),
+}
+"""Properties of nested records that are columns beside their fields."""
 _LONG = frozenset({"loss_fates"})
 """A story packet by packet, which stays in the journal."""
 
@@ -165,18 +172,13 @@ def schemas(study: Study | None = None) -> dict[str, Schema]:
 
 
 def _connection_row(connection: Connection) -> Row:
-    told = connection.transport
-    row = _values(Connection, connection) | _values(Transport, told, "transport_")
-    for offer in _OFFERS:
-        row |= _values(Offer, getattr(told, offer, None), f"transport_{offer}_")
-    return row
+    sender = connection.transport
+    records = (sender, getattr(sender, "offer", None), getattr(sender, "client_offer", None))
+    return _values(Connection, connection) | _nested(_SENDERS, records)
 
 
 def _connection_schema() -> Schema:
-    schema = _schema(Connection) | _schema(Transport, "transport_")
-    for offer in _OFFERS:
-        schema |= _schema(Offer, f"transport_{offer}_")
-    return schema
+    return _schema(Connection) | _nested_schema(_SENDERS)
 
 
 def _metrics(visit: Visit, study: Study | None) -> Row:
@@ -201,16 +203,8 @@ def _visit_row(visit: Visit) -> Row:
         "wire_bytes": visit.wire_bytes,
     }
     row |= {f"protocol_share_{p}": visit.protocol_share.get(p, 0.0) for p in _PROTOCOLS}
-    row |= _values(Overhead, visit.overhead, "overhead_")
-    row |= _values(HostReport, visit.host, "host_")
-    row |= _values(Visual, visit.visual, "visual_")
-    row["visual_vc85_ms"] = visit.visual.vc85_ms if visit.visual else None
-    for side in _SIDES:
-        report: DirectionReport | None = getattr(visit.link, side, None)
-        row |= _values(DirectionReport, report, f"link_{side}_")
-        row[f"link_{side}_realised_mbps"] = report.realised_mbps if report else None
-        row[f"link_{side}_realised_loss"] = report.realised_loss if report else None
-    return row
+    down, up = (getattr(visit.link, side, None) for side in ("down", "up"))
+    return row | _nested(_PARTS, (visit.overhead, visit.host, visit.visual, down, up))
 
 
 def _visit_schema() -> Schema:
@@ -220,15 +214,27 @@ def _visit_schema() -> Schema:
     schema |= dict.fromkeys(("reasons", "unchecked"), pl.List(pl.String()))
     schema |= dict.fromkeys(("requests", "served", "wire_bytes"), pl.Int64())
     schema |= dict.fromkeys((f"protocol_share_{p}" for p in _PROTOCOLS), pl.Float64())
-    schema |= _schema(Overhead, "overhead_") | _schema(HostReport, "host_")
-    schema |= _schema(Visual, "visual_") | {"visual_vc85_ms": pl.Float64()}
-    for side in _SIDES:
-        schema |= _schema(DirectionReport, f"link_{side}_")
-        realised = (f"link_{side}_realised_mbps", f"link_{side}_realised_loss")
-        schema |= dict.fromkeys(realised, pl.Float64())
+    schema |= _nested_schema(_PARTS)
     whole = ("count", "byte")
     kinds = {m.name: pl.Int64() if m.unit in whole else pl.Float64() for m in METRICS}
     return schema | {name: kind for name, kind in kinds.items() if name not in schema}
+
+
+def _nested(kinds: Mapping[str, type[Struct]], records: Iterable[Struct | None]) -> Row:
+    """The columns of nested records, which come in the order of `kinds`."""
+    row: Row = {}
+    for (name, kind), record in zip(kinds.items(), records, strict=True):
+        row |= _values(kind, record, f"{name}_")
+        row |= {f"{name}_{n}": getattr(record, n, None) for n in _DERIVED.get(kind, ())}
+    return row
+
+
+def _nested_schema(kinds: Mapping[str, type[Struct]]) -> Schema:
+    schema: Schema = {}
+    for name, kind in kinds.items():
+        schema |= _schema(kind, f"{name}_")
+        schema |= {f"{name}_{n}": pl.Float64() for n in _DERIVED.get(kind, ())}
+    return schema
 
 
 @cache

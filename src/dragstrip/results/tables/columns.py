@@ -143,11 +143,12 @@ def meaning(table: str, column: str) -> str:
         own = {m.name: f"Metric: {m.meaning}." for m in METRICS} | own
     if column in own:
         return own[column]
-    for prefix, record in NESTED.items():
-        if column.startswith(prefix):
-            name = column.removeprefix(prefix)
-            return _WORDS.get(name) or _docs()[record.__name__].get(name, "")
-    return ""
+    nested = [name for name in NESTED if column.startswith(f"{name}_")]
+    if not nested:
+        return ""
+    record = max(nested, key=len)
+    name = column.removeprefix(f"{record}_")
+    return _WORDS.get(name) or _docs()[NESTED[record].__name__].get(name, "")
 
 
 def _docs() -> Mapping[str, Mapping[str, str]]:
