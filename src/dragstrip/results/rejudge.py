@@ -15,8 +15,6 @@ from dragstrip.verdict import rules
 from dragstrip.verdict.judge import Judge
 from dragstrip.verdict.together import ReasonsByVisit, in_blocks, with_reasons
 
-VALID = "valid"
-
 
 class Changed(Struct, frozen=True, kw_only=True):
     """A visit whose verdict on itself, or whose outcome, changes."""

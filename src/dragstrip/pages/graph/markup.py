@@ -1,7 +1,6 @@
 """What a document's markup asks for, and at which of its bytes a browser finds it."""
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import suppress
 from html.parser import HTMLParser
@@ -55,13 +54,6 @@ class Markup(Struct, frozen=True):
             script = reference.way == "script" and reference.at < at
             if script or (reference.way in ("style", "import") and reference.at < last):
                 yield reference
-
-    def script_around(self, at: int) -> Inline | None:
-        """The inline script that has this byte in it."""
-        ends = [i.end for i in self.inline]
-        place = bisect_left(ends, at + 1)
-        found = self.inline[place] if place < len(ends) else None
-        return found if found and found.start <= at else None
 
 
 def read_markup(body: bytes, url: str) -> Markup:
