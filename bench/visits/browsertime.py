@@ -38,7 +38,8 @@ def missing() -> str:
 
 
 def installed() -> Path:
-    """Its start script, installed if it is not there yet. Raises `CalledProcessError`."""
+    """The start script of browsertime, installed first if it is missing. Raises
+    `CalledProcessError`."""
     script = _FOLDER / "node_modules" / "browsertime" / "bin" / "browsertime.js"
     if not script.exists():
         _FOLDER.mkdir(parents=True, exist_ok=True)
