@@ -17,9 +17,9 @@ class Spotted(Struct, frozen=True, kw_only=True):
     times: Errors | None
     """The load generator's page load times against Chromium's, all stacks together."""
     short: Errors | None
-    """The same of stacks over QUIC where the queue is short."""
+    """Errors for stacks over QUIC where the queue is short."""
     longer: Errors | None
-    """And where it is longer."""
+    """Errors for stacks over QUIC where the queue is longer."""
 
 
 def page_text(

@@ -2,11 +2,11 @@
 
     uv run python packages/papers/bench/published_answers.py        # into docs/results/answers
 
-The capsules behind these pages are not kept, so what stands printed is all there is. Nothing is
-typed by hand: answers and numbers are read from docs/results/*-claims.md and *-smoke.md, dates from
-their second paragraph, the number of loads from the command that the page of all loads names, and
-what today's rules make of an answer from docs/results/changed-answers.md. Where that page says that
-it cannot be told, the claim is open.
+The capsules behind these pages are not kept, so only the printed text is left. Nothing is typed by
+hand. Answers and numbers come from docs/results/*-claims.md and *-smoke.md, and dates from their
+second paragraph. The number of loads comes from the command that the page of all loads names.
+Answers by today's rules come from docs/results/changed-answers.md; where that page cannot tell, the
+claim is open.
 """
 
 import re
@@ -35,7 +35,7 @@ OLD_WORDS = {"not decided at this scale": "open", "not testable here": "not test
 VERDICTS = get_args(Verdict)
 DATE = re.compile(r"Published on (.+?) with commit")
 PLAIN = re.compile(rf"({'|'.join(VERDICTS)})\b(?!,? (if|or) )")
-"""What stands in the column `today` where it can be told: a verdict without a condition."""
+"""Pattern of the column `today` where the answer is known: a verdict without a condition."""
 
 
 class Change(Struct, frozen=True):
