@@ -44,7 +44,7 @@ METRICS = (
 _NEED_ALL = tuple(name for name in METRICS if name.removeprefix("visual_") not in EARLY)
 """What only a load that ended has."""
 TEXTS = ("block", "page", "network", "connection", "stack")
-"""Beside them `study`, so that a claim can ask for all pages of one, whichever they are."""
+"""Columns of text besides `study`, by which a claim can ask for all pages of one study."""
 FACTORS = ("rate_mbps", "rtt_ms", "loss", "objects", "object_bytes", "page_bytes", "hosts")
 SCHEMA: dict[str, Any] = (
     dict.fromkeys(("study", *TEXTS), pl.String)
@@ -72,7 +72,7 @@ def from_capsules(folders: Iterable[Path], parts: Mapping[str, str] | None = Non
         clocks.setdefault(study.clock, folder)
         if len(clocks) > 1:
             said = " and ".join(f"{path} in {clock.short}" for clock, path in clocks.items())
-            raise InputError(f"{said} are no evidence together: give each a folder of its own")
+            raise InputError(f"{said} are no evidence together: give each its own folder")
         frames.append(loads(study, visits))
         doubted |= struck(study, visits, parts)
     found = pl.concat(frames).with_columns(pl.col("stack").replace(parts or {}))

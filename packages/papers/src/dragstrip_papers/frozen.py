@@ -29,11 +29,12 @@ class Frozen(Struct, frozen=True, kw_only=True):
     now: str
     """Version of the rules that the answers follow."""
     then: tuple[str, ...]
-    """Of those that stood when visits began, each once; empty for a start that kept none."""
+    """Versions that stood when visits began, each once; empty for a start that kept none."""
 
     @classmethod
     def since(cls, now: str, kept: Iterable[str]) -> "Frozen":
-        """`kept` holds what the starts of a campaign kept: versions, or digests."""
+        """Compares today's rules with earlier ones. `kept` holds what the starts of a campaign
+        kept: versions, or digests."""
         return cls(now=now, then=tuple(dict.fromkeys(DIGESTS.get(rules, rules) for rules in kept)))
 
     def words(self) -> str:

@@ -49,7 +49,7 @@ COLUMNS = {
     "object_sent_max_ms": "Slowest object, from request sent to last byte.",
     "object_queued_p90_ms": "90th percentile of objects, queueing in the browser included.",
 }
-"""Of its table: `dragstrip_papers.evidence.SCHEMA`, and what each means."""
+"""Columns of the table: `dragstrip_papers.evidence.SCHEMA`, and what each means."""
 _HEAD = "dragstrip"
 """Key of the file's metadata."""
 
@@ -59,7 +59,7 @@ class _Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     paper: str
     rules: int
-    """Of the verdict, by which the visits were judged."""
+    """Version of the verdict's rules, by which the visits were judged."""
     cast: dict[str, str]
     """Where the paper's own protocols were run: what plays which surrogate."""
     ran: Ran
@@ -93,7 +93,8 @@ def keep(file: Path, paper: Published, ran: Ran, evidence: Evidence) -> None:
 
 
 def read(file: Path) -> Kept:
-    """Raises `InputError` for a file that is none of these, or that older rules judged."""
+    """Reads a table of loads. Raises `InputError` for another file, and for one that older rules
+    judged."""
     try:
         said = pl.read_parquet_metadata(file).get(_HEAD, "")
         loads = pl.read_parquet(file)

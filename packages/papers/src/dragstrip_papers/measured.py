@@ -19,7 +19,7 @@ class Loads(Struct, frozen=True):
     rounds: NDArray[np.int64]
     """Index of the block of each."""
     values: Mapping[str, Values]
-    """By metric, NaN where a load has none."""
+    """Values by metric, NaN where a load has none."""
     censored: NDArray[np.bool_]
     """Loads that never ended, which stand at the client's limit."""
 
@@ -48,7 +48,7 @@ class Struck(Struct, frozen=True):
     """Invalid visits of a cell in doubt, see `dragstrip_papers.answers.missing`."""
 
     invalid: Mapping[str, int]
-    """By stack."""
+    """Invalid visits by stack."""
     mostly: tuple[str, ...]
     """Stacks of which half of the visits or more are invalid."""
 
@@ -70,7 +70,7 @@ class Evidence(Struct, frozen=True, dict=True):
 
     @cached_property
     def cells(self) -> tuple[Measured, ...]:
-        """In the order in which the frame names them."""
+        """Cells in the order in which the frame names them."""
         return self.made or tuple(_cells(self.loads))
 
 

@@ -24,7 +24,8 @@ LEAST_LOADS = 5
 
 
 class Levels(Struct, frozen=True, forbid_unknown_fields=True):
-    """From `split` on a factor is `high`; a value of `either` may be read both ways."""
+    """Levels of a factor. Values from `split` on are `high`; a value of `either` may be read both
+    ways."""
 
     factor: str
     split: float
@@ -145,7 +146,8 @@ def _drawn(seed: int, blocks: int) -> NDArray[np.int32]:
 
 
 def _winners(times: Mapping[str, NDArray[np.float64]], drawn: NDArray[np.int32]) -> Winners:
-    """As `dragstrip_papers.stats.rule7010.winners`, of many samples at once."""
+    """Winners of many samples at once, as `dragstrip_papers.stats.rule7010.winners` finds those of
+    one."""
     blocks, samples = drawn.shape
     bars = {name: (1 - FASTER) * (t @ drawn) / blocks for name, t in times.items()}
     below = {name: _below(t, drawn) for name, t in times.items()}

@@ -52,15 +52,15 @@ class Place(Struct, frozen=True, kw_only=True):
     blocks: int = 0
     """Blocks that count."""
     number: int = 0
-    """Its place among the cells of the capsule's study, from 1; 0 if the capsule is not here."""
+    """Number of the cell in the capsule's study, from 1; 0 if the capsule is not here."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One claim: published, ours, and what becomes of it."""
+    """One claim: what the paper published, our number, and the answer."""
 
     id: str
     source: str
-    """Of those of the paper; empty for a paper that is its own."""
+    """Source of the claim, one of the paper's; empty for a paper that is its own."""
     read: str
     """How much of the source was read, see `dragstrip_papers.sources`; empty without one."""
     section: str
@@ -74,7 +74,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Our number with its 95 % interval; empty if there is none."""
     why: str
     more: More | None = None
-    """Of an open claim, see `dragstrip_papers.answers.more`."""
+    """More loads that would decide an open claim, see `dragstrip_papers.answers.more`."""
     surrogates: dict[str, str]
     """Stacks that stood for the paper's own, and for what; empty if none did."""
     players: dict[str, str]
@@ -89,7 +89,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     cells: int
     """How many the claim is about in our studies."""
     behind: tuple[Place, ...]
-    """Those of them that were run."""
+    """Cells of the claim that were run."""
 
     @property
     def unrun(self) -> bool:
@@ -103,11 +103,11 @@ class Findings(Struct, frozen=True, kw_only=True):
     authors: str
     venue: str
     rules: int
-    """Of the verdict, by which all visits were judged."""
+    """Version of the verdict's rules, by which all visits were judged."""
     frozen: Frozen
     """The rules that answer, and those that stood when the visits began."""
     verdicts: dict[str, int]
-    """Of claims that restate no other."""
+    """Number of claims by answer, without those that restate another."""
     restated: int
     cells_run: int
     cells_total: int

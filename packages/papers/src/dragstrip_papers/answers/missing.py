@@ -1,6 +1,6 @@
 """Would a claim be answered the same if the visits that do not count were known?
 
-Where invalid visits strike stacks unequally (`dragstrip.results.bias`), the loads that count are a
+Where invalid visits affect stacks unequally (`dragstrip.results.bias`), the loads that count are a
 choice. The claim is then answered again with each stack's invalid visits filled in: once as slow as
 the slowest load of its cell that counts, once as quick as the quickest. An answer that this turns
 stays open; so does one that rests on a cell where half of a stack's visits are invalid.
@@ -53,7 +53,8 @@ def _open(answer: Answer, why: str) -> Answer:
 
 
 def _filled(cell: Measured, lost: Struck | None, stack: str, worst: Centre) -> Measured:
-    """With a round for each invalid visit of the stack: itself at its worst, others as usual."""
+    """The cell with a round for each invalid visit of the stack: itself at its worst, others as
+    usual."""
     more = lost.invalid.get(stack, 0) if lost else 0
     if not more or stack not in cell.stacks:
         return cell

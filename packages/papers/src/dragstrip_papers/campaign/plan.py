@@ -27,7 +27,7 @@ SMOKE_RUNS = 5
 """Fewer blocks hardly ever have an interval that decides anything."""
 SMOKE_RERUNS = 1
 SMOKE_SHARE = 0.8
-"""Of the time, to plan with: a cell that reruns cut short by a block decides nothing."""
+"""Share of the time to plan with: a cell that reruns cut short by a block decides nothing."""
 _RACE = 2
 """Stacks in a race, at least."""
 
@@ -51,7 +51,7 @@ class Part(Struct, frozen=True, kw_only=True):
 
     @property
     def keys(self) -> frozenset[CellKey]:
-        """Of its cells."""
+        """Keys of its cells."""
         return frozenset(self.cells.select(CELL).iter_rows())
 
     @property
@@ -82,12 +82,13 @@ def campaign(
     claims: Sequence[Claim] = (),
     networks: Sequence[str] = (),
 ) -> list[Part]:
-    """At scale `smoke` what is there and fits the budget, at `paper` or a share of 1 every cell.
+    """The parts to run: at scale `smoke` what exists and fits the budget, at `paper` or a share of
+    1 every cell.
 
-    Without any time nothing, not even what is there. A share scales the runs; cells that take long
-    have those of `slow`. With `virtual` a cell costs what it takes to compute. With `claims` only
-    the cells that these look at, with `networks` only those on them. Raises `InputError` for any
-    other scale, and for a network that the studies have not.
+    Without any time it has no parts, not even for what exists. A share scales the runs; slow cells
+    have the runs of `slow`. With `virtual` a cell costs what it takes to compute. `claims` and
+    `networks` narrow the cells to those that the claims look at, and to these networks. Raises
+    `InputError` for any other scale, and for an unknown network.
     """
     whole = space(outlines, paper.parts)
     if virtual:
@@ -127,7 +128,7 @@ def _virtual_block_s(outlines: Sequence[Outline]) -> pl.Expr:
 
 
 def present(folder: Path, outlines: Sequence[Outline]) -> Cells:
-    """Those that the capsules of a paper's folder have."""
+    """Cells that the capsules of a paper's folder have."""
     return frozenset((o.name, *cell) for o in outlines for cell in _cells_of(folder / o.name))
 
 
@@ -144,7 +145,7 @@ def _keys(cells: pl.DataFrame) -> Iterator[tuple[str, ...]]:
 
 
 def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
-    """The studies of a paper with `pages` instead of theirs, if there are any."""
+    """The studies of a paper with `pages` instead of its own, if there are any."""
     if not pages:
         return list(outlines)
     own = tuple(p for given in pages for p in expand(given))
@@ -160,13 +161,13 @@ def asked_about(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outli
 
 
 def chosen(outlines: Sequence[Outline], names: Sequence[str]) -> list[Outline]:
-    """Those of a paper's studies that are named, all by default. Raises `InputError`."""
+    """The named studies of a paper, all by default. Raises `InputError`."""
     _check("study", names, "paper has", [outline.name for outline in outlines])
     return [outline for outline in outlines if outline.name in names or not names]
 
 
 def _check(option: str, names: Sequence[str], has: str, known: Iterable[str]) -> None:
-    """Raises `InputError` for a name that is not known."""
+    """Checks the names of an option. Raises `InputError` for an unknown one."""
     every = dict.fromkeys(known)
     for name in names:
         if name not in every:
@@ -224,7 +225,7 @@ def spoken_of(
 
 
 def _said(claims: Sequence[Claim], names: Sequence[str], parts: Mapping[str, str]) -> list[str]:
-    """Those of the stacks that the claims speak of, and others to make it a race."""
+    """Stacks that the claims speak of, and others to make it a race."""
     roles = {name: parts.get(name, name) for name in names}
     said = {r for c in claims if c.predicate for r in stacks_of(c.predicate, roles.values())}
     kept = [name for name, role in roles.items() if role in said]
@@ -273,7 +274,7 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
 
 
 def capsules_of(folder: Path, outlines: Sequence[Outline]) -> list[Path]:
-    """Those capsules of a paper's folder that exist."""
+    """Capsules of a paper's folder that exist."""
     return [f for o in outlines if ((f := folder / o.name) / MANIFEST).exists()]
 
 
@@ -283,5 +284,5 @@ def _cells_of(folder: Path) -> list[CellKey]:
 
 
 def _study_in(folder: Path) -> Study | None:
-    """That of its capsule, if it has one."""
+    """The study of its capsule, if it has one."""
     return Capsule.open(folder).manifest.study if (folder / MANIFEST).exists() else None

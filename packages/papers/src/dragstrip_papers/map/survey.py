@@ -36,13 +36,13 @@ class NearestStanding(Struct, frozen=True, kw_only=True):
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """Between the map and other visits to the same cells."""
+    """Agreement between the map and other visits to the same cells."""
 
     cells: int
     same: int
-    """In which both name the same answer: h3, h2 or neither."""
+    """Cells in which both name the same answer: h3, h2 or neither."""
     opposite: int
-    """In which one names h3 and the other h2."""
+    """Cells in which one names h3 and the other h2."""
     rank: float | None
     """Spearman's, of the ratios; None for fewer than three."""
 
@@ -58,7 +58,7 @@ class Checked(Struct, frozen=True, kw_only=True):
 
 class Map(Struct, frozen=True, kw_only=True):
     weights: tuple[float, ...]
-    """By factor, in the order of `SAMPLED_FACTORS`."""
+    """Weights by factor, in the order of `SAMPLED_FACTORS`."""
     standing: dict[str, NearestStanding]
 
 
@@ -128,5 +128,5 @@ def _row(cell: dict[str, Any], stacks: Sequence[str]) -> list[float | None]:
 
 
 def _plain(value: float) -> float:
-    """Without the digits that only take room."""
+    """The value without the digits that only take room."""
     return int(value) if value == int(value) else float(f"{value:.6g}")

@@ -27,7 +27,7 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Studies of a paper, and how often each of their cells is run."""
 
     name: str
-    """Of its folder: campaigns of one name continue each other."""
+    """Name of its folder: campaigns of one name continue each other."""
     paper: str
     blocks: int
     way: Way
@@ -54,7 +54,8 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return [" ".join([*said, f"--scale {scale}", f"--out {folder}"])]
 
     def cells(self) -> pl.DataFrame:
-        """Of `dragstrip_papers.campaign.space`, with `visited`: how many visits a block has."""
+        """Cells of `dragstrip_papers.campaign.space`, with `visited`: how many visits a block
+        has."""
         paper = published(self.paper)
         outlines = (paper.native() if self.way == "native" else paper).outlines()
         chosen = [
@@ -87,6 +88,6 @@ class _File(Struct, forbid_unknown_fields=True):
 
 
 def campaigns() -> list[Campaign]:
-    """From `campaigns.toml`."""
+    """Reads `campaigns.toml`."""
     text = resources.files("dragstrip_papers.overall").joinpath("campaigns.toml").read_bytes()
     return msgspec.toml.decode(text, type=_File).campaign

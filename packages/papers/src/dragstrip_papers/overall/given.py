@@ -72,7 +72,7 @@ def read(folder: Path) -> list[Given]:
 
 
 def write(folder: Path, given: Given) -> Path:
-    """One answer a line, so that changes can be read."""
+    """Writes one answer per line, so that changes can be read."""
     rows = [msgspec.json.encode(told).decode() for told in given.answers]
     head = msgspec.to_builtins(given) | {"answers": []}
     text = msgspec.json.encode(head).decode().removesuffix("[]}")

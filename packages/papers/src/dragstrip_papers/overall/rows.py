@@ -32,7 +32,7 @@ class Source(Struct, frozen=True, kw_only=True):
     stacks: str
     pages: str
     page: str
-    """In docs/results, without its suffix."""
+    """Page in docs/results, without its suffix."""
     made: str
     rules: str
     """Version of the rules that answered, or an older digest; empty if they were not kept."""
@@ -63,9 +63,9 @@ class Row(Struct, frozen=True, kw_only=True):
     sources: dict[Way, Source]
     """The best answer of each way."""
     needs: Needs | None
-    """Of open claims."""
+    """Needs of open claims."""
     more: More | None
-    """Of open claims of which all cells were run: what would decide them."""
+    """What would decide an open claim of which all cells were run."""
     restates: str
 
 

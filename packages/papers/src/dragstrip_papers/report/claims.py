@@ -112,7 +112,7 @@ def cell(place: Place) -> str:
 
 
 def link(place: Place) -> str:
-    """From the claims page to the cell in its capsule's report."""
+    """Link from the claims page to the cell in its capsule's report."""
     file = page_file(place.number, cell(place))
     return quote(f"{place.study}/report/{file}")
 
@@ -142,7 +142,7 @@ def beside(claim: Finding) -> list[str]:
 
 
 def markdown(found: Findings) -> str:
-    """The same as Markdown: a table of all claims but those of which nothing was run."""
+    """The claims page as Markdown: a table of all claims of which something was run."""
     seen, unrun = by_run(found)
     lines = [
         f"# {found.title}",
@@ -197,7 +197,7 @@ def markdown(found: Findings) -> str:
 
 
 def _grouped(left_out: Sequence[Place]) -> list[tuple[str, str, list[Place]]]:
-    """By study and network, in their order."""
+    """Cells by study and network, in their order."""
 
     def key(place: Place) -> tuple[str, str]:
         return place.study, place.network

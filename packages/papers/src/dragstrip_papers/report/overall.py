@@ -153,7 +153,7 @@ def _predicted(row: Row) -> str:
 
 
 def short(ours: str) -> str:
-    """As many whole parts of it as fit `MOST` characters, the first in any case."""
+    """The leading whole parts of our number that fit `MOST` characters, at least the first."""
     first, *others = ours.split("; ")
     if len(first) > MOST:
         return first[: MOST - 1].rsplit(" ", 1)[0] + " …"

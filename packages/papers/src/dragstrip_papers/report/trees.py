@@ -38,10 +38,10 @@ class TreeNode(Struct, frozen=True):
     """The branch that leads here."""
     below: tuple["TreeNode", ...] = ()
     winner: str = ""
-    """Of a leaf."""
+    """Winner of a leaf."""
     note: str = ""
     standing: str = ""
-    """Of a leaf that is compared: ``agrees``, ``differs`` or ``not run``."""
+    """Result for a leaf that is compared: ``agrees``, ``differs`` or ``not run``."""
 
 
 def published(claimed: Tree, evidence: Evidence) -> Figure:

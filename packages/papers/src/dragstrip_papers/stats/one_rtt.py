@@ -17,7 +17,7 @@ class Corrected(Struct, frozen=True):
 
     ms: float
     rtts: float
-    """The same in round trips."""
+    """The lead in round trips."""
 
 
 def one_rtt_corrected(tcp: Sequence[float], quic: Sequence[float], rtt_ms: float) -> Corrected:

@@ -16,7 +16,7 @@ Runs = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 
 def gain(ref: Sequence[float], b: Sequence[float]) -> float:
-    """Of one page. Raises `statistics.StatisticsError` without values."""
+    """Gain on one page. Raises `statistics.StatisticsError` without values."""
     return (fmean(b) - fmean(ref)) / fmean(ref)
 
 

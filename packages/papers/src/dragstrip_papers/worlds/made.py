@@ -50,7 +50,7 @@ CLEAR = 1.25
 PAGES_SPREAD = 0.05
 """Standard deviation of what pages have to themselves, as a share, where a claim is about pages."""
 FEW_PAGES = 2
-"""So few pages beyond an edge are no clear case."""
+"""Fewest pages beyond an edge that make a clear case."""
 UNSURE = 0.2
 """Share of the cells that could come out either way, where a claim counts cells."""
 
@@ -153,7 +153,7 @@ class Levels:
 
 
 def worlds(predicate: AnyPredicate) -> list[World]:
-    """Those to be looked at."""
+    """Worlds in which to test a predicate."""
     sides = _sides(predicate)
     edges = () if _certain(predicate) else sides
     counted = isinstance(predicate, FasterShare | ScenarioShare | Tree | AnovaCount)
@@ -566,7 +566,7 @@ def _(predicate: ShareOrder, world: World, levels: Levels) -> None:
 
 
 def _beat(levels: Levels, p: FasterShare | ShareOrder, place: Place, way: int) -> None:
-    """Of several rivals the first decides, and the others are behind."""
+    """Makes a stack win. The first of several rivals decides, and the others are behind."""
     for i, rival in enumerate(p.than):
         levels.put(place, rival, p.metric, BASE_MS if i == 0 else BASE_MS * 2)
     levels.put(place, p.a, p.metric, BASE_MS * CLEAR**-way)
@@ -579,7 +579,7 @@ def _count(
     band: tuple[float, float],
     put: Callable[[Place, int], None],
 ) -> None:
-    """So many cells for the claim that the share lies where the world wants it."""
+    """Sets how many cells win, so that the claim's share lies where the world wants it."""
     low, high = max(band[0], 0.0), min(band[1], 1.0)
     edge = low if (world.side == "low" and band[0] > -inf) or band[1] == inf else high
     wrong = edge / 2 if edge == low else min(1.0, (1 + edge) / 2)

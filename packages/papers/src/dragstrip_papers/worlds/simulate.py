@@ -51,7 +51,7 @@ class Tally(Struct, frozen=True):
 
     @property
     def right(self) -> float:
-        """Share of right answers; where the claim lies on its edge there is none to miss."""
+        """Share of right answers; without a meaning where the claim lies on its edge."""
         return self.share("reproduced" if self.world.state == "true" else "contradicted")
 
     @property
@@ -180,7 +180,7 @@ def _centre(cv: float, shape: Shape, what: Literal["mean", "median"]) -> float:
 
 @cache
 def _q70(cv: float, shape: Shape, loads: int) -> float:
-    """Of the mean, where so many loads have 70 % below it half of the time."""
+    """Time, as a multiple of the mean, below which 70 % of `loads` loads lie half of the time."""
     many = _many(cv, shape)
     share = (ceil(0.7 * loads) - 1 / 3) / (loads + 1 / 3)  # the binomial's median
     return float(np.quantile(many, share) / many.mean())
