@@ -15,11 +15,11 @@ from dragstrip.visit.intervals import Interval, union
 from dragstrip.visit.uploads import uploads
 
 _LEAST_SLOTS = 3
-"""In a round trip; with fewer, its borders are too coarse."""
+"""Fewest slots in a round trip; with fewer, its borders are too coarse."""
 _ALIKE = 0.8
 """A round trip carried as much as the best one if it carried this share of it."""
 _PAUSE_RTTS, _PAUSE_PACKETS = 0.25, 3
-"""What is shorter, in round trips or packets at the link's rate, is no pause."""
+"""Shortest pause, in round trips and in packets at the link's rate."""
 _PACKET_BYTES = 1500
 
 
@@ -112,8 +112,8 @@ def _most(rounds: Sequence[tuple[list[int], int]]) -> int | None:
 
 
 def _rounds(visit: Visit, network: Network, side: Side) -> list[tuple[list[int], int]]:
-    """For each stretch in which bodies were due: bytes in the round trip that begins with each of
-    its slots, and how many slots that is."""
+    """Stretches in which bodies were due: the bytes in the round trip that begins with each of its
+    slots, and how many slots that is."""
     timeline = _timeline(visit, side)
     if timeline is None:
         return []
@@ -142,7 +142,7 @@ def _busy(timeline: Timeline, started_us: int) -> list[Interval]:
 
 
 def _place(timeline: Timeline, started_us: int) -> tuple[float, float]:
-    """Its start in ms after the navigation's, and the length of a slot."""
+    """The timeline's start in ms after the navigation's, and the length of a slot."""
     return (timeline.start_us - started_us) / 1000, timeline.slot_us / 1000
 
 

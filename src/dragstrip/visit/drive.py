@@ -1,6 +1,6 @@
 """One visit: set the link and the origin, load the page, gather all evidence.
 
-What a visit is worth, `dragstrip.verdict` says.
+The verdict on it comes later, from `dragstrip.verdict`.
 """
 
 import time
@@ -52,11 +52,12 @@ class VisitPlan:
 
 
 class Primed(NamedTuple):
-    """The hosts that answered over connections of their own before a repeat visit."""
+    """The hosts that answered in the load before a repeat visit, over connections that were opened
+    for them."""
 
     hosts: tuple[str, ...]
     quic: tuple[str, ...]
-    """Those that did over QUIC."""
+    """Hosts that answered over QUIC."""
 
 
 def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
@@ -159,8 +160,8 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
 
 
 def prime(bed: Testbed, tab: Tab, plan: VisitPlan) -> Primed:
-    """Load the page once, so that the tab's context holds tickets, and end every connection and
-    return the hosts that answered over connections of their own.
+    """Load the page once, so that the tab's context holds tickets. End every connection, and return
+    the hosts that answered over connections that were opened for them.
 
     At the visit's delay, because browser and origin remember round trips, but without rate or loss,
     so that nothing is left to chance.
@@ -179,8 +180,8 @@ def load_before(
     stack: Stack,
     connection: ConnectionMode,
 ) -> Primed:
-    """What a repeat visit repeats, to the end of its connections. Leaves the link without delay.
-    Returns the hosts that answered over connections of their own."""
+    """Load what a repeat visit repeats, to the end of its connections. Leaves the link without
+    delay. Returns the hosts that answered over connections that were opened for them."""
     tab.load(page.url)
     bed.link.passthrough()  # so that the ends of the connections arrive
     tab.load("about:blank")  # a page that is still loading would connect again
@@ -246,7 +247,7 @@ def _delay_only(network: Network) -> Network:
 def _completed(
     host: HostReport, threads: Looked, browser_cpu_s: float | None, origin_cpu_s: float | None
 ) -> HostReport:
-    """With what the parts of the testbed used, and so everybody else."""
+    """The report with what the parts of the testbed used, and so with what everything else used."""
     known = structs.replace(
         host,
         browser_cpu_s=browser_cpu_s,

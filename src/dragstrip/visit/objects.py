@@ -24,7 +24,8 @@ def of_an_object(name: str) -> bool:
 
 
 def find_metric(name: str) -> Metric:
-    """By its name, which may lack its `_ms`, or that of an object. Raises `InputError`."""
+    """Finds a metric by its name, which may lack its `_ms`, or that of an object. Raises
+    `InputError`."""
     if of_an_object(name):
         return _of_object(name)
     found = _NAMED.get(name) or _SHORT.get(name)

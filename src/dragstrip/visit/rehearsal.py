@@ -19,7 +19,7 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
 
 
 def rehearsal(page: Page, loaded: Load, asked: Iterable[Served]) -> Rehearsal:
-    """Of a load and what the origin saw of it."""
+    """The rehearsal of a load, from it and from what the origin saw of it."""
     every = list(asked)
     recorded = {(r.method, r.url) for r in page.resources}
     return Rehearsal(

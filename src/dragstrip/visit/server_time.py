@@ -22,15 +22,14 @@ def known_to_both(visit: Visit) -> Iterator[tuple[Request, Served]]:
 
 
 def late_stamps(requests: int) -> int:
-    """How many of so many requests a browser may stamp late: old ones do so on open connections
-    when they are busy, and Firefox stamps a request once it has written it."""
+    """Number of requests out of these that a browser may stamp late. Old browsers do so on open
+    connections when they are busy, and Firefox stamps a request once it has written it."""
     return max(requests // 20, 1)
 
 
 def waits_ms(visit: Visit, network: Network) -> list[float]:
-    """For each answer, from its request's first byte sent to its own first byte, beyond a round
-    trip: the server's time and what queues took. Uploads are left out: their server waits for
-    them."""
+    """Times from each request's first byte sent to its answer's first byte, beyond a round trip:
+    the server's time and what queues took. Uploads are left out: their server waits for them."""
     with_body = {u.url for u in uploads(visit)}
     return [
         max(0.0, r.response_start_ms - r.send_start_ms - network.least_rtt_ms)
@@ -43,7 +42,7 @@ def waits_ms(visit: Visit, network: Network) -> list[float]:
 
 
 def server_ms(visit: Visit) -> list[float]:
-    """For each request, from its last byte received to its answer ready, by the server's log."""
+    """Times from each request's last byte received to its answer ready, by the server's log."""
     return [
         (s.ready_us - s.received_us) / 1000 for s in visit.served if s.ready_us and s.received_us
     ]

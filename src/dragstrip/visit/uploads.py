@@ -23,7 +23,7 @@ class Upload(Struct, frozen=True):
 
 
 def uploads(visit: Visit) -> list[Upload]:
-    """In the browser's order. None if the server does not say what it received."""
+    """Uploads in the browser's order; none if the server does not say what it received."""
     told: dict[tuple[str, str], list[Served]] = {}
     for served in visit.served:
         if served.received_us and served.received_bytes:
@@ -59,8 +59,8 @@ def upload_mbps(visit: Visit) -> float | None:
 
 
 def handed_over_ms(visit: Visit) -> list[float]:
-    """For each request that may have a body: from its first byte sent until the browser's transport
-    had taken the last one. Kernel or QUIC may hold a part of it then."""
+    """Times from the first byte sent of each request that may have a body until the browser's
+    transport had taken the last one. Kernel or QUIC may hold a part of it then."""
     return [
         r.send_end_ms - r.send_start_ms
         for r in visit.requests

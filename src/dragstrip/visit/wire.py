@@ -10,8 +10,8 @@ from dragstrip.visit.qlog import keep_qlog
 
 
 class Wire:
-    """One visit's, from just before the link is configured. Asks for nothing and keeps nothing
-    unless the client wants it and there is a capsule, `artefacts`, to keep it in."""
+    """Records of one visit's wire, from just before the link is configured. Asks for nothing and
+    keeps nothing unless the client wants it and there is a capsule, `artefacts`, to keep it in."""
 
     def __init__(
         self, bed: Testbed, key_log: Path | None, client: Client, artefacts: Path | None
