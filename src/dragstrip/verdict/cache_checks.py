@@ -53,8 +53,8 @@ def _in_time(visit: Visit, request: Request, sent_us: Mapping[tuple[str, str], i
 
 
 def _hinted(visit: Visit, page: Page, request: Request) -> bool:
-    """Of a server without a log: a 103 answer named it, and more bytes crossed the link from its
-    host than the browser reports, by its size at least."""
+    """Whether a server without a log pushed it early: a 103 answer named it, and more bytes crossed
+    the link from its host than the browser reports, by its size at least."""
     host = visit.addresses.get(request.host, "").rpartition(":")[0]
     ends = visit.link.down.far_ends if visit.link else None
     if not request.hinted or ends is None:

@@ -171,9 +171,9 @@ def recorded_for(asked: Request | Served, recorded: RecordedResources) -> Sequen
 
 
 def _excused(visit: Visit, recorded: RecordedResources) -> dict[tuple[str, str], float]:
-    """By method and URL, the most bytes that a server may have logged of a body, where that need
-    not be the recorded size: the browser received the whole body, whatever its coding; or it gave
-    up or lost the answer, or the visit ended before it, and the server had sent a part."""
+    """The most bytes that a server may have logged of a body, by method and URL, where that need
+    not be the recorded size. Either the browser received the whole body, whatever its coding. Or it
+    gave up or lost the answer, or the visit ended before it, and the server had sent a part."""
     found: dict[tuple[str, str], float] = {}
     for request in visit.requests:
         known = recorded_for(request, recorded)

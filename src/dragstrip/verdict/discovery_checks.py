@@ -13,7 +13,7 @@ from dragstrip.model.visit import Connection, FarEnd, Reason, Request, Visit
 from dragstrip.verdict.request_checks import some
 
 _SLACK_MS = 5.0
-"""From an answer's arrival until the browser has processed it."""
+"""Time from an answer's arrival until the browser has processed it."""
 _HANDSHAKE_RTTS = 3
 """QUIC takes one (RFC 9000 section 7), and the browser may decide a little later."""
 _UNHEARD_PACKETS = 4

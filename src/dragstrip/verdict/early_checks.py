@@ -107,8 +107,9 @@ def unused(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator
 
 
 def _first_requests(visit: Visit, page: Page, stack: Stack) -> Iterator[Served]:
-    """Of each host's first connection, if that was resumed or its server does not say. Of a server
-    without a log, the document's as the browser reports it, at a time that shows nothing."""
+    """The first request of each host's first connection, if that was resumed or its server does not
+    say. For a server without a log it is the document's as the browser reports it, at a time that
+    shows nothing."""
     if "requests" in stack.untold:
         yield from (_unlogged(visit, r) for r in visit.requests if r.url == page.url and r.protocol)
         return

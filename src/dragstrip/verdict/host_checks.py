@@ -113,7 +113,7 @@ def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def _for_older_evidence(limits: Thresholds) -> Thresholds:
-    """With its defaults; what a study set stays."""
+    """The limits with the defaults for older evidence; what a study set stays."""
     changed = limits.changed()
     defaults = {n: v for n, v in OLDER_WAITS.items() if n not in changed}
     return structs.replace(limits, **defaults)

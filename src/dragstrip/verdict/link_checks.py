@@ -32,8 +32,8 @@ def delivered(
 
 
 def punctual(visit: Visit, limits: Thresholds, clock: Clock) -> Iterator[Reason]:
-    """In virtual time the link waits for nobody: only a defect can make it late, and a
-    system call that is under way."""
+    """Packets leave on time. In virtual time only a defect can make the link late, or a system call
+    that is under way."""
     limit_us = clock.lateness_us(limits.virtual_lateness_us)
     if visit.link is None:
         return
@@ -133,7 +133,7 @@ def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -
 def _bursts(
     asked: Direction, tried: int, got: DirectionReport, limits: Thresholds
 ) -> Iterator[str]:
-    """In each state the chain loses the share asked for; and what follows time does follow it."""
+    """The chain loses the share asked for in each state, and follows time where it should."""
     chain = asked.gilbert_elliott
     if chain is None or got.burst_trials is None or got.burst_lost is None:
         if chain is not None and chain.by_time and got.packets_out:
@@ -211,8 +211,8 @@ def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterato
 
 
 def _line(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    """The same from each packet's time on the bottleneck, even for few packets. Lateness covers how
-    late they left."""
+    """The bottleneck took the time asked for on each packet, even if there are few. Lateness covers
+    how late they left."""
     if got.line_ms is None:
         return
     shaped = bool(asked.rate_mbps or asked.trace)

@@ -13,7 +13,7 @@ _SIDES: tuple[Side, Side] = ("down", "up")
 
 
 def uneven_losses(visits: Sequence[Visit]) -> Iterator[str]:
-    """In words, each direction in which random loss dropped a packet for one stack and passed the
+    """Describes each direction in which random loss dropped a packet for one stack and passed the
     same packet for another. Only packets that reached the loss stage in both count."""
     for side in _SIDES:
         told = [(v.stack, v.link.direction(side).loss_fates) for v in visits if v.link]

@@ -31,7 +31,7 @@ _LINK = Network.parse("100mbit/100mbit/10ms/0%/200ms")
 """Fast enough to be quick, slow enough that every check of the verdict applies."""
 _OF_THE_MACHINE = ("overloaded", "link-drift", "clock-jump")
 _SETTLE_MS = 2000.0
-"""Until the picture is taken, as when recording."""
+"""Time until the picture is taken, as when recording."""
 
 
 class Check(Struct, frozen=True, kw_only=True):
@@ -41,8 +41,8 @@ class Check(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     error: str
     fidelity: Fidelity
-    """Of the recorded requests that were made before the recorded load event, if there was one.
-    What the nearest query answered counts as asked for."""
+    """How far the replay asked for the requests that were recorded before the recorded load event,
+    if there was one. A request that only the nearest query answered counts as asked for."""
     requests: int
     """All that reached the origin."""
     answers: dict[str, int]
@@ -52,7 +52,7 @@ class Check(Struct, frozen=True, kw_only=True):
     served_bytes: int
     """Bodies of all answers."""
     silent: tuple[str, ...]
-    """WebSockets that the recording lacks: they open, and nobody says anything there."""
+    """WebSockets that the recording lacks: they open and stay silent."""
     documents: tuple[str, ...]
     """URLs of the documents that the tab showed; several if the page moves on by itself."""
     refusals: tuple[str, ...]
@@ -60,11 +60,11 @@ class Check(Struct, frozen=True, kw_only=True):
     screenshot: bytes
     """PNG; empty if the load did not end."""
     distance: Distance | None
-    """From the recorded picture; None without one."""
+    """Distance from the recorded picture; None without one."""
 
     @property
     def answered_share(self) -> float:
-        """Of the requests the page makes today, how many the recording answers."""
+        """Share of the page's requests today that the recording answers."""
         return 1 - len(self.missed) / self.requests if self.requests else 1.0
 
 
@@ -137,7 +137,8 @@ def _refusals(
 
 
 def _held_against(page: Page, served: Sequence[Served]) -> dict[str, Any]:
-    """By the origin's log, so that workers and frames count as well."""
+    """The replay against the recording by the origin's log, so that workers and frames count as
+    well."""
     due = [r for r in page.resources if page.load_ms is None or r.start_ms <= page.load_ms]
     before_load = structs.replace(page, resources=tuple(due))
     served = [s for s in served if s.match != "misdirected"]

@@ -111,7 +111,7 @@ _DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {
 
 
 def limits_today(kept: Thresholds, versions: Iterable[int]) -> Thresholds:
-    """Translates the limits of a study made under older rules: limits at a default of then get
+    """Translates the limits of a study made under older rules: limits at an older default get
     today's default; limits that the study set stay.
 
     A study that was resumed under newer rules kept their defaults, so those of each version count.

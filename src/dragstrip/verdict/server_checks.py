@@ -10,7 +10,7 @@ from dragstrip.model.visit import MISDIRECTED, Reason, Visit
 from dragstrip.verdict.request_checks import some
 
 Covers = Mapping[str, tuple[str, ...]]
-"""By host, the hosts of its address that its certificate covers, itself included."""
+"""The hosts of a host's address that its certificate covers, itself included, by host."""
 
 
 def laid_out(visit: Visit, page: Page, addresses: Addresses) -> Iterator[Reason]:
@@ -37,7 +37,7 @@ def coalesced(visit: Visit, page: Page, stack: Stack, addresses: Addresses) -> I
     certificate covers the host (RFC 9113 section 9.1.1, RFC 9114 section 3.3). HTTP/1.1 never does.
 
     A request that was answered 421 counts where it was sent again. Live pages are not judged,
-    because nobody knows their certificates.
+    because their certificates are unknown.
     """
     if not visit.addresses:
         return
@@ -62,7 +62,7 @@ def coalesced(visit: Visit, page: Page, stack: Stack, addresses: Addresses) -> I
 _Asked = list[tuple[str, str]]
 """URLs that came over a connection, with their protocols."""
 _Carried = tuple[Collection[str], _Asked]
-"""Of a connection: the hosts that it may have been opened for, and what came over it."""
+"""The hosts that a connection may have been opened for, and what came over it."""
 
 
 def _by_log(visit: Visit, stack: Stack, covers: Covers) -> Iterator[_Carried]:
