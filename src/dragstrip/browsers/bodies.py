@@ -19,7 +19,7 @@ from dragstrip.model.visit import Request
 
 MOST_BODIES = 8
 MOST_BYTES = 100_000
-"""Of a visit; what it costs: docs/reference/verdicts.md."""
+"""Most bytes that are read of a visit's bodies; what they cost: docs/reference/verdicts.md."""
 _PATIENCE_S = 0.01
 """A page that is still busy answers late; what it costs then is bounded by this."""
 

@@ -38,7 +38,7 @@ class _Message(Struct):
     result: dict[str, Any] = {}
     error: dict[str, Any] | str | None = None
     message: str = ""
-    """Of an error in WebDriver BiDi; DevTools have it inside."""
+    """Message of an error in WebDriver BiDi; DevTools have it inside."""
 
 
 class Cdp:

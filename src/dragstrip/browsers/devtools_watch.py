@@ -16,7 +16,7 @@ class DevToolsWatch(TabWatch):
         """A document is there."""
         self._fired = False
         self._frame = ""
-        """Of the tab's documents; all else is in frames of theirs."""
+        """Frame of the tab's documents; all else is in other frames."""
 
     @property
     def fired(self) -> bool:

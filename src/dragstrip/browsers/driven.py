@@ -36,7 +36,7 @@ class Driven(Protocol):
 
     @property
     def itself(self) -> str:
-        """Its product, version and start mode, as it says them itself."""
+        """The browser's product, version and start mode, as it reports them."""
 
     def cpu_s(self) -> dict[int, float]:
         """CPU time of each of its processes, by process id."""
@@ -45,5 +45,5 @@ class Driven(Protocol):
         """Variables of its processes' environment that name a proxy."""
 
     def fresh_tab(self, client: Client, page: Page | None = None) -> AbstractContextManager[Tab]:
-        """For loads of `page`, if it is known: if the client pins time, scripts see the time of the
-        recording."""
+        """A tab for loads of `page`, if it is known. If the client pins time, scripts see the time
+        of the recording."""

@@ -21,8 +21,8 @@ def named_proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def session_proxies(session: int) -> tuple[str, ...]:
-    """The same of all processes of a session (setsid(2)); those that may not be looked at are left
-    out."""
+    """Proxies in the environments of all processes of a session (setsid(2)). Processes that may not
+    be read are left out."""
     found: set[str] = set()
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

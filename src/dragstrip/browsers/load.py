@@ -42,7 +42,7 @@ _DONE = {"selector": _script("done_selector.js"), "mark": _script("done_mark.js"
 
 
 _LEAST_WAIT_S, _LONGEST_WAIT_S = 0.05, 2.0
-"""For frames that are still under way when the visit ends."""
+"""Waits for frames that are still under way when the visit ends."""
 
 
 LOADED = Done("load")
@@ -61,7 +61,8 @@ class Navigation(Struct, frozen=True, kw_only=True):
     loadEventEnd: float = 0.0
 
     def later(self, by_ms: float) -> "Navigation":
-        """The same counted from `by_ms` before: where the page's first document began."""
+        """The navigation with times that count from `by_ms` before: where the page's first document
+        began."""
         reached = {name: at for name, at in structs.asdict(self).items() if at}
         return structs.replace(self, **{name: at + by_ms for name, at in reached.items()})
 
@@ -95,13 +96,13 @@ class Load(Struct, frozen=True, kw_only=True):
     exchanges: tuple[Exchange, ...] = ()
     sockets: tuple[SeenSocket, ...] = ()
     frames: tuple[Frame, ...] = ()
-    """What the browser drew up to the end of the visit, if the client looks at frames."""
+    """What the browser drew up to the end of the visit, if the client records frames."""
     blind_ms: float | None = None
     """See `dragstrip.browsers.screencast.blind_ms`; None if no frames were recorded."""
     fast_open: tuple[FastOpen, ...] = ()
-    """By connection, if the client asked for TCP Fast Open."""
+    """How TCP Fast Open went on each connection that asked for it."""
     graph: str = ""
-    """Of the load generator, the graph it followed: digest and source. Browsers follow none."""
+    """Digest and source of the graph that the load generator followed; empty for browsers."""
 
 
 def done_of(page: Page | None, url: str | None = None) -> Done:
@@ -272,10 +273,10 @@ class _Watch(DevToolsWatch):
         self._command = command
         self.frames: list[Sight] = []
         self.over = False
-        """The visit has ended: only frames still count, for they arrive late, unless another
-        document comes."""
+        """Whether the visit has ended: then only late frames count, unless another document
+        comes."""
         self.shown: int | None = None
-        """Of the command that asks when what is loaded has been drawn."""
+        """Id of the command that asks when what is loaded has been drawn."""
         self._afterwards: list[Event] = []
         self._clock_offsets_s: list[float] = []
 
@@ -350,7 +351,8 @@ def _is_navigation(params: dict[str, Any]) -> bool:
 
 
 def _timings(cdp: Cdp, watch: _Watch, session: str) -> NavigationTimings | None:
-    """None without a document; or if one that did not load is too busy to answer."""
+    """The page's timings. None without a document, or if one that did not load is too busy to
+    answer."""
     if not watch.loaded and (watch.error or not watch.committed):
         return None
     asked = _evaluate(cdp, session, READ_TIMINGS)
@@ -363,7 +365,7 @@ def _timings(cdp: Cdp, watch: _Watch, session: str) -> NavigationTimings | None:
 
 
 def _evaluate(cdp: Cdp, session: str, expression: str) -> int:
-    """Of what may be a promise."""
+    """The value of an expression that may be a promise."""
     how = {"awaitPromise": True, "returnByValue": True}
     return cdp.send("Runtime.evaluate", session, expression=expression, **how)
 

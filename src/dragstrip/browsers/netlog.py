@@ -145,7 +145,8 @@ class _Reader:
             self.requests.append(begun)
 
     def _pass_headers(self, name: str, event: _Event) -> None:
-        """Find 103 answers that the browser did not act on, for the final one came with them."""
+        """Pass over 103 answers that the browser did not act on: their headers came with the final
+        answer's."""
         params = event.params
         stream = event.source.id, int(params["stream_id"])
         if name == "HTTP2_SESSION_SEND_HEADERS":

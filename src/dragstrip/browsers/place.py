@@ -36,7 +36,7 @@ class BrowserPlace:
     """Adds to a program's arguments what makes it run there."""
     workspace: Path
     drop_root: bool
-    """Run as nobody; otherwise as the caller, who has no privileges there."""
+    """Whether to run as the user `nobody`; otherwise as the caller, who has no privileges there."""
     ca: Path | None = None
     """Certificate (PEM) of a further authority to trust."""
     flags: tuple[str, ...] = ()

@@ -27,8 +27,8 @@ class BrowserKind:
     ]
     """Starts it so that it speaks this protocol and no other; the path is for its own log."""
     told: Callable[[Stack, Mapping[str, str], Mapping[str, str]], BrowserSettings]
-    """Of a stack, the addresses of the testbed's hosts, and a page's recorded protocols by host;
-    two stacks that tell a browser the same share one."""
+    """The settings for a stack, the addresses of the testbed's hosts, and a page's recorded
+    protocols by host. Stacks with equal settings share a browser."""
     version: Callable[[], str]
     """What it calls itself, with its number. Raises `TestbedError` if it is not there."""
 
@@ -69,7 +69,7 @@ _KINDS: Mapping[str, BrowserKind] = {
 
 
 def kind_of(browser: str) -> BrowserKind:
-    """By name, or by the path of a Chromium of the user's own."""
+    """The kind of a browser, by its name or by the path of the user's own Chromium."""
     return _chromium(browser) if is_path(browser) else _KINDS[browser]
 
 

@@ -63,7 +63,7 @@ def start(cdp: Cdp, session: str, client: Client) -> None:
 
 
 def acknowledge(cdp: Cdp, event: Event) -> Sight:
-    """Without it the browser stops after `AHEAD` frames."""
+    """Acknowledge a frame; otherwise the browser stops after `AHEAD` frames."""
     number = event.params["sessionId"]
     cdp.send("Page.screencastFrameAck", event.session, sessionId=number)
     return Sight(event, time.time())

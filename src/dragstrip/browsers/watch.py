@@ -30,7 +30,7 @@ class TabWatch(ABC):
         self.parsed = False
         """The document has fired DOMContentLoaded."""
         self.reached_ms: float | None = None
-        """When the page did what `done` waits for, if a script of ours tells."""
+        """When the page did what `done` waits for, if our script reports it."""
         self._done = done
         self._asked: int | None = None
         self._under_way: set[str] = set()

@@ -32,7 +32,7 @@ _PRIORITIES = {
     "Low": "lowest",
     "VeryLow": "idle",
 }
-"""Of CDP, in the words of Chromium's network stack."""
+"""Priorities of Chromium's network stack by CDP's names."""
 _VERSIONS = {"h1": "http/1.1", "h2": "h2", "h3": "h3"}
 _TIGHT = 2
 """Requests that are not urgent before the body begins (Blink's ResourceLoadScheduler)."""
@@ -43,7 +43,7 @@ class Error(Struct, frozen=True):
     message: str
 
     def __str__(self) -> str:
-        """As Chromium names it, where the load generator does."""
+        """The error's name in Chromium, where the load generator uses it."""
         named = self.message.startswith("net::")
         return self.message if named else f"{self.kind}: {self.message}"
 
