@@ -20,7 +20,7 @@ _FIRST_PORT = 5201
 _UDP_PAYLOAD = 1472
 _UDP_PACKET = 1500
 _FLOWING_PACKETS = 20
-"""So many packets in a loaded direction, and the load is running."""
+"""Packets in a loaded direction from which on the load counts as running."""
 _LOOK_S = 0.02
 
 

@@ -1,6 +1,6 @@
-"""A program of ours in C++ beside an unpacked archive, linked with the archive's own libraries.
+"""Our program in C++ beside an unpacked archive, linked with the archive's own libraries.
 
-`NAME.libraries` beside `NAME.cpp` lists them, one a line; the folder they are in is `lib`. No
+`NAME.libraries` beside `NAME.cpp` lists them, one per line; the folder they are in is `lib`. No
 headers are needed: the sources declare what they use.
 """
 

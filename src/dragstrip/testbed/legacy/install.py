@@ -44,7 +44,8 @@ def install(item: Item, progress: Progress = lambda _: None) -> None:
 
 
 def lacking(items: Iterable[Item]) -> str:
-    """What the machine lacks for installing and running `items`, and the mend; or nothing."""
+    """What the machine lacks for installing and running `items`, and how to fix it; empty if
+    nothing."""
     missing: dict[str, str] = {}
     for item in items:
         programs = {**CLIENT_PROGRAMS[item.registry], **item.programs}

@@ -2,9 +2,9 @@
 
 A keeper process holds a private mount and PID namespace. The network namespaces `client`, `link`
 and `origin` are named inside that mount namespace only, so any number of testbeds use the same
-names and addresses without meeting. The keeper waits for its stdin to end: when the owner dies,
-even by kill -9, the keeper (PID 1 of its namespace) ends, the kernel kills every process of the
-testbed, and with the last of them the namespaces and interfaces are gone.
+names and addresses without meeting. The keeper waits for its stdin to end. When the owner dies,
+even by kill -9, the keeper (PID 1 of its namespace) ends and the kernel kills every process of the
+testbed. The namespaces and interfaces go with the last of them.
 """
 
 import contextlib

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dragstrip.testbed.servers.site import ServerSite
 
 Paths = Mapping[str, Mapping[str, str]]
-"""By host the paths of `certificate` (with its intermediate), `key` and `both`; under no name those
+"""The paths of `certificate` (with its intermediate), `key` and `both` by host; under no name those
 of one certificate for all hosts."""
 
 
 class CertificateFiles:
-    """In the folder of `site`, which is there when they are asked for."""
+    """The certificates' files in the folder of `site`, which exists when they are asked for."""
 
     def __init__(self, site: ServerSite) -> None:
         self._site = site

@@ -48,7 +48,7 @@ def unpacked(server: Server) -> tuple[UnpackedPackage, ...]:
 
 
 def version_of(server: Server) -> str:
-    """What is there of a server that is not ours, in words; empty for ours."""
+    """Version of an installed server that is not ours; empty for ours."""
     if packages := unpacked(server):
         return f"{packages[0].name} {packages[0].version}"
     if server.digest:
@@ -62,7 +62,7 @@ def version_of(server: Server) -> str:
 
 
 def installed(server: Server) -> Path:
-    """Its folder. Raises `TestbedError` with what to do."""
+    """The server's folder. Raises `TestbedError` with what to do."""
     if not unpacked(server):
         raise TestbedError(
             f"{home_of(server).name} is not installed: run `dragstrip servers install "
@@ -143,7 +143,7 @@ class _Apt:
 
 
 def _mirror() -> str:
-    """Of this machine's first Debian source. Raises `TestbedError`."""
+    """The mirror of this machine's first Debian source. Raises `TestbedError`."""
     shown = _run("apt-get", "indextargets", "--format", "$(REPO_URI)|$(ORIGIN)|$(RELEASE)")
     for line in shown.splitlines():
         address, origin, _ = line.split("|")

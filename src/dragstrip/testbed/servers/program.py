@@ -1,9 +1,9 @@
-"""Anybody's server as the far end of the link: Caddy, nginx, or one that a study brings.
+"""Any server as the far end of the link: Caddy, nginx, or one that a study brings.
 
 It terminates TLS, HTTP and QUIC with certificates of the throw-away CA, and asks the origin over a
 Unix socket for every answer, or serves the page from a document root. It runs in the origin's
-namespace, which has no way out but the link, without any capability. Its access log is its word on
-each request; its TCP's congestion control is read from the kernel.
+namespace, which has no way out but the link, without any capability. Its access log reports each
+request; the kernel reports its TCP's congestion control.
 """
 
 import contextlib
@@ -36,27 +36,28 @@ _PATIENCE_S = 20.0
 _LOOK_S = 0.005
 _LAST_WORDS = 3
 _TICKET_KEY_BYTES = 80
-"""As nginx and HAProxy want it."""
+"""Length of a ticket key as nginx and HAProxy want it."""
 _SHORT_KEY_BYTES = 48
-"""As Apache wants it."""
+"""Length of a ticket key as Apache wants it."""
 _TICKET_KEYS = 3
-"""As many as HAProxy wants, in base64."""
+"""Number of ticket keys that HAProxy wants, in base64."""
 _UNPRIVILEGED = (
     *("unshare", "--user", "--map-user=65534", "--map-group=65534"),
     *("--pid", "--fork", "--kill-child"),
     *("setpriv", "--no-new-privs"),
 )
-"""In a user namespace of its own it is nobody and has no capability, over the network least of all;
-what files it may read is still what its owner may. In a PID namespace of its own its workers end
-with it: one that lingers would still hold the port."""
+"""A command that runs without privileges. In its own user namespace the program is the user
+`nobody` and has no capability, least of all over the network; it may still read what its owner may.
+In its own PID namespace its workers end with it: one that lingers would still hold the port."""
 
 
 class Program:
-    """One configuration at a time. Ending the process is what ends its connections for certain: a
-    new configuration leaves requests under way, and often QUIC's listener, as they were."""
+    """A server that runs one configuration at a time. Only ending the process surely ends its
+    connections: a new configuration leaves requests under way, and often QUIC's listener, as they
+    were."""
 
     def __init__(self, server: Server, site: ServerSite) -> None:
-        """Raises `TestbedError` where a program is missing."""
+        """Prepares the server. Raises `TestbedError` if a program is missing."""
         for needed, package in server.needs.items():
             if not shutil.which(needed):
                 raise TestbedError(
@@ -69,7 +70,7 @@ class Program:
         self._used = mentioned(server.config, *server.command, *server.environment.values())
         self._page: Page | None = None
         self._roots: dict[str, Path | None] = {}
-        """By page; None for one that files cannot be."""
+        """Root of each page's files; None for a page that cannot be files."""
         self._wish: tuple[object, ...] = ()
         self._child: subprocess.Popen[bytes] | None = None
         self._heard: set[str] = set()
@@ -200,7 +201,7 @@ class Program:
     def _server_at(
         self, address: str, certificates: Mapping[str, Mapping[str, str]]
     ) -> dict[str, Any]:
-        """Its certificates, each with the hosts that show it."""
+        """A server's certificates, each with the hosts that show it."""
         shown: dict[str, dict[str, Any]] = {}
         for host in (h for h, ip in self._addresses.items() if ip == address):
             paths = certificates[host]

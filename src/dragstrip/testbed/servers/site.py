@@ -25,7 +25,7 @@ class ServerSite:
 
     spaces: Namespaces
     folder: Path
-    """Of this server alone; not there yet."""
+    """Folder of this server alone, which does not exist yet."""
     origin: Origin
     plain: Path
     """Unix socket at which the origin answers any request over plain HTTP/1.1."""
@@ -33,8 +33,8 @@ class ServerSite:
     """The origin's address of each host."""
 
     def certificates(self, least_bytes: int | None = None) -> dict[str, dict[str, str]]:
-        """By host `certificate` (with its intermediate) and `key`, PEM; by no name of all hosts.
-        Their size is that of `Stack.certificate_bytes`."""
+        """PEM of each host's `certificate` (with its intermediate) and `key`; by no name those for
+        all hosts. Their size is that of `Stack.certificate_bytes`."""
         return self.origin.certificates(list(self.addresses), least_bytes)
 
 
@@ -42,7 +42,7 @@ class RunningProgram(Protocol):
     """A server that is there. Everything may raise `TestbedError`."""
 
     def serve(self, page: Page, *, think: bool) -> None:
-        """The page changes; who asks the origin for every answer need do nothing."""
+        """Serve a page. A server that asks the origin for every answer need do nothing."""
 
     def tune(self, stack: Stack, rtt_ms: float) -> None:
         """Hold connections accepted from now on to the stack."""

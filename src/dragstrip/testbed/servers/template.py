@@ -13,7 +13,7 @@ _SPREAD = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 def render(text: str, what: str, **values: Any) -> str:
-    """Raises `TestbedError` naming `what` and the line of it that is wrong."""
+    """Fills in a template. Raises `TestbedError` naming `what` and its wrong line."""
     try:
         return _JINJA.from_string(text).render(**values)
     except TemplateError as error:

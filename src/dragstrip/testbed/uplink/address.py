@@ -1,8 +1,8 @@
 """Addresses of `dragstrip link`: out of the ranges reserved for measuring, and never twice.
 
-Links are numbered by the interface they make in the caller's namespace, whose name the kernel
-gives away only once. A link hands a part of its own range to every link nested in it, so that
-packets find their way back without address translation.
+Links are numbered by the interface they make in the caller's namespace, whose name the kernel gives
+away only once. A link gives part of its range to every link nested in it, so that packets find
+their way back without address translation.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Subnet:
 
     @property
     def net6(self) -> IPv6Network:
-        """The same range under the IPv6 prefix."""
+        """The subnet's range under the IPv6 prefix."""
         base = int(_POOL6.network_address) | int(self.net.network_address)
         return IPv6Network((base, 96 + self.net.prefixlen))
 

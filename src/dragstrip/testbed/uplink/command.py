@@ -1,7 +1,7 @@
-"""A command inside a link: everything about it as if it ran outside, but for its network.
+"""A command inside a link: everything is as if it ran outside, except its network.
 
-It keeps user, folder, environment, open files and terminal. It sees a process tree of its own,
-which the kernel kills whole when the owner ends, and a name server that can be reached.
+It keeps user, folder, environment, open files and terminal. It has its own process tree, which the
+kernel kills whole when the owner ends, and a name server that it can reach.
 """
 
 import os
@@ -78,12 +78,12 @@ def run_inside(spaces: Namespaces, subnet: Subnet, command: Sequence[str]) -> in
 
 
 def watch_signals() -> None:
-    """From now on signals wait for `run_inside`, in this thread and those it starts."""
+    """Makes signals wait for `run_inside`, in this thread and those it starts."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
 
 
 def _send(nsenter: int, number: int) -> None:
-    """To the command itself, which is nsenter's one child."""
+    """Sends a signal to the command itself, which is nsenter's one child."""
     try:
         os.kill(only_child(nsenter), number)
     except (OSError, IndexError):
