@@ -25,7 +25,8 @@ class Known(Struct, frozen=True, kw_only=True):
     """``set/page``, as PAGE on the command line and in studies."""
     kind: Literal["synthetic", "stand-in"]
     objects: int
-    """Without the document of a synthetic page; with everything of a stand-in."""
+    """Number of objects: without the document of a synthetic page, with everything of a
+    stand-in."""
     size: int
     """Bytes of all bodies; of a synthetic page's objects."""
     hosts: int

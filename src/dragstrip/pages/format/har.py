@@ -67,7 +67,7 @@ class Timings(Part, frozen=True, kw_only=True):
 
 
 class Initiator(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """As browsers' own exports spell it."""
+    """The initiator as browsers' own exports spell it."""
 
     url: str = ""
     inferred: bool = False
@@ -84,7 +84,7 @@ class Message(Part, frozen=True, kw_only=True):
 
     type: Literal["send", "receive"]
     time: float
-    """In seconds of the Unix epoch."""
+    """Time in seconds of the Unix epoch."""
     opcode: int
     """RFC 6455 section 11.8."""
     data: str

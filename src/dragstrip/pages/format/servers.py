@@ -1,4 +1,4 @@
-"""What a recording tells of its servers: their addresses, and whom their certificates cover."""
+"""The servers of a recording: their addresses, and the hosts that their certificates cover."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -54,7 +54,7 @@ def settled(told: Told) -> tuple[list[str], list[str]]:
 
 
 def addresses(told: Told) -> dict[str, str]:
-    """By host, the address that answered most often; the first of several. Hosts without one are
+    """The address that answered most often, by host; the first of several. Hosts without one are
     left out."""
     counts: dict[str, Counter[str]] = {}
     for host, ip in told:
@@ -64,8 +64,9 @@ def addresses(told: Told) -> dict[str, str]:
 
 
 def certificate(details: Any) -> Certificate | None:
-    """From the DevTools protocol's `Network.SecurityDetails`, which browsers' HARs hold too:
-    WebPageTest's whole, Playwright's without the alternative names. None if it names nothing."""
+    """The certificate of the DevTools protocol's `Network.SecurityDetails`, which browsers' HARs
+    hold too: WebPageTest's whole, Playwright's without the alternative names. None if it names
+    nothing."""
     if not isinstance(details, dict):
         return None
     listed = details.get("sanList")
@@ -78,8 +79,8 @@ def certificate(details: Any) -> Certificate | None:
 def covered(
     shown: Iterable[tuple[str, Certificate | None]], hosts: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
-    """By host, those of `hosts` that its certificate covers; a host that showed several has its
-    first one.
+    """The hosts of `hosts` that a host's certificate covers, by host; a host that showed several
+    has its first one.
 
     A certificate covers its names (RFC 9525) and every host that showed it.
     """

@@ -19,7 +19,7 @@ class Object(Struct, frozen=True, kw_only=True):
     """One request and the shape of its answer. Its place in the list is its identity."""
 
     url: str
-    """As the origin serves it, see `dragstrip.pages.format.urls.servable`."""
+    """The URL as the origin serves it, see `dragstrip.pages.format.urls.servable`."""
     kind: ResourceKind
     size: int
     """Bytes of the answer's body on the wire."""
@@ -41,7 +41,7 @@ class Object(Struct, frozen=True, kw_only=True):
     upload: int = 0
     """Bytes of the request's body."""
     preflighted: bool = False
-    """A CORS preflight went before it."""
+    """Whether a CORS preflight precedes it."""
     blocking: bool = True
     """A script that the parser waits for, where the markup names it."""
     box: tuple[int, int] = (0, 0)

@@ -67,14 +67,14 @@ def servable(url: str, *, keep_http: bool = False) -> str:
     own = port in (None, _DEFAULT_PORT[parts.scheme], _DEFAULT_PORT[scheme])
     if not own and port in _DEFAULT_PORT.values():
         raise Unservable(f"port {port} is another scheme's")
-    # A browser asks for "/?" when it is told to, which is not "/".
+    # A browser that is sent to "/?" asks for that, and not for "/".
     mark = "?" if "?" in url.partition("#")[0] else ""
     place = host if own else f"{host}:{port}"
     return f"{scheme}://{place}{path}{mark}{query}"
 
 
 def servable_socket(url: str, *, keep_http: bool = False) -> str:
-    """The same of a WebSocket's URL, ws or wss. Raises `Unservable`."""
+    """The URL at which the origin serves a WebSocket, ws or wss. Raises `Unservable`."""
     if not url.lower().startswith(("ws:", "wss:")):
         raise Unservable("its scheme is not ws or wss")
     return "ws" + servable("http" + url[2:], keep_http=keep_http).removeprefix("http")

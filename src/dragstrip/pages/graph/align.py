@@ -14,7 +14,7 @@ class AlignedRequest(Struct, frozen=True):
     """One request as each visit made it."""
 
     made: tuple[Request | None, ...]
-    """By visit; None where it was not made."""
+    """The request of each visit; None where it was not made."""
 
     @property
     def one(self) -> Request:

@@ -38,7 +38,7 @@ class Inline(Struct, frozen=True):
 
 class Markup(Struct, frozen=True):
     references: tuple[Reference, ...] = ()
-    """In order of place."""
+    """References in the order of their places."""
     inline: tuple[Inline, ...] = ()
     body: int = 0
     """Where the body begins; the document's length if it has none."""

@@ -82,11 +82,11 @@ class Scene:
         self._sheets: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def body(self, url: str) -> Body | None:
-        """As the origin answers: this URL, else the nearest query."""
+        """The body that the origin answers with: this URL's, else the nearest query's."""
         return self._by_url.get(url) or self._by_address.get(address(url))
 
     def document(self, url: str) -> Document | None:
-        """None if no document was recorded there."""
+        """The document at this URL; None if none was recorded there."""
         body = self.body(url)
         if not body or body.resource.mime not in HTML or not body.decoded:
             return None

@@ -59,7 +59,7 @@ def _root(follows: dict[int, int], many: int) -> int:
 
 
 def _redirects(recorded: Sequence[Body]) -> dict[int, int]:
-    """Of what a redirect leads to, the redirect."""
+    """The redirect that leads to a body, by the body's index."""
     places: dict[str, list[int]] = {}
     for index, body in enumerate(recorded):
         places.setdefault(body.resource.url, []).append(index)

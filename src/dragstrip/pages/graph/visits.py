@@ -20,10 +20,10 @@ _NEVER_HOLD = ("XHR", "Fetch", "Ping", "Preflight", "EventSource", "WebSocket", 
 
 
 def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
-    """What these visits of the page, which all loaded, have in common. What the recording's markup
-    and sheets say a request waits for is checked against each of them: a wait that any visit
-    contradicts is dropped, and a request that starts after all of its waits gets one more wait, or
-    a delay. Raises `PageError` if there is nothing to learn from."""
+    """The graph that visits of a page have in common; only those that loaded count. The recording's
+    markup and sheets give each request's waits. A wait that any visit contradicts is dropped. A
+    request that starts after all of its waits gets one more wait, or a delay. Raises `PageError` if
+    there is nothing to learn from."""
     good = [v for v in visits if v.outcome == "loaded" and v.plt_ms is not None]
     rows = align(good)
     if not rows:
@@ -91,7 +91,8 @@ def _held(scene: Scene, url: str) -> bool:
 
 
 def _redirects(rows: Sequence[AlignedRequest]) -> dict[int, int]:
-    """For the target of a redirect, the redirect: the target starts when it ends."""
+    """The redirect that leads to a request, by the request's index: the target starts when it
+    ends."""
     found: dict[int, int] = {}
     for index, row in enumerate(rows):
         if not 300 <= row.one.status < 400 or row.one.status == 304:

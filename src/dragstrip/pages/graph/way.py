@@ -26,8 +26,8 @@ class PlacedRequest(Struct, frozen=True, kw_only=True):
     by_script: bool = False
     """A script asked for it, which may stand in the initiator's markup."""
     bytes_seen: int | None = None
-    """Of the initiator's body without content encoding, the least that had arrived when it was
-    asked for."""
+    """Bytes of the initiator's body, without content encoding, that had arrived when it was asked
+    for; the least of all visits."""
 
 
 class Discovery(Struct, frozen=True):
@@ -167,7 +167,7 @@ class Discoveries:
         return Discovery("style", _all((*painted, Wait(sheet))))
 
     def _here(self, urls: Iterable[str]) -> list[Wait]:
-        """Of a style sheet, what it imports has to be there too."""
+        """The waits for these URLs; a style sheet is there once what it imports is, too."""
         left = [self._index[url] for url in urls if url in self._index]
         found: list[Wait] = []
         while left:
@@ -182,7 +182,7 @@ class Discoveries:
 
 
 def owners(asked: Sequence[PlacedRequest]) -> list[int | None]:
-    """For each request the document that it belongs to."""
+    """The document that each request belongs to."""
     found: list[int | None] = []
     for index, one in enumerate(asked):
         by = one.initiator

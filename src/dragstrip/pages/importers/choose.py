@@ -1,4 +1,4 @@
-"""One navigation of a recording: ``FILE#2``."""
+"""Chooses one navigation of a recording: ``FILE#2``."""
 
 from collections.abc import Sequence
 

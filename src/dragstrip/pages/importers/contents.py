@@ -17,7 +17,7 @@ class RecordedNavigation(Struct, frozen=True, kw_only=True):
     """A document that a visit may start at."""
 
     url: str
-    """As recorded. It may redirect."""
+    """The URL as recorded. It may redirect."""
     title: str = ""
     id: str = ""
     """What the recording calls it."""
@@ -28,13 +28,13 @@ class RecordedNavigation(Struct, frozen=True, kw_only=True):
 
 class Contents(Struct, frozen=True, kw_only=True):
     source: str
-    """In words, such as ``a WARC recording``."""
+    """Description of the source, such as ``a WARC recording``."""
     exchanges: Sequence[Recorded]
     """URLs and headers as recorded, in recorded order. Bodies may be on disk
     (`dragstrip.pages.format.spool`)."""
     navigations: tuple[RecordedNavigation, ...] = ()
-    """In recorded order. Without any, all exchanges are one visit, which starts at the first
-    document."""
+    """Navigations in recorded order. If there are none, all exchanges are one visit, which starts
+    at the first document."""
     by_name: bool = False
     """A visit has all that its documents and style sheets name; `navigations` tell no more."""
     changes: tuple[str, ...] = ()

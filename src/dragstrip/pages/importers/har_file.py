@@ -22,7 +22,7 @@ class Visited(Struct, frozen=True, kw_only=True):
     load_ms: float | None
     """Load event, from the page's start; None if it was not recorded."""
     exchanges: tuple[HarExchange, ...]
-    """By start."""
+    """Exchanges in the order of their starts."""
     creator: str
     of: int
     """How many pages the HAR holds."""
@@ -85,8 +85,8 @@ def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> Visite
 
 
 def _entries(log: Part, pages: list[Part], notes: Notes, limits: Limits) -> list[_Entry]:
-    """Those with a URL. One without a start began with the one before it; one of an unknown page
-    belongs to the first."""
+    """The entries with a URL. One without a start began with the entry before it; one of an unknown
+    page belongs to the first."""
     parts = log.parts("entries")
     if len(parts) > limits.max_records:
         raise beyond("the number of its entries is", "max_records", limits.max_records)

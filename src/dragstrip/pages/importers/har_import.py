@@ -56,7 +56,7 @@ def read_har(path: Path, name: str, wish: Wish | None = None) -> Recording:
 
 
 def _scrubbed(visited: Visited) -> Visited:
-    """Without the recorder's cookies, credentials and tokens."""
+    """The page without the recorder's cookies, credentials and tokens."""
     after = tuple(map(_scrub, visited.exchanges))
     count = sum(a != b for a, b in zip(after, visited.exchanges, strict=True))
     said = scrubbed(count)

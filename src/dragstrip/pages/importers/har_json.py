@@ -1,6 +1,6 @@
 """The JSON of a HAR, read leniently: tools leave out, null and mistype whatever they do not know.
 
-A `Part` never raises: what is missing or of another type is as if nobody had written it.
+A `Part` never raises: what is missing or of another type counts as not written.
 """
 
 import json
@@ -29,7 +29,7 @@ class Part:
         return name in self._fields
 
     def value(self, name: str) -> Any:
-        """As it stands; None if it is missing."""
+        """The value as it stands; None if it is missing."""
         return self._fields.get(name)
 
     def part(self, name: str) -> "Part":
@@ -112,7 +112,7 @@ def _parsed(text: bytes) -> Any:
 
 
 def _unicode(text: str) -> str:
-    """With U+FFFD for half a surrogate pair, as a browser encodes it."""
+    """The text with U+FFFD for half a surrogate pair, as a browser encodes it."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -27,7 +27,8 @@ def socket_of(exchange: HarExchange) -> RecordedSocket:
     lasted_ms = exchange.end_ms - exchange.start_ms
     start_s = exchange.started.timestamp()
     first_ms = min((at_s - start_s for at_s, *_ in said), default=lasted_ms / 1000) * 1000
-    # Whoever notes no time of the handshake had it open when the first message came, at the latest.
+    # A tool that notes no time of the handshake had it open when the first message came, at the
+    # latest.
     open_ms = max(0.0, min(exchange.opening_ms, first_ms))
     return RecordedSocket(
         url=socket_url(exchange.url),
@@ -73,5 +74,5 @@ def _is_base64(data: str) -> bool:
 
 
 def _sound(text: str) -> str:
-    """Without lone surrogates, which UTF-8 has no bytes for."""
+    """The text without lone surrogates, which UTF-8 has no bytes for."""
     return text.encode(errors="replace").decode()

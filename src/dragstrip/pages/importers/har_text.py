@@ -45,7 +45,7 @@ _LABELS = {
 class Written(NamedTuple):
     body: bytes
     charset: str
-    """In which it is not; empty if it is in the charset that it claims."""
+    """Charset in which the text is not; empty if it is in the charset that it claims."""
 
 
 def encoded(text: str, content_type: str, size: int | None) -> Written:
@@ -82,7 +82,7 @@ def _said(text: str, content_type: str) -> str:
 
 
 def _encode(text: str, codec: str) -> bytes | None:
-    """None if the codec is unknown or lacks a character."""
+    """The text's bytes; None if the codec is unknown or lacks a character."""
     try:
         if codec == _WINDOWS_1252:
             return b"".join(_byte(c) for c in text) if _has_gaps(text) else text.encode("cp1252")

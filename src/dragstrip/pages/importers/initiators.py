@@ -72,7 +72,7 @@ class _Ended:
         insort(self._sorted, (end_ms, -index))
 
     def before(self, moment_ms: float) -> Iterator[int]:
-        """Those that had ended, the last first; of several at once the first asked for."""
+        """Requests that had ended, the last first; of several at once the first asked for."""
         for place in range(bisect_right(self._sorted, (moment_ms, 0)) - 1, -1, -1):
             yield -self._sorted[place][1]
 

@@ -47,7 +47,8 @@ IMPORTERS: dict[str, Importer] = {
     WACZ_ENDING: _by(read_wacz),
     **dict.fromkeys(FLOW_ENDINGS, _by(read_flows)),
 }
-"""By the ending of a file's name, lower case. A HAR may have no bodies, so it has its own way."""
+"""Importers by the ending of a file's name, lower case. A HAR may have no bodies, so it has its own
+importer."""
 
 ACCEPTED = (
     f"give a file ({', '.join(IMPORTERS)}), a folder of WARC files, of mirrored hosts or of "

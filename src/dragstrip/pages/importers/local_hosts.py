@@ -22,8 +22,8 @@ _TEXTS = re.compile(rb"text/|json|javascript|xml", re.IGNORECASE)
 
 
 class LocalHosts:
-    """A name for each such host among URLs. It is replaced where it follows the slashes of a URL,
-    also as JSON and queries escape these. False if there is none."""
+    """Names that replace local hosts in URLs, also where JSON and queries escape the slashes. False
+    if there are no local hosts."""
 
     def __init__(self, urls: Iterable[str]) -> None:
         self._names = {h.encode(): n.encode() for h, n in _names(urls).items()}
@@ -78,7 +78,7 @@ class LocalHosts:
 
 
 def _names(urls: Iterable[str]) -> dict[str, str]:
-    """By host as URLs spell it."""
+    """Replacement names by host as URLs spell it."""
     found: dict[str, str] = {}
     for url in urls:
         try:

@@ -28,7 +28,7 @@ def named(exchange: Recorded) -> Iterator[tuple[str, Embedding]]:
 
 
 def _spelled(url: str) -> str:
-    """As a browser asks for it."""
+    """The URL as a browser spells it in a request."""
     return url if url.isascii() else quote(url, URL_CHARACTERS)
 
 

@@ -55,7 +55,7 @@ def page_of(contents: Contents, path: Path, name: str, wish: Wish) -> Recording:
 
 
 def _printable(path: Path) -> str:
-    """Its name, which may be no text."""
+    """The path's name, which may be no text."""
     return os.fsencode(path.name or path.resolve().name).decode("utf-8", "replace")
 
 
@@ -134,7 +134,7 @@ def _with_names(
 def _sockets(
     recorded: Sequence[RecordedSocket], changes: list[str], *, keep_http: bool
 ) -> Iterator[RecordedSocket]:
-    """Those with a URL that the origin can serve."""
+    """The sockets with a URL that the origin can serve."""
     for socket in recorded:
         try:
             yield structs.replace(socket, url=servable_socket(socket.url, keep_http=keep_http))

@@ -179,7 +179,7 @@ def _before_load(kept: list[_Kept], visited: Visited, changes: list[str]) -> lis
 
 
 def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
-    """Without the redirects from http to its own https URL and without preflights.
+    """The requests without the redirects from http to its own https URL and without preflights.
 
     The browser makes preflights by itself, for the requests that need one.
     """
@@ -203,7 +203,7 @@ def _kind(kept: _Kept) -> ResourceKind:
 
 
 def _redirects(kept: list[_Kept]) -> list[int | None]:
-    """For each request the redirect it follows, if it follows one."""
+    """The redirect that each request follows, if it follows one."""
     follows: list[int | None] = [None] * len(kept)
     free: dict[str, deque[int]] = defaultdict(deque)
     for index, item in enumerate(kept):
@@ -227,7 +227,8 @@ def _start(kinds: list[ResourceKind], follows: list[int | None], first: int) -> 
 
 
 def _from_document(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
-    """Without what a browser asked for before the document, such as its own start page's icons."""
+    """The requests without those that a browser made before the document, such as its own start
+    page's icons."""
     kinds, follows = [_kind(k) for k in kept], _redirects(kept)
     if not kept or _start(kinds, follows, 0) is not None:
         return kept

@@ -48,7 +48,8 @@ _META_BYTES = 1024
 
 
 def content_type(name: str, body: bytes) -> str:
-    """Of a file by its name, which may have a query, else by its first bytes; with its charset."""
+    """The content type of a file, by its name, which may have a query, else by its first bytes;
+    with its charset."""
     # Chromium saves a script as name.js.download.
     plain = name.partition("?")[0].removesuffix(".download")
     ending = PurePosixPath(plain).suffix.lower()

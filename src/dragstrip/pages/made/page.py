@@ -1,4 +1,4 @@
-"""From a structure to a recording: bodies that ask for each other in the structure's order."""
+"""Makes a recording from a structure: bodies that ask for each other in the structure's order."""
 
 from collections import Counter
 
@@ -166,7 +166,7 @@ class _Maker:
         return wire, coding
 
     def _node(self, index: int) -> MarkupNode:
-        """What asks for an object and, on its behalf, for what waits for it."""
+        """The markup that asks for an object and, on its behalf, for what waits for it."""
         item = self._objects[index]
         kind = item.kind
         if index in self._asked_before or item.method != "GET":
@@ -184,7 +184,7 @@ class _Maker:
         return [_CODES[kind], item.url, detail, *([behalf] if behalf else [])]
 
     def _box(self, index: int) -> tuple[int, int]:
-        """Of the picture at the end of the redirects."""
+        """Size of the picture at the end of the redirects."""
         item = self._objects[self._last.get(index, index)]
         return item.box if any(item.box) else pictures.box(_mime(item), item.size)
 

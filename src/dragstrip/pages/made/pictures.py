@@ -44,8 +44,8 @@ def box(mime: str, size: int) -> tuple[int, int]:
 def picture(mime: str, size: int, shape: tuple[int, int], seed: str) -> bytes:
     """A picture of exactly `size` bytes, in the format `mime` names where we can write it.
 
-    Browsers go by the first bytes, so another format under that name is shown all the same. What
-    is too short for any format is noise.
+    Browsers go by the first bytes, so they show another format under that name anyway. A picture
+    that is too short for any format is noise.
     """
     if mime.startswith("image/svg"):
         return _svg(size, shape, seed)

@@ -23,7 +23,8 @@ _PAUSE_S = 10.0
 
 
 _MOVES_S = 5.0
-"""So soon after its start a page moves on by itself, where no link leads on; our choice."""
+"""Time after its start within which a page moves on by itself, where no link leads on; our
+choice."""
 
 
 class _Seen(Struct, frozen=True, kw_only=True):
@@ -114,7 +115,7 @@ def _dest(asked: Headers) -> str:
 
 
 def _heads(seen: Sequence[_Seen]) -> list[int]:
-    """For each exchange the first redirect that led to it; itself if none did."""
+    """The first redirect that led to each exchange; itself if none did."""
     heads: list[int] = []
     leading: dict[str, int] = {}
     for index, one in enumerate(seen):
@@ -201,12 +202,12 @@ def _pauses(seen: Sequence[_Seen]) -> list[float]:
 
 
 def _links(exchange: Recorded, url: str) -> Links | None:
-    """None for a document without content."""
+    """The links of a document; None if it has no content."""
     return links(text_of(exchange), url) if whole(exchange).wire else None
 
 
 def _owners(seen: Sequence[_Seen], heads: Sequence[int], starts: Sequence[int]) -> list[int | None]:
-    """For each exchange the start it belongs to; None for what nobody asked for."""
+    """The start that each exchange belongs to; None for what no page asked for."""
     by_page = {seen[start].page: start for start in reversed(starts) if seen[start].page}
     by_start = {seen[start].url: start for start in reversed(starts)}
     first_of = {heads[start]: start for start in starts}

@@ -28,11 +28,11 @@ class Damaged(ValueError):
 
 class RawRecord(Struct, frozen=True, kw_only=True):
     where: str
-    """For sentences, such as ``record 3 (https://a.test/)``."""
+    """Name of the place for sentences, such as ``record 3 (https://a.test/)``."""
     type: str
     uri: str
     fields: dict[str, str]
-    """By name in lower case."""
+    """Fields by name in lower case."""
     block: bytes
 
     def field(self, name: str) -> str:

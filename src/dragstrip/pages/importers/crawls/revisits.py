@@ -21,7 +21,7 @@ class Refers(Struct, frozen=True, kw_only=True):
     uri: str = ""
     date: str = ""
     digest: str = ""
-    """Of the payload, as written."""
+    """Digest of the payload, as written."""
     to_id: str = ""
     to_uri: str = ""
     to_date: str = ""
@@ -39,7 +39,7 @@ class Bodies:
         self._hashed: dict[str, dict[bytes, Recorded]] = {}
 
     def of(self, revisit: Refers) -> Recorded | None:
-        """None if the body is in another file."""
+        """The record that a revisit refers to; None if the body is in another file."""
         said = (
             self._by_id.get(revisit.to_id) if revisit.to_id else None,
             self._by_date.get((revisit.to_uri, revisit.to_date)),

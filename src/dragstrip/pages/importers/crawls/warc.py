@@ -32,7 +32,7 @@ class _Record(Struct, frozen=True, kw_only=True):
     """A record that says something of one exchange."""
 
     kind: str
-    """One of `_KINDS`."""
+    """Kind of the record: one of `_KINDS`."""
     where: str
     refers: Refers
     concurrent_to: str
@@ -200,7 +200,7 @@ class Crawl:
 
 
 def _bare(identifier: str) -> str:
-    """Without the angle brackets, which some writers leave out."""
+    """The identifier without its angle brackets, which some writers leave out."""
     return identifier.strip().removeprefix("<").removesuffix(">")
 
 
