@@ -54,7 +54,7 @@ def without_code(text: str) -> str:
 
 
 def _code(match: re.Match[str]) -> str:
-    """One word that no rule knows, as long as the code."""
+    """A word that no rule knows, as long as the code."""
     return re.sub(r"[^\n]", "_", match[0])
 
 

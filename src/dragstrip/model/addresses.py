@@ -20,7 +20,8 @@ class PageServer(Struct, frozen=True):
     """What answers at one address."""
 
     certificates: Mapping[str, tuple[str, ...]]
-    """By host, in the page's order: the hosts here that its certificate covers, itself included."""
+    """The hosts here that each host's certificate covers, itself included, by host in the page's
+    order."""
 
     @property
     def hosts(self) -> tuple[str, ...]:

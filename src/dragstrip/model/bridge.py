@@ -68,7 +68,7 @@ FACTORS = (
 )
 KNOWN: Mapping[str, Factor] = {f.name: f for f in (*FACTORS, LOSS, REST)}
 _REPEAT_ONLY = ("resumption", "fast-open", "early-data")
-"""Without effect on a first visit."""
+"""Factors without effect on a first visit."""
 _LIKE_QUIC: Mapping[str, Any] = {
     "fast_open": False,
     "tls_record": 1369,
@@ -92,11 +92,11 @@ class Bridge(Struct, frozen=True, kw_only=True):
     repeat: bool = False
     """Whether any visit is a repeat visit."""
     most: int = 32
-    """Up to this many stacks, all are raced; beyond, orders are sampled."""
+    """Largest number of stacks that are all raced; beyond it, orders are sampled."""
     seed: int = 0
     """Seed of the sampled orders."""
     twins: Mapping[str, str] = {}
-    """By name of a network with random loss: the same network without loss."""
+    """The same network without loss, by name of a network with random loss."""
 
     @property
     def tells_loss(self) -> bool:
@@ -117,7 +117,7 @@ class Lattice:
         self.a, self.b, self._repeat = bridge.a, bridge.b, bridge.repeat
         self.stacks: Mapping[FactorSet, Stack] = {}
         self._built: dict[FactorSet, Stack | None] = {}
-        """By what is from B: bundling other factors asks for many stacks again."""
+        """Stacks by the factors taken from B: bundling other factors asks for many stacks again."""
         self.players: tuple[Factor, ...] = ()
         self._source = f"between {self.a.name} and {self.b.name}"
         self._with_server = _with_server(self.a, self.b)

@@ -49,7 +49,7 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return limit_us + self.prices_ns.get("syscall", 0) / 1000
 
     def describe(self) -> str:
-        """In words, for a report."""
+        """A description for a report."""
         return _WORDS[self.kind]
 
 

@@ -13,7 +13,7 @@ from dragstrip.model.network import Direction
 
 class DropCause(Struct, frozen=True):
     name: str
-    """Of its counter, ``dropped_NAME``."""
+    """Name of the cause's counter, ``dropped_NAME``."""
     words: str
     """What happened to the packets: "12 packets were ..."."""
     asked: Callable[[Direction], object]

@@ -90,7 +90,7 @@ def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
 
 
 def _of_its_own(stack: Stack) -> set[str]:
-    """What the stack's server decides, unknown to us, in the words of `_SAY`."""
+    """Properties that the stack's server decides without reporting them, in the words of `_SAY`."""
     return {{"pacing": "paced"}.get(name, name) for name in stack.own}
 
 

@@ -148,7 +148,7 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
     """The cells of `only` were drawn from ranges, and are visited in that order: any first part of
     them covers the ranges evenly."""
     per_guest: int = 1
-    """Of a sampled study: blocks that one guest makes in virtual time, one after another."""
+    """Blocks that one guest makes in virtual time, one after another, in a sampled study."""
     controls: tuple[Stack, ...] = ()
     """Stacks that blocks visit as well, to test the testbed. They are not compared."""
     controls_every: int = 1
@@ -197,7 +197,7 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def visits_per_block(self) -> float:
-        """In the mean over many blocks."""
+        """Mean number of visits per block, over many blocks."""
         return len(self.stacks) + len(self.controls) / self.controls_every
 
     def blocks(self) -> Iterator[Block]:
@@ -224,7 +224,8 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
                 )
 
     def part(self, blocks: Sequence[Block]) -> "Study":
-        """With the pages that these blocks need, of a sampled study also with their networks."""
+        """The study with the pages that these blocks need; if it is sampled, also with their
+        networks alone."""
         pages, networks = {b.page for b in blocks}, {b.network for b in blocks}
         part = structs.replace(self, pages=tuple(p for p in self.pages if p.name in pages))
         if not self.sampled:
@@ -247,7 +248,7 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def predicted(self) -> bool:
-        """Its visits are made by the load generator: predictions of a browser's."""
+        """Whether the load generator makes its visits: predictions of a browser's."""
         return any(s.loaded_by.follows_graphs for s in self.stacks)
 
     def page(self, name: str) -> Page:

@@ -43,8 +43,8 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     lateness_p99_rtt_share: Share = 0.02
     """Share of the round trip; see the one before."""
     virtual_lateness_us: Limit = 10.0
-    """In virtual time no packet may leave the link later than this; where computing counts, than
-    this and one system call."""
+    """Latest time at which a packet may leave the link in virtual time; where computing counts, one
+    system call is added."""
     others_share: Share = 0.25
     """Share of all cores' time that anything but browser and server may use: the link, dragstrip
     itself, other testbeds and other programs. It may be more, up to `held_up_share`."""
@@ -65,9 +65,9 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     steal_share: Share = 0.02
     """Share of CPU time that the hypervisor may take. It may be more, up to `held_up_share`."""
     held_up_share: Share = 0.05
-    """Share of the page load time by which others or the hypervisor may have delayed browser and
-    server: their CPU time, times the share that others used or the hypervisor took, and no more
-    than what bytes and round trips leave unexplained."""
+    """Share of the page load time by which other processes or the hypervisor may have delayed
+    browser and server. The delay is their CPU time, times the share that others used or the
+    hypervisor took, and at most what bytes and round trips leave unexplained."""
     picture_share: Share = 0.1
     """Share of the final picture that may differ from the page's reference."""
     blind_ms: Limit = 50.0

@@ -110,7 +110,7 @@ def flow(mine: Sequence[Packet]) -> Flow:
 
 
 def first_flight(mine: Sequence[Packet]) -> FirstFlight | None:
-    """None if nothing was asked for, answered or acknowledged.
+    """The first flight of packets; None if no request, answer or acknowledgement was seen.
 
     Whatever the client sends after the answer's first packet was due there acknowledges it: nothing
     must be decrypted. Due, for both ends may answer before the link reads its clock.

@@ -27,7 +27,7 @@ class Fingerprint(Struct, frozen=True, kw_only=True):
     calibration: Calibration | None = None
     """What its link was measured to do; None if it was not measured."""
     aa_control: AAControl | None = None
-    """Its A/A control; None if none was made, as in virtual time."""
+    """The machine's A/A control; None if none was made, as in virtual time."""
 
 
 def unlike(one: Fingerprint, other: Fingerprint) -> list[str]:

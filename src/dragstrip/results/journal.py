@@ -26,7 +26,7 @@ def read(path: Path) -> Iterator[Visit]:
 
 
 def entries(path: Path) -> Iterator[tuple[Visit, bytes]]:
-    """The same, each with its line."""
+    """Visits of a journal, each with its line."""
     decoder = msgspec.json.Decoder(Visit)
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):

@@ -43,7 +43,7 @@ class Start(Struct, frozen=True, kw_only=True):
     browser_version: str
     machine: Machine
     server_versions: Mapping[str, str] = {}
-    """Of servers that are not ours, by name."""
+    """Versions of servers that are not ours, by name."""
     guest: str = ""
     """The kernel of its guests, by name, if it raced in virtual time."""
     calibration: Calibration | None = None
@@ -75,10 +75,10 @@ class Manifest(Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
 
     def differences(self, other: "Manifest") -> list[str]:
-        """What makes `other` another study, in words; empty if its visits may be added.
+        """Descriptions of what makes `other` another study; empty if its visits may be added.
 
-        More runs, pages and networks continue a study: a block's order and seed depend on nothing
-        but its own id. A page may have moved as long as its digest is the same.
+        More runs, pages and networks continue a study: a block's order and seed depend only on its
+        id. A page may have moved as long as its digest is the same.
         """
         mine, theirs = _identity(self.study), _identity(other.study)
         for grows in ("pages", "networks"):
@@ -92,21 +92,21 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
     @property
     def rules(self) -> set[int]:
-        """Rules under which its visits were made; today's if there are none yet."""
+        """Versions of the rules under which the visits were made; today's if there are none yet."""
         return {start.rules for start in self.starts} or {VERSION}
 
     def finished(self) -> "Manifest":
-        """The same with the end of its last start noted."""
+        """The manifest with the end of its last start."""
         *before, last = self.starts
         return structs.replace(self, starts=(*before, structs.replace(last, finished=now())))
 
     def calibrated(self, found: Calibration) -> "Manifest":
-        """The same with what was measured at its last start."""
+        """The manifest with what was measured at its last start."""
         *before, last = self.starts
         return structs.replace(self, starts=(*before, structs.replace(last, calibration=found)))
 
     def admitting(self, found: Fingerprint) -> "Manifest":
-        """The same with a machine of a cluster that makes visits of its last start."""
+        """The manifest with a machine of a cluster that makes visits of its last start."""
         *before, last = self.starts
         admitted = (*last.admitted, found)
         browsers = dict.fromkeys(v for one in admitted for v in one.browsers.values())
@@ -124,7 +124,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, data: bytes) -> "Manifest":
-        """Raises `msgspec.ValidationError` or `msgspec.DecodeError`, naming the place."""
+        """Reads a manifest. Raises `msgspec.ValidationError` or `msgspec.DecodeError`, naming the
+        place."""
         kept = msgspec.json.decode(data, type=cls, dec_hook=_decode)
         limits = limits_today(kept.study.thresholds, kept.rules)
         return structs.replace(kept, study=structs.replace(kept.study, thresholds=limits))

@@ -1,7 +1,7 @@
 """What a study observed, cell by cell, from its table of visits.
 
-Here is said which blocks count and what a load that failed or timed out is worth; of visits at
-hand `dragstrip.results.blocks` says the same.
+This module decides which blocks count, and how a load counts that failed or timed out. For visits
+in memory `dragstrip.results.blocks` decides the same.
 """
 
 from collections import defaultdict
@@ -63,15 +63,15 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
     limit_ms: float
     """The client's, at which loads that failed or timed out are censored."""
     stacks: dict[str, pl.DataFrame]
-    """Of `visits` those that count, by stack, in the order their blocks began."""
+    """Visits that count, by stack, in the order their blocks began."""
     metrics: tuple[str, ...] = tuple(BY_NAME)
-    """By name; columns of `visits`."""
+    """Names of the metrics; columns of `visits`."""
     biased: bool = False
     """Whether some stacks have more invalid visits than others, here or over all cells."""
 
     @property
     def name(self) -> str:
-        """As in block ids."""
+        """Name of the cell as in block ids."""
         return block_id(self.page, self.network, self.connection, 0).rpartition("|")[0]
 
     @property
@@ -90,7 +90,7 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
         return self.visits.filter(last & ~pl.col("valid"))["block"].n_unique()
 
     def seeds(self) -> list[int]:
-        """Of the link, block by block of those that count."""
+        """Seeds of the link, for each block that counts."""
         return next((rows["seed"].to_list() for rows in self.stacks.values()), [])
 
     def values_of(self, visits: pl.DataFrame, metric: str) -> Floats:
@@ -108,8 +108,8 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _untold(self) -> Mapping[str, frozenset[str]]:
-        """By stack: metrics that no load had that ended, because its browser does not measure them
-        or no frames were recorded. A load that failed says nothing of those."""
+        """Metrics that no load had that ended, by stack, because its browser does not measure them
+        or no frames were recorded. A failed load does not show which those are."""
         ended = self.visits.filter(pl.col("outcome") == "loaded").group_by("stack")
         counts = ended.agg(pl.col(*self.metrics).count()).iter_rows(named=True)
         silent = {row.pop("stack"): frozenset(m for m in row if not row[m]) for row in counts}
@@ -117,7 +117,8 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _values(self) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
-        """By stack: one row per visit, one column per metric; and which loads did not end."""
+        """Values by stack, with one row per visit and one column per metric; and which loads did
+        not end."""
         metrics = [pl.col(name).cast(pl.Float64) for name in self.metrics]
         return {
             stack: (rows.select(metrics).to_numpy(), (rows["outcome"] != "loaded").to_numpy())
@@ -131,7 +132,7 @@ def metrics_of(study: Study) -> dict[str, Metric]:
 
 
 def asked_metrics(study: Study) -> list[Metric]:
-    """Those that the study asks for. Raises `InputError` for names that mean nothing."""
+    """Metrics that the study asks for. Raises `InputError` for unknown names."""
     return list({m.name: m for m in map(find_metric, study.metrics)}.values())
 
 
@@ -197,8 +198,8 @@ def _cell(
 
 
 def _censored(values: Floats, failed: NDArray[np.bool_], metric: str) -> NDArray[np.bool_]:
-    """Which are times that a load which did not come to its end never reached. If one needs the
-    whole page, a time that the browser gave is another page's."""
+    """Which loads never reached this time. If the metric needs the whole page, a time that the
+    browser gave is another page's."""
     kind = find_metric(metric)
     if not kind.waits:
         return np.zeros(len(values), dtype=bool)

@@ -20,28 +20,28 @@ class Changed(Struct, frozen=True, kw_only=True):
     """A visit whose verdict on itself, or whose outcome, changes."""
 
     visit: str
-    """Its id, see `dragstrip.model.visit.Visit.id`."""
+    """Id of the visit, see `dragstrip.model.visit.Visit.id`."""
     stack: str
     before: str
     """``valid``, or codes joined by commas; and the outcome if that changes."""
     after: str
     reasons: tuple[Reason, ...]
-    """Of `after`."""
+    """Reasons of `after`."""
 
 
 class Rejudged(Struct, frozen=True, kw_only=True):
     rules_then: tuple[int, ...]
-    """Under which the visits were made, see `dragstrip.verdict.rules`."""
+    """Versions of the rules under which the visits were made, see `dragstrip.verdict.rules`."""
     rules: int
-    """By which they were judged now."""
+    """Version of the rules by which they were judged now."""
     limits: dict[str, Any]
-    """That are not the defaults."""
+    """Limits that are not the defaults."""
     visits: int
     changed: tuple[Changed, ...]
     blocks_then: int
-    """Blocks whose last attempt held only valid visits, by the verdicts of then."""
+    """Blocks whose last attempt held only valid visits, by the earlier verdicts."""
     blocks: int
-    """The same by the verdicts of now."""
+    """Blocks whose last attempt held only valid visits, by today's verdicts."""
 
     @property
     def changes(self) -> list[str]:
@@ -122,7 +122,7 @@ def _blocks(study: Study, visits: Iterable[Visit], found: ReasonsByVisit) -> int
 
 
 def by_change(changed: Sequence[Changed]) -> dict[tuple[str, str], list[Changed]]:
-    """By verdict before and after, the most frequent first."""
+    """Changed visits by verdict before and after, the most frequent first."""
     found: dict[tuple[str, str], list[Changed]] = {}
     for one in changed:
         found.setdefault((one.before, one.after), []).append(one)

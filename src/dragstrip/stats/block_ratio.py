@@ -60,7 +60,7 @@ class BlockRatio(Struct, frozen=True):
         return _exp(middle(self.logs))
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Of b / a; None with too few blocks for the level."""
+        """Confidence interval of b / a; None with too few blocks for the level."""
         found = order_interval(self.logs, level)
         return found and (_exp(found[0]), _exp(found[1]))
 

@@ -1,9 +1,8 @@
 """What a few exact pairs of loads say: more than half of them decide.
 
-In virtual time a load has no noise. Two loads with the same seed differ by what was changed, and by
-the luck that the change brought about: another order of threads, other keys. A test for populations
-would ask for ten loads all the same. Here each pair has its say, and one odd pair among three is
-outvoted.
+In virtual time a load has no noise. Two loads with the same seed differ by the change, and by
+chance effects of the change: another order of threads, other keys. A test for populations would
+still ask for ten loads. Here each pair has a vote, and one odd pair among three is outvoted.
 
 That is no level of confidence, so there is no p value. How often a majority errs was measured:
 docs/reference/virtual-gate.md.
@@ -35,7 +34,7 @@ class Majority(Struct, frozen=True):
         return math.exp(self.ratio.logs[0]), math.exp(self.ratio.logs[-1])
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Of the median over seeds; None with too few pairs for the level."""
+        """Interval of the median over seeds; None with too few pairs for the level."""
         return self.ratio.interval(level)
 
     def beyond(self, ratio: float, way: Way) -> bool | None:

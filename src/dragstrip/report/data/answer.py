@@ -27,7 +27,8 @@ class CellAnswer(Struct, frozen=True):
 
     standing: Standing
     sentence: str
-    """It also names other differences between the stacks than the protocol."""
+    """The answer in a sentence, which also names differences between the stacks besides the
+    protocol."""
     believe: str
     """What the answer rests on, and what limits it."""
 
@@ -163,7 +164,7 @@ def _why_none(cell: ReportCell) -> str:
 
 
 def _at_once(cell: ReportCell) -> str:
-    """That virtual time crowds the queue up, if it did."""
+    """A sentence that virtual time crowds the queue up, if it did."""
     full = [r for r in cell.results if r.dropped_up >= CROWDED]
     if cell.clock.kind != "network" or not full:
         return ""

@@ -19,7 +19,7 @@ class StackVisit(Struct, frozen=True):
     outcome: str
     plt_ms: float | None
     detail: str
-    """Why it is not valid, or why it failed; empty otherwise."""
+    """Why the visit is not valid, or why it failed; empty otherwise."""
     file: str | None
     """File name of its page, if it has one."""
 
@@ -29,7 +29,7 @@ class BlockRow(Struct, frozen=True, kw_only=True):
     attempt: int
     counts: bool
     places: tuple[StackVisit | None, ...]
-    """In the order of the stacks; None if no visit was made."""
+    """Visits in the order of the stacks; None if no visit was made."""
     ratios: tuple[float | None, ...]
     """Page load time / the first stack's; None for that stack, and if either did not load."""
 

@@ -16,7 +16,7 @@ _MATCHES = {
 _NO_HOST = "net::ERR_NAME_NOT_RESOLVED"
 _VISIT = ("block", "attempt", "stack", "page")
 _ADDRESS = pl.col("url").str.replace("(?s)[?;].*", "").alias("address")
-"""As `dragstrip.model.page.address`."""
+"""The URL's address, as `dragstrip.model.page.address`."""
 
 
 class AddressGap(Struct, frozen=True, kw_only=True):
@@ -25,7 +25,7 @@ class AddressGap(Struct, frozen=True, kw_only=True):
     address: str
     answer: str
     requests: dict[str, int]
-    """By stack, over all its visits."""
+    """Requests by stack, over all its visits."""
 
 
 class PageFidelity(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class PageFidelity(Struct, frozen=True, kw_only=True):
 
     page: Page
     visits: dict[str, int]
-    """By stack."""
+    """Visits by stack."""
     asked: int
     """Recorded URLs that at least one visit asked for."""
     recorded: int

@@ -13,7 +13,7 @@ OUTLIERS_FROM = 3
 
 class Shown(Struct, frozen=True):
     row: int
-    """Of visits.parquet."""
+    """Row in visits.parquet."""
     why: str
     """``typical``, ``invalid``, ``slowest`` or ``asked for``."""
 
@@ -49,7 +49,8 @@ def _candidates(cell: ReportCell, also: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _by_load(cell: ReportCell, rows: pl.DataFrame) -> pl.DataFrame:
-    """Of two middle visits, the faster one is typical. A failed load is the slowest."""
+    """Visits in the order of their loads: of two middle visits, the faster one is typical. A failed
+    load is the slowest."""
     loaded = pl.col("outcome") == "loaded"
     load = pl.when(loaded).then("plt_ms").otherwise(pl.lit(cell.seen.limit_ms))
     return rows.sort(load, maintain_order=True)

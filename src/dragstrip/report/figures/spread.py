@@ -33,7 +33,7 @@ class SpreadLevel(Struct, frozen=True):
 
     network: Network
     loads: tuple[tuple[float, ...], ...]
-    """In the order of the study's stacks."""
+    """Loads in the order of the study's stacks."""
     censored: int
 
 
@@ -42,7 +42,7 @@ class SpreadFigure(Struct, frozen=True, kw_only=True):
     connection: ConnectionMode
     stacks: tuple[Stack, ...]
     levels: tuple[SpreadLevel, ...]
-    """At least two, by rising loss."""
+    """Levels by rising loss, at least two."""
 
 
 CellLoads = Sequence[Observations]

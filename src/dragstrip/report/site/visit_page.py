@@ -24,7 +24,7 @@ from dragstrip.results.packets import NoTshark
 from dragstrip.visit.carried import Carried, carried
 
 CHARTED = ("typical", "asked for")
-"""Whose packets are drawn."""
+"""Kinds of visits whose packets are drawn."""
 
 
 class VisitPage(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class VisitPage(Struct, frozen=True, kw_only=True):
     """None if the browser made no request."""
     readings: tuple[tuple[Reason, Meaning], ...]
     charts: tuple[ConnectionPicture, ...]
-    """Of its connections, from its packets."""
+    """Charts of the visit's connections, from its packets."""
     uncharted: str
     """Why the kept packets have no charts; empty otherwise."""
     artefacts: tuple[Artefact, ...]
@@ -106,7 +106,7 @@ def _plain(text: str) -> str:
 
 
 def judged(visit: Visit, reasons: list[str]) -> Visit:
-    """With the reasons from the table, which also judges the rest of the block."""
+    """The visit with the reasons from the table, which also judges the rest of the block."""
     pairs = (text.partition(": ") for text in reasons)
     told = tuple(Reason(_code(code), detail) for code, _, detail in pairs)
     return structs.replace(visit, reasons=told)

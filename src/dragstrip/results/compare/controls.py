@@ -26,7 +26,7 @@ class Control(Struct, frozen=True, kw_only=True):
 
     metric: str
     alarms: tuple[FalseAlarms, ...] = ()
-    """A/A differences that were found though there is none, at 5 % and at 1 %."""
+    """False alarms: A/A differences that were found at 5 % and at 1 %."""
     blocks: int = 0
     """Pairs of visits that were the same, over all cells."""
     floor: float | None = None
@@ -37,9 +37,9 @@ class Control(Struct, frozen=True, kw_only=True):
     held: int = 0
     """Comparisons with the positive control, on networks with a round trip."""
     found: int = 0
-    """Of these, how many find it slower at 5 %."""
+    """Number of these comparisons that find it slower at 5 %."""
     effect_rtts: float | None = None
-    """By how many round trips it was slower, the median over blocks."""
+    """Round trips by which it was slower, the median over blocks."""
 
 
 Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -115,7 +115,7 @@ def _same(
 
 
 def _alarms(by_cell: Sequence[Pairs], alpha: float) -> FalseAlarms | None:
-    """Of the intervals at 1 - `alpha`; None where no cell has one."""
+    """False alarms of the intervals at 1 - `alpha`; None where no cell has one."""
     found = [_shown(a, b, alpha) for a, b in by_cell]
     held = [shown != 0 for shown in found if shown is not None]
     return false_alarms(held, alpha) if held else None

@@ -19,7 +19,7 @@ from dragstrip.stats.holm import holm
 _LEAST = 2
 """Blocks that each of two machines needs on a cell."""
 _FEW = 3
-"""With fewer machines the odd one is unknown."""
+"""Fewest machines of which one can be the odd one."""
 _ALPHA = 0.05
 
 
@@ -32,8 +32,8 @@ class Disagreement(Struct, frozen=True, kw_only=True):
     ratios: dict[str, float]
     """Geometric mean of page load time b / a, by machine."""
     p: float
-    """That they differ only by chance (analysis of variance of log ratios), adjusted for the number
-    of comparisons (Holm)."""
+    """Probability that they differ only by chance (analysis of variance of log ratios), adjusted
+    for the number of comparisons (Holm)."""
 
 
 class OddMachine(Struct, frozen=True, kw_only=True):
@@ -45,12 +45,12 @@ class OddMachine(Struct, frozen=True, kw_only=True):
     factor: float
     """How many times the others' its ratio b / a is."""
     p: float
-    """That it is chance, adjusted for all machines and comparisons."""
+    """Probability that it is chance, adjusted for all machines and comparisons."""
 
 
 class Machines(Struct, frozen=True, kw_only=True):
     visits: dict[str, int]
-    """By machine, those of invalid attempts included."""
+    """Visits by machine, including those of invalid attempts."""
     tested: tuple[Disagreement, ...]
     """Every comparison with the first stack that two machines made often enough."""
     odd: tuple[OddMachine, ...] = ()
@@ -58,8 +58,8 @@ class Machines(Struct, frozen=True, kw_only=True):
 
 
 def machines(study: Study, table: pl.LazyFrame) -> Machines | None:
-    """None if one machine made the study, or the machines are unknown. `table` is
-    visits.parquet."""
+    """How far machines agree; None if one machine made the study, or the machines are unknown.
+    `table` is visits.parquet."""
     if "machine" not in table.collect_schema().names():
         return None
     named = table.filter(pl.col("machine") != "").group_by("machine").len().sort("machine")

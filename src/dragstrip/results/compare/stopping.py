@@ -57,7 +57,7 @@ class Saving(Struct, frozen=True, kw_only=True):
 
 
 BlockTimes = Mapping[str, Sequence[Observation | None]]
-"""By stack, page load times of a cell's blocks in the order of their index; None if not known."""
+"""Page load times of a cell's blocks in the order of their index, by stack; None if not known."""
 
 
 def stop_rule(study: Study) -> StopRule | None:
@@ -103,7 +103,7 @@ def _settled(study: Study, lattice: Lattice) -> StopRule:
 
 
 def _share_decided(values: Sequence[float], plan: Plan) -> bool:
-    """By the interval that `dragstrip.results.compare.why` prints."""
+    """Whether the interval that `dragstrip.results.compare.why` prints decides."""
     return decide(values, plan, of_mean).verdict != "go on"
 
 
@@ -125,7 +125,7 @@ def _decided(study: Study, seen: BlockTimes) -> bool:
 
 
 def saving(study: Study, table: pl.LazyFrame) -> Saving | None:
-    """None for a study whose cells cannot end early. `table` as for
+    """What stopping early saved; None for a study whose cells cannot end early. `table` as for
     `dragstrip.results.observed.observed`."""
     if not (study.slow or _sequential(study)):
         return None

@@ -21,7 +21,7 @@ from dragstrip.stats.log_ratio import LogRatio, third_of_mean
 
 ALPHA = 0.05
 _PAGES = 3
-"""With fewer pages their spread says nothing about other pages."""
+"""Fewest pages whose spread says something about other pages."""
 MATTERS = 0.01
 """An interaction is named if it is shown to be more than this share."""
 
@@ -100,7 +100,7 @@ class Why(Struct, frozen=True, kw_only=True):
     orders: int
     orders_possible: int
     clock: ClockKind = "real"
-    """Whose milliseconds the times are, see `dragstrip.model.clock.Clock`."""
+    """The clock of the times, see `dragstrip.model.clock.Clock`."""
     servers: tuple[str, ...] = ()
     """What the step from one server to the other changes at once, in words: of two configurations
     the lines in which they differ."""
@@ -152,7 +152,7 @@ def measured(lattice: Lattice, seen: Observed, metric: str) -> Measured | None:
 def _shares(
     lattice: Lattice, seen: Observed, twin: Observed | None, metric: str
 ) -> dict[str, LogRatio] | None:
-    """By factor; the whole difference under an empty name. None without blocks."""
+    """Shares by factor; the whole difference under an empty name. None without blocks."""
     tables = _tables(lattice, seen, twin, metric)
     if not tables:
         return None

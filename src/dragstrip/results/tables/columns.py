@@ -105,7 +105,8 @@ _WORDS = {
     "response_start_ms": "First byte of the answer received.",
     "end_ms": "Last byte of the answer received.",
 }
-"""For columns whose field says nothing in the model, or not enough outside of it."""
+"""Meanings of columns whose field has no docstring in the model, or none that is enough outside of
+it."""
 
 _TABLE_RECORD = {
     "visits": "Visit",
@@ -136,7 +137,7 @@ def unit(column: str) -> str:
 
 
 def meaning(table: str, column: str) -> str:
-    """In a sentence or two; empty if nothing is said of it."""
+    """Meaning of a column in a sentence or two; empty if unknown."""
     keys = {name: said for name, said in _docs()["Visit"].items() if name in KEYS}
     own = {**keys, **_docs().get(_TABLE_RECORD.get(table, ""), {}), **_WORDS}
     if table == "visits":

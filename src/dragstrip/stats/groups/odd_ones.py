@@ -1,7 +1,7 @@
 """Which of many groups is not like all others?
 
-Each group is held against the others together by a rank test, so that a few wild values name
-nobody; p values hold for all groups at once.
+A rank test compares each group with all others together, so that a few wild values single out no
+group. The p values hold for all groups at once.
 
 Source: Mann and Whitney, "On a test of whether one of two random variables is stochastically larger
 than the other", Annals of Mathematical Statistics 18 (1947), 50-60; `dragstrip.stats.holm`.
@@ -20,7 +20,7 @@ class Odd(Struct, frozen=True):
     shift: float
     """Median of the group less the median of the others."""
     p: float
-    """That it is chance, adjusted for the number of groups."""
+    """Probability of such a shift by chance, adjusted for the number of groups."""
 
 
 def odd_ones(groups: Mapping[str, Sequence[float]], least: int = 5) -> list[Odd]:
