@@ -32,7 +32,7 @@ NAMES = LOADS["page"].unique(maintain_order=True).to_list()
 
 
 def ran(folder, **changes) -> Ran:
-    """As that of a capsule, with `changes`."""
+    """What a capsule's `Ran` says, with `changes`."""
     made_capsule.capsule(folder, {"h2": [1000.0] * 5, "h3": [900.0] * 5})
     return structs.replace(ran_in([folder], nothing()), **changes)
 
@@ -44,7 +44,7 @@ def kept(folder, loads=LOADS, paper=PAPER, struck=None, **changes) -> Kept:
 
 
 def half(tmp_path, names, **changes) -> Kept:
-    """With these of the pages."""
+    """Loads of these pages alone."""
     folder = tmp_path / "-".join(names)
     folder.mkdir()
     return kept(folder, LOADS.filter(pl.col("page").is_in(names)), **changes)
@@ -161,7 +161,8 @@ def test_reproduce_answers_with_them_and_keeps_them(scale, tmp_path):
     "file", sorted((RESULTS / "loads").glob("*.parquet")), ids=lambda f: f.stem
 )
 def test_published_loads_give_the_published_answers(file):
-    """By today's rules. If these give another, answer it again and publish that."""
+    """Today's rules answer. If they give another answer, answer the claims again and publish
+    that."""
     published_answers = next(g for g in given.read(RESULTS / "answers") if g.page == file.stem)
     found = read(file)
     paper = published(found.paper).native() if found.cast else published(found.paper)
