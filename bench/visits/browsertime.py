@@ -26,7 +26,7 @@ _ALWAYS = "--headless --visualMetrics=false --video=false --viewPort=1366x768 --
 
 
 def missing() -> str:
-    """Why browsertime cannot be had here; empty if it can."""
+    """Why browsertime is not available here; empty if it is."""
     for program, package in (
         ("node", "nodejs"),
         ("npm", "npm"),

@@ -189,7 +189,8 @@ impl Origin {
         Ok(())
     }
 
-    /// Holds for connections accepted from now on. An error, and no change, if it cannot be had.
+    /// Sets the tuning of connections accepted from now on. An error, and no change, if it is not
+    /// available.
     pub fn tune(&self, tuning: Tuning) -> Result<Tuning> {
         tuning.check()?;
         self.issue(&unpoisoned(&self.shared.hosts), &tuning)?;

@@ -183,7 +183,7 @@ impl Default for Http {
 }
 
 impl Tuning {
-    /// An error if something cannot be had on this machine.
+    /// An error if this machine lacks something of it.
     pub fn check(&self) -> Result<()> {
         let probe = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         self.tcp.apply(&probe)?;

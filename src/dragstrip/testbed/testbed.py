@@ -78,7 +78,7 @@ def testbed_of(layouts: Sequence[Layout]) -> Iterator[Testbed]:
     """A testbed with these addresses, the first at once and others with the pages that need them.
 
     Any number may exist at once. Nothing stays behind, however the owner ends. Raises
-    `TestbedError` where it cannot be had.
+    `TestbedError` if this machine cannot make one.
     """
     first = layouts[0]
     with workspace() as folder, namespaces() as spaces:

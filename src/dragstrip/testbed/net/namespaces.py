@@ -79,8 +79,8 @@ class Namespaces:
 def namespaces() -> Iterator[Namespaces]:
     """Create the three namespaces; they and every process inside end with the block.
 
-    As an ordinary user this works through a user namespace. Raises `TestbedError` where
-    namespaces cannot be had.
+    As an ordinary user this works through a user namespace. Raises `TestbedError` where namespaces
+    are not available.
     """
     for program in ("unshare", "nsenter", "ip"):
         if not shutil.which(program):

@@ -87,8 +87,8 @@ class Program:
         self._page = page
 
     def tune(self, stack: Stack, rtt_ms: float) -> None:
-        """Run with the stack's TLS and protocol. What else it asks is the kernel's or cannot be
-        had, which `Stack` refuses."""
+        """Run with the stack's TLS and protocol. The stack's other properties are the kernel's, or
+        not available, which `Stack` refuses."""
         values = self._values(stack)
         config = render(self._server.config, f"server {stack.server}, config", **values)
         argv = arguments(self._server.command, **values)
