@@ -15,7 +15,7 @@ from statistics import fmean
 
 from msgspec import Struct
 
-from dragstrip.model.bridge import Lattice
+from dragstrip.model.bridge import BuiltBridge
 from dragstrip.model.network import Network
 from dragstrip.report.figures.why import WIDTH, drawing
 from dragstrip.report.words.why import notes, place, sentence, span
@@ -167,15 +167,15 @@ def round_trips(raced: Raced, cell: WhyCell) -> tuple[float, float, float]:
     """The paper's figure, what a held round trip costs, and the figure corrected by that."""
     study = raced.capsule.manifest.study
     assert study.bridge
-    lattice = Lattice(study.bridge)
+    bridge = BuiltBridge(study.bridge)
     seen = raced.seen[cell.page]
 
     def mean(node: frozenset[str]) -> float:
-        return float(seen.of(lattice.stacks[node].name, "plt_ms").values.mean())
+        return float(seen.of(bridge.stacks[node].name, "plt_ms").values.mean())
 
     rtt = raced.network.rtt_ms
-    quic, tcp = mean(lattice.whole), mean(TCP_PLUS)
-    late = mean(lattice.whole - {"handshake"})
+    quic, tcp = mean(bridge.whole), mean(TCP_PLUS)
+    late = mean(bridge.whole - {"handshake"})
     return (quic - tcp + rtt) / rtt, (late - quic) / rtt, (late - tcp) / rtt
 
 

@@ -82,8 +82,8 @@ _LIKE_QUIC: Mapping[str, Any] = {
 
 
 class Bridge(Struct, frozen=True, kw_only=True):
-    """The two stacks of a study that attributes a difference. `Lattice` builds the same stacks from
-    it each time."""
+    """The two stacks of a study that attributes a difference. `BuiltBridge` has the stacks between
+    them, the same each time."""
 
     a: Stack
     b: Stack
@@ -103,7 +103,7 @@ class Bridge(Struct, frozen=True, kw_only=True):
         return not self.factors or LOSS.name in self.factors
 
 
-class Lattice:
+class BuiltBridge:
     """The stacks between A and B that can be built, and the orders from A to B.
 
     The keys of `stacks` are the factors taken from B. `players` are the factors that are told

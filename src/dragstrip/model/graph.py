@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dragstrip.model.page import DIGEST_DIGITS
 
-Found = Literal["start", "redirect", "markup", "style", "script", "load"]
+RequestCause = Literal["start", "redirect", "markup", "style", "script", "load"]
 """How a request came about: the visit's start; a redirect; the parser or the preload scanner; a
 style sheet; a script; anything that runs once the page has loaded."""
 
@@ -37,7 +37,7 @@ class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """CDP resource type: Document, Stylesheet, Script, Image, Font, XHR, Fetch, Other ..."""
     priority: str = ""
     """CDP's: VeryLow, Low, Medium, High, VeryHigh."""
-    found: Found
+    found: RequestCause
     initiator: int | None = None
     """The node before it that caused it."""
     waits: tuple[Wait, ...] = ()

@@ -147,7 +147,7 @@ def observed(
     names = [s.name for s in study.stacks] if asked is None else asked
     wanted_cells = frozenset(study.cells())
     wanted = list(dict.fromkeys([*COLUMNS, *metrics_of(study)]))
-    struck = frozenset(one.cell for one in bias_of_table(table) if one.shown)
+    biased_cells = frozenset(one.cell for one in bias_of_table(table) if one.shown)
     there = table.collect_schema().names()
     absent = [pl.lit(value).alias(name) for name, value in LATER.items() if name not in there]
     table = table.with_columns(absent)
@@ -162,7 +162,7 @@ def observed(
                         continue
                     own = found.get((page, network.name, connection), visits.clear())
                     name = block_id(page, network.name, connection, 0).rpartition("|")[0]
-                    biased = bool(struck & {EVERYWHERE, name})
+                    biased = bool(biased_cells & {EVERYWHERE, name})
                     yield _cell(study, page, network.name, connection, own, names, biased=biased)
 
 

@@ -16,7 +16,7 @@ from dragstrip.verdict.judge import Judge
 from dragstrip.verdict.together import ReasonsByVisit, in_blocks, with_reasons
 
 
-class Changed(Struct, frozen=True, kw_only=True):
+class VerdictChange(Struct, frozen=True, kw_only=True):
     """A visit whose verdict on itself, or whose outcome, changes."""
 
     visit: str
@@ -29,7 +29,7 @@ class Changed(Struct, frozen=True, kw_only=True):
     """Reasons of `after`."""
 
 
-class Rejudged(Struct, frozen=True, kw_only=True):
+class Rejudgement(Struct, frozen=True, kw_only=True):
     rules_then: tuple[int, ...]
     """Versions of the rules under which the visits were made, see `dragstrip.verdict.rules`."""
     rules: int
@@ -37,7 +37,7 @@ class Rejudged(Struct, frozen=True, kw_only=True):
     limits: dict[str, Any]
     """Limits that are not the defaults."""
     visits: int
-    changed: tuple[Changed, ...]
+    changed: tuple[VerdictChange, ...]
     blocks_then: int
     """Blocks whose last attempt held only valid visits, by the earlier verdicts."""
     blocks: int
@@ -51,7 +51,7 @@ class Rejudged(Struct, frozen=True, kw_only=True):
         return [words for version in later for words in rules.CHANGES[version]]
 
 
-def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudged:
+def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudgement:
     """Holds every visit's verdict on itself against today's; writes nothing.
 
     `limits` are thresholds by name, as text. Raises `InputError` for one that does not exist or
@@ -66,7 +66,7 @@ def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudg
             if visit.outcome != judged.outcome:
                 before, after = f"{before} ({visit.outcome})", f"{after} ({judged.outcome})"
             changed.append(
-                Changed(
+                VerdictChange(
                     visit=visit.id,
                     stack=visit.stack,
                     before=before,
@@ -74,7 +74,7 @@ def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudg
                     reasons=judged.reasons,
                 )
             )
-    return Rejudged(
+    return Rejudgement(
         rules_then=tuple(sorted(capsule.manifest.rules)),
         rules=rules.VERSION,
         limits=study.thresholds.changed(),
@@ -121,9 +121,9 @@ def _blocks(study: Study, visits: Iterable[Visit], found: ReasonsByVisit) -> int
     )
 
 
-def by_change(changed: Sequence[Changed]) -> dict[tuple[str, str], list[Changed]]:
+def by_change(changed: Sequence[VerdictChange]) -> dict[tuple[str, str], list[VerdictChange]]:
     """Changed visits by verdict before and after, the most frequent first."""
-    found: dict[tuple[str, str], list[Changed]] = {}
+    found: dict[tuple[str, str], list[VerdictChange]] = {}
     for one in changed:
         found.setdefault((one.before, one.after), []).append(one)
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))

@@ -81,9 +81,9 @@ def test_the_report_names_reasons_with_what_to_do_and_limits_that_were_set():
     study = made.study()
     limits = structs.replace(study.thresholds, steal_share=0.5)
     found = belief(structs.replace(study, thresholds=limits), table(visits("made", {"h3": 9})))
-    (struck,) = found.struck
-    assert (struck.code, struck.visits) == ("overloaded", 9)
-    assert struck.meaning.mend
+    (reasons,) = found.reasons
+    assert (reasons.code, reasons.visits) == ("overloaded", 9)
+    assert reasons.meaning.fix
     assert "come with bounds" in found.sentence
     assert [one.name for one in found.limits if one.changed] == ["steal_share"]
     assert belief(study, table([])).sentence == ""

@@ -40,7 +40,7 @@ def test_every_reason_has_a_falsehood():
 
 
 def test_every_reason_is_documented_in_the_words_the_program_uses():
-    check_table("explanation/verdict.md", [(f"`{c}`", m.what, m.mend) for c, m in REASONS.items()])
+    check_table("explanation/verdict.md", [(f"`{c}`", m.what, m.fix) for c, m in REASONS.items()])
 
 
 def test_every_limit_is_documented_with_its_default():

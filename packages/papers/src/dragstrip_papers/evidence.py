@@ -26,8 +26,8 @@ from dragstrip.visit.metrics import (
     network_plt_ms,
     object_times,
 )
-from dragstrip_papers.measured import Evidence, Key, Struck
-from dragstrip_papers.struck import struck
+from dragstrip_papers.doubts import doubtful_cells
+from dragstrip_papers.measured import DoubtfulCell, Evidence, Key
 
 TIMES = ("plt_ms", "ttfb_ms", "fcp_ms")
 VISUAL = ("fvc_ms", "lvc_ms", "vc85_ms", "speed_index_ms")
@@ -65,7 +65,7 @@ def from_capsules(folders: Iterable[Path], parts: Mapping[str, str] | None = Non
     """
     frames = [nothing()]
     clocks: dict[Clock, Path] = {}
-    doubted: dict[Key, Struck] = {}
+    doubted: dict[Key, DoubtfulCell] = {}
     for folder in folders:
         capsule = Capsule.open(folder)
         study, visits = capsule.manifest.study, list(capsule.visits())
@@ -74,9 +74,9 @@ def from_capsules(folders: Iterable[Path], parts: Mapping[str, str] | None = Non
             said = " and ".join(f"{path} in {clock.short}" for clock, path in clocks.items())
             raise InputError(f"{said} are no evidence together: give each its own folder")
         frames.append(loads(study, visits))
-        doubted |= struck(study, visits, parts)
+        doubted |= doubtful_cells(study, visits, parts)
     found = pl.concat(frames).with_columns(pl.col("stack").replace(parts or {}))
-    return Evidence(found, struck=doubted)
+    return Evidence(found, doubts=doubted)
 
 
 def loads(study: Study, visits: Iterable[Visit]) -> pl.DataFrame:

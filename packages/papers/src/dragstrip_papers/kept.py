@@ -10,14 +10,14 @@ from pathlib import Path
 
 import msgspec
 import polars as pl
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.verdict.rules import STANDS_SINCE, VERSION
 from dragstrip_papers.answers.ran import Ran, joined
 from dragstrip_papers.claims import Published
 from dragstrip_papers.evidence import SCHEMA
-from dragstrip_papers.measured import CELL, Evidence, Key, Struck
+from dragstrip_papers.measured import CELL, DoubtfulCell, Evidence, Key
 
 FILE = "loads.parquet"
 COLUMNS = {
@@ -63,7 +63,7 @@ class _Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cast: dict[str, str]
     """Where the paper's own protocols were run: what plays which surrogate."""
     ran: Ran
-    struck: tuple[tuple[Key, Struck], ...]
+    doubts: tuple[tuple[Key, DoubtfulCell], ...] = field(name="struck")
 
 
 class Kept(Struct, frozen=True):
@@ -83,7 +83,7 @@ def keep(file: Path, paper: Published, ran: Ran, evidence: Evidence) -> None:
         rules=VERSION,
         cast=paper.cast,
         ran=ran,
-        struck=tuple(evidence.struck.items()),
+        doubts=tuple(evidence.doubts.items()),
     )
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".loads-") as folder:
         draft = Path(folder) / file.name
@@ -116,7 +116,7 @@ def read(file: Path) -> Kept:
     made = tuple(structs.replace(m, elsewhere=m.elsewhere or name) for m in head.ran.made)
     return Kept(
         file=file,
-        evidence=Evidence(loads, struck=dict(head.struck)),
+        evidence=Evidence(loads, doubts=dict(head.doubts)),
         ran=structs.replace(head.ran, made=made),
         paper=head.paper,
         cast=head.cast,
@@ -155,7 +155,7 @@ def together(
     return joined([r for _, r, _ in seen]), structs.replace(
         evidence,
         loads=pl.concat([evidence.loads, *(other.evidence.loads for other in others)]),
-        struck={**evidence.struck, **{k: s for o in others for k, s in o.evidence.struck.items()}},
+        doubts={**evidence.doubts, **{k: s for o in others for k, s in o.evidence.doubts.items()}},
     )
 
 

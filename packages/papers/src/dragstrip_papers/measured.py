@@ -44,7 +44,7 @@ class Measured(Struct, frozen=True, kw_only=True):
         return getattr(self, name) if name in CELL else self.factors.get(name)
 
 
-class Struck(Struct, frozen=True):
+class DoubtfulCell(Struct, frozen=True):
     """Invalid visits of a cell in doubt, see `dragstrip_papers.answers.missing`."""
 
     invalid: Mapping[str, int]
@@ -65,7 +65,7 @@ class Evidence(Struct, frozen=True, dict=True):
     """One row per foreign capture, column `impossible`; see `dragstrip.audit.judge.AuditRow`."""
     made: tuple[Measured, ...] = ()
     """Cells that stand in no frame."""
-    struck: Mapping[Key, Struck] = {}
+    doubts: Mapping[Key, DoubtfulCell] = {}
     """Cells in doubt because of their invalid visits."""
 
     @cached_property

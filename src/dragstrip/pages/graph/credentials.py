@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from dragstrip.pages.graph.align import AlignedRequest
+from dragstrip.pages.graph.discovery import PlacedRequest, owners
 from dragstrip.pages.graph.scene import Scene
-from dragstrip.pages.graph.way import PlacedRequest, owners
 
 _CORS = ("Font", "XHR", "Fetch", "EventSource")
 _MULTIPLEXED = ("h2", "h3")

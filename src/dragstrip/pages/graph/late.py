@@ -11,7 +11,7 @@ from statistics import median
 
 from msgspec import Struct
 
-from dragstrip.model.graph import LOAD, Found, Wait
+from dragstrip.model.graph import LOAD, RequestCause, Wait
 from dragstrip.model.visit import Visit
 from dragstrip.pages.graph.align import AlignedRequest
 
@@ -28,7 +28,7 @@ _MOST_MORE = 3
 """Further waits of one request."""
 
 
-class Late(Struct, frozen=True):
+class RequestWaits(Struct, frozen=True):
     waits: tuple[Wait, ...]
     delay_ms: float
 
@@ -75,19 +75,21 @@ def held_back(
     index: int,
     waits: Sequence[Wait],
     moments: Sequence[Sequence[Wait]],
-    found: Found,
-) -> Late:
+    found: RequestCause,
+) -> RequestWaits:
     """The waits of a request that the visits confirm. `moments` are what a script may wait for
     besides a request or the load event: DOMContentLoaded, the first layout. A request that no visit
     made before its load event waits for that event, whose handlers make requests before it ends."""
     if not index:
-        return Late((), 0.0)
+        return RequestWaits((), 0.0)
     candidates = [[Wait(LOAD)], *(list(m) for m in moments if all(w.node < index for w in m))]
     candidates += [[Wait(other)] for other in range(index)]
     starts = times.starts(index)
     if all(lag > -_EARLY_MS for lag in _lags(starts, [times.of(Wait(LOAD))])):
         after = (*waits, Wait(LOAD))  # which of them it was makes no difference to the load
-        return Late(_merged(after), _rest(median(_lags(starts, [times.of(w) for w in after]))))
+        return RequestWaits(
+            _merged(after), _rest(median(_lags(starts, [times.of(w) for w in after])))
+        )
     return _explained(times, starts, waits, [] if found == "redirect" else candidates)
 
 
@@ -103,18 +105,18 @@ def _explained(
     starts: Sequence[float | None],
     waits: Sequence[Wait],
     candidates: Sequence[Sequence[Wait]],
-) -> Late:
+) -> RequestWaits:
     kept = [w for w in waits if not _belied(times.of(w), starts)]
     left = _lags(starts, [times.of(w) for w in kept])
     partly = any(w.bytes is not None for w in kept)
     if not left or max(left) <= _SOON_MS or (partly and not _after_all(times, kept, starts)):
-        return Late(tuple(kept), 0.0)
+        return RequestWaits(tuple(kept), 0.0)
     for _ in range(_MOST_MORE):
         better = _best(times, starts, kept, candidates, len(left))
         if better is None or _cost(better[1]) > _STEADY * _cost(left):
             break
         kept, left = better
-    return Late(_merged(kept), _rest(median(left)))
+    return RequestWaits(_merged(kept), _rest(median(left)))
 
 
 def _rest(delay_ms: float) -> float:

@@ -10,8 +10,8 @@ from dragstrip.pages.format.recording import HTML
 from dragstrip.pages.format.urls import absolute
 from dragstrip.pages.graph.bodies import Body
 from dragstrip.pages.graph.credentials import by_rule
+from dragstrip.pages.graph.discovery import Discoveries, PlacedRequest
 from dragstrip.pages.graph.scene import Scene
-from dragstrip.pages.graph.way import Discoveries, PlacedRequest
 
 _PRIORITIES = {
     "Document": "VeryHigh",

@@ -11,9 +11,9 @@ from dragstrip.model.visit import Visit
 from dragstrip.pages.format.recording import PageError
 from dragstrip.pages.graph.align import AlignedRequest, align
 from dragstrip.pages.graph.credentials import by_rule, by_visits
+from dragstrip.pages.graph.discovery import Discoveries, PlacedRequest
 from dragstrip.pages.graph.late import EventTimes, finished_when, held_back
 from dragstrip.pages.graph.scene import Scene
-from dragstrip.pages.graph.way import Discoveries, PlacedRequest
 
 _STYLES = ("Stylesheet",)
 _NEVER_HOLD = ("XHR", "Fetch", "Ping", "Preflight", "EventSource", "WebSocket", "Prefetch")

@@ -62,8 +62,8 @@ def _kept(cell: ReportCell, stacks: int) -> pl.DataFrame:
         return visits
     log = pl.col("plt_ms").log()
     odd = (log - log.median().over("stack")).abs().max().over("block").fill_null(float("inf"))
-    struck = (~pl.col("valid")).any().over("block")
-    rank = pl.struct(~struck, -odd).rank("dense").alias("rank")
+    invalid = (~pl.col("valid")).any().over("block")
+    rank = pl.struct(~invalid, -odd).rank("dense").alias("rank")
     return visits.with_columns(rank).filter(pl.col("rank") <= MOST_ROWS)
 
 

@@ -11,17 +11,17 @@ OUTLIERS_FROM = 3
 """Blocks a cell needs before its slowest loads count as outliers."""
 
 
-class Shown(Struct, frozen=True):
+class ShownVisit(Struct, frozen=True):
     row: int
     """Row in visits.parquet."""
     why: str
     """``typical``, ``invalid``, ``slowest`` or ``asked for``."""
 
 
-def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[Shown]:
+def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[ShownVisit]:
     """Each at most once: the ids in `also`; then, while their requests fit into `room`, each
     stack's typical visit, the invalid ones in order, and each stack's slowest."""
-    taken: dict[int, Shown] = {}
+    taken: dict[int, ShownVisit] = {}
     for why, row, requests in _candidates(cell, also):
         if row in taken:
             continue
@@ -29,7 +29,7 @@ def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[Shown
             if room < requests:
                 continue
             room -= requests
-        taken[row] = Shown(row, why)
+        taken[row] = ShownVisit(row, why)
     return list(taken.values())
 
 

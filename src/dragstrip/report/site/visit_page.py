@@ -11,7 +11,7 @@ from dragstrip.model.reasons import REASONS, Meaning
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Reason, ReasonCode, Visit
 from dragstrip.report.data.cells import ReportCell
-from dragstrip.report.data.shown import Shown
+from dragstrip.report.data.shown import ShownVisit
 from dragstrip.report.figures.connections import ConnectionPicture, connection_pictures
 from dragstrip.report.figures.waterfall import waterfall
 from dragstrip.report.words.numbers import DASH, amount
@@ -54,7 +54,7 @@ class VisitPage(Struct, frozen=True, kw_only=True):
 
 
 def draw(
-    capsule: Capsule, cell: ReportCell, wanted: list[Shown], lookup: Lookup, stem: str
+    capsule: Capsule, cell: ReportCell, wanted: list[ShownVisit], lookup: Lookup, stem: str
 ) -> list[VisitPage]:
     """The visits, on one time axis; `stem` begins their pages' names.
 

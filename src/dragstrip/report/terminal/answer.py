@@ -41,9 +41,9 @@ def _parts(study: Study, cells: Sequence[ReportCell]) -> Iterator[RenderableType
 
 
 def _doubts(found: Belief) -> Iterator[RenderableType]:
-    for one in found.struck:
+    for one in found.reasons:
         yield Text(f"{one.code} ({counted(one.visits, 'visit')}): {one.meaning.what}", style="dim")
-        yield Text(f"  what to do: {one.meaning.mend}", style="dim")
+        yield Text(f"  what to do: {one.meaning.fix}", style="dim")
     if found.sentence:
         yield Text(found.sentence, style="red" if any(b.shown for b in found.bias) else "dim")
     if found.machines:

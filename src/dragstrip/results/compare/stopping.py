@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
-from dragstrip.model.bridge import Lattice
+from dragstrip.model.bridge import BuiltBridge
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Study, index_of
 from dragstrip.results.blocks import Observation, observe
@@ -64,7 +64,7 @@ def stop_rule(study: Study) -> StopRule | None:
     """A cell ends when it takes long, or when each stack is decided: faster or slower than the
     first, or equivalent."""
     if study.bridge and _sequential(study):
-        return _settled(study, Lattice(study.bridge))
+        return _settled(study, BuiltBridge(study.bridge))
     if not (study.slow or _sequential(study)):
         return None
 
@@ -75,14 +75,14 @@ def stop_rule(study: Study) -> StopRule | None:
     return ends
 
 
-def _settled(study: Study, lattice: Lattice) -> StopRule:
+def _settled(study: Study, bridge: BuiltBridge) -> StopRule:
     """A cell of a bridge ends when every factor's share is decided, on this network by itself."""
     assert study.stopping
-    nodes = tuple(lattice.stacks)
-    names = [stack.name for stack in lattice.stacks.values()]
+    nodes = tuple(bridge.stacks)
+    names = [stack.name for stack in bridge.stacks.values()]
     plan = Plan(
         looks=study.stopping.until(study.runs),
-        alpha=study.stopping.alpha / len(lattice.players),
+        alpha=study.stopping.alpha / len(bridge.players),
         margin=study.stopping.margin,
         spending=study.stopping.spending,
     )
@@ -95,8 +95,8 @@ def _settled(study: Study, lattice: Lattice) -> StopRule:
             return False
         measured = Measured(nodes, np.log(np.array(known)))
         return all(
-            _share_decided(block_values(f.name, lattice.orders.orders, measured), plan)
-            for f in lattice.players
+            _share_decided(block_values(f.name, bridge.orders.orders, measured), plan)
+            for f in bridge.players
         )
 
     return ends

@@ -60,7 +60,7 @@ def _log_ways(
 def _chi_squared(groups: Sequence[tuple[int, int]]) -> float:
     from scipy.special import chdtrc  # of scipy.stats, which takes seconds to load
 
-    struck = sum(k for k, _ in groups) / sum(n for _, n in groups)
-    spread = struck * (1 - struck)
-    found = sum((k - n * struck) ** 2 / (n * spread) for k, n in groups)
+    rate = sum(k for k, _ in groups) / sum(n for _, n in groups)
+    spread = rate * (1 - rate)
+    found = sum((k - n * rate) ** 2 / (n * spread) for k, n in groups)
     return float(chdtrc(len(groups) - 1, found))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from dragstrip.model.graph import Found, Wait
+from dragstrip.model.graph import RequestCause, Wait
 from dragstrip.pages.graph.scene import Document, Scene
 
 _PARSER_FOUND = ("frame",)
@@ -31,7 +31,7 @@ class PlacedRequest(Struct, frozen=True, kw_only=True):
 
 
 class Discovery(Struct, frozen=True):
-    found: Found
+    found: RequestCause
     waits: tuple[Wait, ...]
 
 
