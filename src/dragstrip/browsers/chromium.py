@@ -58,7 +58,7 @@ _WITH_PROGRAM = f'mkdir -p {_SHOWN}; mount --bind "$1" {_SHOWN}; shift; exec "$@
 _WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 
 _NOT_RECORDED = "/.well-known/dragstrip"
-"""A path whose answer, 404 with Alt-Svc, no cache keeps."""
+"""A path that is answered by 404 with Alt-Svc, which no cache keeps."""
 _NOBODY = "nobody.invalid:443"
 _NET_LOG = "net-log.json"
 _KEY_LOG = "keys.log"
@@ -204,8 +204,8 @@ def chromium(
 
 
 def inside(bed: Testbed) -> BrowserPlace:
-    """The client's end of a testbed. The caller's proxies are not for it: headless-shell obeys them
-    even with --no-proxy-server."""
+    """The environment at the client's end of a testbed, without the caller's proxies:
+    headless-shell obeys them even with --no-proxy-server."""
     if bed.names:
         # Real sites may be hostile, so the sandbox stays on.
         arrange = ["unshare", "--mount", "sh", "-c", _WITH_NAMES, "sh", str(bed.names)]

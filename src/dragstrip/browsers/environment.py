@@ -1,4 +1,4 @@
-"""A browser's environment names no proxy: none is passed on, and what is there is looked up.
+"""A browser's environment without proxies: none is passed on, and running browsers are checked.
 
 The names are those that curl(1) and Chromium's net/proxy_resolution obey, in either case.
 """

@@ -38,7 +38,7 @@ class Exchange(Struct, frozen=True, kw_only=True):
     issuer: str = ""
     """Issuer of the certificate that vouched for the answer; empty if the browser did not say."""
     certificate: Certificate | None = None
-    """What the browser said of it; None if it said nothing."""
+    """The certificate as the browser reports it; None if it does not."""
     request_headers: Headers = ()
     response_headers: Headers = ()
     status_text: str = ""
@@ -209,7 +209,9 @@ def _on_finished(current: _Open, params: dict[str, Any], origin_s: float) -> Non
 
 
 def _given_up(current: _Open, finished: dict[str, Any]) -> bool:
-    """Whether it is an image that Chromium could not decode and so did not read to its end.
+    """Whether the exchange is an image that Chromium could not decode and so did not read to its
+    end. Chromium then reports it as finished, and gives the decoded bytes that it read instead of
+    the wire bytes that it had counted (`ImageResource::DecodeError`).
 
     Chromium then says that it finished, and gives the decoded bytes that it has read as those that
     crossed the wire (`ImageResource::DecodeError`), instead of those that it had counted.

@@ -24,7 +24,7 @@ and makes every request longer (`cache-control: no-cache`)."""
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """A browser as far as driving it differs from driving another."""
+    """What differs in driving one generation of browsers from driving another."""
 
     program: Callable[[], Path]
     """Path of its program. Raises `TestbedError`, which says how to install it."""

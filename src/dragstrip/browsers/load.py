@@ -206,13 +206,13 @@ def load(cdp: Cdp, session: str, url: str, client: Client, done: Done = LOADED) 
 
 
 def began_before_ms(documents: Sequence[str], seen: Sequence[Exchange]) -> float:
-    """How long before the last document's timeOrigin the journey to it began: with the request of
-    the first. Without a journey 0, though requests follow timeOrigin by some 0.2 ms."""
+    """Time from the request of the journey's first document to the last document's timeOrigin.
+    Without a journey 0, although requests follow timeOrigin by some 0.2 ms."""
     return -seen[0].request.start_ms if len(documents) > 1 and seen else 0.0
 
 
 def shifted(at_ms: float | None, by_ms: float) -> float | None:
-    """A time that is there, `by_ms` later."""
+    """The time, if there is one, `by_ms` later."""
     return None if at_ms is None else at_ms + by_ms
 
 
@@ -224,7 +224,7 @@ def _read(cdp: Cdp, session: str, watch: "_Watch") -> tuple[NavigationTimings | 
 
 
 def _ask_when_shown(cdp: Cdp, session: str) -> int:
-    """Ask for the time at which what is loaded now has been drawn, in the page's ms."""
+    """Ask for the time at which the loaded content was drawn, in the page's ms."""
     return _evaluate(cdp, session, _SHOWN)
 
 
@@ -251,9 +251,9 @@ def _await_shown(cdp: Cdp, watch: "_Watch") -> float:
 
 
 def _await_frames(cdp: Cdp, watch: "_Watch") -> None:
-    """Frames arrive some time after they were drawn; take in those that are still under way.
+    """Take in frames that are still under way, because they arrive some time after they were drawn.
 
-    They need no longer than twice the longest time it took so far, or are late beyond use.
+    Waits twice the longest time that a frame took so far; later frames are of no use.
     """
     watch.over = True
     if watch.frames:
@@ -300,7 +300,7 @@ class _Watch(DevToolsWatch):
             self.shown = _ask_when_shown(self.cdp, self._session)
 
     def go_on(self) -> None:
-        """The visit has not ended: another document came."""
+        """Resume the visit: another document came."""
         self.over = False
         self.network += self._afterwards
         self._afterwards.clear()
@@ -308,8 +308,8 @@ class _Watch(DevToolsWatch):
     def clock_offset_s(self) -> float:
         """Unix time minus the clock of CDP timestamps; 0 without a request.
 
-        The median over requests: a browser that loses its CPU between reading the one clock and
-        the other errs by that time.
+        It is the median over requests, because a browser that loses its CPU between reading the two
+        clocks errs by that time.
         """
         return median(self._clock_offsets_s) if self._clock_offsets_s else 0.0
 

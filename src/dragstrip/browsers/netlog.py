@@ -27,7 +27,7 @@ _HEADERS_OF_STREAMS = frozenset(f"HTTP2_SESSION_{way}_HEADERS" for way in ("SEND
 
 
 class NetLogError(ValueError):
-    """The file is no NetLog; the text says what it lacks."""
+    """An error for a file that is no NetLog; the text says what it lacks."""
 
 
 class Logged(Struct, kw_only=True):
@@ -38,7 +38,7 @@ class Logged(Struct, kw_only=True):
     started_ms: float
     request_headers: Headers = ()
     sent_ms: float | None = None
-    """The request is on its way."""
+    """When the request left."""
     answered_ms: float | None = None
     """The answer's headers are here."""
     ended_ms: float | None = None
@@ -51,7 +51,7 @@ class Logged(Struct, kw_only=True):
     """File with the body as it crossed the wire: de-chunked, content encoding kept. Absent if the
     answer had none."""
     coded: bool = False
-    """The browser decoded the body by its content encoding."""
+    """Whether the browser decoded the body by its content encoding."""
     error: str = ""
     """The browser's network error, such as ``ERR_ABORTED``."""
 

@@ -33,11 +33,12 @@ from dragstrip.testbed.errors import TestbedError
 _CLOSE_S = 10.0
 _BODILESS = (204, 304)
 _NEVER_SENT = "ERR_CACHE_MISS"
-"""A request that was to be answered from a cache or not at all, such as Chromium's for fonts."""
+"""Error of a request that was to be answered from a cache or not at all, such as Chromium's for
+fonts."""
 
 
 class _Seen(Struct, frozen=True, kw_only=True):
-    """What the visit that is recorded brought home."""
+    """What the recorded visit collected."""
 
     load: Load
     screenshot: bytes

@@ -17,8 +17,8 @@ INTERVAL_MS = 1000 / 60
 """Chromium draws at most once in a display interval, and stamps a frame with the interval's end."""
 
 AHEAD = 2
-"""Chromium sends no further frame while this many are not acknowledged, and what it leaves out it
-does not send later."""
+"""Frames that may be unacknowledged: then Chromium sends no further frame, and does not send
+left-out frames later."""
 
 _SHRINK = 2
 _QUALITY = 80

@@ -1,4 +1,5 @@
-"""The servers of a page: which of its hosts share an address, and which of those a certificate."""
+"""The servers of a page: which of its hosts share an address, and which of these share a
+certificate."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal

@@ -88,7 +88,7 @@ class Bridge(Struct, frozen=True, kw_only=True):
     a: Stack
     b: Stack
     factors: tuple[str, ...] = ()
-    """The factors to tell apart, by name; others change with the rest. Empty means all."""
+    """Names of the factors to tell apart; others change with the rest. Empty means all."""
     repeat: bool = False
     """Whether any visit is a repeat visit."""
     most: int = 32
@@ -257,7 +257,8 @@ def _nodes(names: Iterable[str]) -> Iterator[FactorSet]:
 
 
 def _subsets(factors: list[Factor]) -> Iterator[tuple[Factor, ...]]:
-    """Small ones first; among equals, those with factors that tend to depend on others."""
+    """Subsets, small ones first. Among equals, those with factors that tend to depend on others
+    come first."""
     ordered = sorted(factors, key=lambda f: FACTORS.index(f), reverse=True)
     for size in range(len(ordered) + 1):
         yield from combinations(ordered, size)

@@ -39,8 +39,8 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def prices_ns(self) -> dict[str, int]:
-        """What browser and server are made to take in virtual time, by what they do: a ``syscall``,
-        or the ``keys`` that a handshake begins with."""
+        """Prices that browser and server pay in virtual time: of a ``syscall``, and of the ``keys``
+        that a handshake begins with."""
         return {"syscall": SYSCALL_NS, "keys": KEYS_NS} if self.kind == "computing" else {}
 
     def lateness_us(self, limit_us: float) -> float:

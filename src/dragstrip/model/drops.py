@@ -17,7 +17,7 @@ class DropCause(Struct, frozen=True):
     words: str
     """What happened to the packets: "12 packets were ..."."""
     asked: Callable[[Direction], object]
-    """Whether a direction asks for it."""
+    """Whether a direction asks for this cause."""
 
 
 DROP_CAUSES = (

@@ -39,9 +39,9 @@ class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """CDP's: VeryLow, Low, Medium, High, VeryHigh."""
     found: RequestCause
     initiator: int | None = None
-    """The node before it that caused it."""
+    """The earlier node that caused it."""
     waits: tuple[Wait, ...] = ()
-    """All of them hold before it starts. Each names a node before it, or `LOAD`."""
+    """Waits that must all be over before it starts. Each names an earlier node, or `LOAD`."""
     delay_ms: float = 0.0
     """Time from the last of these waits to the request: computing and timers."""
     timer: bool = False

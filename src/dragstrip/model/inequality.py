@@ -57,8 +57,8 @@ def inequalities(a: Stack, b: Stack) -> list[Inequality]:
 
 
 def server_words(a: Stack, b: Stack) -> list[str]:
-    """What differs between the servers of two stacks: of two configurations their lines, of two
-    servers what comes with them."""
+    """Differences between the servers of two stacks: the lines of two configurations, or the
+    properties of two servers."""
     if a.serving == b.serving:
         return []
     if same_program(a.serving, b.serving):
@@ -69,7 +69,8 @@ def server_words(a: Stack, b: Stack) -> list[str]:
 
 
 def _configuration(b: Stack, a: Stack) -> str:
-    """Only said of a few lines what they are; `dragstrip compare` prints all."""
+    """A few differing lines of the configurations, or their number; `dragstrip compare` prints
+    all."""
     lines = differing_lines(a.serving, b.serving)
     shown = f": {'; '.join(lines)}" if len(lines) <= _FEW_LINES else ""
     count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
@@ -77,7 +78,7 @@ def _configuration(b: Stack, a: Stack) -> str:
 
 
 def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
-    """What servers decide themselves; one server decides the same for one transport."""
+    """Properties that servers decide themselves. One server decides the same for one transport."""
     if same_program(a.serving, b.serving) and a.transport == b.transport:
         return
     choose = [s for s in (b, a) if _of_its_own(s)]

@@ -405,7 +405,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def least_rtt_ms(self) -> float:
-        """No round trip is faster, whatever jitter and reordering do."""
+        """Fastest round trip that is possible, whatever jitter and reordering do."""
         return self.down.least_delay_ms + self.up.least_delay_ms
 
     @property

@@ -140,13 +140,13 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
     think_time: bool = False
     """The origin takes as long for each answer as the recorded server."""
     addresses: Addresses = "one-each"
-    """Whether hosts share addresses as recorded, where the recording tells; so did none in studies
-    older than this field."""
+    """Whether hosts share addresses as recorded, where the recording says so. Studies older than
+    this field have one address per host."""
     only: tuple[CellKey, ...] = ()
     """The cells to visit; empty means every combination."""
     sampled: bool = False
-    """The cells of `only` were drawn from ranges, and are visited in that order: any first part of
-    them covers the ranges evenly."""
+    """Whether the cells of `only` were drawn from ranges. They are visited in that order: any first
+    part of them covers the ranges evenly."""
     per_guest: int = 1
     """Blocks that one guest makes in virtual time, one after another, in a sampled study."""
     controls: tuple[Stack, ...] = ()

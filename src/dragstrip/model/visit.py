@@ -87,7 +87,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """The browser's network error such as net::ERR_ABORTED; empty if the request ended well."""
     wire_bytes: int = 0
     """Encoded bytes received, header and body, as the browser counts them. If it gave up an image
-    that it cannot decode: what it had counted by then."""
+    that it cannot decode, these are the bytes it had counted by then."""
     body_bytes: int | None = None
     """Body received, without content encoding; None if the browser does not count it."""
     digest: str = ""
@@ -271,14 +271,14 @@ class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     dropped: int = 0
     """Packets that the link dropped, for any reason."""
     first_drop_us: int | None = None
-    """When the first of those reached the link."""
+    """When the first dropped packet reached the link."""
     transit_min_ms: float | None = None
     """Least time a packet spent in the link; None if none left it."""
     early_packets: int | None = None
     """Packets in which early data of clients began: QUIC's 0-RTT, and TLS records that left before
     anything came from the server. Counted upstream; None in capsules older than the field."""
     first_early_us: int | None = None
-    """When the first of those reached the link."""
+    """When the first packet with early data reached the link."""
 
 
 class HostLoss(Struct, frozen=True, kw_only=True):

@@ -117,7 +117,8 @@ def of_median(logs: Sequence[float], level: float) -> tuple[float, float] | None
 def decide(logs: Sequence[float], plan: Plan, interval: Interval = of_median) -> Decision:
     """What the blocks' log-ratios ln(b / a), in the order they were made, allow to say.
 
-    Depends only on the blocks up to the look that decides: a resumed study decides the same.
+    The answer depends only on the blocks up to the look that decides: a resumed study decides the
+    same.
     """
     decision = Decision("go on", 0)
     plan = reachable(plan) if interval is of_median else plan

@@ -32,7 +32,7 @@ class RunningBackground:
     clients: Sequence["subprocess.Popen[bytes]"]
 
     def stop(self) -> tuple[BackgroundReport, ...]:
-        """End every flow and say what it sent. Raises `TestbedError` if one had failed."""
+        """End every flow and return what it sent. Raises `TestbedError` if one had failed."""
         return tuple(
             _report(load, client.communicate()[0])
             for load, client in zip(self.loads, self.clients, strict=True)

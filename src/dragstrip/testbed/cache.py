@@ -1,4 +1,4 @@
-"""Where what was fetched or built is kept."""
+"""The cache folder, for what was fetched or built."""
 
 import fcntl
 import os

@@ -2,7 +2,7 @@
 
 
 class TestbedError(RuntimeError):
-    """The testbed cannot run here; the text says what was attempted and what to do."""
+    """The testbed cannot run here. The text says what was attempted and what to do."""
 
     __test__ = False
 

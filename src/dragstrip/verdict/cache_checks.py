@@ -37,7 +37,8 @@ def cold(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def _sent_us(visit: Visit) -> Mapping[tuple[str, str], int]:
-    """When the server was first asked for what it then sent whole, by method and URL."""
+    """When the server was first asked for each answer that it then sent whole, by method and
+    URL."""
     found: dict[tuple[str, str], int] = {}
     for served in visit.served:
         key = served.method, served.url
@@ -70,6 +71,7 @@ def _address(visit: Visit, request: Request) -> str:
 
 
 def _size(page: Page, request: Request) -> int:
-    """Least bytes of its body on the wire; 0 if the page or its coding does not tell."""
+    """Least bytes of the answer's body on the wire; 0 if neither the page nor its coding shows
+    them."""
     sizes = [r.body_bytes for r in page.resources if r.url == request.url]
     return 0 if request.coding else min(sizes, default=0)

@@ -21,10 +21,10 @@ _PARTS = frozenset({206, 304, 416})
 """Other valid answers for a whole object: a part, "not modified", no such part."""
 _BODILESS = frozenset({204, 304, 416})
 _ASK_AGAIN = frozenset({408, 425})
-"""Too late, too early (RFC 9110 section 15.5.9, RFC 8470): the browser asks again by itself, and
-reports only the answer to that."""
+"""Statuses too late and too early (RFC 9110 section 15.5.9, RFC 8470). The browser repeats such a
+request by itself, and reports only the second answer."""
 UNANSWERED = frozenset({-1, 0, 499})
-"""What HAProxy, Caddy and nginx log if the client gave up before there was an answer."""
+"""Statuses that HAProxy, Caddy and nginx log if the client gave up before there was an answer."""
 
 RecordedResources = Mapping[tuple[str, str], Sequence[Resource]]
 
@@ -137,7 +137,8 @@ def asked_for(visit: Visit) -> set[tuple[str, str]]:
 
 
 def behind(visit: Visit, wanted: Container[tuple[str, str]]) -> bool:
-    """Whether some of that came only after the load event, or was lost by the network."""
+    """Whether any of these requests was answered only after the load event, or was lost by the
+    network."""
     load_ms = visit.plt_ms or 0.0
     return any(_late(r, load_ms) for r in visit.requests if _key(r) in wanted)
 

@@ -15,9 +15,10 @@ from dragstrip.verdict.request_checks import some
 _SLACK_MS = 5.0
 """Time from an answer's arrival until the browser has processed it."""
 _HANDSHAKE_RTTS = 3
-"""QUIC takes one (RFC 9000 section 7), and the browser may decide a little later."""
+"""Round trips of a QUIC handshake (one, RFC 9000 section 7) and of a browser that decides a little
+later."""
 _UNHEARD_PACKETS = 4
-"""A ClientHello spans two packets; this many make a whole one even if one is sent again."""
+"""Packets that hold a whole ClientHello, which spans two, even if one is sent again."""
 
 
 def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
@@ -74,6 +75,6 @@ def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
 
 
 def _first_ms(visit: Visit, connections: Iterable[Connection]) -> float | None:
-    """When the first one began, from the navigation's start."""
+    """When the first connection began, from the navigation's start."""
     began_us = min((c.t_us for c in connections), default=None)
     return None if began_us is None else (began_us - visit.started_us) / 1000

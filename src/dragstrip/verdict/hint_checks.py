@@ -10,7 +10,8 @@ from dragstrip.model.visit import Reason, Visit
 from dragstrip.verdict.request_checks import some
 
 _AHEAD_US = 10_000
-"""Chromium takes no notice of a 103 answer that it reads together with the final one."""
+"""Time before the final answer within which Chromium takes no notice of a 103 answer, because it
+reads both together."""
 
 
 def early_hints(visit: Visit, stack: Stack) -> Iterator[Reason]:

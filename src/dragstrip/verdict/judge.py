@@ -131,7 +131,7 @@ def judge(
 
 
 def unchecked(visit: Visit, page: Page, stack: Stack) -> tuple[str, ...]:
-    """What cannot be checked, in words, because server log or browser do not report it."""
+    """Descriptions of what cannot be checked because server log or browser do not report it."""
     if not page.live:
         return (*stack.untold.values(), *_untold_by_browser(visit))
     return (

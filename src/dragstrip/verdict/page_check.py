@@ -1,5 +1,5 @@
-"""Replay a page without emulation and hold what happens against its recording; then visit it as a
-race does, to tell beforehand why a race would refuse its loads."""
+"""Replays a page without emulation and compares what happens with its recording. Then visits it as
+a race does, to say in advance why a race would refuse its loads."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,8 @@ from dragstrip.visit.drive import VisitPlan, visit
 
 CHECKED_PROTOCOLS: tuple[Protocol, ...] = ("h1", "h2", "h3")
 _LINK = Network.parse("100mbit/100mbit/10ms/0%/200ms")
-"""Fast enough to be quick, slow enough that every check of the verdict applies."""
+"""Network that is fast enough to be quick, and slow enough that every check of the verdict
+applies."""
 _OF_THE_MACHINE = ("overloaded", "link-drift", "clock-jump")
 _SETTLE_MS = 2000.0
 """Time until the picture is taken, as when recording."""
@@ -56,7 +57,7 @@ class Check(Struct, frozen=True, kw_only=True):
     documents: tuple[str, ...]
     """URLs of the documents that the tab showed; several if the page moves on by itself."""
     refusals: tuple[str, ...]
-    """Why a race would not count its loads, whatever the machine does; none if it would."""
+    """Why a race would not count its loads, whatever the machine does; empty if it would."""
     screenshot: bytes
     """PNG; empty if the load did not end."""
     distance: Distance | None
@@ -116,8 +117,8 @@ def _refusals(
     clock: Clock,
     rehearsed: Sequence[Served],
 ) -> Iterator[str]:
-    """What the verdict has against a visit like those of a race; `rehearsed` is what a load asked
-    for before."""
+    """Reasons of the verdict against a visit like those of a race; `rehearsed` is what an earlier
+    load asked for."""
     block = Block(page=page.name, network=_LINK.name, index=0, seed=0, order=(stack.name,))
     misses = tuple(sorted({s.address for s in rehearsed if s.match == "miss"}))
     plan = VisitPlan(

@@ -15,8 +15,8 @@ VERSION = 17
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 STANDS_SINCE = 12
-"""Verdicts since this version stand where their evidence was not kept: what was added since could
-not happen to those visits. (13: hosts had one address and one certificate each.)"""
+"""Oldest version whose verdicts stand where their evidence was not kept. Later checks find nothing
+in those visits. (13: hosts had one address and one certificate each.)"""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
     17: (

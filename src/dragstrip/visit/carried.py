@@ -17,13 +17,13 @@ class Carried(Struct, frozen=True):
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The hosts of those requests, without the one it was opened for."""
+        """Hosts of the connection's requests, without the one it was opened for."""
         hosts = dict.fromkeys(s.host for s in self.requests)
         return tuple(host for host in hosts if host != self.connection.host)
 
 
 def carried(visit: Visit) -> list[Carried]:
-    """Every connection, in the server's order, those without requests included."""
+    """Every connection, in the server's order, also those without requests."""
     by_id: dict[int, list[Served]] = {}
     for served in visit.served:
         by_id.setdefault(served.connection, []).append(served)

@@ -17,7 +17,7 @@ from dragstrip.visit.uploads import uploads
 _LEAST_SLOTS = 3
 """Fewest slots in a round trip; with fewer, its borders are too coarse."""
 _ALIKE = 0.8
-"""A round trip carried as much as the best one if it carried this share of it."""
+"""Share of the best round trip's bytes from which on another one carried as much."""
 _PAUSE_RTTS, _PAUSE_PACKETS = 0.25, 3
 """Shortest pause, in round trips and in packets at the link's rate."""
 _PACKET_BYTES = 1500
@@ -55,14 +55,14 @@ def idle_ms(visit: Visit, network: Network, side: Side) -> float | None:
 
 
 def flight_bytes(visit: Visit, network: Network, side: Side) -> int | None:
-    """Most bytes that left the link within a round trip in which bodies were due all the time, as
-    far as slots can tell. None without such a round trip or a timeline, and if its slots are too
-    long."""
+    """Most bytes that left the link within a round trip in which bodies were due all the time. None
+    without such a round trip or a timeline, and if its slots are too long."""
     return _most(_rounds(visit, network, side))
 
 
 def flights(visit: Visit, network: Network, side: Side) -> int | None:
-    """How many such round trips carried about that much; few mean a window that always grew."""
+    """Number of such round trips that carried about that much; few mean a window that always
+    grew."""
     rounds = _rounds(visit, network, side)
     most = _most(rounds)
     if most is None:

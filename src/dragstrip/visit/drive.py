@@ -46,7 +46,7 @@ class VisitPlan:
     client: Client
     known_misses: tuple[str, ...] = ()
     rehearsed: tuple[int, ...] | None = None
-    """See `dragstrip.model.visit.Visit`, as of the one before."""
+    """The rehearsal's requests, see `dragstrip.model.visit.Visit`."""
     artefacts: Path | None = None
     """The capsule that keeps the captures; None keeps nothing."""
 
@@ -201,8 +201,8 @@ def load_before(
 
 
 def _with_own_connection(log: OriginLog, over: Protocol | None = None) -> tuple[str, ...]:
-    """Hosts whose tickets a client can have: those that it opened a connection to, all or of one
-    protocol."""
+    """Hosts whose tickets a client can have: those that it opened a connection to, over all
+    protocols or over one."""
     opened_for = {c.id: c.host for c in log.connections}
     answered = (s for s in log.requests if s.end_us and over in (None, s.protocol))
     return tuple(sorted({opened_for.get(s.connection) or s.host for s in answered}))

@@ -14,8 +14,8 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     misses: frozenset[str]
     """Addresses (URL without query) that the recording lacks."""
     fetched: frozenset[int] | None
-    """Places in the page's `resources` of what was asked for before the page counted as loaded;
-    None if it did not, or counts as loaded before it is whole."""
+    """Places in the page's `resources` of the requests before the page counted as loaded; None if
+    it did not, or counts as loaded before it is whole."""
 
 
 def rehearsal(page: Page, loaded: Load, asked: Iterable[Served]) -> Rehearsal:

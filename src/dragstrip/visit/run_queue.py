@@ -32,8 +32,8 @@ class Looked:
         self._spent = spent
 
     def longest_ms(self, where: NamespaceName) -> float | None:
-        """The wait of the one thread there that waited longest; None without kernel data. A sum
-        over threads would count what they wait for each other."""
+        """Longest wait of a single thread; None without kernel data. A sum over threads would count
+        what they wait for each other."""
         waits = [spent.waited_ns / 1e6 for spent in self._of(where)]
         return max(waits, default=None)
 
@@ -47,7 +47,7 @@ class Looked:
 
 
 class RunQueue:
-    """Starts when made; `look` tells what was spent since."""
+    """Observes threads from its creation; `look` tells what was spent since."""
 
     def __init__(self, spaces: Namespaces) -> None:
         self._proc = f"/proc/{spaces.keeper_pid}/root/proc"

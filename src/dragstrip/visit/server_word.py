@@ -36,7 +36,7 @@ def without_late_stamps(load: Load, served: Iterable[Served], hosts: Collection[
 
 
 def with_server_word(load: Load, served: Iterable[Served]) -> Load:
-    """The load with SPDY told from HTTP/2 by the server's log.
+    """The load with SPDY distinguished from HTTP/2 by the server's log.
 
     DevTools of Chromium 53 call both spdy. What the server never logged keeps that name, and is a
     reason against the visit elsewhere (`request_checks.agreement`).

@@ -1,4 +1,4 @@
-"""WebSockets in a server's log: told from requests."""
+"""WebSockets in a server's log, separated from requests."""
 
 from collections import Counter
 from collections.abc import Sequence

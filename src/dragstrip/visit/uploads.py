@@ -69,5 +69,5 @@ def handed_over_ms(visit: Visit) -> list[float]:
 
 
 def uploaded_by(found: Sequence[Upload], end_ms: float) -> int:
-    """Bytes of those that the origin had at `end_ms`."""
+    """Uploaded bytes that the origin had at `end_ms`."""
     return sum(u.bytes for u in found if u.received_ms <= end_ms)

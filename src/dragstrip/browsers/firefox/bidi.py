@@ -225,13 +225,15 @@ class _Watch(TabWatch):
 
 
 def _is_events(params: dict[str, Any]) -> bool:
-    """Whether an EventSource asks: Firefox names no such kind, but only that accepts no more."""
+    """Whether an EventSource made the request: Firefox names no such kind, but only EventSource
+    accepts this type alone."""
     headers = {h["name"].lower(): h["value"]["value"] for h in params["request"]["headers"]}
     return headers.get("accept") == "text/event-stream"
 
 
 def with_digests(cdp: Cdp, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
-    """The exchanges, those of a sample with the size and the digest of the body that arrived.
+    """The exchanges, with size and digest of the body for those in a sample. A body in a content
+    coding has a size only if it is read and is no text.
 
     What crossed the wire in a content coding has a size only if its body is read, and is no text.
     """

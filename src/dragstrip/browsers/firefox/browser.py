@@ -200,8 +200,9 @@ def firefox_version() -> str:
 def firefox(
     bed: Testbed, protocol: Protocol, client: Client, lines: Sequence[str]
 ) -> Iterator[Firefox]:
-    """Run a browser that can only speak `protocol` and only reach the testbed's hosts; `lines` as
-    `told` gives them. It trusts the origin's throw-away CA, with verification on.
+    """Run a browser that speaks only `protocol` and reaches only the testbed's hosts; `lines` as
+    `told` gives them. It trusts the origin's throw-away CA, with verification on. Raises
+    `TestbedError` and `CdpError`.
 
     Raises `TestbedError` and `CdpError`.
     """

@@ -43,8 +43,8 @@ def headers(graph: Graph, index: int) -> list[Header]:
 
 
 def _caller(graph: Graph, node: Node) -> Node | None:
-    """What the Referer names: the initiator, a document or a style sheet; of a script, the document
-    that it runs in."""
+    """The Referer's URL: the initiator, if that is a document or a style sheet; for a script, the
+    document that it runs in."""
     at = node.initiator
     while at is not None and graph.nodes[at].kind not in ("Document", "Stylesheet"):
         at = graph.nodes[at].initiator

@@ -16,7 +16,7 @@ import numpy as np
 
 MOST_TABLES = 200_000
 _TIE = 1 + 1e-9
-"""Tables as probable as the one seen count, whatever rounding does to them."""
+"""Tolerance of rounding: a table that is as probable as the one seen counts."""
 
 
 def exact_rates(failed: Sequence[int], made: Sequence[int]) -> float:

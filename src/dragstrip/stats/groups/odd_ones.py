@@ -24,7 +24,7 @@ class Odd(Struct, frozen=True):
 
 
 def odd_ones(groups: Mapping[str, Sequence[float]], least: int = 5) -> list[Odd]:
-    """Every group of `least` values or more; those of fewer are only among the others."""
+    """Tests every group of `least` values or more; smaller groups count only among the others."""
     from scipy.stats import mannwhitneyu  # slow to import
 
     names = np.repeat(list(groups), [len(own) for own in groups.values()])

@@ -155,7 +155,7 @@ def _send_at(end: socket.socket, mbps: float, seconds: float) -> int:
 
 
 def _burst_ms(arrived: list[int], gap_ns: float) -> float:
-    """How far packets run ahead of a line that sends one every `gap_ns`, at most: 99th percentile.
+    """How far packets run ahead of a line that sends one every `gap_ns`, as the 99th percentile.
 
     Token bucket: what has arrived since any earlier packet, less what the line could carry.
     """

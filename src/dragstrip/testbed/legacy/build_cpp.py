@@ -12,7 +12,8 @@ from dragstrip.testbed.legacy.fetch import Progress, run
 
 
 def build_cpp(item: Item, scratch: Path, target: Path, progress: Progress) -> None:
-    """Compile the sources of `item` into its `run`; what else lies beside them goes along.
+    """Compile the sources of `item` into its `run`, and copy the other files beside them. Raises
+    `TestbedError` with the compiler's last lines.
 
     Raises `TestbedError` with the compiler's last words.
     """

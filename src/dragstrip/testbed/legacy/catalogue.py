@@ -1,4 +1,4 @@
-"""What can be installed, and where what is installed lies."""
+"""The programs that can be installed, and where installed ones are."""
 
 import hashlib
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Item(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """About what crosses the network."""
     licence: str
     changed: str = ""
-    """What is changed in it before it runs, and why; empty if nothing is."""
+    """Changes to the program before it runs, and why; empty if there are none."""
     run: str
     """What is started, within the item's folder."""
     members: Mapping[str, str] = {}

@@ -1,4 +1,4 @@
-"""Puts an item of the catalogue where it belongs: all of it or nothing."""
+"""Installs an item of the catalogue whole, or not at all."""
 
 import ctypes
 import shutil

@@ -16,7 +16,7 @@ _BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
 class Kernel:
-    """Holds both ends to a stack. Made with the namespaces; remembers what it set."""
+    """Holds both ends to a stack. Made with the namespaces; remembers the values it set."""
 
     def __init__(self, spaces: Namespaces, at_origin: int) -> None:
         self._spaces = spaces

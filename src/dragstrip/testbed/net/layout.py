@@ -41,7 +41,7 @@ def layouts(pages: Iterable[Sequence[PageServer]]) -> list[Layout]:
 
 
 def _fits(servers: Sequence[PageServer], addresses: Mapping[str, str]) -> bool:
-    """Whether hosts that have an address already share it with the same hosts of the page."""
+    """Whether hosts that already have an address share it with the same hosts of the page."""
     known = [{addresses[h] for h in server.hosts if h in addresses} for server in servers]
     taken = [ip for of in known for ip in of]
     return all(len(of) <= 1 for of in known) and len(set(taken)) == len(taken)

@@ -70,7 +70,8 @@ class Namespaces:
         return f"/proc/{self.keeper_pid}/root/run/netns/{where}"
 
     def enter(self, *more: str) -> list[str]:
-        """`nsenter` into the testbed's user and PID namespace, and what `more` options name."""
+        """The command `nsenter` into the testbed's user and PID namespace, and into those that
+        `more` names."""
         user = ["--user", "--preserve-credentials"] if self.rootless else []
         return ["nsenter", "--target", str(self.keeper_pid), *user, "--pid", *more, "--"]
 

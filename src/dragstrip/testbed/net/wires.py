@@ -16,7 +16,7 @@ OFFLOADS_OFF = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
 """Arguments of `ethtool -K`. Otherwise the kernel hands the link super-packets of up to 64 kB and
 unfinished checksums."""
 NO_TCP_MEMORY = "net.ipv4.tcp_no_metrics_save=1"
-"""A visit must not learn from the one before."""
+"""A setting that keeps a visit from learning from earlier ones."""
 _SYSCTLS = (NO_TCP_MEMORY, "net.ipv6.conf.all.disable_ipv6=1")
 
 

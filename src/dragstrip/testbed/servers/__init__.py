@@ -1,4 +1,4 @@
-"""The far end of the link: our origin, and beside or before it what else the stacks ask for.
+"""The far end of the link: our origin, and the other servers that the stacks ask for.
 
 How each kind of server runs says a file beside this one; which servers there are,
 `dragstrip.model.servers`.

@@ -1,4 +1,4 @@
-"""A foreign server's access log as evidence: what it says, and nothing it does not."""
+"""Another server's access log as evidence, without guessing what it does not say."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -17,8 +17,8 @@ class CertificateFiles:
         self._written: dict[int | None, Paths] = {}
 
     def of_size(self, least_bytes: int | None) -> Paths:
-        """Chains as `Stack.certificate_bytes` has them; the same files for the same size. Hosts
-        that share a certificate share its files."""
+        """Chains with the size of `Stack.certificate_bytes`; the same files for the same size.
+        Hosts that share a certificate share its files."""
         if least_bytes not in self._written:
             self._written[least_bytes] = self._write(least_bytes)
         return self._written[least_bytes]

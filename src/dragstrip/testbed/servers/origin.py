@@ -200,7 +200,7 @@ class Origin:
         )
 
     def connections(self) -> tuple[Connection, ...]:
-        """Connections that belong to the next `log`, as they stand now."""
+        """Connections that belong to the next `log`, in their present state."""
         return self._process.ask("connections", _Connections).connections
 
     def log(self) -> OriginLog:

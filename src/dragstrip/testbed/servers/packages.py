@@ -72,7 +72,7 @@ def installed(server: Server) -> Path:
 
 
 def loader(home: Path) -> list[str]:
-    """Puts before a program of the folder: the dynamic loader and libraries that came with it."""
+    """Prefix of a program of the folder: the dynamic loader and libraries that came with it."""
     found = sorted(home.glob("usr/lib/*/ld-linux-*.so.*")) + sorted(home.glob("lib*/ld-linux-*"))
     if not found:
         raise TestbedError(f"{home} has no dynamic loader: install it again")
@@ -81,7 +81,8 @@ def loader(home: Path) -> list[str]:
 
 
 def install(server: Server, say: Callable[[str], None]) -> tuple[UnpackedPackage, ...]:
-    """Fetch, verify and unpack it with all it needs; what was there before is replaced.
+    """Fetch, verify and unpack a server with all it needs; an older copy is replaced. Raises
+    `TestbedError`.
 
     Raises `TestbedError`.
     """

@@ -209,8 +209,8 @@ class Program:
         return {"address": address, "certificates": list(shown.values())}
 
     def _document_root(self) -> Path | None:
-        """The page as files, if anything asks for them. Raises `PageError` for a page that files
-        cannot be; who takes the JSON file, which has everything, may do without them."""
+        """The page as files, if anything asks for them. Raises `PageError` for a page that cannot
+        be files. A server that takes the JSON file, which has everything, may do without them."""
         asked = self._used & {"root", "roots"}
         takes_all = "config" in self._used and not self._server.config
         if not self._page or not (asked or takes_all):
@@ -286,9 +286,8 @@ class Program:
         return output.read_text(errors="replace") if output.exists() else ""
 
     def _part_from_clients(self) -> None:
-        """Abort what is left of its connections, at both ends: many a server leaves without a word
-        to its QUIC clients, and what TCP still has to say would cross the link in the next visit.
-        """
+        """Abort the connections that are left, at both ends. Many servers leave their QUIC clients
+        without a close, and TCP's last packets would cross the link in the next visit."""
         for where, side in (("client", "dport"), ("origin", "sport")):
             sockets = f"--numeric --no-header --tcp --udp {side} = :{self._port}"
             abort = f"ss --kill {sockets} > /dev/null && ss {sockets}"

@@ -22,7 +22,8 @@ from dragstrip.testbed.servers.site import ServerSite, port_of
 
 
 class SecondOrigin:
-    """Runs until `stop`. Nothing of it can be tuned, and `Stack` refuses what asks for it."""
+    """A second server that runs until `stop`. It has no tuning, and `Stack` refuses what asks for
+    it."""
 
     def __init__(self, server: Server, site: ServerSite) -> None:
         """Starts the server. Raises `TestbedError` if it is not installed or does not start."""

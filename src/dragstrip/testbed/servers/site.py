@@ -1,4 +1,4 @@
-"""What a server finds at the far end of the link, and what the testbed asks of it there."""
+"""The far end of the link as a server finds it, and what the testbed asks of the server there."""
 
 import zlib
 from collections.abc import Mapping
@@ -16,7 +16,8 @@ from dragstrip.testbed.servers.origin import Origin, OriginLog
 
 PORT = 443
 _CHOSEN_PORTS = 20_000, 10_000
-"""The first of them, and how many: above those of known servers, below a client's own."""
+"""First port, and number of ports, for servers without a known one: above those of known servers,
+below a client's."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,11 @@ class RunningProgram(Protocol):
         """Take note of what ends with the connections, while they are open."""
 
     def close(self) -> None:
-        """End every connection; what lets clients resume stays good."""
+        """End every connection; session tickets stay valid."""
 
     def connections(self) -> tuple[Connection, ...]:
-        """Connections that belong to the next `log`, as they stand now, as far as it knows them."""
+        """Connections that belong to the next `log`, in their present state, as far as the server
+        knows them."""
 
     def log(self, behind: OriginLog) -> OriginLog:
         """What was asked for and connected since the last call. `behind` is what the origin saw."""
@@ -63,7 +65,7 @@ class RunningProgram(Protocol):
 
 
 def port_of(server: Server) -> int:
-    """Where it answers https; the same for the same name in every testbed."""
+    """Port at which a server answers https, the same in every testbed."""
     first, many = _CHOSEN_PORTS
     return server.port or first + zlib.crc32(server.name.encode()) % many
 

@@ -24,7 +24,8 @@ def render(text: str, what: str, **values: Any) -> str:
 
 
 def arguments(command: Iterable[str], **values: Any) -> list[str]:
-    """A list that stands alone becomes an argument for each of its members. Raises as `render`."""
+    """The arguments of a command. A list that stands alone becomes an argument for each of its
+    members. Raises as `render`."""
     made: list[str] = []
     for text in command:
         alone = _SPREAD.fullmatch(text.strip())

@@ -13,7 +13,7 @@ from itertools import islice
 POOL = IPv4Network("198.18.0.0/15")
 """RFC 2544 appendix C.2.2: for the measurement of network devices."""
 _POOL6 = IPv6Network("2001:2::/48")
-"""RFC 5180 section 8: the same for IPv6."""
+"""Pool for IPv6 (RFC 5180 section 8)."""
 _NARROWER = {POOL.prefixlen: 24, 24: 27, 27: 30}
 
 
@@ -53,7 +53,7 @@ class Subnet:
 
 
 def around(client: IPv4Address) -> Subnet:
-    """The range a link's client was given, told from its address alone: the widest it can be."""
+    """The widest range that a link's client can have been given, from its address alone."""
     for length in sorted(_NARROWER.values()):
         found = Subnet(IPv4Network((int(client), length), strict=False))
         if found.client == client:

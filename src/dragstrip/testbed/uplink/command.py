@@ -24,8 +24,8 @@ _PASSED_ON = (
 )
 _WATCHED = {*_PASSED_ON, signal.SIGCHLD}
 _LOOKS_AGAIN_S = 0.2
-"""SIGCHLD that comes while no thread waits for it may go to a thread that a library has started
-and that does not block it, and be lost."""
+"""Time after which the command is looked at again. A SIGCHLD that comes while no thread waits for
+it may go to a library's thread that does not block it, and be lost."""
 _SI_KERNEL = 0x80
 """`si_code` of a signal the terminal sent, to the command as well (sigaction(2))."""
 

@@ -91,7 +91,7 @@ def _pasta(spaces: Namespaces) -> list[str]:
 
 
 def _wire(spaces: Namespaces, subnet: Subnet) -> None:
-    """Addresses and routes of the origin namespace, and what happens to packets in it."""
+    """Sets addresses and routes of the origin namespace, and what happens to packets in it."""
     spaces.run("origin", "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
     lines = [
         f"link add gate address {GATEWAY_MAC} type veth peer name origin netns link",

@@ -54,7 +54,8 @@ def far_end(
 
 
 def plug_client(spaces: Namespaces, subnet: Subnet) -> None:
-    """Give the client namespace its interface, addresses and the one route. Raises `TestbedError`.
+    """Give the client namespace its interface, its addresses and its only route. Raises
+    `TestbedError`.
 
     Both ends know each other's hardware address: no ARP and no neighbour discovery on the link.
     """
@@ -107,7 +108,8 @@ def _lines(
 
 
 def caller_range() -> Subnet:
-    """What the caller may give away: the whole pool, or its part if it is in a link itself."""
+    """The range that the caller may give away: the whole pool, or its part if it is in a link
+    itself."""
     outer = subprocess.run(
         ["ip", "-json", "-4", "addr", "show", "dev", IFACE], capture_output=True, text=True
     )
