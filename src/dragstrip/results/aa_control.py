@@ -74,7 +74,7 @@ class AAControl(Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> str:
-        """Why the machine makes no visits; empty if it passed or another round must tell."""
+        """Why the machine makes no visits; empty if it passed or needs another round."""
         last = self.rounds[-1]
         if last.mostly_invalid:
             return f"its A/A control is mostly invalid: {self._reasons()}"

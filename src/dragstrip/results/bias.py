@@ -18,7 +18,7 @@ EVERYWHERE = "all cells"
 
 
 class Judged(Protocol):
-    """A visit, or what is left of one."""
+    """A visit, or the parts of one that a table keeps."""
 
     @property
     def block(self) -> str: ...
@@ -37,7 +37,7 @@ class Rate(Struct, frozen=True, kw_only=True):
 
 
 class Bias(Struct, frozen=True, kw_only=True):
-    """Invalid rates of the stacks on one cell, or on all of them."""
+    """Invalid rates of the stacks on one cell, or on all of them together."""
 
     cell: str
     """``page|network``, for repeat visits with their mode; or `EVERYWHERE`."""
@@ -53,7 +53,7 @@ class Bias(Struct, frozen=True, kw_only=True):
 
 
 InvalidCounts = dict[str, tuple[int, int]]
-"""Invalid visits and all of them, by stack."""
+"""Numbers of invalid visits and of all visits, by stack."""
 
 
 def bias(visits: Iterable[Judged], stacks: Sequence[str]) -> list[Bias]:

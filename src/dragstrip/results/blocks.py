@@ -32,8 +32,8 @@ class Trial(Struct, frozen=True, kw_only=True):
     attempt: int
     visits: Mapping[str, Visit]
     counts: bool
-    """Every asked stack was visited and every visit, of others too, is valid. Only such blocks
-    enter the statistics."""
+    """Whether the block counts: every asked stack was visited and every visit, also of other
+    stacks, is valid. Only such blocks enter the statistics."""
 
 
 def trials(visits: Iterable[Visit], stacks: Sequence[str]) -> list[Trial]:

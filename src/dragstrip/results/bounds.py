@@ -36,7 +36,8 @@ class Bound(Struct, frozen=True):
 
 
 class Filled(Struct, frozen=True):
-    """b / a over all attempts, those that are missing filled with the worst rank of either side."""
+    """The ratio b / a over all attempts, with missing ones filled with the worst rank of either
+    side."""
 
     least: BlockRatio
     most: BlockRatio

@@ -142,8 +142,8 @@ def first_flight(mine: Sequence[Packet]) -> FirstFlight | None:
 
 
 def _repeats(side: Sequence[Packet]) -> int:
-    """TCP segments that begin below what was already sent. None is reordered where we look: the
-    link's near end."""
+    """TCP segments that begin below the data that was already sent. None is reordered at the link's
+    near end, where we look."""
     top, repeats = 0, 0
     for p in side:
         if p.payload and p.seq is not None:

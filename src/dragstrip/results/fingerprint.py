@@ -1,4 +1,4 @@
-"""What a machine of a cluster is and runs, as far as it may matter to a visit."""
+"""The properties and programs of a machine of a cluster, as far as they may matter to a visit."""
 
 from collections.abc import Iterator, Mapping
 
@@ -31,7 +31,7 @@ class Fingerprint(Struct, frozen=True, kw_only=True):
 
 
 def unlike(one: Fingerprint, other: Fingerprint) -> list[str]:
-    """Why visits of `other` can never stand beside those of `one`, in words; empty if they can."""
+    """Why visits of `other` can never be compared with those of `one`; empty if they can."""
     pairs = (
         ("dragstrip", one.dragstrip, other.dragstrip),
         ("rules", one.rules, other.rules),

@@ -36,8 +36,8 @@ class Start(Struct, frozen=True, kw_only=True):
     rules: int = 1
     """`dragstrip.verdict.rules.VERSION` of that program; capsules older than this field have 1."""
     frozen: str = ""
-    """Version of the rules that will answer a paper's claims; empty for what reproduces no paper.
-    Older capsules have a digest of these rules, or nothing."""
+    """Version of the rules that will answer a paper's claims; empty for a study of no paper. Older
+    capsules have a digest of these rules, or nothing."""
     git: str | None
     """`git describe` of the program's own checkout; None if it does not run from one."""
     browser_version: str
@@ -87,7 +87,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
         return [f"{k} {mine[k]} there, {theirs[k]} here" for k in mine if mine[k] != theirs[k]]
 
     def continued_by(self, other: "Manifest") -> "Manifest":
-        """The manifest after `other` started to add visits to the same study."""
+        """The manifest once `other` has started to add visits to the same study."""
         return structs.replace(self, study=other.study, starts=self.starts + other.starts)
 
     @property
@@ -152,7 +152,8 @@ def _identity(study: Study) -> dict[str, Any]:
 
 
 def _shared(page: Page, study: Study) -> str:
-    """Nothing if no hosts share an address, so that studies older than such addresses go on."""
+    """A note that the page has its recorded addresses; empty if no hosts share one, so that studies
+    older than such addresses continue."""
     return ", addresses as recorded" if study.addresses == "recorded" and sharing(page) else ""
 
 

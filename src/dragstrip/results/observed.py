@@ -29,9 +29,9 @@ COLUMNS = (
     *("machine", "testbed"),
 )
 LATER: Mapping[str, object] = {"machine": "", "testbed": ""} | {m.name: None for m in TRANSFER}
-"""Columns that tables without a journal may lack, and what stands for them."""
+"""Columns that tables without a journal may lack, and their values then."""
 ALLOWED_INVALID_BLOCKS = 0.05
-"""If more blocks stay invalid, what is left may not speak for all of them."""
+"""Share of invalid blocks from which on the remaining ones may not represent all."""
 _CHUNK_VISITS = 100_000
 """Whole pages are read together, up to this many visits; memory grows with this, not the study."""
 
@@ -127,7 +127,7 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def metrics_of(study: Study) -> dict[str, Metric]:
-    """Every metric of the study's visits by name: those of all visits, then of its objects."""
+    """Metrics of the study's visits by name: those of all visits, then those of its objects."""
     return BY_NAME | {m.name: m for m in asked_metrics(study)}
 
 
@@ -139,7 +139,9 @@ def asked_metrics(study: Study) -> list[Metric]:
 def observed(
     study: Study, table: pl.LazyFrame, asked: Sequence[str] | None = None
 ) -> Iterator[Observed]:
-    """Every cell of the study, page by page, also those without a visit.
+    """Every cell of the study, page by page, also without a visit. `table` is visits.parquet, with
+    its row number as `row` (`dragstrip.results.tables.build.scan`); `asked` are stacks by name, the
+    study's stacks without its controls if None.
 
     `table` is visits.parquet, with its row number as `row` (`dragstrip.results.tables.build.scan`);
     `asked` are stacks by name, those of the study without its controls if None.

@@ -58,16 +58,16 @@ class Packet(Struct, frozen=True, kw_only=True):
     host: str | None = None
     """The name asked for, where a ClientHello ends."""
     protocol: Protocol | None = None
-    """Where the packet tells."""
+    """Protocol of the packet, if it shows."""
     streams: list[int] = []
     """Streams of the DATA (h2) or STREAM (h3) frames that end in this packet; requests' streams
     only."""
     stream_bytes: list[int] = []
-    """What those frames carry."""
+    """Bytes in the frames of `streams`."""
     requests: list[int] = []
     """Streams whose request begins here; over h1, 0 for each request."""
     paths: list[str] = []
-    """The requests' paths; tshark 4.0 cannot read those of h3."""
+    """Paths of the requests; tshark 4.0 cannot read those of h3."""
 
     @property
     def at_origin_ms(self) -> float | None:

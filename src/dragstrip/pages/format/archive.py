@@ -89,7 +89,8 @@ def write_page(path: Path, recording: Recording) -> Page:
 
 
 def load_page(path: Path) -> Page:
-    """Check the page file against its format, bodies included, and say what is in it.
+    """Check the page file against its format, bodies included, and describe its content. Raises
+    `PageError`, which names the file and the place in it.
 
     Raises `PageError`, which names the file and the place in it.
     """

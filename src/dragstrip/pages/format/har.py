@@ -163,5 +163,6 @@ def encode(har: Har) -> bytes:
 
 
 def decode(text: bytes) -> Har:
-    """Raises `msgspec.DecodeError`, whose text ends in the JSON path of what is wrong."""
+    """Read a HAR. Raises `msgspec.DecodeError`, whose text ends in the JSON path of what is
+    wrong."""
     return msgspec.json.decode(text, type=Har)

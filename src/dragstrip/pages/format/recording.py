@@ -34,16 +34,17 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class PageError(InputError):
-    """A page is not available; the text names the file, the place in it and what to do."""
+    """An error for a page that is not available. The text names the file, the place in it and what
+    to do."""
 
 
 class Certificate(Struct, frozen=True):
-    """What a recording tells of a server's certificate."""
+    """A server's certificate as far as the recording shows it."""
 
     id: str
     """Id that is equal for equal certificates, as far as the recording tells."""
     names: tuple[str, ...]
-    """DNS names in it, as far as the recording tells; the first label may be ``*``."""
+    """DNS names in it, as far as the recording shows them; the first label may be ``*``."""
 
 
 class Recorded(Struct, frozen=True, kw_only=True, dict=True):
@@ -59,8 +60,8 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
     upload_bytes: int = 0
     """Length of the request's body."""
     held: bool = False
-    """A script of the document asks for it once all that the markup names has ended, and the load
-    event waits for its end."""
+    """Whether a script of the document asks for it once all that the markup names has ended. The
+    load event waits for its end."""
     wire: bytes = b""
     """The body as it crossed the wire: de-chunked, content encoding kept."""
     started: datetime = EPOCH

@@ -10,7 +10,7 @@ from dragstrip.pages.format.recording import Certificate
 _NAMED = 6
 
 Told = Sequence[tuple[str, str]]
-"""A host and the address that answered for it, of each answer; empty if unknown."""
+"""Hosts with the address that answered for them, for each answer; empty if unknown."""
 
 
 def normal(text: str) -> str:
@@ -29,7 +29,8 @@ def normal(text: str) -> str:
 
 
 def settled(told: Told) -> tuple[list[str], list[str]]:
-    """The address of each answer in its usual spelling, and sentences on what was made of them.
+    """The address of each answer in its usual spelling, and sentences on how they were read. A
+    proxy on the recorder's machine answers for every host, so its address is ignored.
 
     A proxy on the recorder's machine answers for every host, so its address says nothing.
     """

@@ -1,4 +1,5 @@
-"""What a page is made of without its bodies: which object asks for which, of what kind and size.
+"""The structure of a page without its bodies: which object asks for which, of what kind and
+size.
 
 A HAR without bodies and a stand-in of the corpus both come to this; `dragstrip.pages.made` makes a
 page of it that a browser loads and paints.
@@ -59,7 +60,7 @@ class Object(Struct, frozen=True, kw_only=True):
 
 
 class Structure(Struct, frozen=True, kw_only=True):
-    """A page to be made. A parent or redirect comes before what it leads to."""
+    """The structure of a page to make. A parent or redirect comes before what it leads to."""
 
     name: str
     title: str

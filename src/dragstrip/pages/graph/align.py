@@ -26,7 +26,9 @@ class AlignedRequest(Struct, frozen=True):
 
 
 def align(visits: Sequence[Visit]) -> list[AlignedRequest]:
-    """What more than half of the visits asked the network for, by start.
+    """Requests that more than half of the visits sent to the network, by start. Requests are the
+    same if they share method, URL and place among such requests. The rest is matched by URL without
+    the query.
 
     Requests are the same that share method and URL and come in the same place among those that do;
     what is left over is matched by its URL without the query.

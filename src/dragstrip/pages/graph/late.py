@@ -20,8 +20,8 @@ _SOON_MS = 3.0
 request that starts this soon after its waits is explained. Our choice, as are the next two
 values."""
 _EARLY_MS = 1.5
-"""A request this much before the end of what it waits for did not wait for it: the browser's
-stamps of the two come from different processes."""
+"""Time before the end of a wait from which on a request did not wait for it: the browser's stamps
+of the two come from different processes."""
 _STEADY = 0.35
 """A further wait must leave less than this share of the unexplained time's spread and size."""
 _MOST_MORE = 3
@@ -130,7 +130,8 @@ def _best(
     candidates: Sequence[Sequence[Wait]],
     visits: int,
 ) -> tuple[list[Wait], list[float]] | None:
-    """The waits with the further one that the start follows most steadily, and what is left."""
+    """The waits, with the one added that the start follows most steadily, and the remaining
+    lags."""
     best: tuple[list[Wait], list[float]] | None = None
     for more in candidates:
         both = [*kept, *more]

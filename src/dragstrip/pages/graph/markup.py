@@ -26,7 +26,7 @@ class Reference(Struct, frozen=True):
     """Bytes of the document, without content encoding, up to the end of the tag."""
     way: Embedding
     anonymous: bool = False
-    """Another origin gets no credentials with it: `crossorigin`, or a module."""
+    """Whether it is sent to other origins without credentials: `crossorigin`, or a module."""
 
 
 class Inline(Struct, frozen=True):

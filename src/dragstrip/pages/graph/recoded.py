@@ -1,4 +1,4 @@
-"""A graph for the same page in another content coding: other bytes on the wire say as much."""
+"""The graph of a page in another content coding, whose bytes on the wire differ."""
 
 from msgspec import structs
 

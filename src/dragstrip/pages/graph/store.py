@@ -30,8 +30,8 @@ def learned_graph(page: Page) -> Graph | None:
 
 
 def with_graph(page: Page, graph: Graph, out: Path) -> Page:
-    """Write the page file again, with this graph in it; `out` may be the page itself. It appears
-    whole or not at all. Raises `PageError`."""
+    """Write the page file again, with this graph in it; `out` may be the page itself. The file
+    appears whole or not at all. Raises `PageError`."""
 
     def change(log: har.Log, _: zipfile.ZipFile) -> tuple[har.Log, Mapping[str, bytes]]:
         return structs.replace(log, dragstrip=structs.replace(log.dragstrip, graph=graph)), {}

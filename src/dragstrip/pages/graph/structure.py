@@ -1,5 +1,5 @@
-"""A graph without visits: what the recording names as initiators, else what its markup and style
-sheets refer to, else the document."""
+"""A graph without visits: from the recording's initiators, else from its markup and style sheets,
+else from the document."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ Low."""
 
 
 def from_structure(page: Page) -> Graph:
-    """The graph that follows from the recording alone. Every request that was recorded for the
-    visit is in it; one that redirects leads to the next."""
+    """The graph that follows from the recording alone. It has every request that was recorded for
+    the visit; a redirect leads to the next."""
     scene = Scene(page)
     start = next(i for i, b in enumerate(scene.bodies) if b.resource.url == page.url)
     recorded = scene.bodies[start:]
@@ -122,8 +122,8 @@ class _Naming:
 
 
 def _initiator(index: int, body: Body, named: dict[str, int], naming: _Naming, root: int) -> int:
-    """What the recorder named; else the document or style sheet that refers to it; else what the
-    importer guessed; else the document."""
+    """The initiator of a request: the recorder's, else a document or style sheet that refers to it,
+    else the importer's guess, else the document."""
     resource = body.resource
     said = named.get(resource.initiator)
     if said is not None and said < index and not resource.inferred:

@@ -1,4 +1,4 @@
-"""What a reader finds in a recording, whatever its format.
+"""The content of a recording as a reader finds it, whatever its format.
 
 A reader is one function `(path, limits) -> Contents` that raises `PageError`.
 `dragstrip.pages.importers.kinds` registers it; `dragstrip.pages.importers.choose` and `prepare`
@@ -36,6 +36,7 @@ class Contents(Struct, frozen=True, kw_only=True):
     """Navigations in recorded order. If there are none, all exchanges are one visit, which starts
     at the first document."""
     by_name: bool = False
-    """A visit has all that its documents and style sheets name; `navigations` tell no more."""
+    """Whether visits have all that their documents and style sheets name, instead of what
+    `navigations` say."""
     changes: tuple[str, ...] = ()
-    """Sentences on what the reader could not take as it stands."""
+    """Sentences on what the reader could not take as it is."""

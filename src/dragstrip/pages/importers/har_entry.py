@@ -24,7 +24,7 @@ class HarExchange(Struct, frozen=True, kw_only=True):
     """One entry of a HAR. Sizes are None where the recorder did not know them (HAR's -1)."""
 
     place: str
-    """Where it stands in the file, such as ``log.entries[3]``."""
+    """Place of the entry in the file, such as ``log.entries[3]``."""
     url: str
     method: str
     status: int
@@ -76,7 +76,7 @@ class HarExchange(Struct, frozen=True, kw_only=True):
 
 
 class Reader:
-    """Makes exchanges of entries, and notes what it had to change."""
+    """Makes exchanges of entries, and notes its changes."""
 
     def __init__(self, bodies: HarBodies, notes: Notes) -> None:
         self._bodies = bodies

@@ -28,7 +28,7 @@ class Visited(Struct, frozen=True, kw_only=True):
     """How many pages the HAR holds."""
     number: int
     changes: tuple[str, ...] = ()
-    """Sentences on what could not be taken as it stands, and on the HAR's other pages."""
+    """Sentences on what could not be taken as it is, and on the HAR's other pages."""
     others: tuple[str, ...] = ()
     """URLs of documents in the HAR's other pages, each with its number: ``#2 https://...``."""
 
@@ -42,7 +42,8 @@ class _Entry(Struct, frozen=True, kw_only=True):
 
 def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> Visited:
     """The page `wanted` of a HAR: its number from 1, its id, its URL or its title; the first by
-    default. A HAR that names no page is one page.
+    default. A HAR without pages is one page. Raises `PageError`, which names the file and the place
+    in it.
 
     Raises `PageError`, which names the file and the place in it.
     """

@@ -1,4 +1,4 @@
-"""Import a HAR: with the bodies it holds, or as a made-up page of the same structure."""
+"""Import of a HAR: with the bodies it holds, or as a made-up page of the same structure."""
 
 from collections.abc import Sequence
 from pathlib import Path

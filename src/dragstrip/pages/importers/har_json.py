@@ -36,12 +36,12 @@ class Part:
         return Part(self._fields.get(name))
 
     def parts(self, name: str) -> list["Part"]:
-        """The objects in a list, with empty ones for what is no object, so that places hold."""
+        """The objects in a list, with empty ones for other items, so that places stay the same."""
         found = self._fields.get(name)
         return [Part(item) for item in found] if isinstance(found, list) else []
 
     def text(self, *names: str) -> str:
-        """The first of these fields that holds some text or number; else an empty string."""
+        """The first of these fields that holds text or a number; else an empty string."""
         for name in names:
             found = self._fields.get(name)
             if isinstance(found, str) and found:

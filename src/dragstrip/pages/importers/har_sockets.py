@@ -15,14 +15,14 @@ _MILLISECONDS = 1e11
 
 
 def is_socket(exchange: HarExchange) -> bool:
-    """Whether it opened one, over whatever protocol."""
+    """Whether the exchange opened a WebSocket, over any protocol."""
     scheme = exchange.url.partition(":")[0].lower()
     return exchange.status == SWITCHED or (scheme in ("ws", "wss") and exchange.status == 200)
 
 
 def socket_of(exchange: HarExchange) -> RecordedSocket:
-    """What an exchange of which `is_socket` is true says of it. Messages that cannot be read are
-    left out."""
+    """The WebSocket of an exchange for which `is_socket` is true. Unreadable messages are left
+    out."""
     said = list(_messages(exchange.messages))
     lasted_ms = exchange.end_ms - exchange.start_ms
     start_s = exchange.started.timestamp()

@@ -56,7 +56,7 @@ def _no_document(visited: Visited) -> str:
 
 
 def _unservable(documents: Sequence[HarExchange]) -> str:
-    """Why none of them can be served; empty if one can."""
+    """Why none of these documents can be served; empty if one can."""
     reason = ""
     for document in documents:
         try:

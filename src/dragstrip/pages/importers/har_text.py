@@ -1,4 +1,4 @@
-"""Text of a HAR as the bytes that were recorded.
+"""The text of a HAR as the bytes that were recorded.
 
 A HAR holds text as Unicode, whatever its charset was. Encoding it back follows the WHATWG Encoding
 Standard: browsers read ISO-8859-1 and ASCII as windows-1252.

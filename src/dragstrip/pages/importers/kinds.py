@@ -1,4 +1,5 @@
-"""Every kind of recording: what reads it, by the ending of its name or by what a folder holds."""
+"""Every kind of recording and its reader, by the ending of its name or by the content of a
+folder."""
 
 import os
 from collections.abc import Callable

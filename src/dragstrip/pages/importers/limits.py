@@ -9,7 +9,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """What protects memory, disk and time from a hostile or broken file."""
 
     max_bytes: int = 2_000_000_000
-    """All that a recording may unpack to; a single body may have an eighth of it."""
+    """Most bytes that a recording may unpack to; a single body may have an eighth of them."""
     max_ratio: int = 200
     """Largest ratio of compression; anything that unpacks to less than `SMALL` may exceed it."""
     max_records: int = 100_000
@@ -48,7 +48,7 @@ def _size(count: int) -> str:
 
 
 class Meter:
-    """Counts what is unpacked from one recording."""
+    """Counts the bytes that are unpacked from one recording."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits

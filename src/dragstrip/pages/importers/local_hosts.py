@@ -17,7 +17,7 @@ from dragstrip.pages.format.spool import Spooled, whole
 from dragstrip.pages.format.urls import is_ip, is_local
 
 _TOP = "test"
-"""No such name is on the internet (RFC 6761 section 6.2)."""
+"""Top level domain that is not on the internet (RFC 6761 section 6.2)."""
 _TEXTS = re.compile(rb"text/|json|javascript|xml", re.IGNORECASE)
 
 
@@ -58,7 +58,7 @@ class LocalHosts:
         )
 
     def body(self, answer: Recorded) -> Recorded:
-        """The answer with names in its body, if that is text; else the same object. Raises
+        """The answer with replaced names in its body, if that is text; else the same object. Raises
         `CodingError`."""
         if not _TEXTS.search(answer.mime.encode()):
             return answer

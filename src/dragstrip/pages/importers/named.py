@@ -33,7 +33,7 @@ def _spelled(url: str) -> str:
 
 
 def missing(exchanges: Iterable[Recorded], known: Collection[str]) -> list[str]:
-    """A sentence, if there is need for one, on what they name and is not `known`."""
+    """A sentence on the named URLs that are not `known`; empty if there are none."""
     found = {
         url: None
         for exchange in exchanges

@@ -70,7 +70,8 @@ def prepare(
     keep_secrets: bool = False,
     limits: Limits = DEFAULT,
 ) -> Recording:
-    """A page of `recorded` and `sockets`, whose URLs and headers are still as they were recorded.
+    """A page of `recorded` and `sockets`, whose URLs and headers are still as they were
+    recorded.
 
     What was http is served as https unless it is kept: then every stack loads it by HTTP/1.1
     without TLS, as a browser does. A visit starts at `start`, a recorded URL, else at the first

@@ -32,7 +32,7 @@ _NOT_SENT = re.compile(
     "|(expect|public-key)-.*|reporting-endpoints|report-to|nel|sourcemap|x-sourcemap",
     re.IGNORECASE,
 )
-"""Headers that would keep a made-up page from loading, or that describe what is made up."""
+"""Headers that would keep a made-up page from loading, or that describe the recorded body."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 _MOST_BUSY_MS = 500.0
 _NAMED = 12

@@ -44,7 +44,7 @@ _MARKS = (
 META = re.compile(rb"<meta\s[^<>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
 """The charset that markup names."""
 _META_BYTES = 1024
-"""Where browsers look for it (HTML, section 13.2.3.2)."""
+"""Bytes in which browsers look for a charset in the markup (HTML, section 13.2.3.2)."""
 
 
 def content_type(name: str, body: bytes) -> str:

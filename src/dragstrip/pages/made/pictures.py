@@ -27,7 +27,8 @@ _WOFF2_LENGTH, _WOFF2_PRIVATE = 8, 40  # offsets of the fields, WOFF2 section 4.
 
 
 def box(mime: str, size: int) -> tuple[int, int]:
-    """CSS pixels in which a picture of `size` bytes is shown, by the bits a pixel commonly takes.
+    """Size in CSS pixels in which a picture of `size` bytes is shown, by the usual bits per pixel.
+    Our choice, because recordings rarely say. Wide if large, else 4:3.
 
     Our choice, because recordings rarely say. Wide if large, else 4:3.
     """
@@ -74,7 +75,8 @@ def font(size: int) -> bytes:
 
 
 def _dot(size: int) -> bytes:
-    """One pixel; the rest is a comment, or stands behind the trailer if it is too short for one."""
+    """A picture of one pixel; the rest is a comment, or stands behind the trailer if it is too
+    short for one."""
     room = size - len(_DOT_GIF) - 1
     if room < 4:
         return _DOT_GIF + b";" + b"\0" * room

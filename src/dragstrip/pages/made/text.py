@@ -41,7 +41,7 @@ def fill(pieces: Sequence[str], size: int, comment: Comment, seed: str) -> tuple
 
 
 def _shared(plain: list[bytes], room: int) -> list[tuple[bytes, int]]:
-    """Each piece with its share of the room, the last with what is left over."""
+    """Each piece with its share of the room; the last also gets the remainder."""
     share = room // len(plain)
     return [*((p, share) for p in plain[:-1]), (plain[-1], room - share * (len(plain) - 1))]
 

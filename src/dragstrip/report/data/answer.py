@@ -17,7 +17,8 @@ CROWDED = 10
 """Packets. If the queue up drops this many in the median visit while its connections open, virtual
 and real time often disagree on which stack is faster (bench/virtual/clocks.py)."""
 AGREED = 64
-"""Percent of such pairs in which both clocks name the same faster stack."""
+"""Percent of pairs of stacks with so crowded a queue in which both clocks name the same faster
+stack."""
 Standing = Literal["shown", "not shown", "too few", "none"]
 
 
@@ -109,7 +110,7 @@ def _range(ratios: list[float]) -> str:
 
 
 def _also(cell: ReportCell, best: str) -> str:
-    """How the best stack differs from the others, besides its protocol."""
+    """Differences of the best stack from the others, besides its protocol."""
     stacks = {r.stack.name: r.stack for r in cell.results}
     said = sentences(stacks[best], list(stacks.values()))
     tuned = any(

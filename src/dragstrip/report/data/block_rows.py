@@ -55,8 +55,8 @@ def _attempts(cell: ReportCell) -> int:
 
 
 def _kept(cell: ReportCell, stacks: int) -> pl.DataFrame:
-    """All visits, or those of invalid blocks first, then of blocks furthest from the median
-    load."""
+    """All visits if there are few; otherwise those of invalid blocks first, then of blocks furthest
+    from the median load."""
     visits = cell.seen.visits
     if visits.height <= MOST_ROWS * stacks:
         return visits

@@ -20,7 +20,7 @@ _ADDRESS = pl.col("url").str.replace("(?s)[?;].*", "").alias("address")
 
 
 class AddressGap(Struct, frozen=True, kw_only=True):
-    """An address (see `dragstrip.model.visit.address`) and what happened to the requests for it."""
+    """An address (see `dragstrip.model.visit.address`) and the answers to requests for it."""
 
     address: str
     answer: str

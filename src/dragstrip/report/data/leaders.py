@@ -26,7 +26,7 @@ class Lead(Struct, frozen=True):
 
     kind: LeaderKind
     leaders: tuple[str, ...] = ()
-    """The best stack first, then those not shown to be worse."""
+    """The best stack first, then those that are not shown to be worse."""
     by: Comparison | None = None
     """The closest stack that is shown to be worse (`b`), against the best (`a`)."""
     blocks: int = 0

@@ -34,7 +34,7 @@ class MatrixEntry(Struct, frozen=True, kw_only=True):
 
 
 class ResultShare(Struct, frozen=True):
-    """How many cells have the same result."""
+    """A result, and the number of cells that have it."""
 
     label: str
     cells: int

@@ -1,4 +1,4 @@
-"""What a visit's page says: its verdict, evidence and metrics, beside those of its cell."""
+"""The page of a visit: its verdict, evidence and metrics, beside those of its cell."""
 
 import re
 from collections.abc import Iterator

@@ -19,7 +19,7 @@ from dragstrip.visit.metric import Metric
 
 _STYLE = {"shown": "bold", "not shown": "bold", "too few": "yellow", "none": "red"}
 CELL_METRICS = ("plt_ms", "ttfb_ms")
-"""The cells show only these, and those that the study asks for."""
+"""Metrics that the cells show, besides those that the study asks for."""
 SPELLED_OUT = 12
 """A study with more cells is a list, one line per cell."""
 

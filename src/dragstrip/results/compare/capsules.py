@@ -78,7 +78,8 @@ class CapsuleComparison(Struct, frozen=True):
     notes: list[str]
     rows: list[Compared]
     stayed_invalid: bool
-    """More blocks of one of them than `dragstrip.results.observed` allows."""
+    """Whether more blocks of one capsule stayed invalid than `dragstrip.results.observed`
+    allows."""
 
 
 class _Load(Struct, frozen=True):
@@ -87,7 +88,7 @@ class _Load(Struct, frozen=True):
 
 
 StackPair = tuple[str, str]
-"""A stack of A and the stack of B that is held against it, by name."""
+"""A stack of A and the stack of B that it is compared with, by name."""
 
 
 def compare_capsules(

@@ -1,5 +1,5 @@
-"""What a study's controls say of its testbed: how much it sees where nothing differs, and whether
-it finds what is known to differ."""
+"""A study's controls as a test of its testbed: how much it sees where nothing differs, and whether
+it finds a known difference."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ class Control(Struct, frozen=True, kw_only=True):
     alarms: tuple[FalseAlarms, ...] = ()
     """False alarms: A/A differences that were found at 5 % and at 1 %."""
     blocks: int = 0
-    """Pairs of visits that were the same, over all cells."""
+    """Pairs of equal visits, over all cells."""
     floor: float | None = None
     """95 % of single blocks show an A/A difference below this share of 1."""
     least: float | None = None
@@ -82,7 +82,7 @@ def _control(
     by_stack: Sequence[tuple[Stack, Mapping[CellKey, Pairs]]],
     blocks: Mapping[CellKey, int],
 ) -> Control:
-    """`blocks` are those of each cell that count, with controls or without."""
+    """A control by the `blocks` of each cell that count, with controls or without."""
     result = Control(metric=metric)
     rtts = {n.name: n.rtt_ms for n in study.networks if n.rtt_ms}
     for stack, by_cell in by_stack:

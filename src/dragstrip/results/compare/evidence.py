@@ -1,4 +1,4 @@
-"""What both sides of a difference did on the wire, and the causes that this points to.
+"""The two sides of a difference on the wire, and the causes that they point to.
 
 Evidence is not attribution: `dragstrip.results.compare.why` finds by experiment what can be changed
 by itself. What cannot, such as a server's buffers, is left to what was seen.
@@ -27,10 +27,10 @@ _FULL = 0.8
 _LONG = 0.3
 """Such round trips matter if they are this share of the page load time."""
 _NEAR = 0.25
-"""A round trip is a window's if it differs from it by less than this share of it."""
+"""Largest share by which a round trip may differ from a window to count as one."""
 _FEW_LOST = 3
 _LATER_MS, _LATER_SHARE = 5.0, 0.05
-"""Answers that begin later by this, in ms and as a share of the page load time, matter."""
+"""Delay of answers, in ms and as a share of the page load time, from which on it matters."""
 
 Cause = Literal["window", "losses", "spurious", "server"]
 _Values = Mapping[str, float | None]

@@ -37,13 +37,13 @@ class Disagreement(Struct, frozen=True, kw_only=True):
 
 
 class OddMachine(Struct, frozen=True, kw_only=True):
-    """A machine that treats a stack otherwise than the others do, over all cells."""
+    """A machine that treats a stack differently from the other machines, over all cells."""
 
     machine: str
     a: str
     b: str
     factor: float
-    """How many times the others' its ratio b / a is."""
+    """Ratio b / a of the machine as a multiple of the others'."""
     p: float
     """Probability that it is chance, adjusted for all machines and comparisons."""
 
@@ -123,7 +123,8 @@ def _of_cell(logs: _Logs) -> Iterator[Disagreement]:
 
 
 def _odd(study: Study, cells: Sequence[_Logs]) -> Iterator[OddMachine]:
-    """Each cell's ratios less their median, so that all of a machine's stand side by side."""
+    """Finds the odd machine by each cell's ratios less their median, so that all ratios of a
+    machine are comparable."""
     first, *others = (s.name for s in study.stacks)
     found: list[OddMachine] = []
     for other in others:

@@ -53,7 +53,7 @@ def _predictions(a: Capsule, b: Capsule) -> Iterator[str]:
 
 
 def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:
-    """Names that stand for something else in the other capsule."""
+    """Names that mean something else in the other capsule."""
     one, other = a.manifest.study, b.manifest.study
     kinds = (
         ("page", {p.name: p.digest for p in one.pages}, {p.name: p.digest for p in other.pages}),

@@ -94,8 +94,8 @@ def spreads(study: Study, table: pl.LazyFrame) -> list[Spread]:
 def spread(
     cell: Observed, a: str, b: str, statistic: Statistic, metric: str = "plt_ms"
 ) -> Spread | None:
-    """b / a over the blocks that count; loads that failed or timed out stand at the time limit.
-    None without such a block, and where a stack does not spread at all."""
+    """Compares spreads b / a over the blocks that count; failed and timed-out loads stand at the
+    time limit. None without such a block, and where a stack does not spread at all."""
     of_a, of_b = cell.of(a, metric).values, cell.of(b, metric).values
     both = ~(np.isnan(of_a) | np.isnan(of_b))
     values_a, values_b = of_a[both].tolist(), of_b[both].tolist()

@@ -1,5 +1,5 @@
-"""Cells that end early: by group-sequential stopping, with what it decided and what it saved, or
-because they take long."""
+"""Cells that end early: by group-sequential stopping, with its decision and its saving, or because
+they take long."""
 
 import math
 import statistics
@@ -76,7 +76,8 @@ def stop_rule(study: Study) -> StopRule | None:
 
 
 def _settled(study: Study, bridge: BuiltBridge) -> StopRule:
-    """A cell of a bridge ends when every factor's share is decided, on this network by itself."""
+    """The rule by which a cell of a bridge ends: when every factor's share is decided, on this
+    network by itself."""
     assert study.stopping
     nodes = tuple(bridge.stacks)
     names = [stack.name for stack in bridge.stacks.values()]
@@ -112,7 +113,8 @@ def _sequential(study: Study) -> bool:
 
 
 def _takes_long(study: Study, seen: BlockTimes) -> bool:
-    """Judged by the first blocks only, so that more of them never change it."""
+    """Whether the cell takes long, judged by its first blocks alone, so that more of them never
+    change it."""
     if not study.slow:
         return False
     loads_ms = [x.value_ms for loads in seen.values() for x in loads[: study.slow.runs] if x]
@@ -177,8 +179,8 @@ def _by_index(cell: Observed, stack: str) -> list[Observation | None]:
 
 
 def _decide(study: Study, seen: BlockTimes, b: str) -> Decision:
-    """A load that never ended is slower than every load that did. Such loads never show that two
-    stacks are the same."""
+    """Decides by a load order in which a load that never ended is slower than every load that did.
+    Such loads never show that two stacks are the same."""
     assert study.stopping
     both = zip(seen[study.stacks[0].name], seen[b], strict=True)
     pairs = [(x, y) for x, y in both if x and y]

@@ -40,7 +40,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     censored: int
     """Blocks of `n` in which a load of `a` or `b` failed or timed out: the worst rank."""
     none_ended: bool = False
-    """No load of `a` or `b` ended: there is nothing to compare, and `ratio` is only the tie."""
+    """Whether no load of `a` or `b` ended: there is nothing to compare, and `ratio` is 1."""
     connection: ConnectionMode = "first"
     also_differ: tuple[str, ...] = ()
     """Differences of `b` from `a` besides the protocol, such as ``initial window 32 against 10``;
@@ -55,7 +55,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     @property
     def least(self) -> float | None:
-        """The lower end of what is shown; None without an interval."""
+        """The lower end of the bound if there is one, else of the interval; None without an
+        interval."""
         return self.low if self.low is None or self.bound is None else self.bound.low
 
     @property
@@ -127,7 +128,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     blocks: int
     """Blocks begun, whether or not they count."""
     visits: tuple[VisitLine, ...]
-    """Every visit, those of invalid attempts included."""
+    """Every visit, also those of invalid attempts."""
     comparisons: tuple[Comparison, ...]
     spreads: tuple[Spread, ...] = ()
     """Spreads of page load time."""

@@ -51,14 +51,14 @@ class Interaction(Span, frozen=True, kw_only=True):
 
 
 class WhyCell(Span, frozen=True, kw_only=True):
-    """B / A on one cell; the parts and what is unexplained multiply to its ratio."""
+    """The ratio B / A on one cell; its parts and the unexplained rest multiply to it."""
 
     page: str
     network: str
     connection: ConnectionMode
     parts: tuple[FactorEffect, ...]
     unexplained: Span
-    """Protocol and implementation, with whatever cannot be changed by itself."""
+    """The share of protocol and implementation, and of whatever cannot be changed by itself."""
     interactions: tuple[Interaction, ...] = ()
     value_a: float
     """The metric of A and of B in its unit: geometric means over blocks."""
@@ -67,7 +67,7 @@ class WhyCell(Span, frozen=True, kw_only=True):
     """Blocks that count."""
     n_without_loss: int | None = None
     censored: int = 0
-    """Loads of them that failed or timed out and took the client's limit."""
+    """Loads of these blocks that failed or timed out and took the client's limit."""
     evidence: Evidence | None = None
     """What was seen of A and B; None in answers older than the field."""
 
@@ -95,15 +95,16 @@ class Why(Struct, frozen=True, kw_only=True):
     cells: tuple[WhyCell, ...]
     pooled: tuple[Pooled, ...]
     with_rest: tuple[str, ...]
-    """What could not be changed by itself and is part of what is unexplained, in words."""
+    """Descriptions of factors that could not be changed by themselves and are part of the
+    unexplained rest."""
     stacks: int
     orders: int
     orders_possible: int
     clock: ClockKind = "real"
     """The clock of the times, see `dragstrip.model.clock.Clock`."""
     servers: tuple[str, ...] = ()
-    """What the step from one server to the other changes at once, in words: of two configurations
-    the lines in which they differ."""
+    """What the step from one server to the other changes at once; for two configurations the lines
+    in which they differ."""
 
 
 def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
@@ -251,7 +252,8 @@ def _pool(
     connection: ConnectionMode,
     cells: Sequence[Mapping[str, LogRatio]],
 ) -> Pooled:
-    """A factor that a cell does not have (loss, where there is none) does nothing there."""
+    """Pools cells. A factor that a cell does not have (loss, where there is none) does nothing
+    there."""
     over_pages = network is not None and len(cells) >= _PAGES
     names = list(dict.fromkeys(name for cell in cells for name in cell))
     nothing = LogRatio(0.0, 0.0, 1, 0)

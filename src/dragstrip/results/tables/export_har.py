@@ -36,7 +36,7 @@ def write_hars(capsule: Capsule, folder: Path) -> list[Path]:
 
 
 def _recorded(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The HARs beside the journal, by the id of their visit, whatever their names."""
+    """The HARs beside the journal, by the id of their visit."""
     for path in sorted(folder.glob("*.har")):
         yield _read(path)["log"]["pages"][0]["id"], path
 

@@ -19,7 +19,7 @@ from dragstrip.pages.importers.crawls.links import Links, links
 from dragstrip.pages.importers.named import text_of
 
 _PAUSE_S = 10.0
-"""Nothing was asked for so long before a start that nothing leads to; our choice."""
+"""Time without a request before a start to which nothing leads; our choice."""
 
 
 _MOVES_S = 5.0
@@ -33,7 +33,7 @@ class _Seen(Struct, frozen=True, kw_only=True):
     url: str
     referer: str
     dest: str
-    """Sec-Fetch-Dest; for those of scripts' requests also ``empty`` if other headers say so."""
+    """Sec-Fetch-Dest; for requests of scripts also ``empty`` if other headers imply it."""
     page: str
     is_document: bool
     target: str
@@ -145,7 +145,7 @@ def _starts(
 
 
 class _Signs:
-    """What the crawl up to a document says of it."""
+    """Signs in the crawl before a document of how it was reached."""
 
     def __init__(self, seen: Sequence[_Seen], heads: Sequence[int], told: _Told) -> None:
         self.linked: set[str] = set()
@@ -177,7 +177,7 @@ class _Signs:
         return alone or self._pauses[self._heads[index]] >= _PAUSE_S
 
     def _moved_on(self, head: _Seen) -> bool:
-        """Whether the latest start led to it by itself, by a script or by ``<meta>``."""
+        """Whether the latest start led to it by a script or by ``<meta>``."""
         latest = self._latest
         return (
             latest is not None

@@ -49,7 +49,7 @@ def read_warc(path: Path, limits: Limits = DEFAULT) -> Contents:
 def read_warcs(
     paths: Sequence[Path], limits: Limits = DEFAULT, told: Sequence[RecordedNavigation] = ()
 ) -> Contents:
-    """What several WARC files of one crawl hold, by time; `told` are the pages that it lists.
+    """The content of several WARC files of one crawl, by time; `told` are the pages that it lists.
     Raises `PageError`."""
     crawl = Crawl(limits)
     for path in paths:
@@ -80,7 +80,8 @@ class Crawl:
     def contents(
         self, source: str, told: Sequence[RecordedNavigation] = (), *, several: bool = False
     ) -> Contents:
-        """All that was added; `told` are the pages that the recording lists."""
+        """The content of all files that were added; `told` are the pages that the recording
+        lists."""
         exchanges, pages = self._exchanges()
         if several:
             order = sorted(range(len(exchanges)), key=lambda i: exchanges[i].started)
@@ -118,7 +119,7 @@ class Crawl:
         )
 
     def _http(self, raw: RawRecord) -> Recorded | None:
-        """The message in a record's block; None if there is none that can be read."""
+        """The HTTP message in a record's block; None if it is not readable."""
         is_request = raw.type == "request"
         if not raw.block.strip():
             if raw.type == "response":
@@ -149,7 +150,7 @@ class Crawl:
         )
 
     def _date(self, raw: RawRecord) -> datetime:
-        """When it began; where the file does not say, when what stands before it began."""
+        """Start of the record; if the file does not say, the start of the record before it."""
         try:
             date = datetime.fromisoformat(raw.field("warc-date"))
             self._latest = date if date.tzinfo else date.replace(tzinfo=UTC)

@@ -142,7 +142,7 @@ def _turned_back(places: Sequence[_Place], found: list[Recorded]) -> tuple[list[
 
 
 def _asked_by_name(places: Sequence[_Place], found: list[Recorded]) -> list[Recorded]:
-    """Files with a query are asked for by the name of the file where links were converted."""
+    """Files by the name with the query, as converted links ask for them."""
     text = "\n".join(text_of(x) for x in found if x.mime in REFERRING)
     made = []
     for place, one in zip(places, found, strict=True):
