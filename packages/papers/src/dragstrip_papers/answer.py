@@ -95,8 +95,9 @@ def judged(answer: Answer) -> Answer:
 
 
 def incomplete(answer: Answer, have: int, cells: int, *, universal: bool = False) -> Answer:
-    """What holds on some of a claim's cells does not settle a claim about all of them; of a claim
-    about every single one (`universal`) one cell that contradicts it does."""
+    """The answer when some of a claim's cells were not run. A result on some cells does not settle
+    a claim about all of them. A claim about every single one (`universal`) is contradicted by one
+    cell."""
     if have >= cells:
         return answer
     fails = answer.fails if universal else 1.0

@@ -28,8 +28,8 @@ class Predicate(
     unless: Where = {}
     metric: str = "plt_ms"
     statistic: Statistic = "median"
-    """The paper's own. What decides is the median over rounds; where it is the mean, that must show
-    the same."""
+    """The paper's own statistic. The median over rounds decides. If the paper's is the mean, the
+    mean must show the same."""
     cells: int = 1
     """How many cells the claim is about; with fewer it stays open."""
     loads: int = 2
@@ -44,7 +44,7 @@ class Predicate(
         return own | {"metric": metric}
 
     def reached(self, evidence: Evidence) -> list[Measured]:
-        """The cells that `where` and `unless` leave, whatever was measured there."""
+        """The cells that `where` and `unless` leave, with any measurements."""
         return select(evidence.cells, self.where, self.unless)
 
     def found(self, evidence: Evidence, *stacks: str, metric: str = "") -> list[Cell]:

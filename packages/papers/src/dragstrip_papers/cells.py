@@ -20,7 +20,7 @@ from dragstrip_papers.measured import Evidence, Measured, Values
 
 Value = str | float | list[str | float]
 Where = dict[str, Value]
-"""Field of a cell to what it must be, or to a list of such; text may hold ``*``."""
+"""The value that a field of a cell must have, or a list of such values; text may hold ``*``."""
 Statistic = Literal["mean", "median"]
 Over = Literal["pages", "blocks"]
 """What a claim would hold for other ones of: pages of a corpus, or only loads of the very cells."""
@@ -95,7 +95,7 @@ def _align(cell: Measured, stacks: Sequence[str], metric: str) -> Cell:
 
 
 def by_round(found: Sequence[Cell], measure: Callable[[Mapping[str, Values]], Values]) -> Values:
-    """The mean of a measure over the cells, round by round, as far as every cell has rounds."""
+    """The mean of a measure over the cells, round by round, for the rounds that every cell has."""
     rounds = min(cell.blocks for cell in found)
     return np.asarray(np.mean([measure(cell.times)[:rounds] for cell in found], axis=0))
 

@@ -157,7 +157,7 @@ class Published(Struct, frozen=True, kw_only=True):
         return {} if self.cast else self.paper.stands_for
 
     def surrogates(self, predicate: AnyPredicate) -> dict[str, str]:
-        """The stacks a predicate speaks of that stand for others."""
+        """The stacks that a predicate names and that stand for others."""
         return _of(predicate, self.stands_for)
 
     def players(self, predicate: AnyPredicate) -> dict[str, str]:

@@ -215,7 +215,8 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
 
 
 class Correlation(Predicate, kw_only=True, frozen=True):
-    """The pages' b / a on one network go with those on another: Spearman's rho over pages.
+    """The pages' b / a on one network correlate with those on another: Spearman's rho over
+    pages.
 
     With several others one is enough, as the claim names any.
     """

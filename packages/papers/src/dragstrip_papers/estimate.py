@@ -29,12 +29,12 @@ class Estimate(Protocol):
     def value(self) -> float: ...
     @property
     def own(self) -> float | None:
-        """The paper's own statistic of our loads, where that is another number. It has no interval
-        that holds its level; what is shown is shown by it, too."""
+        """The paper's own statistic of our loads, if it is another number. It has no interval that
+        holds its level, but it must show the same."""
 
     @property
     def floor(self) -> float:
-        """No p can be less, whatever the loads."""
+        """Least p that is possible, whatever the loads."""
 
     def interval(self) -> tuple[float, float] | None:
         """Interval at 95 %; None with too few blocks or pages."""

@@ -1,4 +1,5 @@
-"""What claims are judged by: one row per load that counts, with the factors of its cell.
+"""The evidence that claims are judged by: one row per load that counts, with the factors of its
+cell.
 
 Only complete blocks of valid visits enter (`dragstrip.results.blocks`). A load that failed or timed
 out stands at the client's limit and is counted in `censored`: it is never dropped.
@@ -113,7 +114,8 @@ def _of_page(page: Page, known: corpus.Known | None) -> dict[str, object]:
 
 
 def of_known(known: corpus.Known | None, size: int, hosts: int) -> dict[str, object]:
-    """Factors of a page before it is made; `size` and `hosts` are those of one that is not known.
+    """Factors of a page before it is made; `size` and `hosts` are those of an unknown page. A
+    synthetic page's factors are those of its pictures, without the document.
 
     A synthetic page's factors are those of its pictures, without the document.
     """

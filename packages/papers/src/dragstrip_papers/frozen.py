@@ -19,8 +19,8 @@ DIGESTS: Mapping[str, str] = MappingProxyType(
         "da3d8aa31679": "1.1.17",
     }
 )
-"""Campaigns kept a digest of claims and code before rules had versions: the last ones, and the
-version of the same rules. Older digests have none, and stand as they are."""
+"""Digests of claims and code that campaigns kept before rules had versions: the last ones, and the
+version of the same rules. Older digests are not here, and are shown as they are."""
 
 
 class Frozen(Struct, frozen=True, kw_only=True):

@@ -126,7 +126,9 @@ def read(file: Path) -> Kept:
 def together(
     paper: Published, ran: Ran, evidence: Evidence, others: Sequence[Kept]
 ) -> tuple[Ran, Evidence]:
-    """What was run here and what others kept.
+    """Joins what was run here and what others kept. Raises `InputError` for loads of another paper,
+    clock, client or of other protocols, and for a cell that two of them have: its loads were not
+    made in one sequence of blocks.
 
     Raises `InputError` for loads of another paper, clock, client or of other protocols, and for a
     cell that two of them have: its loads were not made in one sequence of blocks.

@@ -21,7 +21,7 @@ class Loads(Struct, frozen=True):
     values: Mapping[str, Values]
     """Values by metric, NaN where a load has none."""
     censored: NDArray[np.bool_]
-    """Loads that never ended, which stand at the client's limit."""
+    """Whether each load never ended; such loads stand at the client's limit."""
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class Evidence(Struct, frozen=True, dict=True):
     audit: pl.DataFrame | None = None
     """One row per foreign capture, column `impossible`; see `dragstrip.audit.judge.AuditRow`."""
     made: tuple[Measured, ...] = ()
-    """Cells that stand in no frame."""
+    """Cells that are not in the frame."""
     doubts: Mapping[Key, DoubtfulCell] = {}
     """Cells in doubt because of their invalid visits."""
 

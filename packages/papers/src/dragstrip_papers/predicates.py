@@ -82,7 +82,7 @@ class All(Predicate, kw_only=True, frozen=True):
 
 
 class Either(Predicate, kw_only=True, frozen=True):
-    """One reading holds, where the paper leaves open which it means; all are told."""
+    """One reading holds, where the paper leaves open which it means; the answer shows all."""
 
     parts: list[Simple]
     loads: int = 1

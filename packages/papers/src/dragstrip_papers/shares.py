@@ -149,7 +149,7 @@ def _decided(
 
 
 def _sets(blocks: int, take: int | None) -> list[slice]:
-    """The loads that decide a cell together; those that fill no set are left out."""
+    """The sets of loads that each decide a cell; loads that fill no set are left out."""
     size = min(take or blocks, blocks)
     return [slice(i * size, (i + 1) * size) for i in range(blocks // size)]
 

@@ -1,4 +1,4 @@
-"""What must be said beside an answer, whatever it is."""
+"""Notes that must stand beside an answer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -80,8 +80,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     players: dict[str, str]
     """Stacks of the paper's own time, by the surrogate whose part they play."""
     servers: str
-    """Who served its stacks, and by how much those differ, see `dragstrip.study.gaps`; empty if one
-    server did."""
+    """The servers of its stacks, and by how much they differ, see `dragstrip.study.gaps`; empty if
+    there was only one."""
     near: Near
     restates: str
     """The claim whose number this is in another unit; empty for one that is counted."""
@@ -93,7 +93,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     @property
     def unrun(self) -> bool:
-        """Whether it is open, and nothing of it was run."""
+        """Whether the claim is open, and none of its cells was run."""
         return self.verdict == "open" and self.cells > 0 and not self.behind
 
 
@@ -105,7 +105,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     rules: int
     """Version of the verdict's rules, by which all visits were judged."""
     frozen: Frozen
-    """The rules that answer, and those that stood when the visits began."""
+    """The rules that answer, and the rules at the time when the visits began."""
     verdicts: dict[str, int]
     """Number of claims by answer, without those that restate another."""
     restated: int
@@ -142,7 +142,7 @@ def findings(
     evidence: Evidence,
     numbers: Mapping[Key, int] = NO_NUMBERS,
 ) -> Findings:
-    """Every claim answered by the loads `evidence`, which `ran` made; `numbers` are those of the
+    """Answers every claim by the loads `evidence`, which `ran` made. `numbers` are those of the
     cells whose capsules are beside the page."""
     cells = _counted(space(outlines, paper.parts), evidence.loads, numbers)
     stacks = paper.stacks(outlines)

@@ -26,7 +26,7 @@ _CORPUS = (Gain, MagnitudeOrder, MeanDelta)
 
 
 class More(Struct, frozen=True, kw_only=True):
-    """What would decide a claim, were it like what was run."""
+    """What would decide a claim if further loads were like those that were run."""
 
     of: Literal["blocks", "pages"] | None
     """None: no number of `TIMES` would."""
@@ -71,7 +71,7 @@ _Taken = Callable[[Sequence[Measured], int], Iterable[Measured]]
 
 
 def _of_corpus(predicate: AnyPredicate) -> bool:
-    """Whether any part of it would hold for other pages, too."""
+    """Whether any part of the claim is about other pages, too."""
     return any(
         getattr(part, "over", "pages" if isinstance(part, _CORPUS) else "blocks") == "pages"
         for part in parts_of(predicate)

@@ -1,4 +1,4 @@
-"""What was run, as far as answers tell it beside the loads: how, by whom, under which rules."""
+"""The record of what was run, besides the loads: how, by whom, under which rules."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ def numbers(folders: Sequence[Path]) -> Mapping[Key, int]:
 
 
 def joined(parts: Sequence[Ran]) -> Ran:
-    """All of it. Only what one client made by one clock is evidence together."""
+    """One record of all parts. Only loads by one client and one clock are evidence together."""
     seen = [part for part in parts if part.made] or list(parts[:1]) or [Ran()]
     return structs.replace(
         seen[0],

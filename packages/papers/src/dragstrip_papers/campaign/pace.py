@@ -1,4 +1,4 @@
-"""What visits in virtual time cost a machine: computing, however long a load lasts."""
+"""The cost of visits in virtual time for a machine: computing, however long a load lasts."""
 
 from functools import cache
 from importlib import resources

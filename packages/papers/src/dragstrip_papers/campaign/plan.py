@@ -1,4 +1,4 @@
-"""What of a paper is to be run, at which scale, and into which capsules.
+"""The part of a paper to run, at which scale, and into which capsules.
 
 A paper's folder holds a capsule for each of its studies, named like it. A larger scale continues
 the same capsules: cells and runs are only ever added.
@@ -133,7 +133,7 @@ def present(folder: Path, outlines: Sequence[Outline]) -> Cells:
 
 
 def beyond(parts: Sequence[Part], there: Cells) -> list[Part]:
-    """The parts with those cells alone that are not there."""
+    """The parts with only those of their cells that are missing."""
     return [
         structs.replace(part, cells=part.cells.filter([k not in there for k in _keys(part.cells)]))
         for part in parts
@@ -153,8 +153,8 @@ def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outli
 
 
 def asked_about(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
-    """The studies that answers are about. Pages of the paper narrow what is visited, not what it
-    claims; pages of one's own take their place there, too."""
+    """The studies that answers are about. Pages of the paper narrow what is visited, and not the
+    claims; the user's own pages replace the paper's in both."""
     theirs = {page for outline in outlines for page in outline.pages}
     own = of_ones_own(outlines, pages)
     return list(outlines) if all(theirs.issuperset(o.pages) for o in own) else own
@@ -199,8 +199,10 @@ def spoken_of(
     folder: Path,
     names: Sequence[str] = (),
 ) -> list[Outline]:
-    """The studies with only those stacks that the claims speak of, at least two, and those that
-    their capsules in `folder` have; without claims all.
+    """The studies with the stacks that the claims name, at least two, and those that their capsules
+    in `folder` have; without claims all. With `names` they have only these stacks, and only studies
+    with two of them are left. Raises `InputError` for a name that no study has, and if no study is
+    left.
 
     With `names` no other stacks, and only the studies that have two of them. Raises `InputError`
     for a name that no study has, and if no study is left.
@@ -234,8 +236,8 @@ def _said(claims: Sequence[Claim], names: Sequence[str], parts: Mapping[str, str
 
 
 def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
-    """The cells of a space that any of these claims looks at. Raises `InputError` if one of them
-    looks at none."""
+    """The cells of a space that any of these claims looks at. Raises `InputError` if a claim looks
+    at none."""
     frames = []
     for claim in claims:
         found = reach(claim.predicate, cells)

@@ -51,7 +51,7 @@ def space(outlines: Iterable[Outline], parts: Mapping[str, str] | None = None) -
 
 
 def reach(predicate: AnyPredicate | None, cells: pl.DataFrame) -> pl.DataFrame:
-    """The cells of a space that a predicate looks at; none of them without a predicate."""
+    """The cells of a space that a predicate looks at; no cells without a predicate."""
     if predicate is None:
         return cells.clear()
     if parts := getattr(predicate, "parts", None):

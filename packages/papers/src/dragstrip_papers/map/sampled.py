@@ -84,6 +84,6 @@ def ratios(cells: pl.DataFrame, a: str, b: str) -> NDArray[np.float64]:
 
 
 def spots(cells: pl.DataFrame, many: int, seed: int) -> Sequence[tuple[str, str]]:
-    """Cells drawn at random from those that are made, as page and network."""
+    """Cells drawn at random from the made ones, as page and network."""
     drawn = cells.sample(min(many, len(cells)), seed=seed, shuffle=True)
     return list(drawn.select("page", "network").iter_rows())

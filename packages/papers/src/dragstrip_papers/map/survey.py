@@ -52,7 +52,8 @@ class Checked(Struct, frozen=True, kw_only=True):
 
     whole: Agreement
     short: Agreement | None
-    """Where the queue holds fewer than `SHORT_QUEUE` packets; None if no such cell was visited."""
+    """Agreement in cells whose queue holds fewer than `SHORT_QUEUE` packets; None if no such cell
+    was visited."""
     longer: Agreement | None
 
 
@@ -78,8 +79,8 @@ def places(cells: pl.DataFrame, sample: Sample) -> Floats:
 
 
 def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
-    """Weights are chosen on every second cell; trust is measured on the others, with all cells as
-    neighbours. Raises `ValueError` for fewer cells than neighbours need."""
+    """A map of the cells. Weights are chosen on every second cell; trust is measured on the others,
+    with all cells as neighbours. Raises `ValueError` for fewer cells than neighbours need."""
     where = places(cells, sample)
     answers = {name: nearest.outcomes(ratios(cells, *pair)) for name, pair in PAIRS.items()}
     even, odd = np.arange(len(where)) % 2 == 0, np.arange(len(where)) % 2 == 1

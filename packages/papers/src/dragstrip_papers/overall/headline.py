@@ -1,4 +1,4 @@
-"""A paragraph on each paper that can be quoted, held against the answers it speaks of."""
+"""A paragraph on each paper that can be quoted, checked against the answers it names."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from dragstrip_papers.overall.rows import Row
 
 
 class Headline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What of a paper holds today, what never did, and what is not known yet."""
+    """The parts of a paper that hold today, that never did, and that are unknown."""
 
     paper: str
     text: str
@@ -26,7 +26,7 @@ class Headline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Numbers in the text that the answers of such claims give, by claim."""
 
     def words(self, rows: Sequence[Row]) -> str:
-        """The paragraph. Raises `InputError` where the answers are no longer those it speaks of."""
+        """The paragraph. Raises `InputError` if the answers are no longer those that it names."""
         own = {row.id: row for row in rows if row.paper == self.paper}
         for number, answer in self.rests_on.items():
             row = own[f"{self.paper}-{number}"]

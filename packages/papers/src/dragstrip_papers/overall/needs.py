@@ -23,7 +23,8 @@ ENOUGH = 0.8
 """Share of right answers, in true worlds and in false ones, that makes a run of a claim
 worthwhile."""
 _SIZED = (Difference, Extreme, OneRtt, OneRttTable, Sensitivity)
-"""Kinds that a stand-in's size leaves untestable, see `dragstrip_papers.base.sized`."""
+"""Kinds of predicates that are not testable on a stand-in because of its size, see
+`dragstrip_papers.base.sized`."""
 LARGE = 100
 """Cells; a claim about more is cheapest with the load generator."""
 

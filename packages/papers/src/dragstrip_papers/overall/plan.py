@@ -16,7 +16,7 @@ from dragstrip_papers.overall.rows import Row
 from dragstrip_papers.parts import parts_of
 
 WORTH = 0.05
-"""A claim whose chance of an answer a campaign raises by less is not told."""
+"""Least rise of a claim's chance of an answer with which the plan names the claim."""
 _LEAST_HOURS = 0.01
 _SPENT = 2
 """Loads made spend the chance of up to this many times as many loads."""
@@ -120,7 +120,7 @@ class _Open:
         return self._chances({c: _SPENT * n for c, n in least.items() if n >= asked[c]})
 
     def over(self, made: Made) -> bool:
-        """Whether its folder holds all of it."""
+        """Whether its folder holds all its cells."""
         return self._left_s(made) == 0
 
     def _least(self, there: Mapping[Cell, int]) -> dict[str, int]:
@@ -138,7 +138,7 @@ class _Open:
         return sum(max(0.0, p - sure[i]) for i, p in self.chances(made).items())
 
     def hours(self, made: Made) -> float:
-        """What is left to be made of it."""
+        """Hours of the campaign that are left."""
         return max(self._left_s(made) / 3600, _LEAST_HOURS)
 
     def _left_s(self, made: Made) -> float:

@@ -35,7 +35,7 @@ TINT = {
 
 
 def write(folder: Path, found: Findings, figures: Sequence[Figure]) -> Path:
-    """Writes all of it and returns the page's path."""
+    """Writes the page with its files and returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "claims.json").write_bytes(
         msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
@@ -95,13 +95,13 @@ def summary(found: Findings) -> str:
 
 
 def nothing_run(unrun: Sequence[Finding]) -> str:
-    """What stands above claims of which nothing was run."""
+    """Text above the claims of which nothing was run."""
     stay = "stays" if len(unrun) == 1 else "stay"
     return f"Nothing was run here of {words.counted(len(unrun), 'claim')}, which {stay} open"
 
 
 def by_run(found: Findings) -> tuple[list[Finding], list[Finding]]:
-    """The claims, and those of which nothing was run."""
+    """The claims of which something was run, and the other claims."""
     unrun = [claim for claim in found.claims if claim.unrun]
     return [claim for claim in found.claims if not claim.unrun], unrun
 

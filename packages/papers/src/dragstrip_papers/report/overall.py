@@ -14,7 +14,7 @@ from dragstrip_papers.overall.headline import Headline, counts
 from dragstrip_papers.overall.rows import Row, Source
 
 MOST = 90
-"""Characters of our number; the rest stands on the page of the answer, and in the JSON."""
+"""Most characters of our number; the page of the answer and the JSON have the rest."""
 COLUMNS = (
     "claim",
     "says",

@@ -1,4 +1,4 @@
-"""What the nearest cells of a sample say of a place between them.
+"""The nearest cells of a sample as a prediction for a place between them.
 
 The k nearest neighbours' vote, and how often it is right where a cell is left out of its own vote
 (Fix and Hodges 1951; Stone 1974). Nothing is fitted but one weight per factor. The page of the
@@ -20,7 +20,8 @@ Answer = Literal["b", "neither", "a"]
 ANSWERS: tuple[Answer, ...] = ("b", "neither", "a")
 
 NEIGHBOURS = 25
-"""Our choice: shares in steps of 4 %, and no more cells than lie near in a sample of a thousand."""
+"""Number of neighbours. Our choice: shares in steps of 4 %, and no more cells than lie near in a
+sample of a thousand."""
 MARGIN = 0.02
 """Margin of a ratio: one that is nearer to 1 is no difference; our choice."""
 _TRIED = (0.25, 0.5, 1.0, 1.5, 2.0)

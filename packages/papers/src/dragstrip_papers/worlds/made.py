@@ -59,7 +59,7 @@ class World(Struct, frozen=True):
     state: State
     side: Side = "high"
     alone: bool = False
-    """Only the first of its parts or cells is so; the others are clearly true."""
+    """Whether only the first of its parts or cells has this state; the others are clearly true."""
     counted: bool = False
     """Cells are counted, and no whole number lies on the edge: `edge` is just beyond it, and
     `inside` just within."""
@@ -97,7 +97,8 @@ class Levels:
         loads: int,
         chosen: dict[object, list[Place]] | None = None,
     ) -> None:
-        """`chosen` keeps what `chosen` found, for the next levels of the same places."""
+        """Begins a world. `chosen` keeps what the method `chosen` found, for the next levels of the
+        same places."""
         self.places = places
         self._chosen = {} if chosen is None else chosen
         self.draw = draw
@@ -129,7 +130,8 @@ class Levels:
         there: Callable[[float], float],
         back: Callable[[float], float],
     ) -> None:
-        """b is `there` of a; where b stands already, a is `back` of b. Where both do, they stay."""
+        """Sets b to `there` times a. If b is set already, a becomes `back` times b. If both are,
+        they stay."""
         if not self.stands(place, b, metric):
             self.put(place, a, metric, self.at(place, a, metric))
             self.put(place, b, metric, there(self.at(place, a, metric)))
@@ -190,7 +192,7 @@ def _sides(predicate: AnyPredicate) -> list[Side]:
 
 
 def _band(predicate: AnyPredicate) -> tuple[float, float]:
-    """What it allows, for those kinds that have a band; both ends infinite for others."""
+    """The band that a predicate allows, for kinds that have one; both ends infinite for others."""
     match predicate:
         case Ratio() | RatioShift() | ImpliedBytes() | Absolute() | Extreme() | Corpus():
             low = predicate.at_least if predicate.at_least > 0 else -inf
@@ -253,7 +255,7 @@ def _(predicate: All, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: Either, world: World, levels: Levels) -> None:
-    """True: the first reading holds, the others do not."""
+    """Makes the first reading hold and the others not."""
     for i, part in enumerate(predicate.parts):
         other = World("false", world.side)
         build(part, world if i == 0 or world.state != "true" else other, levels)
@@ -399,7 +401,8 @@ def _(predicate: MagnitudeOrder, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: AnovaCount, world: World, levels: Levels) -> None:
-    """Pages on which the test finds `a` faster always, or half of the time; then slower, neither.
+    """Sets on how many pages the test finds `a` faster always, or half of the time; then slower, and
+    neither.
 
     The one count with a band decides; where `none` has it, those that differ are half and half. Of
     three stacks that are all compared two are alike, or their differences would add up.

@@ -112,7 +112,7 @@ def simulate(
 
 
 class _Asked:
-    """A predicate with what it looks at: the same in every try."""
+    """A predicate with what it looks at, the same in every try."""
 
     def __init__(self, predicate: AnyPredicate, places: Sequence[Place]) -> None:
         self.places = places
