@@ -29,11 +29,7 @@ def with_digests(
     cdp: Cdp, session: str, exchanges: Iterable[Exchange], seed: int
 ) -> tuple[Exchange, ...]:
     """The exchanges, with the digest of the body for those in the sample. Bodies that the browser
-    does not deliver within 10 ms have none. Raises `CdpError` if the browser ended.
-
-    Bodies that the browser does not deliver within 10 ms have none. Raises `CdpError` if the
-    browser ended.
-    """
+    does not deliver within 10 ms have none. Raises `CdpError` if the browser ended."""
     every = tuple(exchanges)
     asked = {
         e.id: cdp.send("Network.getResponseBody", session, requestId=e.id)

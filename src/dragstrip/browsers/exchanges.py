@@ -211,11 +211,7 @@ def _on_finished(current: _Open, params: dict[str, Any], origin_s: float) -> Non
 def _given_up(current: _Open, finished: dict[str, Any]) -> bool:
     """Whether the exchange is an image that Chromium could not decode and so did not read to its
     end. Chromium then reports it as finished, and gives the decoded bytes that it read instead of
-    the wire bytes that it had counted (`ImageResource::DecodeError`).
-
-    Chromium then says that it finished, and gives the decoded bytes that it has read as those that
-    crossed the wire (`ImageResource::DecodeError`), instead of those that it had counted.
-    """
+    the wire bytes that it had counted (`ImageResource::DecodeError`)."""
     request, size = current.exchange.request, finished.get("encodedDataLength")
     if request.resource_type != "Image" or request.from_cache or not current.decoded:
         return False

@@ -31,10 +31,7 @@ class Frames:
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by name: read from its Parquet file, or from the journal if that is newer. Raises
-        `InputError` if there is no such table.
-
-        Raises `InputError` if there is no such table.
-        """
+        `InputError` if there is no such table."""
         if fresh(self._capsule, name):
             return pl.read_parquet(self._capsule.path / f"{name}.parquet")
         tables = frames(self._capsule.visits(), self._capsule.manifest.study)

@@ -141,11 +141,7 @@ def observed(
 ) -> Iterator[Observed]:
     """Every cell of the study, page by page, also without a visit. `table` is visits.parquet, with
     its row number as `row` (`dragstrip.results.tables.build.scan`); `asked` are stacks by name, the
-    study's stacks without its controls if None.
-
-    `table` is visits.parquet, with its row number as `row` (`dragstrip.results.tables.build.scan`);
-    `asked` are stacks by name, those of the study without its controls if None.
-    """
+    study's stacks without its controls if None."""
     names = [s.name for s in study.stacks] if asked is None else asked
     wanted_cells = frozenset(study.cells())
     wanted = list(dict.fromkeys([*COLUMNS, *metrics_of(study)]))

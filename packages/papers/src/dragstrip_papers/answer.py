@@ -23,7 +23,7 @@ WRONG = 0.05
 SHORT = 1.3
 """See `dragstrip.stats.order_interval.SHORT`."""
 _TOGETHER = ALPHA / (WRONG / SHORT)
-"""Parts together may be wrong with `WRONG`, also where each has but five blocks."""
+"""Level of parts together, which may be wrong with `WRONG` even if each has only five blocks."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -176,7 +176,7 @@ class Greatest(Struct, frozen=True, dict=True):
 
 
 FIVE_AGREE = 1 / 32
-"""What one part of five blocks can show."""
+"""Least p of one part of five blocks."""
 
 
 def several(p: Sequence[float]) -> float:

@@ -115,10 +115,7 @@ def _of_page(page: Page, known: corpus.Known | None) -> dict[str, object]:
 
 def of_known(known: corpus.Known | None, size: int, hosts: int) -> dict[str, object]:
     """Factors of a page before it is made; `size` and `hosts` are those of an unknown page. A
-    synthetic page's factors are those of its pictures, without the document.
-
-    A synthetic page's factors are those of its pictures, without the document.
-    """
+    synthetic page's factors are those of its pictures, without the document."""
     if known is None:
         return {"page_bytes": size, "hosts": hosts, "standin": False}
     return {

@@ -128,11 +128,7 @@ def together(
 ) -> tuple[Ran, Evidence]:
     """Joins what was run here and what others kept. Raises `InputError` for loads of another paper,
     clock, client or of other protocols, and for a cell that two of them have: its loads were not
-    made in one sequence of blocks.
-
-    Raises `InputError` for loads of another paper, clock, client or of other protocols, and for a
-    cell that two of them have: its loads were not made in one sequence of blocks.
-    """
+    made in one sequence of blocks."""
     seen: list[tuple[str, Ran, Evidence]] = [("this folder", ran, evidence)] if ran.made else []
     for other in others:
         if other.paper != paper.key:

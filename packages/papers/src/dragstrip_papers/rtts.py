@@ -150,7 +150,8 @@ class Magnitude(Struct, frozen=True):
 
 
 def _corrected(cell: Cell, a: str, ref: str) -> Typical:
-    """What is left, in round trips; the paper's is of the means (`stats.one_rtt`)."""
+    """The lead that is left, in round trips; the paper's own is that of the means
+    (`stats.one_rtt`)."""
     rtt_ms = cell.factors["rtt_ms"]
     units = (cell.times[a] - cell.times[ref] + rtt_ms) / rtt_ms
     return Typical(tuple(units), mean_of(units))

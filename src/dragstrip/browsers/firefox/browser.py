@@ -202,10 +202,7 @@ def firefox(
 ) -> Iterator[Firefox]:
     """Run a browser that speaks only `protocol` and reaches only the testbed's hosts; `lines` as
     `told` gives them. It trusts the origin's throw-away CA, with verification on. Raises
-    `TestbedError` and `CdpError`.
-
-    Raises `TestbedError` and `CdpError`.
-    """
+    `TestbedError` and `CdpError`."""
     program, place = find_firefox(), inside(bed)
     home = fresh_home(place, f"firefox-{protocol}", _PROFILE)
     prefs = [line for line in lines if line.startswith(_PREF)]

@@ -90,10 +90,7 @@ def write_page(path: Path, recording: Recording) -> Page:
 
 def load_page(path: Path) -> Page:
     """Check the page file against its format, bodies included, and describe its content. Raises
-    `PageError`, which names the file and the place in it.
-
-    Raises `PageError`, which names the file and the place in it.
-    """
+    `PageError`, which names the file and the place in it."""
     return _load(path, path)
 
 

@@ -30,10 +30,7 @@ def normal(text: str) -> str:
 
 def settled(told: Told) -> tuple[list[str], list[str]]:
     """The address of each answer in its usual spelling, and sentences on how they were read. A
-    proxy on the recorder's machine answers for every host, so its address is ignored.
-
-    A proxy on the recorder's machine answers for every host, so its address says nothing.
-    """
+    proxy on the recorder's machine answers for every host, so its address is ignored."""
     found = [normal(text) for _, text in told]
     near = {ip for ip in found if ip and _no_server(ip)}
     found = ["" if ip in near else ip for ip in found]

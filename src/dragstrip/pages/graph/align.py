@@ -28,11 +28,7 @@ class AlignedRequest(Struct, frozen=True):
 def align(visits: Sequence[Visit]) -> list[AlignedRequest]:
     """Requests that more than half of the visits sent to the network, by start. Requests are the
     same if they share method, URL and place among such requests. The rest is matched by URL without
-    the query.
-
-    Requests are the same that share method and URL and come in the same place among those that do;
-    what is left over is matched by its URL without the query.
-    """
+    the query."""
     left = [[r for r in v.requests if r.protocol and not r.from_cache] for v in visits]
     rows = _taken(left, lambda r: (r.method, r.url), len(visits))
     rows += _taken(left, lambda r: (r.method, address(r.url)), len(visits) // 2 + 1)

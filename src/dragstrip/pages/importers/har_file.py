@@ -43,10 +43,7 @@ class _Entry(Struct, frozen=True, kw_only=True):
 def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> Visited:
     """The page `wanted` of a HAR: its number from 1, its id, its URL or its title; the first by
     default. A HAR without pages is one page. Raises `PageError`, which names the file and the place
-    in it.
-
-    Raises `PageError`, which names the file and the place in it.
-    """
+    in it."""
     log, bodies = open_har(path, limits)
     try:
         notes = Notes()

@@ -53,10 +53,7 @@ def read_plain(path: Path, meter: Meter) -> bytes:
 
 def plain_files(folder: Path, limits: Limits) -> tuple[list[Path], list[str]]:
     """All plain files in a folder and its folders, by name, and sentences on the others. Links to
-    files are followed if they stay in the folder. Raises `PageError`.
-
-    Links to files are followed if they stay in the folder. Raises `PageError`.
-    """
+    files are followed if they stay in the folder. Raises `PageError`."""
     found: list[Path] = []
     said: list[str] = []
     inside = folder.resolve()

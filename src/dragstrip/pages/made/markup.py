@@ -33,11 +33,7 @@ def document(
 ) -> list[str]:
     """The pieces of a document that names `items`: (``head`` or ``body``, node), in order. `fonts`
     and `styles` are the numbers of the fonts and styles below this document: text is set in every
-    font, and every style sheet has a box for its pictures.
-
-    `fonts` and `styles` are the numbers of those that are asked for below this document: text is
-    set in every font, and every style sheet has a box for the pictures it names.
-    """
+    font, and every style sheet has a box for its pictures."""
     head = [_tag(node) for place, node in items if place == "head"]
     body = [node for place, node in items if place == "body"]
     faces = "".join(f".t{n}{{font-family:F{n},sans-serif}}" for n in fonts)

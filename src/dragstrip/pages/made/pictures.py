@@ -28,10 +28,7 @@ _WOFF2_LENGTH, _WOFF2_PRIVATE = 8, 40  # offsets of the fields, WOFF2 section 4.
 
 def box(mime: str, size: int) -> tuple[int, int]:
     """Size in CSS pixels in which a picture of `size` bytes is shown, by the usual bits per pixel.
-    Our choice, because recordings rarely say. Wide if large, else 4:3.
-
-    Our choice, because recordings rarely say. Wide if large, else 4:3.
-    """
+    Our choice, because recordings rarely say. Wide if large, else 4:3."""
     if size < _SEEN_FROM_BYTES:
         return 1, 1
     if mime.startswith("image/svg"):

@@ -219,7 +219,8 @@ def _parts(shares: Mapping[str, LogRatio]) -> tuple[FactorEffect, ...]:
 
 
 def _unexplained(shares: Mapping[str, LogRatio]) -> Span:
-    """Nothing is left where every difference has a factor: the last stack is B itself."""
+    """The unexplained rest: none where every difference has a factor, because then the last stack
+    is B itself."""
     rest = shares.get(REST.name)
     return Span(**_span(rest)) if rest else Span(ratio=1.0, low=1.0, high=1.0)
 
@@ -233,7 +234,7 @@ def _interactions(bridge: BuiltBridge, tables: Tables) -> Iterator[Interaction]:
 
 
 def _pools(study: Study, shares: Mapping[CellKey, Mapping[str, LogRatio]]) -> Iterator[Pooled]:
-    """Each network over its pages, then everything, where there are several cells."""
+    """Pools of several cells: each network over its pages, then everything."""
     networks = dict.fromkeys(key[1] for key in shares)
     wanted: list[str | None] = [*networks, *([None] if len(networks) > 1 else [])]
     for connection in study.connections:

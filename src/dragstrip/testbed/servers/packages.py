@@ -82,10 +82,7 @@ def loader(home: Path) -> list[str]:
 
 def install(server: Server, say: Callable[[str], None]) -> tuple[UnpackedPackage, ...]:
     """Fetch, verify and unpack a server with all it needs; an older copy is replaced. Raises
-    `TestbedError`.
-
-    Raises `TestbedError`.
-    """
+    `TestbedError`."""
     for program in ("apt-get", "dpkg-deb"):
         if not shutil.which(program):
             raise TestbedError(f"{program} is missing: dragstrip downloads servers with it")

@@ -202,11 +202,7 @@ def spoken_of(
     """The studies with the stacks that the claims name, at least two, and those that their capsules
     in `folder` have; without claims all. With `names` they have only these stacks, and only studies
     with two of them are left. Raises `InputError` for a name that no study has, and if no study is
-    left.
-
-    With `names` no other stacks, and only the studies that have two of them. Raises `InputError`
-    for a name that no study has, and if no study is left.
-    """
+    left."""
     if not claims and not names:
         return list(outlines)
     every = [stack.name for outline in outlines for stack in outline.stacks]

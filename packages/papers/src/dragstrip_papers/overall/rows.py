@@ -155,7 +155,7 @@ def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame)
 def _answer(
     claim: Claim, sources: dict[Way, Source], way: Way | None, missing: str
 ) -> tuple[Verdict, str]:
-    """What follows from the claim itself comes first: no run can change it."""
+    """The answer and its reason. Reasons in the claim itself come first: no run can change them."""
     if claim.predicate is None:
         return "not testable", claim.untestable
     if claim.setup:

@@ -401,8 +401,8 @@ def _(predicate: MagnitudeOrder, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: AnovaCount, world: World, levels: Levels) -> None:
-    """Sets on how many pages the test finds `a` faster always, or half of the time; then slower, and
-    neither.
+    """Sets on how many pages the test finds `a` faster always, or half of the time. The others are
+    slower, or neither.
 
     The one count with a band decides; where `none` has it, those that differ are half and half. Of
     three stacks that are all compared two are alike, or their differences would add up.

@@ -56,7 +56,7 @@ class Tally(Struct, frozen=True):
 
     @property
     def wrong(self) -> float:
-        """Share of wrong ones: on the edge itself the greater of both."""
+        """Share of wrong answers; on the edge itself the more frequent of both sides."""
         reproduced, contradicted = self.share("reproduced"), self.share("contradicted")
         match self.world.state:
             case "true":
