@@ -42,8 +42,8 @@ from dragstrip_papers.map.survey import (
     QUEUE_PACKETS,
     SHORT_QUEUE,
     Agreement,
-    Checked,
     ComparedStacks,
+    PairAgreement,
     page_data,
     surveyed,
 )
@@ -135,7 +135,7 @@ def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
     crowded = both.filter(short), seen.filter(short)
     roomy = both.filter(~short), seen.filter(~short)
     pairs = {
-        name: Checked(
+        name: PairAgreement(
             whole=agreement(both, seen, pair),
             short=agreement(*crowded, pair) if short.any() else None,
             longer=agreement(*roomy, pair) if not short.all() else None,

@@ -7,13 +7,13 @@ from factor_map_tables import corner, deciding, winners
 from msgspec import Struct
 
 from dragstrip.study.sample import Sample
-from dragstrip_papers.map.survey import SHORT_QUEUE, Checked, Map, NearestStanding
+from dragstrip_papers.map.survey import SHORT_QUEUE, Map, NearestStanding, PairAgreement
 from dragstrip_papers.stats.prediction import Errors
 
 
 class Spotted(Struct, frozen=True, kw_only=True):
     asked: int
-    pairs: dict[str, Checked]
+    pairs: dict[str, PairAgreement]
     times: Errors | None
     """The load generator's page load times against Chromium's, all stacks together."""
     short: Errors | None

@@ -155,10 +155,10 @@ class BuiltBridge:
         """``h2``, ``h2 +window +pacing``, ``h3 -handshake``, ``h3``."""
         if not node or node == self.whole:
             return (self.b if node else self.a).name
-        own = [f.name for f in self.players if f is not REST]
+        names = [f.name for f in self.players if f is not REST]
         if REST.name in node:
-            return " ".join([self.b.name, *(f"-{name}" for name in own if name not in node)])
-        return " ".join([self.a.name, *(f"+{name}" for name in own if name in node)])
+            return " ".join([self.b.name, *(f"-{name}" for name in names if name not in node)])
+        return " ".join([self.a.name, *(f"+{name}" for name in names if name in node)])
 
     def _differ(self, factor: Factor) -> bool:
         if factor is HANDSHAKE:
@@ -171,10 +171,10 @@ class BuiltBridge:
 
     def _value(self, field: str, *, as_b: bool) -> Any:
         """A's or B's value, or its nearest equivalent over the other's transport."""
-        own = self.b if as_b else self.a
-        if field in absent(own.protocol):
-            return LIKE_TCP[field] if own.transport == "tcp" else _LIKE_QUIC[field]
-        return own.record if field == "tls_record" else getattr(own, field)
+        source = self.b if as_b else self.a
+        if field in absent(source.protocol):
+            return LIKE_TCP[field] if source.transport == "tcp" else _LIKE_QUIC[field]
+        return source.record if field == "tls_record" else getattr(source, field)
 
     def _build(self, node: FactorSet) -> Stack | None:
         """The stack with these factors from B; None if it cannot exist."""
@@ -226,10 +226,10 @@ class BuiltBridge:
 def _with_server(a: Stack, b: Stack) -> set[str]:
     """Fields that change with the server: what one of the two decides itself, and records, which
     only our origin can be asked for."""
-    own = {name for stack in (a, b) for name in stack.own}
+    decided = {name for stack in (a, b) for name in stack.own}
     if OURS not in (a.server, b.server):
-        own.add("tls_record")
-    return own
+        decided.add("tls_record")
+    return decided
 
 
 def _check(bridge: Bridge, differing: list[Factor]) -> None:

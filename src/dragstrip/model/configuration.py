@@ -15,12 +15,12 @@ def differing_lines(a: Server, b: Server) -> list[str]:
     """Lines of the command, the environment and the configuration: ``- `` before lines that only
     `a` has, ``+ `` before lines that only `b` has."""
     old, new = list(_lines(a)), list(_lines(b))
-    found = []
+    lines = []
     for kind, a1, a2, b1, b2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":
-            found += [f"- {line}" for line in old[a1:a2]]
-            found += [f"+ {line}" for line in new[b1:b2]]
-    return found
+            lines += [f"- {line}" for line in old[a1:a2]]
+            lines += [f"+ {line}" for line in new[b1:b2]]
+    return lines
 
 
 def _lines(server: Server) -> Iterator[str]:

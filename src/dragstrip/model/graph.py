@@ -83,11 +83,11 @@ class Graph(Struct, frozen=True, kw_only=True):
     @property
     def document(self) -> int:
         """Index of the document that a visit ends at: the start, or what that redirects to."""
-        found = 0
+        last = 0
         for index, node in enumerate(self.nodes):
-            if node.found == "redirect" and node.initiator == found:
-                found = index
-        return found
+            if node.found == "redirect" and node.initiator == last:
+                last = index
+        return last
 
     @property
     def digest(self) -> str:

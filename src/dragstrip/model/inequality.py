@@ -41,19 +41,19 @@ class Inequality(Struct, frozen=True):
 
 def inequalities(a: Stack, b: Stack) -> list[Inequality]:
     """How `b` differs from `a` besides the protocol, in the order of the stack's fields."""
-    found = []
+    unequal = []
     if a.protocol != b.protocol and "h1" in (a.protocol, b.protocol):
-        found.append(Inequality("connections", SIX_CONNECTIONS))
+        unequal.append(Inequality("connections", SIX_CONNECTIONS))
     of_their_own = _of_its_own(a) | _of_its_own(b)
     for name, say in _SAY.items():
         of_a, of_b = _value(a, name, b), _value(b, name, a)
         if of_a != of_b and name not in of_their_own:
-            found.append(Inequality(name, say(of_b, of_a)))
+            unequal.append(Inequality(name, say(of_b, of_a)))
     if a.serving != b.serving and same_program(a.serving, b.serving):
-        found = [one for one in found if one.field != "server"]
-        found.append(Inequality("server", _configuration(b, a)))
-    found += _own_choices(a, b)
-    return found
+        unequal = [one for one in unequal if one.field != "server"]
+        unequal.append(Inequality("server", _configuration(b, a)))
+    unequal += _own_choices(a, b)
+    return unequal
 
 
 def server_words(a: Stack, b: Stack) -> list[str]:

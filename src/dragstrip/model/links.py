@@ -20,8 +20,8 @@ class WebLink(Struct, frozen=True):
 
     @property
     def relations(self) -> frozenset[str]:
-        found = _RELATIONS.search(self.parameters)
-        return frozenset((found[1] or found[2] or "").lower().split()) if found else frozenset()
+        match = _RELATIONS.search(self.parameters)
+        return frozenset((match[1] or match[2] or "").lower().split()) if match else frozenset()
 
     @property
     def value(self) -> str:
@@ -42,5 +42,5 @@ def ahead(values: Iterable[str]) -> tuple[str, ...]:
 
 def preloads(url: str, values: Iterable[str]) -> tuple[str, ...]:
     """URLs that an answer to `url` with these links tells a browser to fetch in advance."""
-    found = (link for link in links(values) if link.relations & _PRELOAD)
-    return tuple(urljoin(url, link.target) for link in found)
+    preloaded = (link for link in links(values) if link.relations & _PRELOAD)
+    return tuple(urljoin(url, link.target) for link in preloaded)

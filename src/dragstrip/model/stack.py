@@ -209,11 +209,11 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def serving(self) -> Server:
         """What serves the page. Raises `ValueError` if unknown."""
-        found = self.brought or servers.known().get(self.server)
-        if not found:
+        server = self.brought or servers.known().get(self.server)
+        if not server:
             named = ", ".join(servers.known())
             raise ValueError(f"unknown server {self.server!r}; choose from {named}")
-        return found
+        return server
 
     @property
     def own(self) -> frozenset[str]:

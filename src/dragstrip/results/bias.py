@@ -17,7 +17,7 @@ ALPHA = 0.05
 EVERYWHERE = "all cells"
 
 
-class Judged(Protocol):
+class JudgedVisit(Protocol):
     """A visit, or the parts of one that a table keeps."""
 
     @property
@@ -56,7 +56,7 @@ InvalidCounts = dict[str, tuple[int, int]]
 """Numbers of invalid visits and of all visits, by stack."""
 
 
-def bias(visits: Iterable[Judged], stacks: Sequence[str]) -> list[Bias]:
+def bias(visits: Iterable[JudgedVisit], stacks: Sequence[str]) -> list[Bias]:
     """One row per cell with an invalid visit, in the order the cells began. If there are several
     cells, a row for all of them comes first.
 

@@ -35,7 +35,7 @@ class Bound(Struct, frozen=True):
     attempts: int
 
 
-class Filled(Struct, frozen=True):
+class FilledRatio(Struct, frozen=True):
     """The ratio b / a over all attempts, with missing ones filled with the worst rank of either
     side."""
 
@@ -56,11 +56,11 @@ class Filled(Struct, frozen=True):
         return Bound(low=low, high=high, missing=self.missing, attempts=self.least.n)
 
 
-def filled(logs: Sequence[float], missing: int) -> Filled:
+def filled(logs: Sequence[float], missing: int) -> FilledRatio:
     """`logs` are ln(b / a) of the attempts that are known."""
     known = sorted(logs)
     least = BlockRatio((*[-math.inf] * missing, *known))
-    return Filled(least, BlockRatio((*known, *[math.inf] * missing)), missing)
+    return FilledRatio(least, BlockRatio((*known, *[math.inf] * missing)), missing)
 
 
 def bound(cell: Observed, a: str, b: str, metric: str) -> Bound | None:

@@ -76,8 +76,8 @@ def _steps(order: Order) -> Iterator[tuple[str, Weights]]:
 def share(name: str, orders: Collection[Order], total: int, tables: Tables) -> LogRatio:
     """The factor's mean effect over the orders.
 
-    If these were drawn from a larger `total`, how much effects differ between orders widens the
-    interval (without replacement: by the share of orders not drawn).
+    If the orders were drawn from a larger `total`, the spread of effects between orders widens the
+    interval. Drawing is without replacement, so the share of orders not drawn counts.
     """
     weights = [effects(order)[name] for order in orders]
     found = _estimate(_mean(weights), tables)

@@ -61,8 +61,8 @@ class BlockRatio(Struct, frozen=True):
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
         """Confidence interval of b / a; None with too few blocks for the level."""
-        found = order_interval(self.logs, level)
-        return found and (_exp(found[0]), _exp(found[1]))
+        bounds = order_interval(self.logs, level)
+        return bounds and (_exp(bounds[0]), _exp(bounds[1]))
 
     def p_above(self, ratio: float) -> float:
         """One-sided p of "b / a is at most `ratio`": small if it is really above."""

@@ -107,8 +107,8 @@ def _statistic(times: Floats, statistic: Statistic) -> Floats:
     """The statistic along the last axis."""
     n, ordered = times.shape[-1], np.sort(times, axis=-1)
     if statistic == "p95":
-        found: Floats = ordered @ _weights(n, 0.95)
-        return found
+        percentile: Floats = ordered @ _weights(n, 0.95)
+        return percentile
     above = ordered - ordered[..., :1]  # so that equal loads have a range of exactly 0
     width: Floats = above @ (_weights(n, 0.75) - _weights(n, 0.25))
     return width

@@ -39,12 +39,12 @@ def cold(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 def _sent_us(visit: Visit) -> Mapping[tuple[str, str], int]:
     """When the server was first asked for each answer that it then sent whole, by method and
     URL."""
-    found: dict[tuple[str, str], int] = {}
+    times: dict[tuple[str, str], int] = {}
     for served in visit.served:
         key = served.method, served.url
         if served.end_us and served.status != _NOT_MODIFIED:
-            found[key] = min(found.get(key, served.t_us), served.t_us)
-    return found
+            times[key] = min(times.get(key, served.t_us), served.t_us)
+    return times
 
 
 def _in_time(visit: Visit, request: Request, sent_us: Mapping[tuple[str, str], int]) -> bool:

@@ -155,11 +155,11 @@ def _late(request: Request, load_ms: float) -> bool:
 def by_request(page: Page) -> RecordedResources:
     """Recorded answers, by method and URL; and by method and address, for answers to another
     query."""
-    found: dict[tuple[str, str], list[Resource]] = {}
+    resources: dict[tuple[str, str], list[Resource]] = {}
     for resource in page.resources:
         for key in {resource.url, resource.address}:
-            found.setdefault((resource.method, key), []).append(resource)
-    return found
+            resources.setdefault((resource.method, key), []).append(resource)
+    return resources
 
 
 def recorded_for(asked: Request | Served, recorded: RecordedResources) -> Sequence[Resource]:
@@ -175,18 +175,18 @@ def _excused(visit: Visit, recorded: RecordedResources) -> dict[tuple[str, str],
     """The most bytes that a server may have logged of a body, by method and URL, where that need
     not be the recorded size. Either the browser received the whole body, whatever its coding. Or it
     gave up or lost the answer, or the visit ended before it, and the server had sent a part."""
-    found: dict[tuple[str, str], float] = {}
+    most: dict[tuple[str, str], float] = {}
     for request in visit.requests:
         known = recorded_for(request, recorded)
         whole = {r.decoded_bytes for r in known} - {None}
         unended = not request.error and request.end_ms is None
         if request.error == ABORTED or request.error in BY_THE_NETWORK or unended:
-            found.setdefault(_key(request), max((r.body_bytes for r in known), default=0))
+            most.setdefault(_key(request), max((r.body_bytes for r in known), default=0))
         elif not request.error and (
             request.body_bytes in whole or (request.body_bytes is None and request.coding)
         ):
-            found[_key(request)] = float("inf")
-    return found
+            most[_key(request)] = float("inf")
+    return most
 
 
 def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator[tuple[str, bool]]:
@@ -243,11 +243,11 @@ def _possible(status: int, known: Iterable[Resource]) -> bool:
 
 
 def _statuses(served: Iterable[Served]) -> dict[tuple[str, str], set[int]]:
-    found: dict[tuple[str, str], set[int]] = {}
+    sizes: dict[tuple[str, str], set[int]] = {}
     for one in served:
         if one.status not in UNANSWERED | _ASK_AGAIN:
-            found.setdefault(_key(one), set()).add(one.status)
-    return found
+            sizes.setdefault(_key(one), set()).add(one.status)
+    return sizes
 
 
 def _mismatch(who: str, said: Sequence[tuple[str, str]]) -> Iterator[Reason]:

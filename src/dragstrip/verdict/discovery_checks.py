@@ -34,8 +34,8 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
             continue
         near = {h for h, place in visit.addresses.items() if place == visit.addresses.get(host)}
         heard = [c for c in visit.connections if c.protocol == "h3" and c.host in near | {host}]
-        own = (c for c in heard if c.host == host and not c.error)
-        connected_ms = _first_ms(visit, own)
+        connections = (c for c in heard if c.host == host and not c.error)
+        connected_ms = _first_ms(visit, connections)
         up, down = _udp(visit, host, "up"), _udp(visit, host, "down")
         lost = (up.dropped if up else 0) + (down.dropped if down else 0)
         if not heard and up is not None and not (up.packets or up.dropped):
@@ -55,12 +55,12 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
 
 
 def _by_host(visit: Visit) -> dict[str, list[Request]]:
-    found: dict[str, list[Request]] = defaultdict(list)
+    requests: dict[str, list[Request]] = defaultdict(list)
     for request in visit.requests:
         answered = request.protocol and request.response_start_ms is not None
         if answered and not request.from_cache and request.url.startswith("https:"):
-            found[request.host].append(request)
-    return found
+            requests[request.host].append(request)
+    return requests
 
 
 def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
@@ -70,8 +70,8 @@ def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
     if ends is None or not address:
         return None
     none = FarEnd(address=address, port=int(port), transport="udp", packets=0, bytes=0)
-    found = (e for e in ends if (e.address, e.transport) == (address, "udp"))
-    return next(found, none)
+    matching = (e for e in ends if (e.address, e.transport) == (address, "udp"))
+    return next(matching, none)
 
 
 def _first_ms(visit: Visit, connections: Iterable[Connection]) -> float | None:

@@ -134,7 +134,7 @@ def _address(visit: Visit, host: str) -> str:
 
 
 def _bytes(ends: Sequence[FarEnd]) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for end in ends:
-        found[end.address] += end.bytes
-    return found
+        counts[end.address] += end.bytes
+    return counts

@@ -76,11 +76,11 @@ def _first_of_hosts(
     visit: Visit, when: Callable[[Connection], int]
 ) -> dict[str | None, Connection]:
     """The first connection of each host that was asked over TLS."""
-    found: dict[str | None, Connection] = {}
+    firsts: dict[str | None, Connection] = {}
     for connection in sorted(visit.connections, key=when):
         if not connection.error and connection.secure and connection.id not in visit.beside_ids:
-            found.setdefault(connection.host, connection)
-    return found
+            firsts.setdefault(connection.host, connection)
+    return firsts
 
 
 def _handshake_end_us(connection: Connection) -> int:
@@ -116,11 +116,11 @@ def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
     yield from _other_control(visit, stack)
     if "transport" in stack.untold:
         return
-    told = [c for c in visit.connections if not c.error and not _beside(visit, c, stack)]
-    silent = sum(c.transport is None for c in told)
+    connections = [c for c in visit.connections if not c.error and not _beside(visit, c, stack)]
+    silent = sum(c.transport is None for c in connections)
     if silent:
         yield Reason(
-            "stack-drift", f"{silent} of {len(told)} connections report no transport state"
+            "stack-drift", f"{silent} of {len(connections)} connections report no transport state"
         )
     longest: dict[int, int] = {}
     informed = _informed(visit, network)
@@ -129,7 +129,7 @@ def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
             longest[served.connection] = max(longest.get(served.connection, 0), served.body_bytes)
     lies = Counter(
         lie
-        for c in told
+        for c in connections
         if c.transport
         for lie in (
             *_lies(c, c.transport, stack),
@@ -139,7 +139,7 @@ def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
         )
     )
     for lie, times in lies.items():
-        yield Reason("stack-drift", f"{lie} ({times} of {len(told)} connections)")
+        yield Reason("stack-drift", f"{lie} ({times} of {len(connections)} connections)")
 
 
 def _beside(visit: Visit, connection: Connection, stack: Stack) -> bool:

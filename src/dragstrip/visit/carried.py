@@ -7,7 +7,7 @@ from msgspec import Struct
 from dragstrip.model.visit import Connection, Served, Visit
 
 
-class Carried(Struct, frozen=True):
+class ConnectionLoad(Struct, frozen=True):
     """A connection as the server saw it, and the requests that came over it."""
 
     connection: Connection
@@ -22,12 +22,12 @@ class Carried(Struct, frozen=True):
         return tuple(host for host in hosts if host != self.connection.host)
 
 
-def carried(visit: Visit) -> list[Carried]:
+def carried(visit: Visit) -> list[ConnectionLoad]:
     """Every connection, in the server's order, also those without requests."""
     by_id: dict[int, list[Served]] = {}
     for served in visit.served:
         by_id.setdefault(served.connection, []).append(served)
-    return [Carried(c, address_of(visit, c), by_id.get(c.id, ())) for c in visit.connections]
+    return [ConnectionLoad(c, address_of(visit, c), by_id.get(c.id, ())) for c in visit.connections]
 
 
 def address_of(visit: Visit, connection: Connection) -> str:

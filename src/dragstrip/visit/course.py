@@ -122,14 +122,14 @@ def _rounds(visit: Visit, network: Network, side: Side) -> list[tuple[list[int],
         return []
     sizes = {index: size for index, size, _ in timeline.slots}
     zero_ms, slot_ms = _place(timeline, visit.started_us)
-    found = []
+    rounds = []
     for start, end in under_way(visit, side):
         first, last = math.ceil((start - zero_ms) / slot_ms), int((end - zero_ms) // slot_ms)
         sums = list(accumulate((sizes.get(i, 0) for i in range(first, last)), initial=0))
         carried = [after - before for before, after in zip(sums, sums[width:], strict=False)]
         if carried:
-            found.append((carried, width))
-    return found
+            rounds.append((carried, width))
+    return rounds
 
 
 def _busy(timeline: Timeline, started_us: int) -> list[Interval]:

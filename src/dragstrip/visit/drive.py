@@ -25,7 +25,7 @@ from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.afterwards import without_afterwards
 from dragstrip.visit.frames import visual
 from dragstrip.visit.host import HostMeter, others_share, outside_cpu_s
-from dragstrip.visit.run_queue import Looked, RunQueue
+from dragstrip.visit.run_queue import RunQueue, TestbedTime
 from dragstrip.visit.server_word import with_server_word, without_late_stamps
 from dragstrip.visit.sockets import with_sockets
 from dragstrip.visit.wire import Wire
@@ -52,7 +52,7 @@ class VisitPlan:
     """The capsule that keeps the captures; None keeps nothing."""
 
 
-class Primed(NamedTuple):
+class PrimedHosts(NamedTuple):
     """The hosts that answered in the load before a repeat visit, over connections that were opened
     for them."""
 
@@ -164,7 +164,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     return result, loaded
 
 
-def prime(bed: Testbed, tab: Tab, plan: VisitPlan) -> Primed:
+def prime(bed: Testbed, tab: Tab, plan: VisitPlan) -> PrimedHosts:
     """Load the page once, so that the tab's context holds tickets. End every connection, and return
     the hosts that answered over connections that were opened for them.
 
@@ -184,7 +184,7 @@ def load_before(
     page: Page,
     stack: Stack,
     connection: ConnectionMode,
-) -> Primed:
+) -> PrimedHosts:
     """Load what a repeat visit repeats, to the end of its connections. Leaves the link without
     delay. Returns the hosts that answered over connections that were opened for them."""
     tab.load(page.url)
@@ -195,7 +195,7 @@ def load_before(
     if connection == "repeat":
         announced = {s.host for s in log.requests if s.end_us and s.url.startswith("https:")}
         tab.forget_cache(sorted(announced) if stack.discovery == "alt-svc" else ())
-    primed = Primed(hosts=_with_own_connection(log), quic=_with_own_connection(log, over="h3"))
+    primed = PrimedHosts(hosts=_with_own_connection(log), quic=_with_own_connection(log, over="h3"))
     for _ in range(_CLOSINGS):  # the browser asks again for what was cut off, after the page's end
         time.sleep(_ASKS_AGAIN_S)
         log = bed.origin.log()
@@ -250,7 +250,7 @@ def _delay_only(network: Network) -> Network:
 
 
 def _completed(
-    host: HostReport, threads: Looked, browser_cpu_s: float | None, origin_cpu_s: float | None
+    host: HostReport, threads: TestbedTime, browser_cpu_s: float | None, origin_cpu_s: float | None
 ) -> HostReport:
     """The report with what the parts of the testbed used, and so with what everything else used."""
     known = structs.replace(

@@ -68,16 +68,16 @@ def trace(sequence: bytes, connection: Connection, visit: Visit) -> QlogTrace:
 
 def read_windows(source: Path) -> dict[int, list[Window]]:
     """Each connection's windows in a file that `keep_qlog` wrote, by the connection's id."""
-    found: dict[int, list[Window]] = {}
+    windows: dict[int, list[Window]] = {}
     for each in msgspec.json.decode(source.read_bytes())["traces"]:
         window = flying = None
-        mine = found.setdefault(int(each["common_fields"]["group_id"]), [])
+        mine = windows.setdefault(int(each["common_fields"]["group_id"]), [])
         for event in each["events"]:
             if event["name"] == "recovery:metrics_updated":  # only changes are written
                 window = event["data"].get("congestion_window", window)
                 flying = event["data"].get("bytes_in_flight", flying)
                 mine.append(Window(event["time"], window, flying))
-    return found
+    return windows
 
 
 def _mended(event: dict[str, Any], shift_ms: float) -> dict[str, Any]:

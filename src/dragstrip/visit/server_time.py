@@ -50,22 +50,22 @@ def server_ms(visit: Visit) -> list[float]:
 
 def declared_lost(visit: Visit) -> int | None:
     """Packets that the origin's transport took for lost; None if no server reports it."""
-    told = _transports(visit)
-    return sum(t.lost_packets for t in told) if told else None
+    transports = _transports(visit)
+    return sum(t.lost_packets for t in transports) if transports else None
 
 
 def retransmitted(visit: Visit) -> int | None:
     """Packets sent again; None over QUIC, which never repeats one, and if no server reports it."""
-    told = [t.retransmitted_packets for t in _transports(visit)]
-    known = [n for n in told if n is not None]
+    counts = [t.retransmitted_packets for t in _transports(visit)]
+    known = [n for n in counts if n is not None]
     return sum(known) if known else None
 
 
 def window_bytes(visit: Visit) -> int | None:
     """Congestion window at the end of the connection that sent most; None if no server reports
     it."""
-    told = max(_transports(visit), key=lambda t: t.sent_bytes, default=None)
-    return told.window_packets * told.packet_bytes or None if told else None
+    busiest = max(_transports(visit), key=lambda t: t.sent_bytes, default=None)
+    return busiest.window_packets * busiest.packet_bytes or None if busiest else None
 
 
 def _transports(visit: Visit) -> list[Transport]:

@@ -28,21 +28,21 @@ def uploads(visit: Visit) -> list[Upload]:
     for served in visit.served:
         if served.received_us and served.received_bytes:
             told.setdefault((served.method, served.url), []).append(served)
-    found = []
+    complete = []
     for request in visit.requests:
         left = told.get((request.method, urldefrag(request.url).url))
         if left and request.send_start_ms is not None:
             served = left.pop(0)
             received_ms = ((served.received_us or 0) - visit.started_us) / 1000
             size = served.received_bytes or 0
-            found.append(Upload(request.url, size, request.send_start_ms, received_ms))
-    return found
+            complete.append(Upload(request.url, size, request.send_start_ms, received_ms))
+    return complete
 
 
 def uploaded_bytes(visit: Visit) -> int | None:
     """Bytes of all bodies that reached the origin whole; None if the server does not say."""
-    told = [s.received_bytes for s in visit.served if s.received_bytes is not None]
-    return sum(told) if told else None
+    sizes = [s.received_bytes for s in visit.served if s.received_bytes is not None]
+    return sum(sizes) if sizes else None
 
 
 def upload_ms(visit: Visit) -> float | None:

@@ -84,10 +84,10 @@ class Follower:
         while self._arrivals and self._arrivals[0][0] < now - _PACE_S:
             self._arrivals.popleft()
         if self.state == "running":
-            made = sum(n for _, n in self._arrivals)
-            if made < _LEAST:
+            visits_made = sum(n for _, n in self._arrivals)
+            if visits_made < _LEAST:
                 return None
-            return made / max(1.0, now - max(self._began, now - _PACE_S)) * 3600
+            return visits_made / max(1.0, now - max(self._began, now - _PACE_S)) * 3600
         took_s = self.took_s()
         return len(self.offsets) / took_s * 3600 if took_s else None
 

@@ -121,12 +121,12 @@ class StudyTally:
 
     def _comparisons(self, cell: _Cell) -> Iterator[LiveRatio]:
         for stack, pairs in cell.ratios.items():
-            found = ratio([a for a, _ in pairs], [b for _, b in pairs])
+            estimate = ratio([a for a, _ in pairs], [b for _, b in pairs])
             yield LiveRatio(
                 stack=stack,
-                ratio=_finite(found.value),
-                low=_finite(found.low),
-                high=_finite(found.high),
+                ratio=_finite(estimate.value),
+                low=_finite(estimate.low),
+                high=_finite(estimate.high),
             )
 
 

@@ -137,10 +137,10 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
 
     def untold_of(self, transport: str) -> Mapping[str, str]:
         """Everything unknown about its side, for connections of this transport."""
-        told = dict(self.untold.get(transport, {}))
+        reasons = dict(self.untold.get(transport, {}))
         if self.driver == "program":
-            told |= _untold_of_programs(self.log)
-        return told
+            reasons |= _untold_of_programs(self.log)
+        return reasons
 
 
 def _untold_of_programs(log: AccessLog | None) -> Mapping[str, str]:

@@ -32,8 +32,8 @@ def align(visits: Sequence[Visit]) -> list[AlignedRequest]:
     left = [[r for r in v.requests if r.protocol and not r.from_cache] for v in visits]
     rows = _taken(left, lambda r: (r.method, r.url), len(visits))
     rows += _taken(left, lambda r: (r.method, address(r.url)), len(visits) // 2 + 1)
-    made = [AlignedRequest(tuple(row.get(n) for n in range(len(visits)))) for row in rows]
-    return sorted(made, key=lambda row: row.start_ms)
+    aligned = [AlignedRequest(tuple(row.get(n) for n in range(len(visits)))) for row in rows]
+    return sorted(aligned, key=lambda row: row.start_ms)
 
 
 def _taken(

@@ -169,12 +169,12 @@ class Discoveries:
     def _here(self, urls: Iterable[str]) -> list[Wait]:
         """The waits for these URLs; a style sheet is there once what it imports is, too."""
         left = [self._index[url] for url in urls if url in self._index]
-        found: list[Wait] = []
+        waits: list[Wait] = []
         while left:
             at = left.pop(0)
-            found.append(Wait(at))
+            waits.append(Wait(at))
             left += self._imports.get(at, ())
-        return found
+        return waits
 
     def _document(self, index: int) -> Document | None:
         one = self._asked[index]
@@ -183,14 +183,14 @@ class Discoveries:
 
 def owners(asked: Sequence[PlacedRequest]) -> list[int | None]:
     """The document that each request belongs to."""
-    found: list[int | None] = []
+    owner_of: list[int | None] = []
     for index, one in enumerate(asked):
         by = one.initiator
         if by is None or asked[by].kind == "Document":
-            found.append(by)
+            owner_of.append(by)
         else:
-            found.append(found[by] if by < index else _owner_of(asked, index))
-    return found
+            owner_of.append(owner_of[by] if by < index else _owner_of(asked, index))
+    return owner_of
 
 
 def _owner_of(asked: Sequence[PlacedRequest], index: int) -> int | None:

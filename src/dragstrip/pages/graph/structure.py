@@ -63,15 +63,15 @@ def _redirects(recorded: Sequence[Body]) -> dict[int, int]:
     places: dict[str, list[int]] = {}
     for index, body in enumerate(recorded):
         places.setdefault(body.resource.url, []).append(index)
-    found: dict[int, int] = {}
+    redirects: dict[int, int] = {}
     for index, body in enumerate(recorded):
         if not (300 <= body.resource.status < 400 and body.location):
             continue
         later = places.get(absolute(body.resource.url, body.location), [])
         place = bisect_right(later, index)
         if place < len(later):
-            found.setdefault(later[place], index)
-    return found
+            redirects.setdefault(later[place], index)
+    return redirects
 
 
 def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> list[PlacedRequest]:
@@ -81,14 +81,14 @@ def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> l
     root = _root(follows, len(recorded))
     naming = _Naming(recorded, kinds, scene)
     named = {b.resource.url: i for i, b in reversed(list(enumerate(recorded)))}
-    made: list[PlacedRequest] = []
+    requests: list[PlacedRequest] = []
     for index, body in enumerate(recorded):
         initiator: int | None = None
         by_script = False
         if index and index not in follows:
             initiator = _initiator(index, body, named, naming, root)
             by_script = kinds[initiator] == "Script"
-        made.append(
+        requests.append(
             PlacedRequest(
                 url=body.resource.url,
                 kind=kinds[index],
@@ -96,7 +96,7 @@ def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> l
                 by_script=by_script,
             )
         )
-    return made
+    return requests
 
 
 class _Naming:

@@ -93,17 +93,21 @@ def _held(scene: Scene, url: str) -> bool:
 def _redirects(rows: Sequence[AlignedRequest]) -> dict[int, int]:
     """The redirect that leads to a request, by the request's index: the target starts when it
     ends."""
-    found: dict[int, int] = {}
+    redirects: dict[int, int] = {}
     for index, row in enumerate(rows):
         if not 300 <= row.one.status < 400 or row.one.status == 304:
             continue
         for later in range(index + 1, len(rows)):
             other = rows[later].one
             same = other.resource_type == row.one.resource_type
-            if same and later not in found and abs(other.start_ms - (row.one.end_ms or 0)) < 2.0:
-                found[later] = index
+            if (
+                same
+                and later not in redirects
+                and abs(other.start_ms - (row.one.end_ms or 0)) < 2.0
+            ):
+                redirects[later] = index
                 break
-    return found
+    return redirects
 
 
 def _leads(follows: Mapping[int, int], index: int) -> bool:
@@ -115,7 +119,7 @@ def _leads(follows: Mapping[int, int], index: int) -> bool:
 def _asked(rows: Sequence[AlignedRequest], follows: Mapping[int, int]) -> list[PlacedRequest]:
     exact: dict[str, int] = {}
     near: dict[str, int] = {}
-    made: list[PlacedRequest] = []
+    requests: list[PlacedRequest] = []
     for index, row in enumerate(rows):
         one, initiator = row.one, None
         if index and index not in follows:
@@ -125,7 +129,7 @@ def _asked(rows: Sequence[AlignedRequest], follows: Mapping[int, int]) -> list[P
                 while initiator in follows.values():
                     initiator = next(k for k, v in follows.items() if v == initiator)
         seen = [r.initiator_bytes for r in row.made if r and r.initiator_bytes is not None]
-        made.append(
+        requests.append(
             PlacedRequest(
                 url=one.url,
                 kind=one.resource_type,
@@ -135,7 +139,7 @@ def _asked(rows: Sequence[AlignedRequest], follows: Mapping[int, int]) -> list[P
             )
         )
         exact[one.url], near[one.address] = index, index
-    return made
+    return requests
 
 
 def _after_preflights(nodes: Sequence[Node]) -> list[Node]:

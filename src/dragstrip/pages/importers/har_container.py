@@ -43,16 +43,16 @@ class HarBodies:
             raise Missing(f"the archive is damaged ({error})") from None
 
 
-class Opened(NamedTuple):
+class OpenHar(NamedTuple):
     log: Part
     bodies: HarBodies
 
 
-def open_har(path: Path, limits: Limits) -> Opened:
+def open_har(path: Path, limits: Limits) -> OpenHar:
     """Opens a HAR. Raises `PageError`, which names the file and what to do."""
     meter = Meter(limits)
     try:
-        return Opened(parse_log(_text(path, meter)), HarBodies(path, meter))
+        return OpenHar(parse_log(_text(path, meter)), HarBodies(path, meter))
     except HarFlaw as error:
         raise PageError(f"{path} is not a HAR: {error}; export it again") from None
     except PageError as error:

@@ -15,7 +15,7 @@ from dragstrip.pages.importers.limits import DEFAULT, Limits, beyond
 from dragstrip.pages.importers.sentences import Notes
 
 
-class Visited(Struct, frozen=True, kw_only=True):
+class HarVisit(Struct, frozen=True, kw_only=True):
     """One page of a HAR."""
 
     title: str
@@ -40,7 +40,7 @@ class _Entry(Struct, frozen=True, kw_only=True):
     page: int
 
 
-def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> Visited:
+def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> HarVisit:
     """The page `wanted` of a HAR: its number from 1, its id, its URL or its title; the first by
     default. A HAR without pages is one page. Raises `PageError`, which names the file and the place
     in it."""
@@ -60,7 +60,7 @@ def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> Visite
         exchanges = [read(e.part, e.place, e.started, begun) for e in mine]
         load_ms = page.part("pageTimings").number("onLoad")
         said = others(navigations, number, path.name) if len(pages) > 1 else ()
-        return Visited(
+        return HarVisit(
             title=page.text("title", "id"),
             load_ms=load_ms if load_ms is not None and load_ms > 0 else None,
             exchanges=tuple(sorted(exchanges, key=lambda x: x.start_ms)),

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from dragstrip.pages.format.coding import encode_near
 from dragstrip.pages.format.recording import Headers, Recorded
-from dragstrip.pages.format.spool import Spooled, whole
+from dragstrip.pages.format.spool import SpooledExchange, whole
 from dragstrip.pages.format.urls import is_ip, is_local
 
 _TOP = "test"
@@ -69,7 +69,7 @@ class LocalHosts:
         wire = encode_near(changed, answer.coding, len(loaded.wire))
         if wire is None:
             return answer
-        if isinstance(answer, Spooled):
+        if isinstance(answer, SpooledExchange):
             return structs.replace(answer, load=partial(bytes, wire))
         return structs.replace(answer, wire=wire)
 

@@ -21,7 +21,7 @@ from dragstrip.pages.format.recording import (
     replaying,
 )
 from dragstrip.pages.format.servers import settled
-from dragstrip.pages.format.spool import Spooled, Whole, whole
+from dragstrip.pages.format.spool import SpooledExchange, WholeExchanges, whole
 from dragstrip.pages.format.urls import Unservable, servable, servable_socket
 from dragstrip.pages.importers.choose import choose
 from dragstrip.pages.importers.contents import Contents
@@ -105,13 +105,13 @@ def prepare(
         for a, ip in zip(answers, found, strict=True)
     ]
     opened = tuple(_sockets(sockets, changes, keep_http=keep_http))
-    on_disk = any(isinstance(a, Spooled) for a in answers)
+    on_disk = any(isinstance(a, SpooledExchange) for a in answers)
     return Recording(
         name=name,
         url=first.url,
         source=source,
         changes=tuple(changes),
-        answers=Whole(answers) if on_disk else tuple(answers),
+        answers=WholeExchanges(answers) if on_disk else tuple(answers),
         sockets=opened,
     )
 

@@ -13,7 +13,7 @@ from dragstrip.pages.format.servers import settled
 from dragstrip.pages.format.structure import Object, ResourceKind, Structure
 from dragstrip.pages.format.urls import Unservable, servable
 from dragstrip.pages.importers.har_entry import HarExchange
-from dragstrip.pages.importers.har_file import Visited
+from dragstrip.pages.importers.har_file import HarVisit
 from dragstrip.pages.importers.har_sockets import is_socket
 from dragstrip.pages.importers.har_start import why_none
 from dragstrip.pages.importers.har_think import think_sentences, think_times
@@ -49,7 +49,7 @@ class _Kept(Struct, frozen=True, kw_only=True):
 
 
 def skeleton(
-    visited: Visited,
+    visited: HarVisit,
     name: str,
     source: str,
     *,
@@ -158,7 +158,7 @@ def _target(exchange: HarExchange, *, keep_http: bool) -> str:
         return ""
 
 
-def _before_load(kept: list[_Kept], visited: Visited, changes: list[str]) -> list[_Kept]:
+def _before_load(kept: list[_Kept], visited: HarVisit, changes: list[str]) -> list[_Kept]:
     """What began before the load event, including what came from a cache."""
     end = visited.load_ms
     late = [k.url for k in kept if end is not None and k.exchange.start_ms > end]

@@ -21,7 +21,7 @@ from dragstrip.results.dissect import captured
 from dragstrip.results.lookup import Lookup
 from dragstrip.results.observed import metrics_of
 from dragstrip.results.packets import NoTshark
-from dragstrip.visit.carried import Carried, carried
+from dragstrip.visit.carried import ConnectionLoad, carried
 
 CHARTED = ("typical", "asked for")
 """Kinds of visits whose packets are drawn."""
@@ -43,7 +43,7 @@ class VisitPage(Struct, frozen=True, kw_only=True):
     uncharted: str
     """Why the kept packets have no charts; empty otherwise."""
     artefacts: tuple[Artefact, ...]
-    connections: tuple[Carried, ...]
+    connections: tuple[ConnectionLoad, ...]
     metrics: tuple[tuple[str, str, str, str], ...]
     """Name, meaning, value, and the median of its cell and stack."""
 

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.visit import Visit
-from dragstrip.results.bounds import Bound, Filled, filled, in_doubt, invalid_visits
+from dragstrip.results.bounds import Bound, FilledRatio, filled, in_doubt, invalid_visits
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.notes import notes
 from dragstrip.results.observed import BY_NAME, Observed, observed, stayed_invalid
@@ -71,7 +71,7 @@ class Compared(Struct, frozen=True):
     """A difference with the estimate it was read from, for gates to ask further."""
 
     difference: CapsuleDifference
-    estimate: RatioEstimate | Majority | Filled | None
+    estimate: RatioEstimate | Majority | FilledRatio | None
 
 
 class CapsuleComparison(Struct, frozen=True):
@@ -259,7 +259,9 @@ def _label(pair: StackPair) -> str:
     return b if a == b else f"{b} against {a}"
 
 
-def _filled(found: BlockRatio, in_a: Observed, in_b: Observed, stack: StackPair) -> Filled | None:
+def _filled(
+    found: BlockRatio, in_a: Observed, in_b: Observed, stack: StackPair
+) -> FilledRatio | None:
     """The estimate with the invalid visits of both sides filled in; None where they do not cast
     doubt."""
     of_a, of_b = stack

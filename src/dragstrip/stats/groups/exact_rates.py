@@ -51,10 +51,10 @@ def _log_ways(
 ) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
     from scipy.special import gammaln  # loads slowly
 
-    found: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = (
+    logs: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = (
         gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     )
-    return found
+    return logs
 
 
 def _chi_squared(groups: Sequence[tuple[int, int]]) -> float:
@@ -62,5 +62,5 @@ def _chi_squared(groups: Sequence[tuple[int, int]]) -> float:
 
     rate = sum(k for k, _ in groups) / sum(n for _, n in groups)
     spread = rate * (1 - rate)
-    found = sum((k - n * rate) ** 2 / (n * spread) for k, n in groups)
-    return float(chdtrc(len(groups) - 1, found))
+    statistic = sum((k - n * rate) ** 2 / (n * spread) for k, n in groups)
+    return float(chdtrc(len(groups) - 1, statistic))

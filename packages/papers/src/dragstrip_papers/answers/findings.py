@@ -16,7 +16,7 @@ from dragstrip_papers.answer import Answer, Verdict
 from dragstrip_papers.answers.absent import absent
 from dragstrip_papers.answers.caveats import caveats
 from dragstrip_papers.answers.more import More, more
-from dragstrip_papers.answers.near import Near, Stacks, pages_of
+from dragstrip_papers.answers.near import Closeness, Stacks, pages_of
 from dragstrip_papers.answers.noise import noiseless
 from dragstrip_papers.answers.predicted import beyond
 from dragstrip_papers.answers.ran import Made, Ran
@@ -82,7 +82,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     servers: str
     """The servers of its stacks, and by how much they differ, see `dragstrip.study.gaps`; empty if
     there was only one."""
-    near: Near
+    near: Closeness
     restates: str
     """The claim whose number this is in another unit; empty for one that is counted."""
     caveats: tuple[str, ...]
@@ -250,11 +250,11 @@ def _near(
     behind: pl.DataFrame,
     asked: Mapping[str, int],
     client: ClientName,
-) -> Near:
+) -> Closeness:
     told = behind if len(behind) else reached
     kind: Stacks = "surrogate" if {*named} & {*paper.stands_for} else "native"
     standins = set(told.filter(pl.col("standin"))["page"])
-    return Near(
+    return Closeness(
         stacks=kind if named else "none",
         pages=pages_of(told["page"].unique(), standins),
         loads=min(behind["blocks"].to_list(), default=0),

@@ -12,7 +12,7 @@ Stacks = Literal["native", "surrogate", "none"]
 Pages = Literal["recorded", "as described", "stand-in", "none"]
 
 
-class Near(Struct, frozen=True, kw_only=True):
+class Closeness(Struct, frozen=True, kw_only=True):
     stacks: Stacks
     """`native` if stacks of the paper's own time played every part; `surrogate` if today's stacks
     stand for them; `none` if no stack is needed."""

@@ -47,7 +47,7 @@ class Agreement(Struct, frozen=True, kw_only=True):
     """Spearman's, of the ratios; None for fewer than three."""
 
 
-class Checked(Struct, frozen=True, kw_only=True):
+class PairAgreement(Struct, frozen=True, kw_only=True):
     """Such agreement for one pair of stacks."""
 
     whole: Agreement
@@ -96,7 +96,7 @@ def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
 
 
 def page_data(
-    cells: pl.DataFrame, sample: Sample, found: Map, checked: Mapping[str, Checked]
+    cells: pl.DataFrame, sample: Sample, found: Map, checked: Mapping[str, PairAgreement]
 ) -> bytes:
     """A script that sets `dragstripMap`: pages that open from a disk may load scripts, not JSON.
     `checked` is Chromium's agreement by pair, empty if it visited no cell."""

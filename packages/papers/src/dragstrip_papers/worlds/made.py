@@ -320,8 +320,8 @@ def _(predicate: RatioShift, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: MonotoneIn, world: World, levels: Levels) -> None:
-    """ln(b / a) goes with the logarithm of the factor. On the edge it does so on the lines of the
-    highest rate, and the other way on all others: over a grid of two rates it goes nowhere."""
+    """Lets ln(b / a) rise with the logarithm of the factor. On the edge it rises at the highest
+    rate and falls at all others, so that over a grid of two rates it does neither."""
     p = predicate
     places = levels.chosen(p.where, p.unless, [p.a, p.b])
     most = max(place.factors.get("rate_mbps", 0.0) for place in places)

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from warcio.statusandheaders import StatusAndHeadersParser
 
 from dragstrip.pages.format.recording import EPOCH, Headers, Recorded
-from dragstrip.pages.format.spool import Spool, Spooled
+from dragstrip.pages.format.spool import Spool, SpooledExchange
 from dragstrip.pages.importers.contents import Contents, RecordedNavigation
 from dragstrip.pages.importers.crawls.navigations import navigations
 from dragstrip.pages.importers.crawls.records import RawRecord, records
@@ -136,7 +136,7 @@ class Crawl:
             return None
         headers: Headers = tuple((str(n), str(v)) for n, v in http.headers)
         body = dechunked(block.read(), headers)
-        return Spooled(
+        return SpooledExchange(
             url=raw.uri,
             method=http.protocol if is_request else "GET",
             status=int(status),
@@ -189,12 +189,12 @@ class Crawl:
         return exchanges, pages
 
     def _revisited(self, record: _Record, found: Recorded | None) -> Recorded | None:
-        if not isinstance(found, Spooled):
+        if not isinstance(found, SpooledExchange):
             what = "revisits left out, because the file does not hold the body they refer to"
             self._notes.add(what, record.where)
             return None
         own = record.http
-        if not isinstance(own, Spooled) or own.status == 304:
+        if not isinstance(own, SpooledExchange) or own.status == 304:
             started = own.started if own else found.started
             return structs.replace(found, url=record.refers.uri, started=started)
         return structs.replace(own, load=found.load)
