@@ -146,7 +146,7 @@ class _Site:
         room = 0
         for number, cell in enumerate(cells(study, self._tables["visits"]), start=1):
             room += DRAWN_REQUESTS // count
-            file = page_file(number, cell.where)
+            file = page_file(number, cell.title)
             chosen = shown(cell, room, also)
             drawn = draw(self._capsule, cell, chosen, self._lookup, Path(file).stem)
             room -= sum(len(d.visit.requests) for d in drawn)
@@ -154,7 +154,7 @@ class _Site:
                 page=cell.page.name,
                 network=cell.network.name,
                 connection=cell.connection,
-                where=cell.where,
+                where=cell.title,
                 file=file,
                 answer=answer(cell, study.client.timeout_s),
                 leads=matrix.leads(cell),
