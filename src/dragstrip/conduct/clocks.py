@@ -75,7 +75,10 @@ def guest_of(study: Study) -> str:
 
 
 def checked(page: Page, *, virtual: bool) -> "Iterator[Check]":
-    """Replays the page and compares it with its recording. Raises `TestbedError`, `CdpError`."""
+    """Replays the page and compares it with its recording.
+
+    Raises `TestbedError`, `BrowserError`.
+    """
     if virtual:
         with errand(CheckJob(page=page, client=Client()), NETWORK, seed=0) as sent:
             yield from sent.results()

@@ -69,7 +69,7 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 def check(page: Page, client: Client, clock: Clock = REAL) -> Iterator[Check]:
-    """Replay `page` over each protocol in turn. Raises `TestbedError`, `CdpError`."""
+    """Replay `page` over each protocol in turn. Raises `TestbedError`, `BrowserError`."""
     reference = read_screenshot(page)
     patient = structs.replace(client, quiet_ms=_SETTLE_MS)
     (layout,) = layouts([servers(page, "recorded")])
