@@ -15,9 +15,9 @@ import msgspec
 from dragstrip.cli.machine.doctor import CheckResult
 from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
+from dragstrip.results.compare.attribution import Why
 from dragstrip.results.compare.gate import Output
 from dragstrip.results.compare.summary import Summary
-from dragstrip.results.compare.why import Why
 from dragstrip.results.tables.build import METRIC_OF, frames
 from dragstrip.results.tables.columns import describe
 from dragstrip.study.schema import schema_text, study_schema

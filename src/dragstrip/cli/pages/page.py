@@ -218,7 +218,7 @@ def show(
         made.append(one)
         _print_check(one)
     if out:
-        from dragstrip.report.figures.page import draw
+        from dragstrip.report.figures.page_view import draw
 
         out.write_text(draw(resolved, made), encoding="utf-8")
         Console().print(f"drawn: {out}", highlight=False)

@@ -6,7 +6,7 @@ from dragstrip.model.bridge import KNOWN
 from dragstrip.model.clock import Clock
 from dragstrip.report.data.cells import cell_title
 from dragstrip.report.words.numbers import counted, listed, percent
-from dragstrip.results.compare.why import FactorEffect, Pooled, Span, Why, WhyCell
+from dragstrip.results.compare.attribution import FactorEffect, Pooled, Span, Why, WhyCell
 from dragstrip.results.observed import BY_NAME
 
 UNEXPLAINED = "protocol and implementation, unexplained"
