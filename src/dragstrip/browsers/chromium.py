@@ -5,6 +5,7 @@ holds one protocol; a visit gets a fresh browser context, which shares no socket
 cache or cookies with any other.
 """
 
+import base64
 import contextlib
 import hashlib
 import os
@@ -139,6 +140,11 @@ class ChromiumTab:
     client: Client
     generation: Generation
     page: Page | None = None
+
+    def screenshot(self) -> bytes:
+        """The viewport as it looks now, PNG."""
+        answer = self.cdp.call("Page.captureScreenshot", self.session, format="png")
+        return base64.b64decode(answer["data"])
 
     def load(self, url: str) -> Load:
         return load(self.cdp, self.session, url, self.client, done_of(self.page, url))

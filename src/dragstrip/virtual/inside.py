@@ -81,7 +81,7 @@ def _results(job: Job, capsule: Path) -> Iterator[Any]:
                 check,  # what holds pictures together loads slowly
             )
 
-            yield from check(job.page, job.client, NETWORK)
+            yield from check(job.page, job.client, NETWORK, job.browser)
 
 
 def _beat(alive: Path) -> None:
