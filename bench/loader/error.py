@@ -38,8 +38,8 @@ from dragstrip.pages.graph.store import with_graph
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.learn import learn
 from dragstrip.study.clients import study_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.testbed.cache import cache_folder
 from dragstrip_papers.stats.prediction import Errors, Ratios, errors, ratios
 
@@ -184,7 +184,7 @@ def _study(
     seed: int = 0,
     clock: Clock,
 ) -> Study:
-    return make_study(
+    return StudySpec(
         name="loader",
         pages=pages,
         networks=[find_network(n) for n in networks],
@@ -193,8 +193,7 @@ def _study(
         seed=seed,
         client=Client(),
         clock=clock,
-        cache=cache_folder("pages"),
-    )
+    ).resolve(cache_folder("pages"))
 
 
 def cells(folder: Path) -> Iterator[Cell]:

@@ -23,8 +23,8 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.why import FactorEffect, WhyCell, why
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip.study.bridge import bridge_study
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "why.md"
 H2 = find_stack("h2")
@@ -67,7 +67,7 @@ CASES = (
 
 
 def measure(case: Case, blocks: int, folder: Path, *, virtual: bool) -> WhyCell:
-    base = make_study(
+    base = StudySpec(
         name="why-known",
         pages=[case.page],
         networks=[find_network("LTE")],
@@ -75,8 +75,7 @@ def measure(case: Case, blocks: int, folder: Path, *, virtual: bool) -> WhyCell:
         runs=1,
         seed=1,
         client=Client(),
-        cache=folder,
-    )
+    ).resolve(folder)
     bridge = bridge_study(base, H2, case.b, runs=blocks)
     study = timed(structs.replace(bridge, stopping=None), clock_of(virtual=virtual))
     out = folder / case.name.replace(" ", "-").replace("/", "-")

@@ -27,8 +27,8 @@ from dragstrip.conduct.visits import make_visits
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL
 from dragstrip.results.machine import Machine
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.virtual.kernel.recipe import kernel, name_of
 from made_replays import busy, digests
 
@@ -86,7 +86,7 @@ def replay(study: Study, folder: Path, number: int) -> tuple[tuple[str, str], ..
 
 
 def of(asked: argparse.Namespace, cache: Path) -> Study:
-    return make_study(
+    return StudySpec(
         name="replays",
         pages=[asked.page],
         networks=[find_network(asked.network)],
@@ -95,8 +95,7 @@ def of(asked: argparse.Namespace, cache: Path) -> Study:
         seed=1,
         client=Client(pcap=True),
         clock=clock_of(virtual=True, computing=asked.computing),
-        cache=cache,
-    )
+    ).resolve(cache)
 
 
 def arguments() -> argparse.Namespace:

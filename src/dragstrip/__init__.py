@@ -49,23 +49,22 @@ def race(
     what cannot be raced, and `dragstrip.testbed.errors.TestbedError` if nothing can run here.
     """
     from dragstrip.model.study import Client
-    from dragstrip.study.file import make_study
     from dragstrip.study.presets import find_network, find_stack
+    from dragstrip.study.spec import StudySpec
     from dragstrip.testbed.cache import cache_folder
 
-    study = make_study(
+    study = StudySpec(
         name="race",
         pages=[str(page) for page in pages],
         networks=[find_network(name) for name in networks],
         stacks=[find_stack(name) for name in stacks],
-        connections=["first", "repeat"] if repeat else ["first"],
+        connections=("first", "repeat") if repeat else ("first",),
         runs=runs,
         seed=seed,
         client=Client(),
         restarts=restarts,
         addresses=addresses,
-        cache=cache_folder("pages"),
-    )
+    ).resolve(cache_folder("pages"))
     return run(study, out=out, virtual=virtual, computing=computing, jobs=jobs, cluster=cluster)
 
 

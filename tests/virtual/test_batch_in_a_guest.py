@@ -12,13 +12,13 @@ from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.schedule.batch import batches
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from made_replays import LOSSY
 
 
 def study(cache: Path, client: str, runs: int, clock: Clock) -> Study:
-    return make_study(
+    return StudySpec(
         name="batch",
         pages=["synth:12x8KB"],
         networks=[find_network(LOSSY)],
@@ -27,8 +27,7 @@ def study(cache: Path, client: str, runs: int, clock: Clock) -> Study:
         seed=3,
         client=Client(pcap=True),
         clock=clock,
-        cache=cache,
-    )
+    ).resolve(cache)
 
 
 def visits(out: Path) -> list[Visit]:

@@ -19,15 +19,15 @@ from dragstrip.pages.format.recording import Recorded, Recording
 from dragstrip.pages.resolve import resolve
 from dragstrip.results.capsule import Capsule
 from dragstrip.schedule.worker import VisitOrder
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.virtual.place import in_guest
 from made_replays import LOSSY, busy, digests, guests
 
 
 def study(cache: Path, runs: int = 1, client: Client | None = None, **more: object) -> Study:
-    return make_study(
+    return StudySpec(
         name="virtual",
         pages=["synth:12x8KB"],
         networks=[find_network(LOSSY)],
@@ -36,9 +36,8 @@ def study(cache: Path, runs: int = 1, client: Client | None = None, **more: obje
         seed=3,
         client=client or Client(),
         clock=NETWORK,
-        cache=cache,
         **more,
-    )
+    ).resolve(cache)
 
 
 def visits(out: Path) -> list[Visit]:
@@ -129,7 +128,7 @@ def test_a_page_that_computes_for_ever_ends_in_an_error(tmp_path):
     path = tmp_path / "spin.har.zip"
     recording = Recording(name="spin", url=answer.url, source="a test", answers=(answer,))
     write_page(path, recording)
-    of = make_study(
+    of = StudySpec(
         name="virtual",
         pages=[str(path)],
         networks=[find_network(LOSSY)],
@@ -138,8 +137,7 @@ def test_a_page_that_computes_for_ever_ends_in_an_error(tmp_path):
         seed=1,
         client=Client(),
         clock=NETWORK,
-        cache=tmp_path,
-    )
+    ).resolve(tmp_path)
     block = next(of.blocks())
     with in_guest(of, still_s=8) as visit, pytest.raises(TestbedError, match="stood still"):
         visit(VisitOrder(block=block, attempt=0, stack=block.order[0]))

@@ -9,15 +9,15 @@ from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from made_replays import LOSSY
 
 OF_VISITS = ("har", "frames", "qlog", "pcap")
 
 
 def study(cache: Path, loaded: str = "browser") -> Study:
-    return make_study(
+    return StudySpec(
         name="virtual",
         pages=["synth:12x8KB"],
         networks=[find_network(LOSSY)],
@@ -26,8 +26,7 @@ def study(cache: Path, loaded: str = "browser") -> Study:
         seed=3,
         client=Client(frames=loaded == "browser", qlog=True, pcap=True),
         clock=NETWORK,
-        cache=cache,
-    )
+    ).resolve(cache)
 
 
 def contents(capsule: Path) -> dict[str, bytes]:

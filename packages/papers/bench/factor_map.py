@@ -33,7 +33,7 @@ from dragstrip.model.browsers import LOADER
 from dragstrip.model.study import Study
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.study.clients import study_by
-from dragstrip.study.file import read_outline, read_study
+from dragstrip.study.file import read_spec, read_study
 from dragstrip.testbed.cache import cache_folder
 from dragstrip_papers.map.pictures import network_map, page_map
 from dragstrip_papers.map.sampled import made_cells, ratios, spots
@@ -94,7 +94,7 @@ def again(asked: argparse.Namespace, client: str, out: str) -> None:
 
 
 def write(folder: Path) -> None:
-    sample = read_outline(STUDY).sample
+    sample = read_spec(STUDY).sample
     assert sample
     cells = all_made(Capsule.open(folder / LOADER))
     found = surveyed(cells, sample)

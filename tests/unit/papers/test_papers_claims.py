@@ -13,8 +13,8 @@ from dragstrip.cli import app
 from dragstrip.model.errors import InputError
 from dragstrip.pages import corpus
 from dragstrip.schedule.estimate import visit_s
-from dragstrip.study.file import Outline
 from dragstrip.study.presets import networks
+from dragstrip.study.spec import StudySpec
 from dragstrip_papers.campaign.plan import campaign
 from dragstrip_papers.campaign.weight import weight
 from dragstrip_papers.claims import KEYS, KNOWN, answers, published
@@ -25,7 +25,7 @@ LIST = Path(__file__).parents[2] / "data" / "claims.csv"
 BLOCKS = 5
 
 
-def as_if_run(outline: Outline) -> pl.DataFrame:
+def as_if_run(outline: StudySpec) -> pl.DataFrame:
     """Loads of every cell of a study, all about as long."""
     draw = np.random.default_rng(1)
     known = corpus.known()

@@ -31,9 +31,9 @@ from dragstrip.conduct.visits import make_visits
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack, in_browser
 from dragstrip.study.servers import parse_server, placed
+from dragstrip.study.spec import StudySpec
 
 
 def race(
@@ -128,25 +128,25 @@ def race(
     as_json: AsJson = False,
 ) -> int:
     """Race stacks on pages over networks; say which is faster."""
-    study = make_study(
+    spec = StudySpec(
         name="race",
         pages=page,
         networks=[find_network(n) for n in network],
         stacks=loaded_by(_stacks(stack, server or [], browser), client or "browser"),
-        connections=["first", "repeat"] if repeat else ["first"],
+        connections=("first", "repeat") if repeat else ("first",),
         runs=runs,
         seed=seed,
         client=Client(frames=frames, net_log=net_log, qlog=qlog, pcap=pcap),
         addresses=addresses,
         done=done,
-        metrics=metric or [],
+        metrics=tuple(metric or ()),
         live=live,
         ca=ca,
         controls=controls,
         restarts=restarts or 1,
         clock=clock_of(virtual=virtual, computing=computing),
-        cache=page_cache(),
     )
+    study = spec.resolve(page_cache())
     at_most = jobs_of(study.clock, jobs)
     share = parse_shard(shard) if shard else WHOLE
     machines = cluster_of(cluster, jobs, study.clock, admit_others=admit_other_machines)

@@ -32,8 +32,9 @@ from dragstrip.model.stack import Stack
 from dragstrip.model.study import CellKey, Client, Study
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.study.bridge import RUNS, bridge_study
-from dragstrip.study.file import make_study, read_study
+from dragstrip.study.file import read_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 
 if TYPE_CHECKING:
     from dragstrip.results.compare.largest import PairCells
@@ -158,18 +159,17 @@ def _pages(
     a, b = (find_stack(name) for name in names)
     if a.name == b.name:
         raise InputError(f"stack {a.name!r} is given twice: a difference needs two stacks")
-    base = make_study(
+    base = StudySpec(
         name="why",
         pages=pages,
         networks=[find_network(n) for n in networks],
         stacks=[a, b],
-        connections=["first", "repeat"] if repeat else ["first"],
+        connections=("first", "repeat") if repeat else ("first",),
         runs=1,
         seed=seed,
         addresses=addresses,
         client=Client(frames=frames),
-        cache=page_cache(),
-    )
+    ).resolve(page_cache())
     yield base, a, b, ()
 
 

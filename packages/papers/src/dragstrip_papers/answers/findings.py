@@ -8,9 +8,9 @@ from msgspec import Struct, structs
 
 from dragstrip.model.clock import REAL, Clock
 from dragstrip.model.stack import Stack
-from dragstrip.study.file import Outline
 from dragstrip.study.gaps import servers
 from dragstrip.study.loader_error import predicted
+from dragstrip.study.spec import StudySpec
 from dragstrip.verdict.rules import VERSION
 from dragstrip_papers.answer import Answer, Verdict
 from dragstrip_papers.answers.absent import absent
@@ -137,7 +137,7 @@ class Findings(Struct, frozen=True, kw_only=True):
 
 def findings(
     paper: Published,
-    outlines: Sequence[Outline],
+    outlines: Sequence[StudySpec],
     ran: Ran,
     evidence: Evidence,
     numbers: Mapping[Key, int] = NO_NUMBERS,

@@ -10,19 +10,19 @@ from dragstrip.model.browsers import LOADER
 from dragstrip.model.errors import InputError
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import Outline
+from dragstrip.study.spec import StudySpec
 
 ClientName = Literal["browser", "loader"]
 WITH_CACHE = "repeat-cached"
 """Visits that the load generator cannot make: it has no cache."""
 
 
-def by_client(outlines: Iterable[Outline], client: str) -> list[Outline]:
+def by_client(outlines: Iterable[StudySpec], client: str) -> list[StudySpec]:
     """The same studies, visited by this client. Raises `InputError`."""
     return [structs.replace(o, stacks=loaded_by(o.stacks, client)) for o in outlines]
 
 
-def makeable(outlines: Iterable[Outline], client: str) -> list[Outline]:
+def makeable(outlines: Iterable[StudySpec], client: str) -> list[StudySpec]:
     """What of these studies the client can visit: the load generator has no frames and no cache."""
     if client != LOADER:
         return list(outlines)

@@ -16,7 +16,7 @@ from dragstrip.model.study import CellKey, Slow, Study
 from dragstrip.pages.resolve import expand, named
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.schedule.scale import share_of
-from dragstrip.study.file import Outline, make_study
+from dragstrip.study.spec import StudySpec
 from dragstrip_papers.campaign.choose import choose, cost_s
 from dragstrip_papers.campaign.pace import pace
 from dragstrip_papers.campaign.space import CELL, reach, space, union
@@ -39,7 +39,7 @@ Cells = frozenset[tuple[str, ...]]
 class Part(Struct, frozen=True, kw_only=True):
     """What is to be run of one study."""
 
-    outline: Outline
+    outline: StudySpec
     cells: pl.DataFrame
     """Rows of `dragstrip_papers.campaign.space`."""
     total: int
@@ -72,7 +72,7 @@ class Part(Struct, frozen=True, kw_only=True):
 
 def campaign(
     paper: Published,
-    outlines: Sequence[Outline],
+    outlines: Sequence[StudySpec],
     scale: str,
     budget_s: float,
     slow: Slow | None = None,
@@ -120,13 +120,13 @@ def _over(networks: Sequence[str], cells: pl.DataFrame) -> pl.DataFrame:
     return cells.filter(pl.col("network").is_in(networks)) if networks else cells
 
 
-def _virtual_block_s(outlines: Sequence[Outline]) -> pl.Expr:
+def _virtual_block_s(outlines: Sequence[StudySpec]) -> pl.Expr:
     visited = {o.name: o.visits_per_block for o in outlines}
     loader = any(stack.loaded_by.follows_graphs for o in outlines for stack in o.stacks)
     return pace().visit_s(loader=loader) * pl.col("study").replace_strict(visited)
 
 
-def present(folder: Path, outlines: Sequence[Outline]) -> Cells:
+def present(folder: Path, outlines: Sequence[StudySpec]) -> Cells:
     """Those that the capsules of a paper's folder have."""
     return frozenset((o.name, *cell) for o in outlines for cell in _cells_of(folder / o.name))
 
@@ -143,7 +143,7 @@ def _keys(cells: pl.DataFrame) -> Iterator[tuple[str, ...]]:
     return cells.select("study", *CELL).iter_rows()
 
 
-def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
+def of_ones_own(outlines: Sequence[StudySpec], pages: Sequence[str]) -> list[StudySpec]:
     """The studies of a paper with `pages` instead of theirs, if there are any."""
     if not pages:
         return list(outlines)
@@ -151,7 +151,7 @@ def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outli
     return [structs.replace(outline, pages=own) for outline in outlines]
 
 
-def asked_about(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
+def asked_about(outlines: Sequence[StudySpec], pages: Sequence[str]) -> list[StudySpec]:
     """The studies that answers are about. Pages of the paper narrow what is visited, not what it
     claims; pages of one's own take their place there, too."""
     theirs = {page for outline in outlines for page in outline.pages}
@@ -159,7 +159,7 @@ def asked_about(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outli
     return list(outlines) if all(theirs.issuperset(o.pages) for o in own) else own
 
 
-def chosen(outlines: Sequence[Outline], names: Sequence[str]) -> list[Outline]:
+def chosen(outlines: Sequence[StudySpec], names: Sequence[str]) -> list[StudySpec]:
     """Those of a paper's studies that are named, all by default. Raises `InputError`."""
     _check("study", names, "paper has", [outline.name for outline in outlines])
     return [outline for outline in outlines if outline.name in names or not names]
@@ -192,12 +192,12 @@ def claims_named(paper: Published, names: Sequence[str]) -> list[Claim]:
 
 
 def spoken_of(
-    outlines: Sequence[Outline],
+    outlines: Sequence[StudySpec],
     claims: Sequence[Claim],
     parts: Mapping[str, str],
     folder: Path,
     names: Sequence[str] = (),
-) -> list[Outline]:
+) -> list[StudySpec]:
     """The studies with only those stacks that the claims speak of, at least two, and those that
     their capsules in `folder` have; without claims all.
 
@@ -253,17 +253,13 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
     wanted = {*(there.cells() if there else ()), *part.keys}
     pages = {page for page, _, _ in wanted}
     networks = {network for _, network, _ in wanted}
-    asked = {name: getattr(outline, name) for name in outline.__struct_fields__}
-    study = make_study(
-        **asked
-        | {
-            "pages": [given for given in outline.pages if named(given) in pages],
-            "networks": [n for n in outline.networks if n.name in networks],
-            "runs": part.runs,
-            "slow": part.slow,
-        },
-        cache=cache,
-    )
+    study = structs.replace(
+        outline,
+        pages=[given for given in outline.pages if named(given) in pages],
+        networks=[n for n in outline.networks if n.name in networks],
+        runs=part.runs,
+        slow=part.slow,
+    ).resolve(cache)
     own = {page.name for page in study.pages}
     others = tuple(p for p in there.pages if p.name not in own) if there else ()
     study = structs.replace(study, pages=(*others, *study.pages))
@@ -272,7 +268,7 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
     return structs.replace(study, reruns=reruns, only=only)
 
 
-def capsules_of(folder: Path, outlines: Sequence[Outline]) -> list[Path]:
+def capsules_of(folder: Path, outlines: Sequence[StudySpec]) -> list[Path]:
     """Those capsules of a paper's folder that exist."""
     return [f for o in outlines if ((f := folder / o.name) / MANIFEST).exists()]
 

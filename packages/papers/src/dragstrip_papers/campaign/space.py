@@ -8,7 +8,7 @@ import polars as pl
 from dragstrip.pages import corpus
 from dragstrip.pages.resolve import named
 from dragstrip.schedule.estimate import visit_s
-from dragstrip.study.file import Outline
+from dragstrip.study.spec import StudySpec
 from dragstrip_papers.campaign.weight import weight
 from dragstrip_papers.evidence import FACTORS, of_known, of_network
 from dragstrip_papers.levels import AuditCount, Corpus
@@ -19,7 +19,7 @@ CELL = ("page", "network", "connection")
 _FIELDS = ("study", *CELL, *FACTORS)
 
 
-def space(outlines: Iterable[Outline], parts: Mapping[str, str] | None = None) -> pl.DataFrame:
+def space(outlines: Iterable[StudySpec], parts: Mapping[str, str] | None = None) -> pl.DataFrame:
     """Columns: `study`, `CELL`, the factors of `dragstrip_papers.evidence`, `stacks` and `block_s`,
     the expected seconds of one block. A stack in `parts` is called what it plays."""
     parts = parts or {}

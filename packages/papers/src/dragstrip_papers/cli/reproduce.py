@@ -47,7 +47,7 @@ from dragstrip_papers.cli.names import (
 )
 
 if TYPE_CHECKING:
-    from dragstrip.study.file import Outline
+    from dragstrip.study.spec import StudySpec
     from dragstrip_papers.answers.findings import Findings
     from dragstrip_papers.campaign.plan import Cells, Part
     from dragstrip_papers.claims import Published
@@ -328,7 +328,7 @@ def _redraw(capsules: Sequence[Path]) -> int:
 
 def _answer(
     paper: "Published",
-    outlines: list["Outline"],
+    outlines: list["StudySpec"],
     folder: Path,
     capsules: list[Path],
     captures: Path | None,
