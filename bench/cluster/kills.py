@@ -32,7 +32,7 @@ from remains import Family, differing
 
 import made
 from dask_processes import Processes
-from dragstrip.conduct.cluster import Cluster
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
@@ -104,11 +104,11 @@ def guests(folder: Path, blocks: int) -> Making:
         clock=NETWORK,
     ).resolve(folder / "pages")
     together = partial(in_guests, study=study)
-    return Making(study, lambda out: make_visits(study, out, jobs=2), together)
+    return Making(study, lambda out: make_visits(study, out, RunOptions(jobs=2)), together)
 
 
 def in_guests(address: str, out: Path, study: Study) -> None:
-    make_visits(study, out, cluster=Cluster(address=address))
+    make_visits(study, out, RunOptions(cluster=address))
 
 
 class Disturbed:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from dragstrip.conduct.clocks import clock_of, jobs_of, timed
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
@@ -77,9 +77,10 @@ def measure(case: Case, blocks: int, folder: Path, *, virtual: bool) -> WhyCell:
         client=Client(),
     ).resolve(folder)
     bridge = bridge_study(base, H2, case.b, runs=blocks)
-    study = timed(structs.replace(bridge, stopping=None), clock_of(virtual=virtual))
+    options = RunOptions(virtual=virtual, calibrate=False)
+    study = options.adapt(structs.replace(bridge, stopping=None))
     out = folder / case.name.replace(" ", "-").replace("/", "-")
-    make_visits(study, out, calibrate=False, jobs=jobs_of(study.clock, None))
+    make_visits(study, out, options)
     capsule = Capsule.open(out)
     refresh(capsule)
     (cell,) = why(study, scan(capsule, "visits"), case.metric).cells

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 import msgspec
 from msgspec import Struct
 
-from dragstrip.conduct.clocks import clock_of
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL
@@ -94,7 +94,7 @@ def of(asked: argparse.Namespace, cache: Path) -> Study:
         runs=1,
         seed=1,
         client=Client(pcap=True),
-        clock=clock_of(virtual=True, computing=asked.computing),
+        clock=RunOptions(virtual=True, computing=asked.computing).clock,
     ).resolve(cache)
 
 

@@ -86,24 +86,23 @@ def run(
     one per core. `cluster` names a Dask cluster as `--cluster` does; `jobs` is then per machine.
     Raises as `race` does.
     """
-    from dragstrip.conduct.clocks import clock_of, jobs_of, timed
-    from dragstrip.conduct.cluster import cluster_of
-    from dragstrip.conduct.shard import WHOLE, parse_shard
+    from dragstrip.conduct.options import RunOptions
     from dragstrip.conduct.visits import make_visits
     from dragstrip.study.file import read_study
     from dragstrip.testbed.cache import cache_folder
 
     if isinstance(study, str | Path):
         study = read_study(Path(study), cache_folder("pages"))
-    study = timed(study, clock_of(virtual=virtual, computing=computing))
-    asked = None if jobs is None else str(jobs)
-    make_visits(
-        study,
-        Path(out),
-        jobs=jobs_of(study.clock, asked),
-        shard=parse_shard(shard) if shard else WHOLE,
-        cluster=cluster_of(cluster, asked, study.clock, admit_others=admit_other_machines),
+    options = RunOptions(
+        out=Path(out),
+        virtual=virtual,
+        computing=computing,
+        jobs=jobs,
+        shard=shard,
+        cluster=cluster,
+        admit_other_machines=admit_other_machines,
     )
+    make_visits(options.adapt(study), Path(out), options)
     return open(out)
 
 

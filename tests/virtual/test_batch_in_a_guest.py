@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import COMPUTING, NETWORK, Clock
 from dragstrip.model.study import Client, Study
@@ -50,7 +51,7 @@ def test_a_cut_study_resumes_to_the_same_bytes_and_so_does_one_that_grows(
 ):
     of = study(tmp_path, client, runs, clock)
     assert len(batches(of)[0]) > 2
-    make_visits(of, tmp_path / "whole", jobs=2)
+    make_visits(of, tmp_path / "whole", RunOptions(jobs=2))
     whole = seen(tmp_path / "whole")
     assert len(whole) == 4 * runs
     assert all(v.valid for v in visits(tmp_path / "whole"))

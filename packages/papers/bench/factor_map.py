@@ -27,7 +27,7 @@ from factor_map_words import Spotted, page_text
 from msgspec import structs
 from scipy.stats import spearmanr
 
-from dragstrip.conduct.clocks import jobs_of
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import TimeUp, make_visits
 from dragstrip.model.browsers import LOADER
 from dragstrip.model.study import Study
@@ -197,7 +197,7 @@ def only(study: Study, wanted: Collection[tuple[str, str]]) -> Study:
 def visit(study: Study, out: Path, asked: argparse.Namespace) -> None:
     try:
         until = time.monotonic() + asked.minutes * 60
-        make_visits(study, out, jobs=jobs_of(study.clock, asked.jobs), until=until)
+        make_visits(study, out, RunOptions(jobs=asked.jobs), until=until)
     except TimeUp:
         print(f"{out}: continue with the same command")
 

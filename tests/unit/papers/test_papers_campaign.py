@@ -85,7 +85,7 @@ def test_cells_that_take_long_may_have_fewer_runs(tmp_path):
     paper = published("megyesi2016")
     outlines = paper.outlines()
     (every,) = campaign(paper, outlines, "0.1", 600)
-    (fewer,) = campaign(paper, outlines, "0.1", 600, Slow(runs=3))
+    (fewer,) = campaign(paper, outlines, "0.1", 600, slow=Slow(runs=3))
     assert len(fewer.cells) == 48
     assert fewer.seconds < every.seconds / 1.5
     assert study_of(fewer, tmp_path, tmp_path).looks() == (3, 10)
