@@ -156,15 +156,15 @@ def _loads(text: str, key: str) -> int:
         return SMOKE_RUNS
     scale = re.search(r"--scale (\S+)", (RESULTS / link[1]).read_text())
     assert scale, link[1]
-    return ceil(published(key).outlines()[0].runs * Fraction(scale[1]))
+    return ceil(published(key).specs()[0].runs * Fraction(scale[1]))
 
 
 def _near(paper: Published, claim: Claim) -> tuple[str, str]:
     if claim.predicate is None:
         return "none", "none"
-    outlines = paper.outlines()
-    reached = reach(claim.predicate, space(outlines, paper.parts))
-    named = stacks_of(claim.predicate, paper.stacks(outlines))
+    specs = paper.specs()
+    reached = reach(claim.predicate, space(specs, paper.parts))
+    named = stacks_of(claim.predicate, paper.stacks(specs))
     standins = {
         name.replace("/", "-") for name, p in corpus.known().items() if p.kind == "stand-in"
     }

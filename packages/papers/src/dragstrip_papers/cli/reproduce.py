@@ -84,7 +84,7 @@ def reproduce(
     paper = published(key).native() if native else published(key)
     client = options.client or "browser"
     folder = options.out or _folder(key, options, native=native)
-    studies = by_client(paper.outlines(), client)
+    studies = by_client(paper.specs(), client)
     specs = of_ones_own(studies, page or ())
     check_client(capsules_of(folder, specs), client)
     wanted, claims = _chosen(paper, specs, folder, options, study or (), claim or (), stack or ())
@@ -207,7 +207,7 @@ def _announce(console: Console, paper: "Published", parts: Sequence["Part"]) -> 
     for part in parts:
         hours = part.seconds / 3600
         numbers = (len(part.cells), part.total, part.runs, part.visits, f"{hours:.2f}")
-        table.add_row(part.outline.name, *map(str, numbers))
+        table.add_row(part.spec.name, *map(str, numbers))
     console.print(table)
     judged = sum(claim.predicate is not None for claim in paper.claims)
     console.print(f"{len(paper.claims)} claims, {judged} with a predicate", highlight=False)
