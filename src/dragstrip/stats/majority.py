@@ -2,8 +2,8 @@
 
 In virtual time two loads with the same seed differ by what was changed, and by the luck that the
 change brought about: another order of threads, other keys. Where that luck is small beside what is
-asked for, a test for populations would ask for ten loads all the same. Here each pair has its say,
-and one odd pair among three is outvoted. How large the luck is, loads with other seeds tell.
+asked for, a test for populations would ask for ten loads anyway. Here each pair has its say, and
+one odd pair among three is outvoted. How large the luck is, loads with other seeds tell.
 
 That is no level of confidence, so there is no p value. How often a majority errs was measured:
 docs/reference/virtual-gate.md.
