@@ -20,7 +20,7 @@ from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.report.words.why import span
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.compare.why import FactorEffect, WhyCell, why
+from dragstrip.results.compare.attribution import FactorEffect, WhyCell, why
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip.study.bridge import bridge_study
 from dragstrip.study.presets import find_network, find_stack

@@ -31,7 +31,7 @@ from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.generators.standin import standin
-from dragstrip.pages.made.page import make
+from dragstrip.pages.made.assembly import make
 from dragstrip.schedule.admission import Admission, parse_jobs
 from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.stats.block_ratio import block_ratio, matched

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from dragstrip.model.browsers import TODAY
 from dragstrip.model.clock import COMPUTING, NETWORK, Clock
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client, Study
@@ -54,12 +55,13 @@ def guest_of(study: Study) -> str:
     return name_of(kernel()) if study.clock.virtual else ""
 
 
-def checked(page: Page, *, virtual: bool) -> "Iterator[Check]":
-    """Replays the page and compares it with its recording. Raises `TestbedError`, `CdpError`."""
+def checked(page: Page, *, virtual: bool, browser: str = TODAY) -> "Iterator[Check]":
+    """Replays the page in this browser and compares it with its recording. Raises `TestbedError`,
+    `BrowserError`."""
     if virtual:
-        with errand(CheckJob(page=page, client=Client()), NETWORK, seed=0) as sent:
+        with errand(CheckJob(page=page, client=Client(), browser=browser), NETWORK, seed=0) as sent:
             yield from sent.results()
         return
     from dragstrip.verdict.page_check import check  # with Pillow and NumPy, which import slowly
 
-    yield from check(page, Client())
+    yield from check(page, Client(), browser=browser)

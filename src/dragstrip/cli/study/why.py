@@ -29,8 +29,8 @@ from dragstrip.study.presets import find_network, find_stack
 from dragstrip.study.spec import StudySpec
 
 if TYPE_CHECKING:
+    from dragstrip.results.compare.attribution import Why
     from dragstrip.results.compare.largest import PairCells
-    from dragstrip.results.compare.why import Why
 
 
 @takes_run_options(
@@ -203,7 +203,7 @@ def _of_capsule(
 def _present(folder: Path, metric: str, *, as_json: bool) -> int:
     """Redraw the report of a capsule with a bridge and print its answer."""
     from dragstrip.report.terminal.why import render
-    from dragstrip.results.compare.why import why as answer
+    from dragstrip.results.compare.attribution import why as answer
     from dragstrip.results.tables.build import scan
 
     capsule = Capsule.open(folder)
