@@ -127,7 +127,7 @@ class StudyOptions(Struct, frozen=True, kw_only=True):
     they are. Each is declared here alone: docs/howto/add-an-option.md."""
 
     name: str
-    runs: Annotated[int, Meta(ge=1)]
+    runs: int
     """Blocks per cell: each visits every stack once."""
     seed: int
     """Decides the order of visits and which packets random loss takes."""

@@ -68,6 +68,8 @@ class StudyFile(SpecOptions, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     name: str = ""
     """By default the file's name without its ending."""
+    runs: Annotated[int, Meta(ge=1)]
+    """Blocks per cell: each visits every stack once."""
     seed: Annotated[int, Meta(ge=0, lt=MAX_SEED)] = 0
     """Decides the order of visits and which packets random loss takes."""
     pages: tuple[str, ...] = ()

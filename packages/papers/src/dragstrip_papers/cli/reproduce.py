@@ -1,6 +1,6 @@
 """`dragstrip reproduce KEY`: run a paper's studies within a time limit, then answer its claims."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dragstrip_papers.claims import Claim, Published
 
 SMOKE_MINUTES = 10.0
+TIME_IS_UP = "time is up before all visits were made; the same command resumes"
 
 
 @takes_run_options(without=("shard",), after={"native": ("out",)}, out=Out)
@@ -68,29 +69,22 @@ def reproduce(
     dry_run: DryRun = False,
 ) -> int:
     """Run a paper's studies within a time limit; answer its claims."""
-    from dragstrip_papers.campaign.clients import by_client, check_client
+    from dragstrip_papers import kept
+    from dragstrip_papers.campaign import clients, plan  # load slowly
     from dragstrip_papers.campaign.fill import fill
-    from dragstrip_papers.campaign.plan import (  # loads slowly
-        asked_about,
-        campaign,
-        capsules_of,
-        of_ones_own,
-        present,
-    )
     from dragstrip_papers.claims import published
-    from dragstrip_papers.kept import read
 
     _check(options, native=native)
     paper = published(key).native() if native else published(key)
     client = options.client or "browser"
     folder = options.out or _folder(key, options, native=native)
-    studies = by_client(paper.specs(), client)
-    specs = of_ones_own(studies, page or ())
-    check_client(capsules_of(folder, specs), client)
+    studies = clients.by_client(paper.specs(), client)
+    specs = plan.of_ones_own(studies, page or ())
+    clients.check_client(plan.capsules_of(folder, specs), client)
     wanted, claims = _chosen(paper, specs, folder, options, study or (), claim or (), stack or ())
     wanted = [structs.replace(spec, controls_every=controls_every) for spec in wanted]
-    plan = partial(
-        campaign,
+    parts_in = partial(
+        plan.campaign,
         paper,
         wanted,
         scale,
@@ -99,30 +93,22 @@ def reproduce(
         claims=claims,
         networks=network or (),
     )
-    loads = [read(file) for file in others or ()]
-    there = partial(present, folder, wanted)
+    loads = [kept.read(file) for file in others or ()]
+    there = partial(plan.present, folder, wanted)
     if minutes is None:
         minutes = SMOKE_MINUTES if scale == "smoke" else inf
-    parts = plan(minutes * 60, there())
+    parts = parts_in(minutes * 60, there())
     console = Console(stderr=not dry_run)
     _announce(console, paper, parts)
     if dry_run:
         return exits.DONE
     options.check(options.clock)
     run = partial(_run, folder=folder, options=options, frozen=paper.rules)
-    if scale == "smoke":
-        said = partial(console.print, highlight=False)
-        finished = fill(parts, plan, run, there, minutes * 60, tell=said)
-    else:
-        finished = not minutes or run(parts, monotonic() + minutes * 60)
-    if not finished:
-        console.print(
-            "time is up before all visits were made; the same command resumes",
-            highlight=False,
-        )
-    capsules = capsules_of(folder, specs)
+    more = partial(fill, plan=parts_in, present=there) if scale == "smoke" else None
+    finished = _visit(parts, minutes * 60, run, more, console)
+    capsules = plan.capsules_of(folder, specs)
     code = redraw_all(capsules)
-    about = asked_about(studies, page or ())
+    about = plan.asked_about(studies, page or ())
     tell(console, *answer(paper, about, folder, capsules, captures, loads))
     return code if finished else exits.DONE
 
@@ -167,6 +153,25 @@ def _chosen(
         wanted = paper.in_virtual_time(wanted)
     named = claims_named(paper, claims)
     return spoken_of(wanted, named, paper.parts, folder, stacks), named
+
+
+def _visit(
+    parts: Sequence["Part"],
+    seconds: float,
+    run: Callable[[Sequence["Part"], float], bool],
+    more: Callable[..., bool] | None,
+    console: Console,
+) -> bool:
+    """Make the visits of the parts, and of what `more` finds for the time that is left; False if
+    time ran out."""
+    if more:
+        said = partial(console.print, highlight=False)
+        finished = more(parts, run=run, budget_s=seconds, tell=said)
+    else:
+        finished = not seconds or run(parts, monotonic() + seconds)
+    if not finished:
+        console.print(TIME_IS_UP, highlight=False)
+    return finished
 
 
 def _run(
