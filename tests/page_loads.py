@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import pytest
 from msgspec import structs
 
-from conftest import BUSY, LENIENT, Track, judged, plan_of
+from conftest import BUSY, LENIENT, NETWORK, Track, judged, plan_of
 from dragstrip.browsers.chromium import chromium
 from dragstrip.browsers.firefox.browser import find_firefox, firefox
 from dragstrip.browsers.firefox.browser import told as lines_of
+from dragstrip.model.network import Network
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.pages.format.archive import write_page
@@ -60,6 +61,7 @@ def load(
     done: str = "load",
     stack: str = "h2",
     client: Client = PATIENT,
+    network: Network = NETWORK,
 ) -> Visit:
     """A judged first visit to the page of these answers, which starts at ``/``."""
     recording = Recording(
@@ -70,7 +72,7 @@ def load(
     track.bed.origin.serve(page, think=True)
     used = find_stack(stack)
     used = structs.replace(used, browser="firefox") if which == "firefox" else used
-    plan = plan_of(page, used, client=client)
+    plan = plan_of(page, used, client=client, network=network)
     lines = lines_of(used, track.bed.addresses)
     start = (
         firefox(track.bed, used.protocol, client, lines)

@@ -27,3 +27,13 @@ def test_each_protocol_says_what_a_race_would_refuse(tmp_path, html, refusal, do
     for one in checks:
         assert [r.partition(":")[0] for r in one.refusals] == ([refusal] if refusal else [])
         assert len(one.documents) == documents
+
+
+def test_it_visits_in_firefox(tmp_path):
+    answers = (answer("/", "text/html", b"<!doctype html><title>x</title>" + _STRANGE),)
+    recording = Recording(name="x", url=f"{SITE}/", source="made", answers=answers)
+    page = write_page(tmp_path / "x.har.zip", recording)
+    for one in check(page, Client(timeout_s=20), browser="firefox"):
+        assert [r.partition(":")[0] for r in one.refusals] == ["replay-miss"]
+        assert one.outcome == "loaded"
+        assert not one.screenshot

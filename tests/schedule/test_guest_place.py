@@ -10,13 +10,13 @@ import pytest
 from msgspec import structs
 
 import made
-from dragstrip.browsers.cdp import CdpError
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block
 from dragstrip.model.visit import file_name
 from dragstrip.schedule.worker import Visitor, VisitOrder
-from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.errors import GuestEnded, TestbedError
 from dragstrip.testbed.workspace import scratch_root
 from dragstrip.virtual import errand as errands
 from dragstrip.virtual.place import in_guest, seed_of
@@ -30,7 +30,7 @@ from pathlib import Path
 import made
 from made_place import LOAD
 from dragstrip.virtual.job import ALIVE, ENDED, JOB, read, result_file, write
-from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.errors import GuestEnded, TestbedError
 folder = Path.cwd()
 job = read(folder, JOB)
 visits = [(block, stack) for block in job.blocks for stack in block.order]
@@ -177,7 +177,7 @@ def test_a_guest_that_dies_costs_its_blocks(played, nothing_left):
     played("visit(0)\nprint('Kernel panic')")
     with in_guest(STUDY) as visit:
         ordered(visit, BLOCK, 0, BLOCK.order[0])
-        with pytest.raises(CdpError, match="the guest ended: Kernel panic"):
+        with pytest.raises(GuestEnded, match="the guest ended: Kernel panic"):
             ordered(visit, BLOCK, 0, BLOCK.order[1])
         ordered(visit, BLOCK, 0, BLOCK.order[0])
 
@@ -189,7 +189,7 @@ def test_what_goes_wrong_after_the_last_visit_costs_the_block(played, nothing_le
         ordered(visit, BLOCK, 0, *BLOCK.order)
 
 
-@pytest.mark.parametrize("error", [TestbedError, CdpError, InputError])
+@pytest.mark.parametrize("error", [TestbedError, GuestEnded, BrowserError, InputError])
 def test_what_went_wrong_inside_is_raised_outside(error, played, nothing_left, tmp_path):
     raised = tmp_path / "raised"
     raised.write_bytes(pickle.dumps(error("made up")))
@@ -213,14 +213,14 @@ def test_a_guest_that_gets_no_processor_may_take_its_time(played, nothing_left):
 def test_a_guest_that_does_nothing_costs_its_block(played, nothing_left):
     played("(folder / ALIVE).write_bytes(b'1')\ntime.sleep(60)")
     # Python itself may compute for a while before it does nothing.
-    with in_guest(STUDY, still_s=0.8) as visit, pytest.raises(CdpError, match="did nothing"):
+    with in_guest(STUDY, still_s=0.8) as visit, pytest.raises(GuestEnded, match="did nothing"):
         ordered(visit, BLOCK, 0, BLOCK.order[0])
 
 
 def test_a_guest_that_waits_for_ever_costs_its_block(played, nothing_left):
     beats = "for beat in range(0, 40_000, 900):\n    (folder / ALIVE).write_text(str(beat))\n"
     played("visit(0)\nvisit(1)\n" + beats + "    time.sleep(0.05)\ntime.sleep(60)")
-    with in_guest(STUDY) as visit, pytest.raises(CdpError, match="never happens: 6 hours"):
+    with in_guest(STUDY) as visit, pytest.raises(GuestEnded, match="never happens: 6 hours"):
         ordered(visit, BLOCK, 0, *BLOCK.order)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import made
-from dragstrip.browsers.cdp import CdpError
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.schedule.schedule import Attempt
 from dragstrip.schedule.seat import Seat
 from dragstrip.schedule.worker import MadeVisit, Visitor, VisitOrder, VisitPlace, Worker
@@ -23,7 +23,7 @@ def fragile(tries: Path, breaks: int) -> Iterator[Visitor]:
     """Breaks so many times before it is open."""
     tries.write_text(tries.read_text() + "x")
     if len(tries.read_text()) <= breaks:
-        raise CdpError("made up")
+        raise BrowserError("made up")
     with made_place() as visit:
         yield visit
 
@@ -88,7 +88,7 @@ def test_a_place_that_never_opens_is_an_error_of_the_testbed(started, tries):
     assert tries.read_text() == "xxx"
 
 
-@pytest.mark.parametrize("error", [CdpError("made up"), ProgramEnded("made up")])
+@pytest.mark.parametrize("error", [BrowserError("made up"), ProgramEnded("made up")])
 def test_a_visit_that_broke_is_told_and_the_next_place_is_open(started, error):
     worker = started(partial(fragile_inside, error))
     assert worker.answer() is None

@@ -12,7 +12,7 @@ from dragstrip.model.study import Client
 
 
 class Tab(Protocol):
-    """A tab with nothing in it and nothing remembered. Everything may raise `CdpError`."""
+    """A tab with nothing in it and nothing remembered. Everything may raise `BrowserError`."""
 
     def load(self, url: str) -> Load:
         """Go to `url` and watch until it counts as loaded, plus the client's quiet time: as

@@ -4,7 +4,6 @@ The bodies come from the browser's NetLog (`dragstrip.browsers.netlog`), which i
 what only the page knows, who asked for what, comes from its DevTools session.
 """
 
-import base64
 import contextlib
 import time
 from collections import defaultdict
@@ -16,8 +15,8 @@ from urllib.parse import urldefrag, urlsplit
 
 from msgspec import Struct, structs
 
-from dragstrip.browsers.cdp import CdpError
 from dragstrip.browsers.chromium import Chromium, chromium_at
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.netlog import Logged, NetLogError, read_netlog
 from dragstrip.browsers.place import BrowserPlace
@@ -50,7 +49,7 @@ def record(
 
     Recording goes on for `settle_ms` after the load event. The bodies stay in
     files of the place's workspace, which must outlive the recording. Cookies, credentials and
-    tokens are left out unless `keep_secrets`. Raises `PageError`, `TestbedError`, `CdpError`.
+    tokens are left out unless `keep_secrets`. Raises `PageError`, `TestbedError`, `BrowserError`.
     """
     log, bodies = place.workspace / "netlog.json", place.workspace / "bodies"
     bodies.mkdir()
@@ -74,19 +73,13 @@ def record(
 def _visit(browser: Chromium, url: str, client: Client, settle_ms: float) -> _Seen:
     with browser.fresh_tab(structs.replace(client, quiet_ms=settle_ms)) as tab:
         loaded = tab.load(url)
-        picture = screenshot(browser, tab.session) if loaded.outcome == "loaded" else b""
+        picture = tab.screenshot() if loaded.outcome == "loaded" else b""
     browser.cdp.send("Browser.close")  # in peace, so that the log is written to its end
     deadline = time.monotonic() + _CLOSE_S
-    with contextlib.suppress(CdpError):
+    with contextlib.suppress(BrowserError):
         while browser.cdp.pump(deadline):
             pass
     return _Seen(load=loaded, screenshot=picture)
-
-
-def screenshot(browser: Chromium, session: str) -> bytes:
-    """The tab's viewport as it looks now, PNG."""
-    answer = browser.cdp.call("Page.captureScreenshot", session, format="png")
-    return base64.b64decode(answer["data"])
 
 
 def _recording(url: str, seen: _Seen, logged: list[Logged], *, keep_secrets: bool) -> Recording:

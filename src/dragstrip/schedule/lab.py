@@ -69,7 +69,7 @@ class Lab:
         return self._bed.spaces
 
     def visit(self, plan: VisitPlan) -> tuple[Visit, Load]:
-        """Make one visit. Raises `TestbedError` or `CdpError` if the testbed breaks."""
+        """Make one visit. Raises `TestbedError` or `BrowserError` if the testbed breaks."""
         block = plan.block
         browser = self.rehearse(plan.page, plan.stack, block.connection)
         plan = replace(

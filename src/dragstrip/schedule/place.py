@@ -27,8 +27,9 @@ def in_testbed(
 ) -> Iterator[Visitor]:
     """Opens with these pages rehearsed; other pages are rehearsed before their first visit.
 
-    Files of a whole browser (its NetLog) go to `artefacts`. Raises `TestbedError` and `CdpError`. A
-    block has precedence as a whole or not at all, so that all its stacks are treated alike.
+    Files of a whole browser (its NetLog) go to `artefacts`. Raises `TestbedError` and
+    `BrowserError`. A block has precedence as a whole or not at all, so that all its stacks are
+    treated alike.
     """
     with lab(study, artefacts) as place, precedence(place.spaces) as ahead:
         start = _start()

@@ -3,7 +3,7 @@
 from multiprocessing.connection import Connection
 from typing import Any
 
-from dragstrip.browsers.cdp import CdpError
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.schedule.schedule import Attempt
 from dragstrip.schedule.worker import MadeVisit, VisitOrder, VisitPlace, Worker, broken
 from dragstrip.testbed.errors import ProgramEnded
@@ -39,7 +39,7 @@ class Seat:
         """
         try:
             return self._worker.answer()
-        except (CdpError, EOFError, ProgramEnded) as error:
+        except (BrowserError, EOFError, ProgramEnded) as error:
             self._broken += 1
             if self._broken == _CRASHES:
                 raise broken(error, self._broken) from error

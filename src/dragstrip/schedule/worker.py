@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection, Pipe
 
 from msgspec import Struct
 
-from dragstrip.browsers.cdp import CdpError
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.load import Load
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block
@@ -69,8 +69,8 @@ class Worker:
             self.connection.send(order)
 
     def answer(self) -> MadeVisit | None:
-        """None whenever its place has been opened, then the ordered visits. Raises `CdpError` or
-        `ProgramEnded`, after which it opens its place again and takes orders; another
+        """None whenever its place has been opened, then the ordered visits. Raises `BrowserError`
+        or `ProgramEnded`, after which it opens its place again and takes orders; another
         `TestbedError` or `InputError`, after which it takes none; `EOFError` if it died."""
         try:
             answer = self.connection.recv()
@@ -120,7 +120,7 @@ def _obey(
                 while True:
                     order = connection.recv()
                     connection.send(visit(order))
-        except (CdpError, ProgramEnded) as error:
+        except (BrowserError, ProgramEnded) as error:
             if order is not None:
                 connection.send(error)
             elif (failed := failed + 1) == _OPENINGS:

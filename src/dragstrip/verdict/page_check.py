@@ -7,10 +7,11 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from dragstrip.browsers.chromium import chromium
+from dragstrip.browsers.chromium import ChromiumTab
 from dragstrip.browsers.driven import Driven
-from dragstrip.browsers.record import screenshot
+from dragstrip.browsers.registry import kind_of
 from dragstrip.model.addresses import servers
+from dragstrip.model.browsers import TODAY, find_browser
 from dragstrip.model.clock import REAL, Clock
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
@@ -58,9 +59,9 @@ class Check(Struct, frozen=True, kw_only=True):
     refusals: tuple[str, ...]
     """Why a race would not count its loads, whatever the machine does; none if it would."""
     screenshot: bytes
-    """PNG; empty if the load did not end."""
+    """PNG; empty if the load did not end, or in browsers other than Chromium."""
     distance: Distance | None
-    """From the recorded picture; None without one."""
+    """From the recorded picture; None without both."""
 
     @property
     def answered_share(self) -> float:
@@ -68,28 +69,31 @@ class Check(Struct, frozen=True, kw_only=True):
         return 1 - len(self.missed) / self.requests if self.requests else 1.0
 
 
-def check(page: Page, client: Client, clock: Clock = REAL) -> Iterator[Check]:
-    """Replay `page` over each protocol in turn. Raises `TestbedError`, `CdpError`."""
+def check(page: Page, client: Client, clock: Clock = REAL, browser: str = TODAY) -> Iterator[Check]:
+    """Replay `page` in this browser, over each protocol in turn. Raises `TestbedError`,
+    `BrowserError`."""
     reference = read_screenshot(page)
     patient = structs.replace(client, quiet_ms=_SETTLE_MS)
     (layout,) = layouts([servers(page, "recorded")])
+    kind = kind_of(browser)
     with testbed_of([layout]) as bed:
         bed.serve(page, layout)
         bed.link.passthrough()
-        for protocol in CHECKED_PROTOCOLS:
-            stack = Stack(name=protocol, protocol=protocol)
+        for protocol in protocols_of(browser):
+            stack = Stack(name=protocol, protocol=protocol, browser=browser)
             bed.origin.tune(stack)
             bed.origin.log()
-            with chromium(bed, protocol, client) as browser:
-                with browser.fresh_tab(patient, page) as tab:
+            told = kind.told(stack, bed.addresses, page.spoken)
+            with kind.start(bed, client, protocol, told, None) as started:
+                with started.fresh_tab(patient, page) as tab:
                     loaded = tab.load(page.url)
                     ended = loaded.outcome == "loaded"
-                    picture = screenshot(browser, tab.session) if ended else b""
+                    picture = tab.screenshot() if ended and isinstance(tab, ChromiumTab) else b""
                 bed.origin.close()
                 log = bed.origin.log()
                 served = log.requests
                 refusals = (
-                    tuple(_refusals(bed, browser, page, stack, client, clock, served))
+                    tuple(_refusals(bed, started, page, stack, client, clock, served))
                     if ended
                     else (f"it does not load: {loaded.error or loaded.outcome}",)
                 )
@@ -105,6 +109,13 @@ def check(page: Page, client: Client, clock: Clock = REAL) -> Iterator[Check]:
                 screenshot=picture,
                 distance=distance(reference, picture) if reference and picture else None,
             )
+
+
+def protocols_of(browser: str) -> tuple[Protocol, ...]:
+    """Those of `CHECKED_PROTOCOLS` that the browser speaks. Raises `ValueError` if there is no such
+    browser."""
+    speaks = find_browser(browser).speaks
+    return tuple(p for p in CHECKED_PROTOCOLS if p in speaks)
 
 
 def _refusals(

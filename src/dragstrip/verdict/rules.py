@@ -11,7 +11,7 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 17
+VERSION = 18
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 STANDS_SINCE = 12
@@ -19,6 +19,7 @@ STANDS_SINCE = 12
 not happen to those visits. (13: hosts had one address and one certificate each.)"""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    18: ("no record of TLS need be full over HTTP/2, where the longest body fills only a few",),
     17: (
         "early data may reach a server as late as browser and server waited for a CPU",
         "of a server that does not tell of idle connections, no single host must have resumed",

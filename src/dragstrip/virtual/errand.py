@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dragstrip.browsers.cdp import CdpError
 from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.model.clock import Clock
-from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.errors import GuestEnded, TestbedError
 from dragstrip.testbed.workspace import workspace
 from dragstrip.virtual.guest import Guest, guest
 from dragstrip.virtual.job import ALIVE, CAPSULE, ENDED, JOB, Job, read, result_file, write
@@ -44,7 +43,8 @@ def errand(
 
 
 class Errand:
-    """Made by `errand`. Its methods raise what the guest raised, and `CdpError` if it died."""
+    """Made by `errand`. Its methods raise what the guest raised, and `GuestEnded` if it died or
+    hangs."""
 
     def __init__(self, running: Guest, folder: Path, about: str, still_s: float) -> None:
         self._guest = running
@@ -55,7 +55,7 @@ class Errand:
     def result(self, number: int) -> Any:
         """Wait for the result, counted from 0."""
         if not self._await(result_file(number)):
-            raise CdpError("the guest ended before its visits were made")
+            raise GuestEnded("the guest ended before its visits were made")
         return read(self._folder, result_file(number))
 
     def results(self) -> Iterator[Any]:
@@ -82,7 +82,7 @@ class Errand:
                     raise error
                 return False
             if not running:
-                raise CdpError(f"the guest ended: {self._guest.last_words()}")
+                raise GuestEnded(f"the guest ended: {self._guest.last_words()}")
             if (now := self._beat()) != beat:
                 beat, still = now, Standstill(self._guest.pid)
                 self._check_end(beat, latest)
@@ -92,7 +92,7 @@ class Errand:
 
     def _check_end(self, beat: int, latest: int) -> None:
         if beat > latest:
-            raise CdpError(
+            raise GuestEnded(
                 f"{self._about}: the guest waits for something that never happens: "
                 f"{ENDLESS_S // 3600} hours of virtual time passed without a result"
             )
@@ -106,7 +106,7 @@ class Errand:
                 "computing takes no virtual time; race this page in real time"
             )
         if lasted_s > self._still_s * _IDLE_TIMES:
-            raise CdpError(f"{self._about}: the guest did nothing for {lasted_s:.0f} s")
+            raise GuestEnded(f"{self._about}: the guest did nothing for {lasted_s:.0f} s")
 
     def _beat(self) -> int:
         """Seconds of virtual time that the guest has seen pass."""

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dragstrip.browsers.cdp import CdpError
 from dragstrip.model.clock import NETWORK
-from dragstrip.model.errors import InputError
+from dragstrip.model.errors import DragstripError
 from dragstrip.schedule.place import in_testbed
 from dragstrip.schedule.worker import VisitOrder
 from dragstrip.testbed.errors import TestbedError
@@ -54,7 +53,7 @@ def main(folder: Path, capsule: Path) -> None:
         for number, made in enumerate(_results(job, capsule)):
             os.sync()  # what belongs to a visit is there before it is
             write(folder, result_file(number), made)
-    except (CdpError, TestbedError, InputError) as error:
+    except DragstripError as error:
         ended = error
     except Exception as error:  # whatever it is, the owner must hear of it
         ended = TestbedError(f"the guest failed: {type(error).__name__}: {error}")
@@ -82,7 +81,7 @@ def _results(job: Job, capsule: Path) -> Iterator[Any]:
                 check,  # what holds pictures together loads slowly
             )
 
-            yield from check(job.page, job.client, NETWORK)
+            yield from check(job.page, job.client, NETWORK, job.browser)
 
 
 def _beat(alive: Path) -> None:

@@ -46,6 +46,7 @@ class CheckJob(Struct, frozen=True, kw_only=True):
 
     page: Page
     client: Client
+    browser: str
 
     @property
     def about(self) -> str:

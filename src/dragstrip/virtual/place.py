@@ -46,7 +46,7 @@ class _Blocks:
         self._open.close()
 
     def visit(self, order: VisitOrder) -> MadeVisit:
-        """Raises `CdpError` or `TestbedError`, whether the guest did or died."""
+        """Raises what the guest raised, and `GuestEnded` if it died or hangs."""
         if self._running is None or not self._running.makes(order):
             self._open.close()
             self._running = None

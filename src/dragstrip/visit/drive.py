@@ -22,6 +22,7 @@ from dragstrip.model.visit import HostReport, LinkReport, Overhead, Request, Ser
 from dragstrip.testbed.background import background
 from dragstrip.testbed.servers.origin import OriginLog
 from dragstrip.testbed.testbed import Testbed
+from dragstrip.visit.afterwards import without_afterwards
 from dragstrip.visit.frames import visual
 from dragstrip.visit.host import HostMeter, others_share, outside_cpu_s
 from dragstrip.visit.run_queue import Looked, RunQueue
@@ -62,7 +63,8 @@ class Primed(NamedTuple):
 def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     """Make the visit. The `Load` carries the headers, for a HAR.
 
-    Raises `TestbedError` or `CdpError` only if the testbed breaks; a load that fails is a result.
+    Raises `TestbedError` or `BrowserError` only if the testbed breaks; a load that fails is a
+    result.
     """
     begun = time.monotonic()
     bed.tune(plan.stack, plan.network.rtt_ms)
@@ -76,7 +78,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
             browser_cpu_s, queue, host = browser.cpu_s(), RunQueue(bed.spaces), HostMeter()
             navigated = time.monotonic()
             loaded = tab.load(plan.page.url)
-            ended = time.monotonic()
+            ended, over_us = time.monotonic(), time.time() * 1e6
             link = bed.link.report()
             host_report, threads = host.report(), queue.look()
             spent_s = _spent(browser_cpu_s, browser.cpu_s())
@@ -92,7 +94,11 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
     if bed.kernel:
         bed.kernel.drop_half_open()
-    log = with_sockets(bed.origin.log(), loaded.sockets, plan.page)
+    log = without_afterwards(
+        with_sockets(bed.origin.log(), loaded.sockets, plan.page),
+        (e.request for e in loaded.exchanges),
+        over_us,
+    )
     loaded = with_server_word(loaded, log.requests)
     if plan.stack.loaded_by.stamps_early_late and plan.stack.transport == "quic":
         silent = not plan.stack.serving.says_early

@@ -14,7 +14,7 @@ from dragstrip.model.visit import Request, Visit
 from dragstrip.visit.carried import address_of, coalesced
 from dragstrip.visit.ideal import ideal_ms
 from dragstrip.visit.intervals import union_ms
-from dragstrip.visit.metric import Measure, Metric, middle
+from dragstrip.visit.metric import Measure, Metric, alone, middle
 from dragstrip.visit.physics import ended
 from dragstrip.visit.transfer import TRANSFER
 
@@ -70,7 +70,7 @@ def _loaded_bytes(visit: Visit) -> int:
     return sum(r.wire_bytes for r in ended(visit))
 
 
-def _goodput(visit: Visit, network: Network, stack: Stack) -> float | None:
+def _goodput(visit: Visit) -> float | None:
     return _loaded_bytes(visit) * 8 / visit.plt_ms / 1000 if visit.plt_ms else None
 
 
@@ -81,7 +81,7 @@ def _utilisation(visit: Visit, network: Network, stack: Stack) -> float | None:
     return visit.link.down.bytes_out * 8 / (rate * 1000 * visit.host.wall_ms)
 
 
-def _overhead(visit: Visit, network: Network, stack: Stack) -> float | None:
+def _overhead(visit: Visit) -> float | None:
     if not (visit.link and visit.wire_bytes):
         return None
     return visit.link.down.bytes_in / visit.wire_bytes - 1
@@ -108,28 +108,28 @@ def connect_to_request_ms(visit: Visit) -> float | None:
     return None
 
 
-def _per_address(visit: Visit, network: Network, stack: Stack) -> float | None:
+def _per_address(visit: Visit) -> float | None:
     addresses = Counter(address_of(visit, c) for c in visit.connections if not c.error)
     return max(addresses.values(), default=None)
 
 
-def _per_host(visit: Visit, network: Network, stack: Stack) -> float | None:
+def _per_host(visit: Visit) -> float | None:
     hosts = Counter(c.host for c in visit.connections if not c.error)
     return max(hosts.values(), default=None)
 
 
-def _lost(visit: Visit, network: Network, stack: Stack) -> float | None:
+def _lost(visit: Visit) -> float | None:
     if not visit.link:
         return None
     return visit.link.down.dropped + visit.link.up.dropped
 
 
 def _field(name: str) -> Measure:
-    return lambda visit, network, stack: getattr(visit, name)
+    return alone(lambda visit: getattr(visit, name))
 
 
 def _seen(name: str) -> Measure:
-    return lambda visit, network, stack: getattr(visit.visual, name, None)
+    return alone(lambda visit: getattr(visit.visual, name, None))
 
 
 _TIMING = "W3C Navigation Timing"
@@ -189,7 +189,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "time with a resource other than a script under way",
         "biswal2016 section 3.1",
-        lambda visit, network, stack: network_plt_ms(visit),
+        alone(network_plt_ms),
     ),
     Metric(
         "ideal_ms",
@@ -231,7 +231,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "first packet of the document's connection until its request leaves",
         "HAR 1.2, connect",
-        lambda visit, network, stack: connect_to_request_ms(visit),
+        alone(connect_to_request_ms),
         early=True,
     ),
     Metric(
@@ -240,7 +240,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "requests made",
         "browser",
-        lambda visit, network, stack: len(visit.requests),
+        alone(lambda visit: len(visit.requests)),
     ),
     Metric(
         "stack_protocol_share",
@@ -258,7 +258,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "connections the origin accepted",
         "the origin's log",
-        lambda visit, network, stack: sum(not c.error for c in visit.connections),
+        alone(lambda visit: sum(not c.error for c in visit.connections)),
     ),
     Metric(
         "sockets",
@@ -266,7 +266,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "WebSockets that the page opened, answered or not",
         "browser, and the origin's log",
-        lambda visit, network, stack: max(len(visit.sockets), len(visit.served_sockets)),
+        alone(lambda visit: max(len(visit.sockets), len(visit.served_sockets))),
     ),
     Metric(
         "sockets_beside",
@@ -284,7 +284,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "most connections to one host",
         "the origin's log",
-        _per_host,
+        alone(_per_host),
     ),
     Metric(
         "connections_per_address",
@@ -292,7 +292,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "most connections to one address",
         "the origin's log",
-        _per_address,
+        alone(_per_address),
     ),
     Metric(
         "coalesced_requests",
@@ -300,7 +300,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "requests over a connection to another host",
         "the origin's log",
-        lambda visit, network, stack: len(coalesced(visit)),
+        alone(lambda visit: len(coalesced(visit))),
     ),
     Metric(
         "down_bytes",
@@ -308,7 +308,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "layer 3 bytes delivered to the browser",
         _LINK,
-        lambda visit, network, stack: visit.link.down.bytes_out if visit.link else None,
+        alone(lambda visit: visit.link.down.bytes_out if visit.link else None),
     ),
     Metric(
         "up_bytes",
@@ -316,7 +316,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "layer 3 bytes delivered to the origin",
         _LINK,
-        lambda visit, network, stack: visit.link.up.bytes_out if visit.link else None,
+        alone(lambda visit: visit.link.up.bytes_out if visit.link else None),
     ),
     Metric(
         "packets_lost",
@@ -324,7 +324,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "dropped by the link, both ways, for any cause",
         _LINK,
-        _lost,
+        alone(_lost),
     ),
     Metric(
         "down_overhead",
@@ -334,7 +334,7 @@ METRICS: tuple[Metric, ...] = (
         "answers preloaded by Early Hints, "
         "retransmissions",
         _LINK,
-        _overhead,
+        alone(_overhead),
     ),
     Metric(
         "goodput_mbps",
@@ -342,7 +342,7 @@ METRICS: tuple[Metric, ...] = (
         "higher",
         "wire bytes before the load event / plt_ms",
         "Carlucci et al. 2015",
-        _goodput,
+        alone(_goodput),
     ),
     Metric(
         "utilisation",

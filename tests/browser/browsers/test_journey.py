@@ -3,11 +3,13 @@
 import pytest
 
 from conftest import Track
+from dragstrip.model.network import Network
 from dragstrip.model.visit import Visit
 from page_loads import BROWSERS, SITE, answer, load, told
 from recordings import PIXEL
 
 _THINKS_MS = 150
+_FAR = Network.parse("10mbit/75ms")
 _LAST = b"<!doctype html><title>last</title><p>There</p><img src=/late.gif>"
 _FORM = b'<form action="/last"></form><script>document.forms[0].submit()</script>'
 FIRST = {
@@ -86,3 +88,14 @@ def test_a_page_that_moves_on_into_nothing_failed(track, which):
     made = visited(track, which, b"<script>location = 'https://nobody.test/'</script>")
     assert made.outcome == "failed"
     assert "the page moved on" in made.error
+
+
+@pytest.mark.parametrize("which", BROWSERS)
+@pytest.mark.parametrize("stack", ["h1", "h2", "h3"])
+def test_what_a_closing_tab_sends_is_not_of_the_visit(track, which, stack):
+    """Firefox sends a request with `keepalive` again over TCP when its tab closes."""
+    asks = answer("/", "text/html", b"<script>fetch('/last', {keepalive: true})</script>")
+    answers = (asks, answer("/last", "text/html", _LAST))
+    made = load(track, answers, which, stack=stack, network=_FAR)
+    assert (made.outcome, told(made)) == ("loaded", [])
+    assert {s.protocol for s in made.served} == {stack}

@@ -116,6 +116,7 @@ def test_a_connection_without_requests_or_of_an_old_capsule_announces_nothing():
     [
         (None, {"tls_largest_record_bytes": 16385}, "16385 bytes, not 16384"),
         (None, {"tls_largest_record_bytes": 4096}, "4096 bytes, not 16384"),
+        (None, {"tls_largest_record_bytes": 16127}, "16127 bytes, not 16384"),
         (4096, {"tls_largest_record_bytes": 16384}, "16384 bytes, not 4096"),
         ("dynamic", {"tls_early_record_bytes": 16384}, "16384 bytes, not 1369"),
         ("dynamic", {"tls_largest_record_bytes": 1369}, "do not grow"),
@@ -159,6 +160,32 @@ def test_a_header_table_is_used_exactly_if_it_is_offered(
     seen = structs.replace(seen, connections=(connection,), served=(answer,) * requests)
     details = [reason.detail for reason in transport(seen, made.LTE, stack)]
     assert [said in detail for detail in details] == ([True] if said else [])
+
+
+@pytest.mark.parametrize(
+    ("longest", "largest", "believed"),
+    [
+        (40_371, 16_157, True),  # a picture that shared its records with the heads of others
+        (40_371, 8192, True),
+        (40_371, 8191, False),
+        (262_144, 16_128, True),
+        (262_144, 16_127, False),
+        (32_767, 900, True),
+    ],
+)
+def test_a_record_need_be_full_only_where_an_answer_fills_many(longest, largest, believed):
+    stack = find_stack("h2")
+    honest = visit(stack)
+    (connection,) = honest.connections
+    answer = structs.replace(honest.served[0], body_bytes=longest, connection=connection.id)
+    sent = structs.replace(
+        connection,
+        transport=made.transport(
+            stack, tls_largest_record_bytes=largest, tls_early_record_bytes=largest
+        ),
+    )
+    seen = structs.replace(honest, connections=(sent,), served=(answer,))
+    assert (not list(transport(seen, made.LTE, stack))) == believed
 
 
 def test_short_answers_say_nothing_about_large_records():

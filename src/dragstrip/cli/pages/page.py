@@ -16,6 +16,7 @@ from dragstrip.browsers.chromium import here
 from dragstrip.browsers.record import record
 from dragstrip.cli.pages.graph import print_graph
 from dragstrip.cli.places import page_cache
+from dragstrip.model.browsers import TODAY, find_browser, is_path
 from dragstrip.model.done import AT_LOAD
 from dragstrip.model.errors import InputError
 from dragstrip.model.page import Page
@@ -197,6 +198,14 @@ def show(
             "--virtual", help="With --check: replay in virtual time, exact and without privileges."
         ),
     ] = False,
+    browser: Annotated[
+        str | None,
+        typer.Option(
+            help="With --check: browser to use, 'firefox' or the path of your own Chromium "
+            "(default: Chromium's headless shell).",
+            metavar="NAME|PATH",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -210,15 +219,18 @@ def show(
 
     if virtual and not checks:
         raise InputError("--virtual needs --check: without it nothing is replayed")
+    if browser is not None and not checks:
+        raise InputError("--browser needs --check: without it nothing is replayed")
+    checking = _browser(browser or TODAY)
     resolved = resolve(page, page_cache())
     _print(resolved, verbose=True)
     _print_tree(resolved)
     made = []
-    for one in checked(resolved, virtual=virtual) if checks else ():
+    for one in checked(resolved, virtual=virtual, browser=checking) if checks else ():
         made.append(one)
         _print_check(one)
     if out:
-        from dragstrip.report.figures.page import draw
+        from dragstrip.report.figures.page_view import draw
 
         out.write_text(draw(resolved, made), encoding="utf-8")
         Console().print(f"drawn: {out}", highlight=False)
@@ -330,6 +342,18 @@ def _grow(tree: Tree, node: TreeResource) -> None:
         _grow(grown, child)
     if len(node.children) > _SIBLINGS:
         grown.add(f"and {len(node.children) - _SIBLINGS} more")
+
+
+def _browser(name: str) -> str:
+    """That can replay a page. Raises `InputError`."""
+    name = str(Path(name).resolve()) if is_path(name) else name
+    try:
+        browser = find_browser(name)
+    except ValueError as error:
+        raise InputError(f"--browser: {error}") from None
+    if browser.follows_graphs:
+        raise InputError("--browser loader: the load generator shows no page; name a browser")
+    return name
 
 
 def _print_check(checked: "Check") -> None:

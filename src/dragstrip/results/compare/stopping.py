@@ -103,7 +103,7 @@ def _settled(study: Study, lattice: Lattice) -> StopRule:
 
 
 def _share_decided(values: Sequence[float], plan: Plan) -> bool:
-    """By the interval that `dragstrip.results.compare.why` prints."""
+    """By the interval that `dragstrip.results.compare.attribution` prints."""
     return decide(values, plan, of_mean).verdict != "go on"
 
 

@@ -11,10 +11,8 @@ from dragstrip.testbed.errors import TestbedError
 
 PACKAGE = "linux-source-7.2"
 SUITE = "sid"
-"""The Debian package with the sources, and the suite that has it."""
-KERNEL_VERSION = "7.2.13"
-"""The kernel that was tried. Another release of the package is taken if the files to be changed are
-the same; it is then another kernel by name."""
+"""The Debian package with the sources, and the suite that has it. Its release 7.2.13 was tried.
+Another is taken if the files to be changed are the same; it is then another kernel by name."""
 LICENCE = "GPL-2.0, as are our changes to it"
 BYTES = 160_000_000
 """About what crosses the network."""

@@ -12,7 +12,7 @@ from dragstrip.model.clock import ClockKind
 from dragstrip.model.inequality import server_words
 from dragstrip.model.stack import ConnectionMode, Stack
 from dragstrip.model.study import CellKey, Study
-from dragstrip.results.compare.evidence import Evidence, evidence
+from dragstrip.results.compare.wire_evidence import Evidence, evidence
 from dragstrip.results.observed import Observed, observed
 from dragstrip.stats import attribution
 from dragstrip.stats.attribution import Measured, Tables

@@ -1,7 +1,7 @@
 """What both sides of a difference did on the wire, and the causes that this points to.
 
-Evidence is not attribution: `dragstrip.results.compare.why` finds by experiment what can be changed
-by itself. What cannot, such as a server's buffers, is left to what was seen.
+Evidence is not attribution: `dragstrip.results.compare.attribution` finds by experiment
+what can be changed by itself. What cannot, such as a server's buffers, is left to what was seen.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from dragstrip.pages.format.archive import load_page, write_page
+from dragstrip.pages.format.recorded_servers import covered, normal, settled
 from dragstrip.pages.format.recording import EPOCH, Certificate, PageError, Recorded, Recording
-from dragstrip.pages.format.servers import covered, normal, settled
 from dragstrip.pages.generators.synth import synth
 from dragstrip.pages.resolve import import_page
 from recordings import entry, har, mahimahi, warc

@@ -6,7 +6,7 @@ from html import escape
 
 from dragstrip.report.words.numbers import duration
 from dragstrip.report.words.why import UNEXPLAINED, by_size, change, place
-from dragstrip.results.compare.why import Pooled, Span, Why, WhyCell
+from dragstrip.results.compare.attribution import Pooled, Span, Why, WhyCell
 
 WIDTH, ROW, LEFT, RIGHT, TOP, FOOT = 1100, 30, 310, 300, 34, 34
 _STYLE = (

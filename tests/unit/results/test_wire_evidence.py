@@ -6,9 +6,9 @@ import pytest
 import made
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
-from dragstrip.report.words.evidence import pointers, rows
 from dragstrip.report.words.numbers import DASH
-from dragstrip.results.compare.evidence import SIGNS, Evidence, evidence
+from dragstrip.report.words.wire_evidence import pointers, rows
+from dragstrip.results.compare.wire_evidence import SIGNS, Evidence, evidence
 from dragstrip.results.observed import Observed
 from dragstrip.study.presets import find_stack
 

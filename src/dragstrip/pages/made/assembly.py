@@ -4,7 +4,7 @@ from collections import Counter
 
 from dragstrip.pages.format.recording import PageError, Recorded, Recording, replaying
 from dragstrip.pages.format.structure import Object, ResourceKind, Structure
-from dragstrip.pages.made import markup, pictures
+from dragstrip.pages.made import markup, padded_files
 from dragstrip.pages.made.markup import MarkupNode
 from dragstrip.pages.made.text import CODE, HTML, fill, noise
 
@@ -186,7 +186,7 @@ class _Maker:
     def _box(self, index: int) -> tuple[int, int]:
         """Of the picture at the end of the redirects."""
         item = self._objects[self._last.get(index, index)]
-        return item.box if any(item.box) else pictures.box(_mime(item), item.size)
+        return item.box if any(item.box) else padded_files.box(_mime(item), item.size)
 
 
 def _repeats(objects: tuple[Object, ...]) -> frozenset[int]:
@@ -201,10 +201,10 @@ def _plain(item: Object, seed: str) -> bytes:
         return noise(item.size, seed)
     if item.kind == "image":
         mime = _mime(item)
-        shape = item.box if any(item.box) else pictures.box(mime, item.size)
-        return pictures.picture(mime, item.size, shape, seed)
+        shape = item.box if any(item.box) else padded_files.box(mime, item.size)
+        return padded_files.picture(mime, item.size, shape, seed)
     if item.kind == "font":
-        return pictures.font(item.size)
+        return padded_files.font(item.size)
     comment = {"document": HTML, "script": CODE, "style": CODE}.get(item.kind)
     if comment:
         return fill([""], item.size, comment, seed)[0]

@@ -1,7 +1,7 @@
 """What was seen of both sides of a difference, in words."""
 
 from dragstrip.report.words.numbers import amount, counted, duration, size
-from dragstrip.results.compare.evidence import Evidence, Pointer
+from dragstrip.results.compare.wire_evidence import Evidence, Pointer
 from dragstrip.results.observed import BY_NAME
 
 _WIDER = 1.5

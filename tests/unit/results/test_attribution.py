@@ -13,10 +13,10 @@ from dragstrip.model.errors import InputError
 from dragstrip.model.network import Network
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Visit
-from dragstrip.report.figures.why import drawing
+from dragstrip.report.figures.factor_bars import drawing
 from dragstrip.report.words.why import notes, sentence
+from dragstrip.results.compare.attribution import Why, why
 from dragstrip.results.compare.stopping import stop_rule
-from dragstrip.results.compare.why import Why, why
 from dragstrip.results.tables.build import frames
 from dragstrip.study.bridge import bridge_study, without_loss
 from dragstrip.study.presets import find_network, find_stack
