@@ -3,7 +3,7 @@
     uv run python bench/cluster/kills.py [kills] [--seed N] [--runs R] [--virtual] [--blocks B]
 
 A Dask scheduler and three workers, each a process of its own, make a study of 60 blocks with three
-stacks; visits come from a place without a testbed, or from virtual guests with --virtual. At random
+stacks; visits come from a session without a testbed, or from guests with --virtual. At random
 moments a worker, the scheduler or the client is killed by kill -9, in turn, and started again as a
 batch system or a user would. The kills (20) are spread over R runs (4) of the study. Afterwards no
 visit may be missing or there twice, `dragstrip compare` must find no difference from the same study
@@ -40,7 +40,7 @@ from dragstrip.results.capsule import JOURNAL
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.study.spec import StudySpec
 from made_cluster import run_on, sendable
-from made_place import run_in
+from made_session import run_in
 
 WORKERS = 3
 VICTIMS = ("worker", "scheduler", "client")

@@ -22,10 +22,10 @@ from rich.console import Console
 from rich.progress import Progress, TimeRemainingColumn
 
 from dragstrip.browsers.registry import browser_version
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.network import Network
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.study.spec import StudySpec
 from dragstrip.visit.metrics import object_times

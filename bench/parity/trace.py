@@ -18,11 +18,11 @@ from figures import NETWORKS
 from msgspec import Struct, structs
 
 from dragstrip.browsers.load import Load
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.network import Network
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.results.dissect import packets
-from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.presets import find_stack
 from dragstrip.study.spec import StudySpec
 from dragstrip.visit.qlog import read_windows

@@ -30,11 +30,11 @@ import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.browsers.registry import browser_version
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.stats.block_ratio import matched
 from dragstrip.stats.block_ratio import ratio as block_ratio
 from dragstrip.study import gaps

@@ -24,12 +24,12 @@ from msgspec import Struct
 
 from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
+from dragstrip.execution.guest.kernel.recipe import kernel, name_of
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL
 from dragstrip.results.machine import Machine
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.study.spec import StudySpec
-from dragstrip.virtual.kernel.recipe import kernel, name_of
 from made_replays import busy, digests
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "virtual-replays.json"

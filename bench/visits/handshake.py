@@ -20,11 +20,11 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip.browsers.registry import browser_version
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.network import Network
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.presets import find_stack
 from dragstrip.study.spec import StudySpec
 

@@ -26,14 +26,14 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
+from dragstrip.execution.concurrency import RealTimeConcurrency, parse_jobs
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.generators.standin import standin
 from dragstrip.pages.made.assembly import make
-from dragstrip.schedule.admission import Admission, parse_jobs
-from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.stats.block_ratio import block_ratio, matched
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.study.spec import StudySpec
@@ -139,9 +139,11 @@ def in_turn(study: Study) -> tuple[dict[str, list[Visit]], dict[str, Took]]:
             schedule = Schedule(
                 part, [v for v in made[name] if int(v.block.split("|")[-1]) < begin]
             )
-            admission = Admission(part, jobs, made[name])
+            concurrency = RealTimeConcurrency(part, jobs, made[name])
             began, before = time.time(), len(made[name])
-            run_here(schedule, lambda v, _, made=made[name]: made.append(v), admission=admission)
+            run_here(
+                schedule, lambda v, _, made=made[name]: made.append(v), concurrency=concurrency
+            )
             ended, first_us = time.time(), min(v.started_us for v in made[name][before:])
             whole, visiting = took_s[name]
             took_s[name] = Took(whole + ended - began, visiting + ended - first_us / 1e6)

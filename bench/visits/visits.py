@@ -18,10 +18,10 @@ import msgspec
 from msgspec import structs
 
 from dragstrip.browsers.load import Load
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.journal import Journal
-from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.study.spec import StudySpec
 from dragstrip.visit.frames import write_frames

@@ -10,9 +10,9 @@ import pytest
 from msgspec import structs
 
 from conftest import LENIENT
-from dragstrip.conduct.aa_control import NETWORK, aa_control
+from dragstrip.execution.dask.aa_control import NETWORK, aa_control
+from dragstrip.execution.session import visit_session
 from dragstrip.model.study import Client, Study
-from dragstrip.schedule.place import in_testbed
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.study.spec import StudySpec
 
@@ -37,7 +37,7 @@ def holds_one_side(study: Study, folder, pages):
     """The second name's first answers come half a second late."""
     first, second = study.stacks
     late = structs.replace(second, hold_rtts=HELD_RTTS)
-    return partial(in_testbed, structs.replace(study, stacks=(first, late)), folder, pages)
+    return partial(visit_session, structs.replace(study, stacks=(first, late)), folder, pages)
 
 
 def test_a_round_is_made_of_valid_visits_and_keeps_nothing(study):

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from dragstrip.execution.concurrency import RealTimeConcurrency
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.network import Network
 from dragstrip.model.study import Client
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.manifest import Manifest
-from dragstrip.schedule.admission import Admission
-from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.controls import HELD, SAME
 from dragstrip.study.presets import find_stack
 from dragstrip.study.spec import StudySpec
@@ -44,7 +44,7 @@ def test_two_blocks_run_beside_each_other_and_leave_no_process(study, tmp_path):
             Schedule(structs.replace(study, reruns=0)),
             lambda visit, _: capsule.append(visit),
             # As many cores as it takes: whether they are there is not the question here.
-            admission=Admission(study, 2, cores=64, stagger_s=0.0),
+            concurrency=RealTimeConcurrency(study, 2, cores=64, stagger_s=0.0),
         )
     visits = list(Capsule.open(tmp_path / "capsule").visits())
     expected = {(block.id, stack) for block in study.blocks() for stack in block.order}

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from dragstrip.conduct.clocks import checked
 from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
+from dragstrip.execution.by_clock import checked
+from dragstrip.execution.guest.session import guest_session
+from dragstrip.execution.orders import VisitOrder
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
@@ -18,11 +20,9 @@ from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.recording import Recorded, Recording
 from dragstrip.pages.resolve import resolve
 from dragstrip.results.capsule import Capsule
-from dragstrip.schedule.worker import VisitOrder
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.study.spec import StudySpec
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.virtual.place import in_guest
 from made_replays import LOSSY, busy, digests, guests
 
 
@@ -106,13 +106,13 @@ def test_frames_and_repeat_visits_work_in_a_guest(tmp_path):
 def test_a_guest_that_is_killed_costs_its_block_alone(tmp_path):
     of = study(tmp_path)
     block = next(of.blocks())
-    with in_guest(of) as visit:
+    with guest_session(of) as visit:
         first, _ = visit(VisitOrder(block=block, attempt=0, stack=block.order[0]))
         for pid in guests():
             os.kill(pid, signal.SIGKILL)
         with pytest.raises(Exception, match="the guest ended"):
             visit(VisitOrder(block=block, attempt=0, stack=block.order[1]))
-    with in_guest(of) as visit:
+    with guest_session(of) as visit:
         again, _ = visit(VisitOrder(block=block, attempt=0, stack=block.order[0]))
     assert again == first
 
@@ -139,5 +139,5 @@ def test_a_page_that_computes_for_ever_ends_in_an_error(tmp_path):
         clock=NETWORK,
     ).resolve(tmp_path)
     block = next(of.blocks())
-    with in_guest(of, still_s=8) as visit, pytest.raises(TestbedError, match="stood still"):
+    with guest_session(of, still_s=8) as visit, pytest.raises(TestbedError, match="stood still"):
         visit(VisitOrder(block=block, attempt=0, stack=block.order[0]))

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from dragstrip.execution.guest.session import guest_session
+from dragstrip.execution.orders import VisitOrder
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
-from dragstrip.schedule.worker import VisitOrder
 from dragstrip.study.presets import find_network, find_stack
 from dragstrip.study.spec import StudySpec
-from dragstrip.virtual.place import in_guest
 from made_replays import LOSSY
 
 
@@ -28,7 +28,7 @@ def made(of: Study, capsule: Path) -> dict[str, bytes]:
     """A block that visits h2 before h3."""
     [block] = [block for block in of.blocks() if block.index == 1]
     assert block.order == ("h2", "h3")
-    with in_guest(of, capsule) as visit:
+    with guest_session(of, capsule) as visit:
         for stack in block.order:
             visit(VisitOrder(block=block, attempt=0, stack=stack))
     return {

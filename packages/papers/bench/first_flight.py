@@ -16,13 +16,13 @@ import altair as alt
 from msgspec import Struct
 
 from dragstrip.browsers.load import Load
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.model.wire import FirstFlight
 from dragstrip.results.dissect import dissection
-from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.presets import find_stack
 from dragstrip.study.spec import StudySpec
 

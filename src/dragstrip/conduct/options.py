@@ -9,10 +9,10 @@ from msgspec import Struct
 from dragstrip.conduct.clocks import timed
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, Shard, parse_shard
+from dragstrip.execution.concurrency import MOST_JOBS, parse_jobs
 from dragstrip.model.clock import COMPUTING, NETWORK, REAL, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, Study
-from dragstrip.schedule.admission import MOST_JOBS, parse_jobs
 from dragstrip.study.clients import study_by
 
 

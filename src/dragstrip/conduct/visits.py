@@ -10,16 +10,19 @@ import msgspec
 from msgspec import structs
 
 from dragstrip.browsers.load import Load
+from dragstrip.conduct.executors import executor_of
 from dragstrip.conduct.options import ONE_BY_ONE, RunOptions
-from dragstrip.conduct.site import continues, on_cluster, on_this_machine, start_of
+from dragstrip.conduct.start import continues, start_of
 from dragstrip.conduct.watcher import Watcher
+from dragstrip.execution.executor import opened
+from dragstrip.execution.host import seconds_left
+from dragstrip.execution.run import run
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import CellKey, Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.artefacts import frames_file
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.manifest import Manifest
-from dragstrip.schedule.run import run
 from dragstrip.schedule.schedule import Schedule
 from dragstrip.visit.frames import write_frames
 from dragstrip.visit.har import har
@@ -58,8 +61,10 @@ def make_visits(
     made_on: dict[str, str | int] = {}
     if study.clock.virtual:  # every machine gives the same bytes, whatever else runs
         made_on = {"machine": "", "testbed": "", "beside": 0}
-    with ExitStack() as opened:
-        capsule = opened.enter_context(Capsule.create(out, Manifest(study=study, starts=(start,))))
+    with ExitStack() as resources:
+        capsule = resources.enter_context(
+            Capsule.create(out, Manifest(study=study, starts=(start,)))
+        )
         stop = None
         if study.stopping or study.slow:
             from dragstrip.results.compare.stopping import stop_rule  # imports slowly
@@ -74,12 +79,15 @@ def make_visits(
             continues=continues(study, None if options.cluster else start.machine.id),
         )
         if schedule.visits_left():
-            where = on_cluster if options.cluster else on_this_machine
-            site = opened.enter_context(where(capsule, schedule, options, watcher))
-            tell = opened.enter_context(watcher.progress(schedule, site.seconds))
+            executor = resources.enter_context(
+                opened(executor_of(capsule, schedule, options, watcher))
+            )
+            tell = resources.enter_context(
+                watcher.progress(schedule, lambda left: seconds_left(executor.hosts, left))
+            )
 
             def keep(visit: Visit, load: Load) -> None:
-                _write_har(out, study, visit, load, site.browser(visit))
+                _write_har(out, study, visit, load, executor.browser(visit))
                 if load.frames:
                     write_frames(frames_file(out, visit), load.frames)
                 # A cluster's visits of an attempt come together, so they wait for the disk once.
@@ -89,7 +97,7 @@ def make_visits(
                 if time.monotonic() > until:
                     raise TimeUp
 
-            run(schedule, keep, site.executor)
+            run(schedule, keep, executor)
         capsule.finish()
 
 

@@ -5,7 +5,7 @@ timeOrigin), so they can be drawn on one axis. `t_*_us` are microseconds of the 
 (CLOCK_REALTIME), shared by browser, link and origin.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
@@ -674,3 +674,10 @@ def file_name(block: str, stack: str, attempt: int) -> str:
 
 def _id(block: str, stack: str, attempt: int) -> str:
     return f"{block}|{stack}|{attempt}"
+
+
+BlockVisits = Mapping[str, Visit]
+"""The visits of one block by stack."""
+
+StopRule = Callable[[Sequence[BlockVisits]], bool]
+"""Whether a cell stops with these valid blocks, ordered by index."""

@@ -10,11 +10,11 @@ from rich.console import Console
 
 from dragstrip.cli import exits
 from dragstrip.cli.places import page_cache
+from dragstrip.conduct.conformance import conformance
 from dragstrip.model.errors import InputError
 from dragstrip.model.servers import Server, known
 from dragstrip.pages.generators.ranges import ranges_page
 from dragstrip.pages.resolve import resolve
-from dragstrip.schedule.conformance import conformance
 from dragstrip.study.file import read_spec
 from dragstrip.study.presets import suggest
 from dragstrip.study.servers import parse_server

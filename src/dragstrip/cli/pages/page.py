@@ -215,7 +215,7 @@ def show(
 ) -> None:
     """Print a page: hosts, objects, bytes, dependencies. With --out, draw it."""
     # Drawing and scoring load slowly; wrong input must not wait for them.
-    from dragstrip.conduct.clocks import checked
+    from dragstrip.execution.by_clock import checked
 
     if virtual and not checks:
         raise InputError("--virtual needs --check: without it nothing is replayed")
