@@ -3,7 +3,7 @@ UV = scripts/uv
 CARGO = scripts/cargo
 RUN = $(UV) run --frozen --no-sync
 
-PROSE = README.md packages/papers/README.md CONTRIBUTING.md CHANGELOG.md docs/index.md docs/tutorial docs/howto docs/explanation docs/reference docs/decisions docs/map
+PROSE = README.md packages/papers/README.md CONTRIBUTING.md CHANGELOG.md bench/README.md docs/index.md docs/tutorial docs/howto docs/explanation docs/reference docs/decisions docs/map
 CODE = src tests packages/papers/src packages/papers/bench bench crates scripts
 
 .PHONY: demo demo-programs demo-packages test coverage check bench build site release firefox legacy servers virtual setup clean
@@ -63,9 +63,8 @@ site: setup  ## the documentation as pages, into .cache/site
 release: setup  ## wheel, sdist, SBOMs and checksums, into dist/
 	scripts/release
 
-bench: build  ## measurements of this machine; needs a quiet one
-	$(RUN) python bench/visits/handshake.py
-	$(RUN) python bench/visits/visits.py
+bench: build  ## measurements of this machine, about 42 minutes; needs a quiet one (bench/README.md lists all)
+	$(RUN) python bench
 
 build: setup
 	$(CARGO) build --release --locked

@@ -20,12 +20,12 @@ from msgspec import structs
 
 import dragstrip
 from dragstrip.cli import exits
+from dragstrip.execution.guest.kernel import recipe
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.study.file import read_study
 from dragstrip.testbed.cache import cache_folder
 from dragstrip.testbed.errors import TestbedError
-from dragstrip.virtual.kernel import recipe
 
 MARK = "<!-- dragstrip -->"
 """By which the action finds its comment again."""

@@ -15,10 +15,10 @@ import msgspec
 from dragstrip.cli.machine.doctor import CheckResult
 from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
+from dragstrip.results.compare.attribution import Why
 from dragstrip.results.compare.gate import Output
 from dragstrip.results.compare.summary import Summary
-from dragstrip.results.compare.why import Why
-from dragstrip.results.tables.build import frames
+from dragstrip.results.tables.build import METRIC_OF, frames
 from dragstrip.results.tables.columns import describe
 from dragstrip.study.schema import schema_text, study_schema
 from dragstrip_papers.campaign.space import reach, space
@@ -148,6 +148,9 @@ def _tables() -> str:
             ("column", "meaning", "unit", "type"),
             [(f"`{r['column']}`", r["meaning"], r["unit"], r["type"]) for r in rows.to_dicts()],
         )
+        if name == "visits":
+            pairs = ", ".join(f"`{old}` is `{metric}`" for old, metric in METRIC_OF.items())
+            lines += ["", f"Older tables have these metrics under a second name: {pairs}."]
     lines += [
         "",
         "## loads",
@@ -185,7 +188,7 @@ def _settings() -> str:
 def _literature() -> str:
     paper = published("literature")
     read = {source.id: source.read for source in paper.sources}
-    cells = space(paper.outlines())
+    cells = space(paper.specs())
     rows = []
     for claim in paper.claims:
         if claim.predicate:

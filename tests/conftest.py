@@ -14,10 +14,10 @@ from hypothesis import settings
 import ours
 from dask_processes import Processes, dask_processes
 from dragstrip.browsers.generations import find_chromium
+from dragstrip.execution.guest.kernel.recipe import kernel
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.programs import program
-from dragstrip.virtual.kernel.recipe import kernel
 from nobody import NOBODY
 from strict import pytest_make_collect_report, pytest_runtest_makereport
 

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from dragstrip.cluster.connect import connected
-from dragstrip.cluster.fleet import Fleet
-from dragstrip.cluster.gate import Gate
-from dragstrip.cluster.setup import Setup
+from dragstrip.execution.concurrency import Concurrency, RealTimeConcurrency
+from dragstrip.execution.dask.executor import DaskExecutor
+from dragstrip.execution.dask.machine_match import MachineMatch
+from dragstrip.execution.dask.setup import Setup
+from dragstrip.execution.executor import opened
+from dragstrip.execution.guest.concurrency import GuestConcurrency
+from dragstrip.execution.orders import SessionFactory
+from dragstrip.execution.run import run
 from dragstrip.model.calibration import Calibration, Tolerance
 from dragstrip.model.study import Study
 from dragstrip.results.aa_control import BLOCKS, AAControl, Round
@@ -20,12 +24,8 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.fingerprint import Fingerprint
 from dragstrip.results.machine import Machine
 from dragstrip.results.manifest import Manifest, Start, now
-from dragstrip.schedule.admission import Admission, Admits, Company
-from dragstrip.schedule.run import run
 from dragstrip.schedule.schedule import Schedule
-from dragstrip.schedule.worker import VisitPlace
-from dragstrip.virtual.admission import Guests
-from made_place import made_place
+from made_session import made_session
 
 MACHINE = Machine(kernel="6.1", cpu="CPU", cores=64, memory_mb=8000, python="3.11")
 
@@ -65,8 +65,8 @@ def one(study: Study) -> int:
     return 1
 
 
-def place(pause_s: float, study: Study, folder: Path, pages: Collection[str]) -> VisitPlace:
-    return partial(made_place, pause_s=pause_s, bad_share=0.05)
+def session(pause_s: float, study: Study, folder: Path, pages: Collection[str]) -> SessionFactory:
+    return partial(made_session, pause_s=pause_s, bad_share=0.05)
 
 
 def sendable(study: Study, folder: Path) -> Study:
@@ -78,24 +78,6 @@ def sendable(study: Study, folder: Path) -> Study:
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
     page = msgspec.structs.replace(page, path=file, digest=digest)
     return msgspec.structs.replace(study, pages=(page,))
-
-
-class _Owner:
-    def __init__(
-        self, study: Study, capsule: Capsule, said: Callable[[str], None], independent: bool
-    ) -> None:
-        self.admitted = capsule.admitted
-        self.said = said
-        self._study = study
-        self._independent = independent
-
-    def admission(self, found: Fingerprint, slots: int) -> Admits:
-        if self._independent:
-            return Guests(self._study, slots)
-        return Admission(self._study, slots, stagger_s=0.0, cores=64)
-
-    def company(self, admission: Admits) -> Company:
-        return Company(0, ())
 
 
 def run_on(
@@ -118,30 +100,33 @@ def run_on(
         browser_version="",
         machine=MACHINE,
     )
-    with (
-        Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule,
-        connected(address, tell) as client,
-    ):
+
+    def concurrency(found: Fingerprint, slots: int) -> Concurrency:
+        if independent:
+            return GuestConcurrency(study, slots)
+        return RealTimeConcurrency(study, slots, stagger_s=0.0, cores=64)
+
+    with Capsule.create(out, Manifest(study=study, starts=(start,))) as capsule:
         schedule = Schedule(study, capsule.made(), continues=lambda _: False)
-        fleet = Fleet(
-            client,
+        executor = DaskExecutor(
+            address,
             Setup(
                 token=os.urandom(6).hex(),
                 study=study,
-                place=partial(place, pause_s),
+                session=partial(session, pause_s),
                 fingerprint=fingerprint,
                 calibrate=measured,
                 aa_control=even,
                 most=one,
                 independent=independent,
             ),
-            out,
-            Gate(study.clock, admit_others=admit_others),
-            _Owner(study, capsule, tell, independent),
+            schedule,
+            capsule,
+            MachineMatch(study.clock, admit_others=admit_others),
+            concurrency=concurrency,
+            said=tell,
         )
         last = len(study.visited) - 1
-        try:
-            run(schedule, lambda v, _: capsule.append(v, sync=v.position == last), fleet)
-        finally:
-            fleet.close()
+        with opened(executor):
+            run(schedule, lambda v, _: capsule.append(v, sync=v.position == last), executor)
         capsule.finish()

@@ -20,9 +20,6 @@ CLIENT = Client(timeout_s=10, frames=True)
 SIZE = (200, 100)
 COLOURS = ("#c00000", "#00a000", "#0000c0", "#707070")
 
-Boxes = Sequence[tuple[float, Sequence[int]]]
-"""(ms, widths in px of the boxes seen from then on)."""
-
 
 def frame(time_ms: float, *widths: int, kind: str = "PNG", size: tuple[int, int] = SIZE) -> Frame:
     """Boxes of full height side by side from the left on white."""

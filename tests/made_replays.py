@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import gettempdir
 
+from dragstrip.execution.guest.kernel.recipe import kernel
 from dragstrip.results.capsule import JOURNAL
-from dragstrip.virtual.kernel.recipe import kernel
 
 LOSSY = "10mbit/2mbit/20ms/2%/100ms"
 

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dragstrip.browsers.cdp import Cdp, CdpError
+from dragstrip.browsers.cdp import Cdp
 from dragstrip.browsers.chromium import chromium_at
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.place import BrowserPlace
 from dragstrip.model.study import Client
 
@@ -53,7 +54,7 @@ class Reader:
     def _true(self, script: str) -> bool:
         try:
             return bool(self.ask(script))
-        except CdpError as error:
+        except BrowserError as error:
             if "navigated" not in str(error):
                 raise
             return False  # the page was just leaving

@@ -2,7 +2,7 @@
 
     uv run python bench/cluster/cost.py blocks [N]  N blocks (10,000) that are made at once
     uv run python bench/cluster/cost.py overhead [N]  N turns (3) with --cluster local:1 and without
-    uv run python bench/cluster/cost.py waiting [N]  the same with a place that only waits
+    uv run python bench/cluster/cost.py waiting [N]  the same with visits that only wait
     uv run python bench/cluster/cost.py watch [S]  S seconds (30) of serving the page
 
 Prints what it measures; docs/reference/cluster.md has the numbers.
@@ -27,7 +27,7 @@ import made
 from dask_processes import dask_processes
 from dragstrip.results.capsule import JOURNAL, Capsule
 from made_cluster import run_on, sendable
-from made_place import run_in
+from made_session import run_in
 
 MAIN = "from dragstrip.cli import main; main()"
 RACE = "race synth:2x1KB --virtual --network 10mbit/2mbit/20ms/0%/100ms --stack h2 --stack h3"

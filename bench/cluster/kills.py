@@ -3,7 +3,7 @@
     uv run python bench/cluster/kills.py [kills] [--seed N] [--runs R] [--virtual] [--blocks B]
 
 A Dask scheduler and three workers, each a separate process, make a study of 60 blocks with three
-stacks. Visits are made up without a testbed, or come from virtual guests with --virtual. At random
+stacks. Visits come from a session without a testbed, or from guests with --virtual. At random
 moments a worker, the scheduler or the client is killed by kill -9, in turn, and started again as a
 batch system or a user would. The kills (20) are spread over R runs (4) of the study. Afterwards no
 visit may be missing or there twice, `dragstrip compare` must find no difference from the same study
@@ -32,15 +32,15 @@ from remains import Family, differing
 
 import made
 from dask_processes import Processes
-from dragstrip.conduct.cluster import Cluster
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from made_cluster import run_on, sendable
-from made_place import run_in
+from made_session import run_in
 
 WORKERS = 3
 VICTIMS = ("worker", "scheduler", "client")
@@ -93,7 +93,7 @@ def without_testbed(folder: Path, blocks: int) -> Making:
 
 
 def guests(folder: Path, blocks: int) -> Making:
-    study = make_study(
+    study = StudySpec(
         name="kills",
         pages=["synth:2x1KB"],
         networks=[find_network("10mbit/2mbit/20ms/2%/100ms")],
@@ -102,14 +102,13 @@ def guests(folder: Path, blocks: int) -> Making:
         seed=3,
         client=Client(),
         clock=NETWORK,
-        cache=folder / "pages",
-    )
+    ).resolve(folder / "pages")
     together = partial(in_guests, study=study)
-    return Making(study, lambda out: make_visits(study, out, jobs=2), together)
+    return Making(study, lambda out: make_visits(study, out, RunOptions(jobs=2)), together)
 
 
 def in_guests(address: str, out: Path, study: Study) -> None:
-    make_visits(study, out, cluster=Cluster(address=address))
+    make_visits(study, out, RunOptions(cluster=address))
 
 
 class Disturbed:

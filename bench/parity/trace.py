@@ -19,13 +19,13 @@ from figures import NETWORKS
 from msgspec import Struct, structs
 
 from dragstrip.browsers.load import Load
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.network import Network
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.results.dissect import packets
-from dragstrip.schedule.local import Schedule, run_here
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.visit.qlog import read_windows
 
 STACKS = ("TCP+", "QUIC", "TCP+BBR", "QUIC+BBR")
@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def measure(size: str, network: str, runs: int, capsule: Path) -> list[Visit]:
-    study = make_study(
+    study = StudySpec(
         name="parity-traces",
         pages=[f"synth:1x{size}"],
         networks=[structs.replace(Network.parse(NETWORKS[network]), name=network)],
@@ -99,8 +99,7 @@ def measure(size: str, network: str, runs: int, capsule: Path) -> list[Visit]:
         runs=runs,
         seed=1,
         client=Client(pcap=True, qlog=True),
-        cache=capsule,
-    )
+    ).resolve(capsule)
     visits: list[Visit] = []
 
     def keep(visit: Visit, load: Load) -> None:

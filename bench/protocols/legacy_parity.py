@@ -29,17 +29,17 @@ import msgspec
 from msgspec import Struct, structs
 
 from dragstrip.browsers.registry import browser_version
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.network import Network
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.stats.block_ratio import matched
 from dragstrip.stats.block_ratio import ratio as block_ratio
 from dragstrip.study import gaps
-from dragstrip.study.file import make_study
 from dragstrip.study.gaps import Gap
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.testbed.legacy.catalogue import catalogue
 from dragstrip.visit.metrics import object_times
 
@@ -144,7 +144,7 @@ def visit_all(
 ) -> list[Load]:
     loads: list[Load] = []
     with tempfile.TemporaryDirectory() as cache:
-        study = make_study(
+        study = StudySpec(
             name="legacy parity",
             pages=[f"synth:{spec}" for spec in specs],
             networks=[network],
@@ -152,8 +152,7 @@ def visit_all(
             runs=blocks,
             seed=1,
             client=Client(),
-            cache=Path(cache),
-        )
+        ).resolve(Path(cache))
         run_here(
             Schedule(structs.replace(study, reruns=0), []),
             lambda visit, _: loads.append(brief(visit)),

@@ -20,11 +20,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from dragstrip.execution.guest.job import CAPSULE
+from dragstrip.execution.guest.kernel.recipe import kernel
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
 from dragstrip.testbed.workspace import scratch_root
-from dragstrip.virtual.job import CAPSULE
-from dragstrip.virtual.kernel.recipe import kernel
 
 MAIN = "from dragstrip.cli import main; main()"
 RACE = "race synth:12x8KB --virtual --network 10mbit/2mbit/20ms/2%/100ms --stack h2 --stack h3"

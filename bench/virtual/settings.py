@@ -89,14 +89,14 @@ def of_testbed() -> Settings:
 
 
 def of_guest() -> Settings:
+    from dragstrip.execution.guest import boot
+    from dragstrip.execution.guest.kernel.recipe import kernel
     from dragstrip.model.clock import NETWORK
     from dragstrip.testbed.workspace import workspace
-    from dragstrip.virtual import guest
-    from dragstrip.virtual.kernel.recipe import kernel
 
     script = Path(__file__).resolve()
-    guest._INIT = guest._INIT.replace("-m dragstrip.virtual.inside", f"{script} --inside")
-    with workspace() as folder, guest.guest(kernel(), folder, NETWORK, 1) as running:
+    boot._INIT = boot._INIT.replace("-m dragstrip.execution.guest.inside", f"{script} --inside")
+    with workspace() as folder, boot.guest(kernel(), folder, NETWORK, 1) as running:
         running._process.wait(300)
         found: Settings = json.loads((folder / "settings").read_text())
     return found | of_config((kernel().parent / "config").read_text())

@@ -77,16 +77,17 @@ def inside(folder: Path, capsule: Path) -> None:
     began = ticks()
     from dragstrip.browsers import chromium
     from dragstrip.browsers.loader import client as loader
-    from dragstrip.schedule import lab
-    from dragstrip.virtual import inside as guest
+    from dragstrip.execution import session
+    from dragstrip.execution.guest import inside as guest
+    from dragstrip.execution.open_browsers import OpenBrowsers
     from dragstrip.visit import drive
 
     _spans.append(("imports", 0, began, ticks()))
     for owner, name, how, said in (
-        (lab, "testbed", timed_context, "testbed"),
-        (lab.Lab, "_started", timed_context, "browser"),
-        (lab.Lab, "_rehearse_in", timed, "rehearsal"),
-        (lab, "visit", timed, "visit"),
+        (session, "testbed_of", timed_context, "testbed"),
+        (OpenBrowsers, "started", timed_context, "browser"),
+        (session.Session, "_rehearse_in", timed, "rehearsal"),
+        (session, "visit", timed, "visit"),
         (chromium.Chromium, "fresh_tab", timed_context, "tab"),
         (loader.Loader, "fresh_tab", timed_context, "tab"),
         (chromium.ChromiumTab, "load", timed, "load"),
@@ -105,19 +106,21 @@ def inside(folder: Path, capsule: Path) -> None:
 
 
 def main() -> None:
+    from dragstrip.execution.guest import boot
     from dragstrip.model.clock import NETWORK
     from dragstrip.model.study import Client
     from dragstrip.study.clients import loaded_by
-    from dragstrip.study.file import make_study
     from dragstrip.study.presets import find_network, find_stack
-    from dragstrip.virtual import guest
+    from dragstrip.study.spec import StudySpec
 
     asked = arguments()
     script = Path(__file__).resolve()
-    guest._INIT = guest._INIT.replace("-m dragstrip.virtual.inside", str(script) + " --inside")
+    boot._INIT = boot._INIT.replace(
+        "-m dragstrip.execution.guest.inside", str(script) + " --inside"
+    )
     stacks = [find_stack(name) for name in asked.stack]
     with tempfile.TemporaryDirectory() as cache:
-        study = make_study(
+        study = StudySpec(
             name="where",
             pages=[asked.page],
             networks=[find_network(asked.network)],
@@ -126,8 +129,7 @@ def main() -> None:
             seed=1,
             client=Client(),
             clock=NETWORK,
-            cache=Path(cache),
-        )
+        ).resolve(Path(cache))
         per_s = tick_rate()
         began = ticks()
         spans, ended = made(study)
@@ -139,16 +141,16 @@ def main() -> None:
 
 
 def made(study: "Study") -> tuple[list[Any], int]:
-    from dragstrip.virtual.errand import errand
-    from dragstrip.virtual.job import BlockJob
-    from dragstrip.virtual.place import seed_of
+    from dragstrip.execution.guest.job import BlockJob
+    from dragstrip.execution.guest.run import guest_run
+    from dragstrip.execution.guest.session import seed_of
 
     blocks = tuple(study.blocks())
     job = BlockJob(study=study, blocks=blocks, attempt=0, artefacts=False)
-    with errand(job, study.clock, seed_of(study, blocks[0].id, 0)) as sent:
-        list(sent.results())
-        sent._guest._process.wait()
-        return json.loads((sent._folder / SPANS).read_text()), ticks()
+    with guest_run(job, study.clock, seed_of(study, blocks[0].id, 0)) as run:
+        list(run.results())
+        run._guest._process.wait()
+        return json.loads((run._folder / SPANS).read_text()), ticks()
 
 
 def tick_rate() -> float:

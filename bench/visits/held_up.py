@@ -36,13 +36,13 @@ import msgspec
 from msgspec import Struct, structs
 from scipy.stats import ttest_ind
 
+from dragstrip.execution import session
+from dragstrip.execution.orders import VisitOrder
 from dragstrip.model.study import Block, Client, Study
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.model.visit import Visit
-from dragstrip.schedule import place
-from dragstrip.schedule.worker import VisitOrder
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.verdict import host_checks
 from dragstrip.visit.ideal import needed_ms
 
@@ -150,8 +150,8 @@ def measure(
     names = {spec: page.name for spec, page in zip(specs, study.pages, strict=True)}
     order = random.Random(time.time_ns())
     made_blocks = itertools.count()
-    wants = mock.patch.object(place, "wants_precedence").start()
-    with file.open("ab") as out, place.in_testbed(study) as visit:
+    wants = mock.patch.object(session, "wants_precedence").start()
+    with file.open("ab") as out, session.visit_session(study) as visit:
         for turn in range(rounds):
             for cell in cells:
                 page, network = CELLS[cell]
@@ -185,7 +185,7 @@ def made(folder: Path, cells: list[str]) -> Study:
     computing.write_text(json.dumps(har(COMPUTES)))
     pages = dict.fromkeys(CELLS[cell][0] for cell in cells)
     networks = dict.fromkeys(CELLS[cell][1] for cell in cells)
-    return make_study(
+    return StudySpec(
         name="held-up",
         pages=[str(computing) if page == "computes" else page for page in pages],
         networks=[find_network(name) for name in networks],
@@ -193,8 +193,7 @@ def made(folder: Path, cells: list[str]) -> Study:
         runs=1,
         seed=1,
         client=Client(),
-        cache=folder,
-    )
+    ).resolve(folder)
 
 
 def slim(visit: Visit) -> Visit:

@@ -26,17 +26,17 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
+from dragstrip.execution.concurrency import RealTimeConcurrency, parse_jobs
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.generators.standin import standin
-from dragstrip.pages.made.page import make
-from dragstrip.schedule.admission import Admission, parse_jobs
-from dragstrip.schedule.local import Schedule, run_here
+from dragstrip.pages.made.assembly import make
 from dragstrip.stats.block_ratio import block_ratio, matched
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 
 MARGIN = 0.02
 PARTS = 2
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def bench(path: Path, asked: argparse.Namespace, cache: Path) -> None:
-    study = make_study(
+    study = StudySpec(
         name="jobs",
         pages=[str(path)],
         networks=[find_network(asked.network)],
@@ -83,8 +83,7 @@ def bench(path: Path, asked: argparse.Namespace, cache: Path) -> None:
         runs=asked.runs,
         seed=1,
         client=Client(frames=True),
-        cache=cache,
-    )
+    ).resolve(cache)
     made, took_s = in_turn(study)
     for name, visits in made.items():
         if asked.out:
@@ -140,9 +139,11 @@ def in_turn(study: Study) -> tuple[dict[str, list[Visit]], dict[str, Took]]:
             schedule = Schedule(
                 part, [v for v in made[name] if int(v.block.split("|")[-1]) < begin]
             )
-            admission = Admission(part, jobs, made[name])
+            concurrency = RealTimeConcurrency(part, jobs, made[name])
             began, before = time.time(), len(made[name])
-            run_here(schedule, lambda v, _, made=made[name]: made.append(v), admission=admission)
+            run_here(
+                schedule, lambda v, _, made=made[name]: made.append(v), concurrency=concurrency
+            )
             ended, first_us = time.time(), min(v.started_us for v in made[name][before:])
             whole, visiting = took_s[name]
             took_s[name] = Took(whole + ended - began, visiting + ended - first_us / 1e6)

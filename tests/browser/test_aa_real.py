@@ -10,18 +10,18 @@ import pytest
 from msgspec import structs
 
 from conftest import LENIENT
-from dragstrip.conduct.aa_control import NETWORK, aa_control
+from dragstrip.execution.dask.aa_control import NETWORK, aa_control
+from dragstrip.execution.session import visit_session
 from dragstrip.model.study import Client, Study
-from dragstrip.schedule.place import in_testbed
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 
 HELD_RTTS = round(500 / NETWORK.rtt_ms)
 
 
 @pytest.fixture
 def study(tmp_path) -> Study:
-    return make_study(
+    return StudySpec(
         name="any",
         pages=["demo"],
         networks=[find_network("LTE")],
@@ -30,15 +30,14 @@ def study(tmp_path) -> Study:
         seed=1,
         client=Client(),
         thresholds=LENIENT,
-        cache=tmp_path,
-    )
+    ).resolve(tmp_path)
 
 
 def holds_one_side(study: Study, folder, pages):
     """The second name's first answers come half a second late."""
     first, second = study.stacks
     late = structs.replace(second, hold_rtts=HELD_RTTS)
-    return partial(in_testbed, structs.replace(study, stacks=(first, late)), folder, pages)
+    return partial(visit_session, structs.replace(study, stacks=(first, late)), folder, pages)
 
 
 def test_a_round_is_made_of_valid_visits_and_keeps_nothing(study):

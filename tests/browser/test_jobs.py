@@ -6,22 +6,22 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from dragstrip.execution.concurrency import RealTimeConcurrency
+from dragstrip.execution.local import Schedule, run_here
 from dragstrip.model.network import Network
 from dragstrip.model.study import Client
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.manifest import Manifest
-from dragstrip.schedule.admission import Admission
-from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.controls import HELD, SAME
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
+from dragstrip.study.spec import StudySpec
 
 SLOW = structs.replace(Network.parse("1mbit/1mbit/60ms/0%/200ms"), name="slow")
 
 
 @pytest.fixture
 def study(tmp_path):
-    return make_study(
+    return StudySpec(
         name="jobs",
         pages=["synth:3x2KB"],
         networks=[SLOW],
@@ -30,8 +30,7 @@ def study(tmp_path):
         seed=5,
         client=Client(),
         controls=True,
-        cache=tmp_path / "pages",
-    )
+    ).resolve(tmp_path / "pages")
 
 
 def children() -> str:
@@ -45,7 +44,7 @@ def test_two_blocks_run_beside_each_other_and_leave_no_process(study, tmp_path):
             Schedule(structs.replace(study, reruns=0)),
             lambda visit, _: capsule.append(visit),
             # As many cores as it takes: whether they are there is not the question here.
-            admission=Admission(study, 2, cores=64, stagger_s=0.0),
+            concurrency=RealTimeConcurrency(study, 2, cores=64, stagger_s=0.0),
         )
     visits = list(Capsule.open(tmp_path / "capsule").visits())
     expected = {(block.id, stack) for block in study.blocks() for stack in block.order}

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 import made
-from dragstrip.schedule.place import wants_precedence
+from dragstrip.execution.session import wants_precedence
 from dragstrip.testbed.net.namespaces import namespaces
 from dragstrip.testbed.precedence import Precedence, has_precedence, precedence
 from dragstrip.testbed.testbed import testbed as make_testbed

@@ -12,8 +12,8 @@ from msgspec import structs
 
 import made
 from dask_processes import dask_processes
-from dragstrip.cluster.crew import CrewWorker
-from dragstrip.cluster.pages import PageSender
+from dragstrip.execution.dask.page_sender import PageSender
+from dragstrip.execution.dask.worker_pool import PoolWorker
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.pages.format.archive import write_page
@@ -21,7 +21,7 @@ from dragstrip.pages.generators.synth import synth
 from dragstrip.results.capsule import Capsule
 from dragstrip.testbed.errors import TestbedError
 from made_cluster import one_is_odd, run_on
-from made_place import run_in
+from made_session import run_in
 
 RUNS = 20
 
@@ -196,7 +196,7 @@ def test_a_page_that_a_machine_lacks_is_sent_once_by_digest(study, tmp_path, mon
     sends: list[str] = []
     send = PageSender._send
 
-    def counted(pages: PageSender, worker: CrewWorker) -> None:
+    def counted(pages: PageSender, worker: PoolWorker) -> None:
         sends.extend(worker.lacks)
         send(pages, worker)
 

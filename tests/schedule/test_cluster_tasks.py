@@ -6,12 +6,12 @@ import pytest
 from msgspec import structs
 
 import made
-from dragstrip.cluster.tasks import Tasks
+from dragstrip.execution.dask.tasks import Tasks
 from dragstrip.model.study import Study
 from dragstrip.results.capsule import Capsule
 from dragstrip.schedule.schedule import Attempt
 from made_cluster import run_on, sendable
-from made_place import run_in
+from made_session import run_in
 
 
 @pytest.fixture

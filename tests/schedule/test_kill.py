@@ -11,7 +11,7 @@ import pytest
 
 import made
 from dragstrip.results.capsule import Capsule
-from made_place import run_in, slow
+from made_session import run_in, slow
 
 KILLS = 50
 STUDY = slow(made.study(runs=50, pages=("a", "b")))

@@ -5,7 +5,7 @@ from msgspec import structs
 
 import made
 from dragstrip.results.capsule import Capsule
-from made_place import run_in, slow
+from made_session import run_in, slow
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

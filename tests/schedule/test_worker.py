@@ -1,4 +1,4 @@
-"""A worker opens its place by itself, again if need be, and says when it is open."""
+"""A worker opens its session by itself, again if need be, and says when it is open."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import made
-from dragstrip.browsers.cdp import CdpError
+from dragstrip.browsers.errors import BrowserError
+from dragstrip.execution.orders import MadeVisit, SessionFactory, Visitor, VisitOrder
+from dragstrip.execution.worker import Worker, WorkerProcess
 from dragstrip.schedule.schedule import Attempt
-from dragstrip.schedule.seat import Seat
-from dragstrip.schedule.worker import MadeVisit, Visitor, VisitOrder, VisitPlace, Worker
 from dragstrip.testbed.errors import ProgramEnded, TestbedError
-from made_place import made_place
+from made_session import made_session
 
 ORDER = VisitOrder(block=next(iter(made.study(runs=1).blocks())), attempt=0, stack="h2")
 
@@ -23,8 +23,8 @@ def fragile(tries: Path, breaks: int) -> Iterator[Visitor]:
     """Breaks so many times before it is open."""
     tries.write_text(tries.read_text() + "x")
     if len(tries.read_text()) <= breaks:
-        raise CdpError("made up")
-    with made_place() as visit:
+        raise BrowserError("made up")
+    with made_session() as visit:
         yield visit
 
 
@@ -39,7 +39,7 @@ def fragile_inside(error: Exception) -> Iterator[Visitor]:
 @contextlib.contextmanager
 def ends_at_first(tries: Path, breaks: int) -> Iterator[Visitor]:
     """Its link ends during so many visits."""
-    with made_place() as visit:
+    with made_session() as visit:
 
         def visited(order: VisitOrder) -> MadeVisit:
             tries.write_text(tries.read_text() + "x")
@@ -51,11 +51,11 @@ def ends_at_first(tries: Path, breaks: int) -> Iterator[Visitor]:
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[Callable[[VisitPlace], Worker]]:
+def started(tmp_path: Path) -> Iterator[Callable[[SessionFactory], WorkerProcess]]:
     workers = []
 
-    def start(place: VisitPlace) -> Worker:
-        workers.append(Worker(place))
+    def start(session: SessionFactory) -> WorkerProcess:
+        workers.append(WorkerProcess(session))
         return workers[-1]
 
     yield start
@@ -71,7 +71,7 @@ def tries(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_place_that_broke_is_opened_again_and_the_visit_is_made_once(started, tries):
+def test_a_session_that_broke_is_opened_again_and_the_visit_is_made_once(started, tries):
     worker = started(partial(fragile, tries, 2))
     worker.order(ORDER)
     assert worker.answer() is None
@@ -81,15 +81,15 @@ def test_a_place_that_broke_is_opened_again_and_the_visit_is_made_once(started, 
     assert not worker.connection.poll(0.2)
 
 
-def test_a_place_that_never_opens_is_an_error_of_the_testbed(started, tries):
+def test_a_session_that_never_opens_is_an_error_of_the_testbed(started, tries):
     worker = started(partial(fragile, tries, 99))
     with pytest.raises(TestbedError, match="broke 3 times before its first visit: made up"):
         worker.answer()
     assert tries.read_text() == "xxx"
 
 
-@pytest.mark.parametrize("error", [CdpError("made up"), ProgramEnded("made up")])
-def test_a_visit_that_broke_is_told_and_the_next_place_is_open(started, error):
+@pytest.mark.parametrize("error", [BrowserError("made up"), ProgramEnded("made up")])
+def test_a_visit_that_broke_is_told_and_the_next_session_is_open(started, error):
     worker = started(partial(fragile_inside, error))
     assert worker.answer() is None
     for _ in range(4):  # however often
@@ -101,22 +101,22 @@ def test_a_visit_that_broke_is_told_and_the_next_place_is_open(started, error):
 
 @pytest.mark.parametrize("breaks", [2, 3])
 def test_a_link_that_ends_costs_a_visit_a_new_testbed_and_three_end_the_run(tries, breaks):
-    seat = Seat(partial(ends_at_first, tries, breaks))
+    worker = Worker(partial(ends_at_first, tries, breaks))
     study = made.study(runs=1)
     block = next(iter(study.blocks()))
-    seat.begin(Attempt(block=block, attempt=0, stacks=("h2",)))
+    worker.begin(Attempt(block=block, attempt=0, stacks=("h2",)))
     try:
         if breaks == 3:
             with pytest.raises(ProgramEnded, match="testbed broke 3 times: dragstrip-link ended"):
-                answered(seat)
+                answered(worker)
         else:
-            assert answered(seat)[0].stack == "h2"
+            assert answered(worker)[0].stack == "h2"
     finally:
-        seat.end()
-        seat.wait()
+        worker.end()
+        worker.wait()
 
 
-def answered(seat: Seat) -> MadeVisit:
-    while not (made := seat.answer()):
+def answered(worker: Worker) -> MadeVisit:
+    while not (made := worker.answer()):
         pass
     return made

@@ -14,9 +14,9 @@ import pytest
 
 import dragstrip
 import ours
+from dragstrip.execution.guest.kernel.recipe import kernel
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.testbed.programs import program
-from dragstrip.virtual.kernel.recipe import kernel
 from made_replays import LOSSY, guests
 from nobody import AS_NOBODY, NOBODY
 

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
+from dragstrip.execution.guest.session import guest_session
+from dragstrip.execution.orders import VisitOrder
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
-from dragstrip.schedule.worker import VisitOrder
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
-from dragstrip.virtual.place import in_guest
+from dragstrip.study.spec import StudySpec
 from made_replays import LOSSY
 
 
 def study(cache: Path) -> Study:
-    return make_study(
+    return StudySpec(
         name="virtual",
         pages=["synth:12x8KB"],
         networks=[find_network(LOSSY)],
@@ -21,15 +21,14 @@ def study(cache: Path) -> Study:
         seed=3,
         client=Client(frames=True, qlog=True, pcap=True),
         clock=NETWORK,
-        cache=cache,
-    )
+    ).resolve(cache)
 
 
 def made(of: Study, capsule: Path) -> dict[str, bytes]:
     """A block that visits h2 before h3."""
     [block] = [block for block in of.blocks() if block.index == 1]
     assert block.order == ("h2", "h3")
-    with in_guest(of, capsule) as visit:
+    with guest_session(of, capsule) as visit:
         for stack in block.order:
             visit(VisitOrder(block=block, attempt=0, stack=stack))
     return {

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dragstrip.virtual.kernel.recipe import kernel
+from dragstrip.execution.guest.kernel.recipe import kernel
 
 BOOT = (
     "mem=2G root=/dev/root rootfstype=hostfs rootflags=/ rw con=null con0=fd:0,fd:1 quiet "

@@ -21,7 +21,7 @@ from msgspec import Struct
 from dragstrip.model.wire import FirstFlight
 from dragstrip.report.words.why import sentence
 from dragstrip.results.capsule import Capsule
-from dragstrip.results.compare.why import why
+from dragstrip.results.compare.attribution import why
 from dragstrip.results.dissect import dissection
 from dragstrip.results.observed import Observed, observed
 from dragstrip.results.tables.build import refresh, scan

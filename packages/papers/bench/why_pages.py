@@ -17,10 +17,10 @@ from msgspec import Struct
 
 from dragstrip.model.bridge import BuiltBridge
 from dragstrip.model.network import Network
-from dragstrip.report.figures.why import WIDTH, drawing
+from dragstrip.report.figures.factor_bars import WIDTH, drawing
 from dragstrip.report.words.why import notes, place, sentence, span
 from dragstrip.results.capsule import JOURNAL, Capsule
-from dragstrip.results.compare.why import Pooled, Why, WhyCell, why
+from dragstrip.results.compare.attribution import Pooled, Why, WhyCell, why
 from dragstrip.results.observed import Observed, observed
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip_papers.claims import published

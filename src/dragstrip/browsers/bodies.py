@@ -13,7 +13,8 @@ from typing import Any
 
 from msgspec import structs
 
-from dragstrip.browsers.cdp import Cdp, CdpError
+from dragstrip.browsers.cdp import Cdp
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.model.page import digest_of
 from dragstrip.model.visit import Request
@@ -29,7 +30,7 @@ def with_digests(
     cdp: Cdp, session: str, exchanges: Iterable[Exchange], seed: int
 ) -> tuple[Exchange, ...]:
     """The exchanges, with the digest of the body for those in the sample. Bodies that the browser
-    does not deliver within 10 ms have none. Raises `CdpError` if the browser ended."""
+    does not deliver within 10 ms have none. Raises `BrowserError` if the browser ended."""
     every = tuple(exchanges)
     asked = {
         e.id: cdp.send("Network.getResponseBody", session, requestId=e.id)
@@ -82,7 +83,7 @@ def sample(
 def _body(cdp: Cdp, number: int) -> bytes | None:
     try:
         answer: dict[str, Any] = cdp.result_of(number, "Network.getResponseBody")
-    except CdpError:  # the browser did not keep it
+    except BrowserError:  # the browser did not keep it
         return None
     if answer["base64Encoded"]:
         return base64.b64decode(answer["body"])

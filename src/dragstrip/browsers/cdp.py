@@ -15,11 +15,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from dragstrip.browsers.errors import BrowserError
+
 _CALL_TIMEOUT_S = 30.0
-
-
-class CdpError(RuntimeError):
-    """The browser refused a command, ended, or did not answer in time."""
 
 
 class Event(Struct, frozen=True):
@@ -55,11 +53,11 @@ class Cdp:
         self.events: deque[Event] = deque()
 
     def call(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
-        """Send a command and wait for its result. Raises `CdpError`."""
+        """Send a command and wait for its result. Raises `BrowserError`."""
         return self.result_of(self.send(method, session, **params), method)
 
     def call_all(self, session: str, methods: Iterable[tuple[str, dict[str, Any]]]) -> None:
-        """Send several commands in one go and wait for all. Raises `CdpError`."""
+        """Send several commands in one go and wait for all. Raises `BrowserError`."""
         sent = [(self.send(method, session, **params), method) for method, params in methods]
         for number, method in sent:
             self.result_of(number, method)
@@ -75,18 +73,18 @@ class Cdp:
             while data:
                 data = data[os.write(self._write_fd, data) :]
         except BrokenPipeError:
-            raise CdpError(f"the browser ended before {method}") from None
+            raise BrowserError(f"the browser ended before {method}") from None
         return number
 
     def result_of(self, number: int, method: str) -> dict[str, Any]:
         deadline = time.monotonic() + _CALL_TIMEOUT_S
         while number not in self._answers:
             if not self.pump(deadline):
-                raise CdpError(f"{method}: no answer for {_CALL_TIMEOUT_S:g} s")
+                raise BrowserError(f"{method}: no answer for {_CALL_TIMEOUT_S:g} s")
         answer = self._answers.pop(number)
         if answer.error:
             said = answer.error.get("message") if isinstance(answer.error, dict) else answer.message
-            raise CdpError(f"{method}: {said or answer.error}")
+            raise BrowserError(f"{method}: {said or answer.error}")
         return answer.result
 
     def answered(self, number: int) -> bool:
@@ -104,7 +102,7 @@ class Cdp:
             return False
         chunk = os.read(self._read_fd, 1 << 20)
         if not chunk:
-            raise CdpError("the browser ended")
+            raise BrowserError("the browser ended")
         self._received += chunk
         if b"\0" in chunk:
             *messages, rest = bytes(self._received).split(b"\0")

@@ -17,9 +17,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from dragstrip.browsers.bodies import with_digests
-from dragstrip.browsers.cdp import Cdp, CdpError
+from dragstrip.browsers.cdp import Cdp
 from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import NO_PROXIES, session_proxies
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.generations import CLEARS, GENERATIONS, Generation, generation_of
 from dragstrip.browsers.load import Load, done_of, fresh_session, load
@@ -201,7 +202,7 @@ def chromium(
     It trusts the origin's throw-away CA through its own certificate store, with verification on.
     `extra_flags` come last, so they win. Chromium's NetLog is written to `net_log` when the browser
     ends; its `timeTickOffset` (ms) turns its times into Unix time. Raises `TestbedError` and
-    `CdpError`.
+    `BrowserError`.
     """
     with chromium_at(
         inside(bed), protocol, client, extra_flags, net_log, browser=browser
@@ -295,7 +296,7 @@ def chromium_at(
             key_log=home / _KEY_LOG if client.pcap else None,
         )
     finally:
-        with contextlib.suppress(CdpError):
+        with contextlib.suppress(BrowserError):
             cdp.send("Browser.close")  # today's ends with its pipe too, older ones do not
         os.close(to_browser[1])
         os.close(from_browser[0])

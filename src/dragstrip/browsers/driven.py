@@ -12,7 +12,7 @@ from dragstrip.model.study import Client
 
 
 class Tab(Protocol):
-    """An empty tab without any state. Every method may raise `CdpError`."""
+    """An empty tab without any state. Every method may raise `BrowserError`."""
 
     def load(self, url: str) -> Load:
         """Go to `url` and watch until it counts as loaded, plus the client's quiet time. The tab's

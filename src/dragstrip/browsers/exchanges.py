@@ -14,8 +14,8 @@ from dragstrip.browsers.cdp import Event
 from dragstrip.model.links import preloads
 from dragstrip.model.stack import Protocol
 from dragstrip.model.visit import Request
+from dragstrip.pages.format.recorded_servers import certificate
 from dragstrip.pages.format.recording import Certificate, Headers
-from dragstrip.pages.format.servers import certificate
 
 ABORTED = "net::ERR_ABORTED"
 

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from dragstrip.browsers.cdp import Cdp, CdpError, Event
+from dragstrip.browsers.cdp import Cdp, Event
 from dragstrip.browsers.devtools_watch import DevToolsWatch
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.exchanges import Exchange, exchanges
 from dragstrip.browsers.screencast import (
     INTERVAL_MS,
@@ -166,7 +167,7 @@ def preludes(client: Client, recorded_ms: float | None, done: Done = LOADED) -> 
 def load(cdp: Cdp, session: str, url: str, client: Client, done: Done = LOADED) -> Load:
     """Navigate the tab to `url` and watch until it counts as loaded, plus the client's quiet time.
 
-    A load that fails or does not end in time is an outcome, not an exception. Raises `CdpError`
+    A load that fails or does not end in time is an outcome, not an exception. Raises `BrowserError`
     if the browser itself breaks.
     """
     sent_s = time.time()
@@ -245,7 +246,7 @@ def _await_shown(cdp: Cdp, watch: "_Watch") -> float:
         return 0.0
     try:
         value = cdp.result_of(asked, "Runtime.evaluate").get("result", {}).get("value")
-    except CdpError:  # the page has gone elsewhere
+    except BrowserError:  # the page has gone elsewhere
         return 0.0
     return float(value) + 2 * INTERVAL_MS if isinstance(value, int | float) else 0.0
 
@@ -371,8 +372,8 @@ def _evaluate(cdp: Cdp, session: str, expression: str) -> int:
 
 
 def timings_of(result: dict[str, Any]) -> NavigationTimings:
-    """What READ_TIMINGS gave, as the browser handed it over. Raises `CdpError`."""
+    """What READ_TIMINGS gave, as the browser handed it over. Raises `BrowserError`."""
     try:
         return msgspec.json.decode(result["value"], type=NavigationTimings)
     except (KeyError, msgspec.DecodeError) as error:
-        raise CdpError(f"the page's timings cannot be read: {error}") from None
+        raise BrowserError(f"the page's timings cannot be read: {error}") from None

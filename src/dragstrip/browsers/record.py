@@ -15,8 +15,8 @@ from urllib.parse import urldefrag, urlsplit
 
 from msgspec import Struct, structs
 
-from dragstrip.browsers.cdp import CdpError
 from dragstrip.browsers.chromium import Chromium, chromium_at
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.netlog import LoggedRequest, NetLogError, read_netlog
 from dragstrip.browsers.place import BrowserPlace
@@ -50,7 +50,7 @@ def record(
 
     Recording goes on for `settle_ms` after the load event. The bodies stay in
     files of the place's workspace, which must outlive the recording. Cookies, credentials and
-    tokens are left out unless `keep_secrets`. Raises `PageError`, `TestbedError`, `CdpError`.
+    tokens are left out unless `keep_secrets`. Raises `PageError`, `TestbedError`, `BrowserError`.
     """
     log, bodies = place.workspace / "netlog.json", place.workspace / "bodies"
     bodies.mkdir()
@@ -77,7 +77,7 @@ def _visit(browser: Chromium, url: str, client: Client, settle_ms: float) -> _Se
         picture = tab.screenshot() if loaded.outcome == "loaded" else b""
     browser.cdp.send("Browser.close")  # in peace, so that the log is written to its end
     deadline = time.monotonic() + _CLOSE_S
-    with contextlib.suppress(CdpError):
+    with contextlib.suppress(BrowserError):
         while browser.cdp.pump(deadline):
             pass
     return _Seen(load=loaded, screenshot=picture)

@@ -6,7 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from dragstrip.browsers.cdp import Cdp, CdpError, Event
+from dragstrip.browsers.cdp import Cdp, Event
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.model.done import Done
 from dragstrip.model.study import Client
@@ -57,7 +58,7 @@ class TabWatch(ABC):
 
     @abstractmethod
     def answer_of(self, number: int) -> object:
-        """What the page answered. Raises `CdpError`, also if the document is gone."""
+        """What the page answered. Raises `BrowserError`, also if the document is gone."""
 
     @property
     def loaded(self) -> bool:
@@ -184,12 +185,12 @@ class TabWatch(ABC):
         self._asked = None
         try:
             found = self.answer_of(number)
-        except CdpError:
+        except BrowserError:
             return  # the page went elsewhere: `arrives` asks again
         if isinstance(found, int | float):
             self.reached_ms = float(found)
         elif isinstance(found, str):
-            raise CdpError(f"done {self._done.kind}:{self._done.what}: {found}")
+            raise BrowserError(f"done {self._done.kind}:{self._done.what}: {found}")
 
 
 def document_of(exchanges: Iterable[Exchange]) -> Request | None:

@@ -57,15 +57,14 @@ def _foreseen(error: Exception) -> NoReturn:
 
     The classes are imported here, so `dragstrip --help` does not pay for them.
     """
-    from dragstrip.browsers.cdp import CdpError
-    from dragstrip.model.errors import InputError
-    from dragstrip.testbed.errors import ProgramEnded, TestbedError
+    from dragstrip.model.errors import DragstripError, InputError
+    from dragstrip.testbed.errors import ProgramEnded
 
     if isinstance(error, InputError):
         _fail(str(error), exits.WRONG_INPUT)
     if isinstance(error, ProgramEnded):
         _fail(f"{error} (visits made before are kept)", exits.NO_TESTBED)
-    if isinstance(error, TestbedError | CdpError):
+    if isinstance(error, DragstripError):
         _fail(f"{error} (`dragstrip doctor` says what this machine lacks)", exits.NO_TESTBED)
     raise error
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from dragstrip.browsers.registry import browser_version
 from dragstrip.cli import added
 from dragstrip.cli.pages.known import list_pages
+from dragstrip.execution.guest.kernel import recipe
 from dragstrip.model import servers
 from dragstrip.model.browsers import BROWSERS, TODAY
 from dragstrip.model.servers import Server
@@ -19,7 +20,6 @@ from dragstrip.study.presets import networks, stacks
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.legacy.catalogue import catalogue
 from dragstrip.testbed.servers.packages import unpacked
-from dragstrip.virtual.kernel import recipe
 
 
 class ListKind(StrEnum):

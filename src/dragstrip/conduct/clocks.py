@@ -1,37 +1,9 @@
-"""What depends on a study's clock: where its visits are made, and how many blocks run in
-parallel."""
-
-import os
-from collections.abc import Collection, Iterable, Iterator
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+"""The study by the clock that options ask for."""
 
 from msgspec import structs
 
-from dragstrip.model.browsers import TODAY
-from dragstrip.model.clock import COMPUTING, NETWORK, REAL, Clock
-from dragstrip.model.page import Page
-from dragstrip.model.study import Client, Study
-from dragstrip.model.visit import Visit
-from dragstrip.schedule.admission import MOST_JOBS, Admission, Admits, parse_jobs
-from dragstrip.schedule.place import in_testbed
-from dragstrip.schedule.worker import VisitPlace
-from dragstrip.virtual.admission import Guests
-from dragstrip.virtual.errand import errand
-from dragstrip.virtual.job import CheckJob
-from dragstrip.virtual.kernel.recipe import kernel, name_of
-from dragstrip.virtual.place import in_guest
-
-if TYPE_CHECKING:
-    from dragstrip.verdict.page_check import Check
-
-
-def clock_of(*, virtual: bool, computing: bool = False) -> Clock:
-    """The clock that the options ``--virtual`` and ``--computing`` name."""
-    if computing:
-        return COMPUTING
-    return NETWORK if virtual else REAL
+from dragstrip.model.clock import COMPUTING, Clock
+from dragstrip.model.study import Study
 
 
 def timed(study: Study, clock: Clock) -> Study:
@@ -40,48 +12,3 @@ def timed(study: Study, clock: Clock) -> Study:
     if clock == COMPUTING or (clock.virtual and not study.clock.virtual):
         return structs.replace(study, clock=clock)
     return study
-
-
-def jobs_of(clock: Clock, text: str | None) -> int:
-    """Parallel blocks: as requested, else one in real time and one per core in virtual time.
-
-    Raises `InputError`.
-    """
-    cores = len(os.sched_getaffinity(0))
-    if text is None:
-        return cores if clock.virtual else 1
-    return parse_jobs(text, cores if clock.virtual else MOST_JOBS)
-
-
-def admission_of(
-    study: Study, jobs: int, visits: Iterable[Visit], cores: int | None = None
-) -> Admits:
-    """For a machine with this many cores (default: this machine)."""
-    if study.clock.virtual:
-        return Guests(study, jobs)
-    return Admission(study, jobs, visits, cores=cores)
-
-
-def place_of(study: Study, artefacts: Path, rehearsed: Collection[str] = ()) -> VisitPlace:
-    """Where its visits are made: a testbed with these pages rehearsed, or guests."""
-    if study.clock.virtual:
-        return partial(in_guest, study, artefacts)
-    return partial(in_testbed, study, artefacts, rehearsed)
-
-
-def guest_of(study: Study) -> str:
-    """The kernel of its guests, by name; empty in real time. Raises `TestbedError` if there is
-    none."""
-    return name_of(kernel()) if study.clock.virtual else ""
-
-
-def checked(page: Page, *, virtual: bool, browser: str = TODAY) -> "Iterator[Check]":
-    """Replays the page in this browser and compares it with its recording. Raises `TestbedError`,
-    `CdpError`."""
-    if virtual:
-        with errand(CheckJob(page=page, client=Client(), browser=browser), NETWORK, seed=0) as sent:
-            yield from sent.results()
-        return
-    from dragstrip.verdict.page_check import check  # with Pillow and NumPy, which import slowly
-
-    yield from check(page, Client(), browser=browser)

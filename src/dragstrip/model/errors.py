@@ -1,4 +1,19 @@
-"""Errors that other input fixes; the command line exits with code 2."""
+"""The errors that dragstrip expects, under one root.
+
+    DragstripError           `dragstrip.cli.main` prints any of them in one line
+      InputError             other input fixes it: exit code 2
+      TestbedError           the testbed cannot run here: exit code 3
+        ProgramEnded         one of its programs ended: the worker opens a new testbed
+          GuestEnded         the same of a guest in virtual time
+      BrowserError           the browser refused or ended: the worker opens a new testbed
+
+A worker repeats the visit after `ProgramEnded` and `BrowserError`; the third time in a row it gives
+up with a `TestbedError`. A load that fails raises nothing: it is an outcome.
+
+An exception that a folder raises only to catch it itself, such as `CodingError` of a body that
+cannot be decoded, is no part of this tree. Where it must go further it becomes one of these errors.
+Any other exception is a fault of dragstrip and shows its traceback.
+"""
 
 import contextlib
 import json
@@ -7,7 +22,11 @@ from importlib.metadata import distribution
 from typing import NamedTuple
 
 
-class InputError(ValueError):
+class DragstripError(Exception):
+    """What dragstrip expects to go wrong; its text is for people."""
+
+
+class InputError(DragstripError, ValueError):
     """One sentence that names the file, the place in it and what to do."""
 
 

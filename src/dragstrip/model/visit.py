@@ -5,7 +5,7 @@ timeOrigin), so they can be drawn on one axis. `t_*_us` are microseconds of the 
 (CLOCK_REALTIME), shared by browser, link and origin.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
@@ -58,7 +58,7 @@ class Request(Struct, frozen=True, kw_only=True):
     host: str
     method: str = "GET"
     protocol: Protocol | None
-    """None if no answer arrived."""
+    """The protocol that was really used; None if no answer arrived."""
     status: int = 0
     mime: str = ""
     resource_type: str = ""
@@ -67,10 +67,10 @@ class Request(Struct, frozen=True, kw_only=True):
     initiator: str = ""
     """URL of the resource that caused the request, if the browser named one."""
     initiator_type: str = ""
-    """How the resource caused it: CDP's parser, script, preload, preflight, other; empty if
+    """How the initiator caused it: CDP's parser, script, preload, preflight, other; empty if
     unknown."""
     initiator_bytes: int | None = None
-    """How much of that resource's body, without content encoding, had reached the page by then;
+    """How much of the initiator's body, without content encoding, had reached the page by then;
     None if the browser does not report it."""
     connection: int = 0
     """The browser's id of the connection, unique within a visit."""
@@ -222,7 +222,7 @@ class Connection(Struct, frozen=True, kw_only=True):
 
     id: int
     protocol: Protocol | None
-    """None if the handshake failed before one was agreed."""
+    """The protocol that the handshake agreed on; None if it failed before."""
     host: str | None
     """The name the client asked for (SNI); None if it sent none."""
     secure: bool = True
@@ -308,9 +308,8 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     bytes_in: int
     packets_out: int
     bytes_out: int
+    # By each of `dragstrip.model.drops.DROP_CAUSES`, as in all `dropped_*`:
     dropped_loss: int
-    """Packets lost at random. Each cause of `dragstrip.model.drops.DROP_CAUSES` has such a
-    count."""
     dropped_queue: int
     queued: int
     """Packets still inside when the report was made."""
@@ -624,7 +623,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     unmeasured: tuple[str, ...] = ()
     """What the browser cannot measure, in words; those fields are empty."""
     reasons: tuple[Reason, ...] = field(default=())
-    """Empty means valid."""
+    """Why the visit is not valid, code and evidence; empty if it is."""
 
     @property
     def id(self) -> str:
@@ -686,3 +685,10 @@ def file_name(block: str, stack: str, attempt: int) -> str:
 
 def _id(block: str, stack: str, attempt: int) -> str:
     return f"{block}|{stack}|{attempt}"
+
+
+BlockVisits = Mapping[str, Visit]
+"""The visits of one block by stack."""
+
+StopRule = Callable[[Sequence[BlockVisits]], bool]
+"""Whether a cell stops with these valid blocks, ordered by index."""

@@ -92,7 +92,7 @@ def recording(page: Known) -> Recording:
         return msgspec.structs.replace(
             made, name=name, source=f"{made.source}; {page.name}: {page.source}"
         )
-    from dragstrip.pages.made.page import make  # drawing loads slowly
+    from dragstrip.pages.made.assembly import make  # drawing loads slowly
 
     return make(
         standin(

@@ -2,13 +2,13 @@
 test."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
 
 from msgspec import Struct, structs
 
 from dragstrip.model.study import Block, CellKey, Study
-from dragstrip.model.visit import Visit
+from dragstrip.model.visit import BlockVisits, StopRule, Visit
 from dragstrip.schedule.batch import batches
 from dragstrip.verdict.block_checks import against
 from dragstrip.verdict.judge import Judge
@@ -19,12 +19,6 @@ drift apart."""
 
 _Turn = tuple[int, int, int]
 """Restart, attempt and number of a block: the lowest comes first."""
-
-Visits = Mapping[str, Visit]
-"""The visits of one block by stack."""
-
-StopRule = Callable[[Sequence[Visits]], bool]
-"""Whether a cell stops with these valid blocks, ordered by index."""
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
@@ -76,7 +70,7 @@ class Schedule:
         self._made: dict[tuple[str, int], dict[str, Visit]] = {}
         self._valid: dict[tuple[str, int], bool] = {}
         """Of complete attempts."""
-        self._settled: dict[str, Visits] = {}
+        self._settled: dict[str, BlockVisits] = {}
         """Blocks that are valid, or given up (empty)."""
         self._count = 0
         self._judge = Judge(study)
@@ -215,7 +209,7 @@ class Schedule:
         self._settle(block, {})
         return None
 
-    def _settle(self, block: Block, visits: Visits) -> None:
+    def _settle(self, block: Block, visits: BlockVisits) -> None:
         self._settled[block.id] = visits if self._stop else {}
         for attempt in self._attempts(block):
             self._made.pop((block.id, attempt), None)

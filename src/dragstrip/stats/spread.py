@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 Statistic = Literal["p95", "iqr"]
 STATISTICS: tuple[Statistic, ...] = ("p95", "iqr")
-WORDS: dict[Statistic, str] = {"p95": "95th percentile", "iqr": "interquartile range"}
 LEAST: dict[Statistic, int] = {"p95": 31, "iqr": 15}
 """Loads of each stack from which on there is an interval."""
 

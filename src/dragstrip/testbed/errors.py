@@ -1,7 +1,9 @@
-"""What can go wrong below a visit."""
+"""What can go wrong below a visit; `dragstrip.model.errors` shows who catches it."""
+
+from dragstrip.model.errors import DragstripError
 
 
-class TestbedError(RuntimeError):
+class TestbedError(DragstripError):
     """The testbed cannot run here. The text says what was attempted and what to do."""
 
     __test__ = False
@@ -9,5 +11,11 @@ class TestbedError(RuntimeError):
 
 class ProgramEnded(TestbedError):
     """A program of a running testbed ended by itself; a new testbed may do better."""
+
+    __test__ = False
+
+
+class GuestEnded(ProgramEnded):
+    """The guest of a race in virtual time died, or was ended because it hung."""
 
     __test__ = False

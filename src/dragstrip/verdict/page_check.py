@@ -72,7 +72,7 @@ class Check(Struct, frozen=True, kw_only=True):
 
 def check(page: Page, client: Client, clock: Clock = REAL, browser: str = TODAY) -> Iterator[Check]:
     """Replay `page` in this browser, over each protocol in turn. Raises `TestbedError`,
-    `CdpError`."""
+    `BrowserError`."""
     reference = read_screenshot(page)
     patient = structs.replace(client, quiet_ms=_SETTLE_MS)
     (layout,) = layouts([servers(page, "recorded")])

@@ -64,7 +64,8 @@ class PrimedHosts(NamedTuple):
 def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     """Make the visit. The `Load` carries the headers, for a HAR.
 
-    Raises `TestbedError` or `CdpError` only if the testbed breaks; a load that fails is a result.
+    Raises `TestbedError` or `BrowserError` only if the testbed breaks; a load that fails is a
+    result.
     """
     begun = time.monotonic()
     bed.tune(plan.stack, plan.network.rtt_ms)

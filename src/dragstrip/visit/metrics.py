@@ -14,7 +14,7 @@ from dragstrip.model.visit import Request, Visit
 from dragstrip.visit.carried import address_of, coalesced
 from dragstrip.visit.ideal import ideal_ms
 from dragstrip.visit.intervals import union_ms
-from dragstrip.visit.metric import Measure, Metric, middle
+from dragstrip.visit.metric import Measure, Metric, alone, middle
 from dragstrip.visit.physics import ended
 from dragstrip.visit.transfer import TRANSFER
 
@@ -71,7 +71,7 @@ def _loaded_bytes(visit: Visit) -> int:
     return sum(r.wire_bytes for r in ended(visit))
 
 
-def _goodput(visit: Visit, network: Network, stack: Stack) -> float | None:
+def _goodput(visit: Visit) -> float | None:
     return _loaded_bytes(visit) * 8 / visit.plt_ms / 1000 if visit.plt_ms else None
 
 
@@ -82,7 +82,7 @@ def _utilisation(visit: Visit, network: Network, stack: Stack) -> float | None:
     return visit.link.down.bytes_out * 8 / (rate * 1000 * visit.host.wall_ms)
 
 
-def _overhead(visit: Visit, network: Network, stack: Stack) -> float | None:
+def _overhead(visit: Visit) -> float | None:
     if not (visit.link and visit.wire_bytes):
         return None
     return visit.link.down.bytes_in / visit.wire_bytes - 1
@@ -110,28 +110,28 @@ def connect_to_request_ms(visit: Visit) -> float | None:
     return None
 
 
-def _per_address(visit: Visit, network: Network, stack: Stack) -> float | None:
+def _per_address(visit: Visit) -> float | None:
     addresses = Counter(address_of(visit, c) for c in visit.connections if not c.error)
     return max(addresses.values(), default=None)
 
 
-def _per_host(visit: Visit, network: Network, stack: Stack) -> float | None:
+def _per_host(visit: Visit) -> float | None:
     hosts = Counter(c.host for c in visit.connections if not c.error)
     return max(hosts.values(), default=None)
 
 
-def _lost(visit: Visit, network: Network, stack: Stack) -> float | None:
+def _lost(visit: Visit) -> float | None:
     if not visit.link:
         return None
     return visit.link.down.dropped + visit.link.up.dropped
 
 
 def _field(name: str) -> Measure:
-    return lambda visit, network, stack: getattr(visit, name)
+    return alone(lambda visit: getattr(visit, name))
 
 
 def _seen(name: str) -> Measure:
-    return lambda visit, network, stack: getattr(visit.visual, name, None)
+    return alone(lambda visit: getattr(visit.visual, name, None))
 
 
 _TIMING = "W3C Navigation Timing"
@@ -165,6 +165,7 @@ METRICS: tuple[Metric, ...] = (
         "W3C Paint Timing",
         _field("fcp_ms"),
         early=True,
+        painted=True,
     ),
     Metric(
         "lcp_ms",
@@ -173,10 +174,28 @@ METRICS: tuple[Metric, ...] = (
         "largest contentful paint up to the end of the visit",
         "W3C Largest Contentful Paint",
         _field("lcp_ms"),
+        painted=True,
     ),
-    Metric("fvc_ms", "ms", "lower", "first visual change", _PAPER, _seen("fvc_ms"), early=True),
-    Metric("lvc_ms", "ms", "lower", "last visual change", _PAPER, _seen("lvc_ms")),
-    Metric("vc85_ms", "ms", "lower", "visually complete to 85 %", _PAPER, _seen("vc85_ms")),
+    Metric(
+        "fvc_ms",
+        "ms",
+        "lower",
+        "first visual change",
+        _PAPER,
+        _seen("fvc_ms"),
+        early=True,
+        painted=True,
+    ),
+    Metric("lvc_ms", "ms", "lower", "last visual change", _PAPER, _seen("lvc_ms"), painted=True),
+    Metric(
+        "vc85_ms",
+        "ms",
+        "lower",
+        "visually complete to 85 %",
+        _PAPER,
+        _seen("vc85_ms"),
+        painted=True,
+    ),
     Metric(
         "speed_index_ms",
         "ms",
@@ -184,6 +203,7 @@ METRICS: tuple[Metric, ...] = (
         "integral of what is missing from the final picture",
         "webpagetest.org, Speed Index",
         _seen("speed_index_ms"),
+        painted=True,
     ),
     Metric(
         "network_plt_ms",
@@ -191,7 +211,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "time with a resource other than a script under way",
         "biswal2016 section 3.1",
-        lambda visit, network, stack: network_plt_ms(visit),
+        alone(network_plt_ms),
     ),
     Metric(
         "ideal_ms",
@@ -233,7 +253,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "first packet of the document's connection until its request leaves",
         "HAR 1.2, connect",
-        lambda visit, network, stack: connect_to_request_ms(visit),
+        alone(connect_to_request_ms),
         early=True,
     ),
     Metric(
@@ -242,7 +262,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "requests made",
         "browser",
-        lambda visit, network, stack: len(visit.requests),
+        alone(lambda visit: len(visit.requests)),
     ),
     Metric(
         "stack_protocol_share",
@@ -260,7 +280,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "connections the origin accepted",
         "the origin's log",
-        lambda visit, network, stack: sum(not c.error for c in visit.connections),
+        alone(lambda visit: sum(not c.error for c in visit.connections)),
     ),
     Metric(
         "sockets",
@@ -268,7 +288,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "WebSockets that the page opened, answered or not",
         "browser, and the origin's log",
-        lambda visit, network, stack: max(len(visit.sockets), len(visit.served_sockets)),
+        alone(lambda visit: max(len(visit.sockets), len(visit.served_sockets))),
     ),
     Metric(
         "sockets_beside",
@@ -286,7 +306,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "most connections to one host",
         "the origin's log",
-        _per_host,
+        alone(_per_host),
     ),
     Metric(
         "connections_per_address",
@@ -294,7 +314,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "most connections to one address",
         "the origin's log",
-        _per_address,
+        alone(_per_address),
     ),
     Metric(
         "coalesced_requests",
@@ -302,7 +322,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "requests over a connection to another host",
         "the origin's log",
-        lambda visit, network, stack: len(coalesced(visit)),
+        alone(lambda visit: len(coalesced(visit))),
     ),
     Metric(
         "down_bytes",
@@ -310,7 +330,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "layer 3 bytes delivered to the browser",
         _LINK,
-        lambda visit, network, stack: visit.link.down.bytes_out if visit.link else None,
+        alone(lambda visit: visit.link.down.bytes_out if visit.link else None),
     ),
     Metric(
         "up_bytes",
@@ -318,7 +338,7 @@ METRICS: tuple[Metric, ...] = (
         "lower",
         "layer 3 bytes delivered to the origin",
         _LINK,
-        lambda visit, network, stack: visit.link.up.bytes_out if visit.link else None,
+        alone(lambda visit: visit.link.up.bytes_out if visit.link else None),
     ),
     Metric(
         "packets_lost",
@@ -326,7 +346,7 @@ METRICS: tuple[Metric, ...] = (
         "neither",
         "dropped by the link, both ways, for any cause",
         _LINK,
-        _lost,
+        alone(_lost),
     ),
     Metric(
         "down_overhead",
@@ -336,7 +356,7 @@ METRICS: tuple[Metric, ...] = (
         "answers preloaded by Early Hints, "
         "retransmissions",
         _LINK,
-        _overhead,
+        alone(_overhead),
     ),
     Metric(
         "goodput_mbps",
@@ -344,7 +364,7 @@ METRICS: tuple[Metric, ...] = (
         "higher",
         "wire bytes before the load event / plt_ms",
         "Carlucci et al. 2015",
-        _goodput,
+        alone(_goodput),
     ),
     Metric(
         "utilisation",

@@ -1,6 +1,6 @@
 """The metrics of how bytes were carried: uploads, waits, pauses, windows and losses.
 
-`dragstrip.results.compare.evidence` reads causes from them.
+`dragstrip.results.compare.wire_evidence` reads causes from them.
 """
 
 from statistics import median

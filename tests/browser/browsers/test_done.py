@@ -3,7 +3,7 @@
 import pytest
 
 from conftest import Track
-from dragstrip.browsers.cdp import CdpError
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.visit.objects import find_metric
@@ -87,5 +87,5 @@ def test_a_page_may_count_as_loaded_although_it_hangs(track, which):
 @pytest.mark.parametrize("which", BROWSERS)
 def test_what_never_comes_is_a_timeout_and_what_is_no_selector_an_error(track, which):
     assert make(track, which, "mark:never", client=BRIEF).outcome == "timeout"
-    with pytest.raises(CdpError, match=r"done selector:#: .*selector"):
+    with pytest.raises(BrowserError, match=r"done selector:#: .*selector"):
         make(track, which, "selector:#")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from dragstrip.conduct.conformance import conformance
 from dragstrip.model.servers import known
 from dragstrip.pages.generators.ranges import ranges_page
 from dragstrip.pages.resolve import resolve
-from dragstrip.schedule.conformance import conformance
 from dragstrip.study.servers import parse_server
 
 TINY = Path(__file__).parents[2] / "programs" / "tiny_server.py"

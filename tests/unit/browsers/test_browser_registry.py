@@ -1,10 +1,10 @@
-"""A browser is an entry in the registry: the lab starts what stands there, and asks no more."""
+"""A browser is an entry in the registry: a session starts what stands there, and asks no more."""
 
 import contextlib
 
 from dragstrip.browsers.registry import BrowserKind, kind_of
+from dragstrip.execution.open_browsers import OpenBrowsers
 from dragstrip.model.browsers import BROWSERS
-from dragstrip.schedule.lab import Lab
 from dragstrip.study.presets import find_stack
 from made_capsule import study
 
@@ -32,18 +32,18 @@ def test_a_toy_browser_is_started_once_for_all_that_tell_it_the_same(monkeypatch
         told=lambda stack, addresses, spoken: (stack.protocol, *addresses),
         version=lambda: "Toy 1.0",
     )
-    monkeypatch.setattr("dragstrip.schedule.lab.kind_of", lambda browser: kind)
+    monkeypatch.setattr("dragstrip.execution.open_browsers.kind_of", lambda browser: kind)
     made = study()
     with contextlib.ExitStack() as resources:
-        lab = Lab(Bed(), made.client, resources, layouts={})
+        browsers = OpenBrowsers(Bed(), made.client, resources, closed=[].append)
         page = made.pages[0]
         for name in ("h2", "h2+", "h3"):
-            lab._browser(lab._kind(page, find_stack(name)))
+            browsers.get(browsers.needed(page, find_stack(name)))
     assert started == [("h2", ("h2", "a.test")), ("h3", ("h3", "a.test"))]
 
 
 def test_the_browser_that_was_used_longest_ago_makes_room(monkeypatch):
-    monkeypatch.setattr("dragstrip.schedule.lab._MOST_OPEN", 2)
+    monkeypatch.setattr("dragstrip.execution.open_browsers._MOST_OPEN", 2)
     said = []
 
     @contextlib.contextmanager
@@ -55,13 +55,13 @@ def test_the_browser_that_was_used_longest_ago_makes_room(monkeypatch):
     kind = BrowserKind(
         start=toy, told=lambda stack, addresses, spoken: (), version=lambda: "Toy 1.0"
     )
-    monkeypatch.setattr("dragstrip.schedule.lab.kind_of", lambda browser: kind)
+    monkeypatch.setattr("dragstrip.execution.open_browsers.kind_of", lambda browser: kind)
     made = study()
     with contextlib.ExitStack() as resources:
-        lab = Lab(Bed(), made.client, resources, layouts={})
+        browsers = OpenBrowsers(Bed(), made.client, resources, closed=[].append)
         page = made.pages[0]
         for name in ("h1", "h2", "h1", "h3", "h1", "h2"):
-            found = lab._browser(lab._kind(page, find_stack(name)))
+            found = browsers.get(browsers.needed(page, find_stack(name)))
             assert found == name
     assert said[:6] == ["+h1", "+h2", "-h2", "+h3", "-h3", "+h2"]
     assert sorted(said[6:]) == ["-h1", "-h2"]

@@ -22,7 +22,7 @@ from dragstrip.study.presets import find_stack
 from dragstrip.testbed.servers import inherit
 from dragstrip.visit.server_word import with_server_word
 
-TEXT, CONTINUATION = 0x1, 0x0
+TEXT = 0x1
 
 
 def from_server(opcode: int, payload: bytes, *, final: bool) -> bytes:

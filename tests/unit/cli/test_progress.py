@@ -6,8 +6,8 @@ from msgspec import structs
 import made
 from dragstrip.cli.study import progress as module
 from dragstrip.cli.study.progress import progress
+from dragstrip.execution.concurrency import RealTimeConcurrency
 from dragstrip.model.visit import Reason
-from dragstrip.schedule.admission import Admission
 from dragstrip.schedule.schedule import Schedule
 
 
@@ -17,7 +17,7 @@ def test_without_a_terminal_it_is_a_line_at_most_so_often(every_s, lines, monkey
     study = made.study(runs=2)
     schedule = Schedule(study)
     block = next(iter(study.blocks()))
-    with progress(schedule, Admission(study).seconds) as tell:
+    with progress(schedule, RealTimeConcurrency(study).seconds) as tell:
         for number, stack in enumerate(block.order[:3]):
             visit = made.visit(stack, block=block.id)
             if number == 1:

@@ -17,8 +17,6 @@ from dragstrip.pages.importers.scrub import scrub_socket
 from dragstrip.pages.importers.wish import Wish
 from recordings import entry, har
 
-BEGUN_S = 1_577_836_800.0
-"""2020-01-01, when the entries of `recordings` begin."""
 DOCUMENT = entry("https://a.test/", 0, size=500, text="<!doctype html><p>site")
 
 

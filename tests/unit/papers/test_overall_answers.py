@@ -1,7 +1,5 @@
 """One answer for each claim: which of several runs counts, and what an open one needs."""
 
-import sys
-from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -18,13 +16,12 @@ from dragstrip_papers.overall.headline import Headline, headlines
 from dragstrip_papers.overall.needs import least, powers, ways
 from dragstrip_papers.overall.rows import rows
 from dragstrip_papers.report.overall import short
+from dragstrip_papers.report.overall_pages import pages
 
 ROOT = next(p for p in Path(__file__).parents if (p / "pyproject.toml").exists())
-sys.path.insert(0, str(ROOT / "packages/papers/bench"))
-import papers  # noqa: E402
-import published_answers  # noqa: E402
-
-POWERS = powers(ROOT / "docs" / "reference" / "claims-power.json")
+RESULTS = ROOT / "docs" / "results"
+POWER = ROOT / "docs" / "reference" / "claims-power.json"
+POWERS = powers(POWER)
 CLAIMS = {claim.id: (published(key), claim) for key in KEYS for claim in published(key).claims}
 
 
@@ -107,7 +104,7 @@ def test_what_follows_from_a_claim_itself_no_run_changes():
 
 def test_absolute_times_of_lost_pages_are_not_testable():
     paper, claim = CLAIMS["wolsing2019-38"]
-    cells = space(paper.outlines())
+    cells = space(paper.specs())
     held = cells.with_columns(standin=pl.lit(value=False))
     other = CLAIMS["wolsing2019-40"][1]
     assert "wolsing2019-nytimes.com" in absent(claim, reach(claim.predicate, cells))
@@ -116,7 +113,7 @@ def test_absolute_times_of_lost_pages_are_not_testable():
     found = {
         c
         for c, (p, claim) in CLAIMS.items()
-        if absent(claim, reach(claim.predicate, space(p.outlines())))
+        if absent(claim, reach(claim.predicate, space(p.specs())))
     }
     assert found >= {"wolsing2019-38", "wolsing2019-63"}
 
@@ -145,7 +142,7 @@ def test_an_open_claim_says_what_it_needs():
 )
 def test_a_claim_is_answered_where_it_belongs(claim, expected):
     paper, asked = CLAIMS[claim]
-    assert ways(asked, paper, reach(asked.predicate, space(paper.outlines()))) == expected
+    assert ways(asked, paper, reach(asked.predicate, space(paper.specs()))) == expected
 
 
 def test_answers_are_read_as_they_were_written(tmp_path):
@@ -168,52 +165,17 @@ def test_a_headline_that_the_answers_no_longer_bear_out_is_refused():
 
 
 def test_every_paper_has_a_headline_and_141_claims_an_answer():
-    told = headlines(papers.RESULTS / "headlines.toml")
+    told = headlines(RESULTS / "headlines.toml")
     assert [headline.paper for headline in told] == list(KEYS)
-    found = msgspec.json.decode((papers.RESULTS / "papers.json").read_bytes())
+    found = msgspec.json.decode((RESULTS / "papers.json").read_bytes())
     assert len({claim["id"] for claim in found}) == len(found) == 141
     assert all(claim["needs"] or claim["answer"] != "open" for claim in found)
     assert all(claim["why"] for claim in found if claim["answer"] in ("not testable", "setup"))
 
 
 def test_the_pages_are_made_from_the_answers():
-    for name, text in papers.pages().items():
-        assert (papers.RESULTS / name).read_text() == text, "run packages/papers/bench/papers.py"
-
-
-def test_published_pages_are_read_as_they_stand():
-    changes = list(published_answers.changed((papers.RESULTS / "changed-answers.md").read_text()))
-    pages = published_answers.published_pages()
-    assert len(pages) == 9
-    for file in pages:
-        given = published_answers.given(file, changes)
-        kept = (papers.RESULTS / "answers" / f"{file.stem}.json").read_bytes()
-        assert given == msgspec.json.decode(kept, type=Given), (
-            "run packages/papers/bench/published_answers.py"
-        )
-        counted = Counter(t.printed or t.answer for t in given.answers)
-        assert f"{counted['contradicted']} contradicted" in file.read_text()
-
-
-@pytest.mark.parametrize(
-    ("today", "expected"),
-    [
-        ("contradicted", "contradicted"),
-        ("contradicted, by its second part (0.965)", "contradicted"),
-        ("contradicted, if all five blocks lie below 1: not told", "open"),
-        ("reproduced or open: cannot be told", "open"),
-        ("cannot be told from its numbers", "open"),
-        ("not testable", "not testable"),
-        ("setup", "setup"),
-    ],
-)
-def test_what_todays_rules_say_only_under_a_condition_is_open(today, expected):
-    change = published_answers.Change("page", frozenset({1}), "contradicted", today, "why")
-    assert published_answers.today(change, "contradicted", "")[0] == expected
-
-
-def test_numbers_of_claims_are_read_with_their_spans():
-    assert published_answers.numbers("18, 19, 23 to 26") == {18, 19, 23, 24, 25, 26}
+    for name, text in pages(RESULTS, POWER).items():
+        assert (RESULTS / name).read_text() == text, "run packages/papers/bench/papers.py"
 
 
 def test_long_numbers_are_cut_at_a_part():

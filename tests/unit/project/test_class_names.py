@@ -16,9 +16,9 @@ CLASS = re.compile(r"^class ([A-Za-z]\w*)", re.M)
 PARTICIPLE = re.compile(r"(?:[a-z]ed|Found|Given|Kept|Lost|Made|Ran|Shown|Spent|Struck|Told)$")
 NOUNS = ("Seed", "Speed", "Testbed")
 NOT_YET = {
-    *("Abandoned", "Lost", "Merged"),  # those of cluster and conduct
-    *("Compared", "Gated", "Pooled"),  # those of JSON outputs
-    *("Damaged", "Failed", "Malformed", "ProgramEnded"),  # errors
+    *("Abandoned", "Lost", "Merged"),  # of Dask, and of merging
+    *("Compared", "Gated", "Pooled"),  # of JSON outputs
+    *("Damaged", "Failed", "GuestEnded", "Malformed", "ProgramEnded"),  # errors
     *("Allowed", "Decided", "Measured", "Observed", "Played", "Recorded", "Served"),
     *("Given", "Kept", "Made", "Published", "Ran", "Told"),
 }

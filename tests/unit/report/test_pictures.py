@@ -17,9 +17,9 @@ import made
 import made_films
 from dragstrip.model.visit import Reason, Visual
 from dragstrip.report.data.outlier import apart_ms, outlier
+from dragstrip.report.pictures.capsule_pictures import pictures
 from dragstrip.report.pictures.film import Film
 from dragstrip.report.pictures.filmstrip import filmstrip
-from dragstrip.report.pictures.pictures import pictures
 from dragstrip.report.pictures.race import GRID_MS, PAUSE_MS, moments, race_picture
 from dragstrip.visit.frames import speed_index, visual
 

@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 import dragstrip
 from dragstrip.model.errors import InputError
 from dragstrip.results.lookup import Lookup
+from dragstrip.results.observed import observed
 from dragstrip.results.tables import build as tables
 from dragstrip.results.tables.build import frames, write
 from dragstrip.results.tables.columns import describe, unit
@@ -43,6 +44,26 @@ def test_every_metric_has_a_column(tmp_path):
     study = found.manifest.study
     for name, value in measures(first, study.network("LTE"), study.stack("h2")).items():
         assert visits[name][0] == value, name
+
+
+def test_a_metric_has_one_column(tmp_path):
+    found = capsule(tmp_path / "c", TIMES)
+    columns = frames(found.visits(), found.manifest.study)["visits"].columns
+    assert not tables.METRIC_OF.keys() & set(columns)
+    assert set(tables.METRIC_OF.values()) <= set(columns)
+
+
+def test_tables_with_a_metric_twice_are_read_as_they_are(tmp_path):
+    found = capsule(tmp_path / "c", TIMES)
+    tables.refresh(found)
+    file = tmp_path / "c" / "visits.parquet"
+    twice = pl.col("down_bytes").alias("link_down_bytes_out")
+    (tmp_path / "c" / "journal.jsonl").unlink()  # only its tables are kept
+    pl.read_parquet(file).with_columns(twice).write_parquet(file)
+    visits = dragstrip.open(tmp_path / "c").visits()
+    assert visits["link_down_bytes_out"].to_list() == visits["down_bytes"].to_list()
+    cells = list(observed(found.manifest.study, tables.scan(found, "visits")))
+    assert [cell.counted for cell in cells] == [2]
 
 
 def test_tables_are_written_batch_by_batch_in_the_order_of_the_journal(tmp_path, monkeypatch):

@@ -41,7 +41,8 @@ METRICS = (
     "object_sent_max_ms",
     "object_queued_p90_ms",
 )
-"""Columns as in `visits.parquet`, and others of the papers: see docs/reference/metrics.md."""
+"""Columns as in `visits.parquet`, those of the picture with ``visual_`` in front, and others of the
+papers: see docs/reference/metrics.md."""
 _NEED_ALL = tuple(name for name in METRICS if name.removeprefix("visual_") not in EARLY)
 """What only a load that ended has."""
 TEXTS = ("block", "page", "network", "connection", "stack")

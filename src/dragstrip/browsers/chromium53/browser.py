@@ -17,11 +17,12 @@ from types import MappingProxyType
 
 from dragstrip.browsers import devtools_pipe
 from dragstrip.browsers.bodies import with_digests
-from dragstrip.browsers.cdp import Cdp, CdpError
+from dragstrip.browsers.cdp import Cdp
 from dragstrip.browsers.chromium import inside
 from dragstrip.browsers.chromium53 import load as load53
 from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import session_proxies
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.load import Load
 from dragstrip.browsers.place import (
@@ -64,9 +65,9 @@ class Chromium53:
 
     @property
     def cdp(self) -> Cdp:
-        """DevTools of the running tab. Raises `CdpError` if none runs."""
+        """DevTools of the running tab. Raises `BrowserError` if none runs."""
         if not self._cdp:
-            raise CdpError("no tab of Chromium 53 is open")
+            raise BrowserError("no tab of Chromium 53 is open")
         return self._cdp
 
     @property
@@ -85,7 +86,7 @@ class Chromium53:
 
     @contextlib.contextmanager
     def fresh_tab(self, client: Client, page: Page | None = None) -> Iterator["Chromium53Tab"]:
-        """A tab in its own browser. Raises `TestbedError` and `CdpError`."""
+        """A tab in its own browser. Raises `TestbedError` and `BrowserError`."""
         with self._fresh() as cdp:
             load53.make_ready(cdp, client, page.recorded_ms if page else None)
             yield Chromium53Tab(cdp, client)

@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dragstrip.browsers.cdp import Cdp, CdpError, Event
+from dragstrip.browsers.cdp import Cdp, Event
 from dragstrip.browsers.devtools_watch import DevToolsWatch
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.exchanges import ABORTED, Exchange, exchanges, failure
 from dragstrip.browsers.load import LOADED, Load, Navigation, began_before_ms, preludes
 from dragstrip.browsers.watch import document_of
@@ -52,7 +53,7 @@ def make_ready(cdp: Cdp, client: Client, recorded_ms: float | None) -> None:
 
 
 def agent(cdp: Cdp) -> str:
-    """What the browser calls itself, like ``Chrome/53.0.2785.148``. Raises `CdpError`."""
+    """What the browser calls itself, like ``Chrome/53.0.2785.148``. Raises `BrowserError`."""
     found = cdp.call("Runtime.evaluate", expression="navigator.userAgent", returnByValue=True)
     words = str(found["result"]["value"]).split()
     return next((word for word in words if word.startswith("Chrome/")), "")
@@ -61,7 +62,7 @@ def agent(cdp: Cdp) -> str:
 def load(cdp: Cdp, url: str, client: Client) -> Load:
     """Navigate the tab to `url` and watch until the load event plus the client's quiet time.
 
-    A load that fails or does not end in time is an outcome. Raises `CdpError`.
+    A load that fails or does not end in time is an outcome. Raises `BrowserError`.
     """
     watch = _Watch(cdp)
     sent_s = time.time()
@@ -160,4 +161,4 @@ def _timings(cdp: Cdp, watch: _Watch) -> _Timings | None:
     try:
         return msgspec.json.decode(answer["result"]["value"], type=_Timings)
     except (KeyError, msgspec.DecodeError) as error:
-        raise CdpError(f"the page's timings cannot be read: {error}") from None
+        raise BrowserError(f"the page's timings cannot be read: {error}") from None

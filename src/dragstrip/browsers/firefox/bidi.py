@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import structs
 
 from dragstrip.browsers.bodies import MOST_BYTES, sample
-from dragstrip.browsers.cdp import Cdp, CdpError, Event
+from dragstrip.browsers.cdp import Cdp, Event
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.firefox.exchanges import GIVEN_UP, exchanges
 from dragstrip.browsers.firefox.sockets import is_socket, sockets
@@ -49,7 +50,7 @@ _NETWORK = (
 def make_ready(
     cdp: Cdp, tab: str, client: Client, recorded_ms: float | None, done: Done = LOADED
 ) -> None:
-    """Make an empty tab ready to be observed. Raises `CdpError`."""
+    """Make an empty tab ready to be observed. Raises `BrowserError`."""
     width, height = client.viewport
     cdp.call(
         "browsingContext.setViewport",
@@ -74,7 +75,7 @@ def make_ready(
 def load(cdp: Cdp, tab: str, url: str, client: Client, done: Done = LOADED) -> Load:
     """Navigate the tab to `url` and watch until it counts as loaded, plus the client's quiet time.
 
-    A load that fails or does not end in time is an outcome. Raises `CdpError`.
+    A load that fails or does not end in time is an outcome. Raises `BrowserError`.
     """
     cdp.events.clear()
     sent_s = time.time()
@@ -165,7 +166,7 @@ class _Watch(TabWatch):
             try:
                 answer = self.cdp.result_of(self._command, "browsingContext.navigate")
                 self._navigation = answer["navigation"]
-            except CdpError as error:
+            except BrowserError as error:
                 self.error = str(error)
         self.error = self.error or self._over.get(self._navigation, "")
         return super().ended()
@@ -252,7 +253,7 @@ def _body(cdp: Cdp, exchange: Exchange) -> bytes | None:
     size."""
     try:
         answer = cdp.call("network.getData", dataType="response", request=exchange.id)
-    except CdpError:
+    except BrowserError:
         return None
     value: str = answer["bytes"]["value"]
     if answer["bytes"]["type"] == "base64":

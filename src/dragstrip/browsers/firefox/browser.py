@@ -17,10 +17,11 @@ from types import MappingProxyType
 from typing import Any
 
 from dragstrip.browsers import devtools_pipe
-from dragstrip.browsers.cdp import Cdp, CdpError
+from dragstrip.browsers.cdp import Cdp
 from dragstrip.browsers.chromium import inside
 from dragstrip.browsers.cpu import session_cpu_s
 from dragstrip.browsers.environment import session_proxies
+from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.firefox import bidi
 from dragstrip.browsers.load import Load, done_of
@@ -157,7 +158,7 @@ class Firefox:
             bidi.make_ready(self.cdp, tab, client, recorded_ms, done_of(page))
             yield FirefoxTab(self.cdp, tab, client, page)
         finally:
-            with contextlib.suppress(CdpError):  # it ends with its tabs
+            with contextlib.suppress(BrowserError):  # it ends with its tabs
                 self.cdp.call("browser.removeUserContext", userContext=user)
             self.cdp.events.clear()
 
@@ -202,7 +203,7 @@ def firefox(
 ) -> Iterator[Firefox]:
     """Run a browser that speaks only `protocol` and reaches only the testbed's hosts; `lines` as
     `told` gives them. It trusts the origin's throw-away CA, with verification on. Raises
-    `TestbedError` and `CdpError`."""
+    `TestbedError` and `BrowserError`."""
     program, place = find_firefox(), inside(bed)
     home = fresh_home(place, f"firefox-{protocol}", _PROFILE)
     prefs = [line for line in lines if line.startswith(_PREF)]

@@ -16,6 +16,7 @@ from dragstrip.browsers.environment import named_proxies
 from dragstrip.browsers.registry import browser_version
 from dragstrip.cli import exits
 from dragstrip.cli.machine.calibration import full
+from dragstrip.execution.guest.kernel import recipe
 from dragstrip.model.browsers import FIREFOX
 from dragstrip.model.network import Network
 from dragstrip.model.thresholds import Thresholds
@@ -29,7 +30,6 @@ from dragstrip.testbed.programs import program
 from dragstrip.testbed.testbed import testbed
 from dragstrip.testbed.uplink.pasta import TUN, tun_refused
 from dragstrip.testbed.workspace import sweep
-from dragstrip.virtual.kernel import recipe
 from dragstrip.visit.cpu_speed import CpuSpeed
 from dragstrip.visit.host import HostMeter
 

@@ -8,10 +8,10 @@ import typer
 from rich.console import Console
 
 from dragstrip.cli import exits
+from dragstrip.execution.guest.kernel.recipe import PROGRAMS
 from dragstrip.model.errors import InputError
 from dragstrip.testbed import packages
 from dragstrip.testbed.packages import HEADLESS, SystemPackage
-from dragstrip.virtual.kernel.recipe import PROGRAMS
 
 GROUPS: dict[str, tuple[SystemPackage, ...]] = {
     "races": packages.BASE,

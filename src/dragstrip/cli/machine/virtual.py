@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dragstrip.cli import exits
-from dragstrip.virtual.kernel import recipe
-from dragstrip.virtual.kernel.build import build
-from dragstrip.virtual.kernel.prebuilt import pack, take
+from dragstrip.execution.guest.kernel import recipe
+from dragstrip.execution.guest.kernel.build import build
+from dragstrip.execution.guest.kernel.prebuilt import pack, take
 
 app = typer.Typer(help="Install the kernel for races in virtual time.", no_args_is_help=True)
 

@@ -215,7 +215,7 @@ def show(
 ) -> None:
     """Print a page: hosts, objects, bytes, dependencies. With --out, draw it."""
     # Drawing and scoring load slowly; wrong input must not wait for them.
-    from dragstrip.conduct.clocks import checked
+    from dragstrip.execution.by_clock import checked
 
     if virtual and not checks:
         raise InputError("--virtual needs --check: without it nothing is replayed")
@@ -230,7 +230,7 @@ def show(
         made.append(one)
         _print_check(one)
     if out:
-        from dragstrip.report.figures.page import draw
+        from dragstrip.report.figures.page_view import draw
 
         out.write_text(draw(resolved, made), encoding="utf-8")
         Console().print(f"drawn: {out}", highlight=False)

@@ -1,27 +1,28 @@
 """`dragstrip run STUDY --dry-run`: what a study costs, without running it."""
 
-from pathlib import Path
-
 from rich.console import Console
 from rich.table import Table
 
 from dragstrip.cli import exits
-from dragstrip.conduct.clocks import admission_of
-from dragstrip.conduct.shard import WHOLE, Shard
+from dragstrip.conduct.options import RunOptions
+from dragstrip.execution.by_clock import concurrency_of
+from dragstrip.execution.concurrency import Concurrency
 from dragstrip.model.addresses import told
 from dragstrip.model.study import Study
 from dragstrip.model.units import plain
 from dragstrip.results.capsule import MANIFEST, Capsule
-from dragstrip.schedule.admission import Admits
 from dragstrip.schedule.schedule import Schedule
 
 
-def dry_run(study: Study, out: Path | None, jobs: int, shard: Shard = WHOLE) -> int:
-    """Print blocks, networks and the expected time. Visits that `out` holds are not counted."""
+def dry_run(study: Study, options: RunOptions) -> int:
+    """Print blocks, networks and the expected time. Visits that the result folder holds are not
+    counted. Raises `InputError`."""
+    jobs, mine = options.jobs_here(study.clock), options.belongs(study)
+    out = options.out
     there = bool(out and (out / MANIFEST).exists())
     visits = list(Capsule.open(out).visits()) if out and there else []
-    schedule = Schedule(study, visits, mine=shard.blocks(study))
-    admission = admission_of(study, jobs, visits)
+    schedule = Schedule(study, visits, mine=mine)
+    concurrency = concurrency_of(study, jobs, visits)
     console = Console()
     stacks = ", ".join(s.name for s in study.stacks)
     besides = ", ".join(s.name for s in study.controls) or "none"
@@ -34,19 +35,19 @@ def dry_run(study: Study, out: Path | None, jobs: int, shard: Shard = WHOLE) -> 
     )
     if said := told(study.pages, study.addresses):
         console.print(said, highlight=False)
-    console.print(_table(study, schedule, admission))
+    console.print(_table(study, schedule, concurrency))
     if looks := study.looks()[:-1]:
         early = ", ".join(map(str, looks))
         console.print(
             f"a cell may stop after {early} blocks; this counts all of them", highlight=False
         )
     basis = (
-        f"{admission.pace.measured} of {len(study.cells())} cells as measured in {out}"
-        if admission.pace.measured
+        f"{concurrency.pace.measured} of {len(study.cells())} cells as measured in {out}"
+        if concurrency.pace.measured
         else "bytes, rate and round trips"
     )
     console.print(
-        f"left: {schedule.visits_left()} visits, about {span(admission.seconds(schedule.left))} "
+        f"left: {schedule.visits_left()} visits, about {span(concurrency.seconds(schedule.left))} "
         f"with {jobs} job{'s'[: jobs > 1]}; estimated from {basis}; reruns are extra",
         highlight=False,
     )
@@ -61,7 +62,7 @@ def span(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
-def _table(study: Study, schedule: Schedule, admission: Admits) -> Table:
+def _table(study: Study, schedule: Schedule, concurrency: Concurrency) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("network", style="bold")
     columns = (
@@ -80,8 +81,8 @@ def _table(study: Study, schedule: Schedule, admission: Admits) -> Table:
         if not cells:
             continue
         left = {cell: schedule.left[cell] for cell in cells}
-        mean_s = sum(map(admission.pace.visit_s, cells)) / len(cells)
-        at_once = sum(map(admission.at_once, cells)) / len(cells)
+        mean_s = sum(map(concurrency.pace.visit_s, cells)) / len(cells)
+        at_once = sum(map(concurrency.at_once, cells)) / len(cells)
         table.add_row(
             network.name,
             f"{plain(network.rtt_ms)} ms",
@@ -91,6 +92,6 @@ def _table(study: Study, schedule: Schedule, admission: Admits) -> Table:
             str(sum(left.values())),
             f"{mean_s:.1f} s",
             f"{at_once:.1f}",
-            span(admission.seconds(left)),
+            span(concurrency.seconds(left)),
         )
     return table

@@ -6,6 +6,6 @@ another, which names the fonts) and two modules wait for data, one of which name
 Everything is asked for before the load event, whatever the viewport, and nothing after it.
 """
 
-from dragstrip.pages.demo.page import demo
+from dragstrip.pages.demo.objects import demo
 
 __all__ = ["demo"]

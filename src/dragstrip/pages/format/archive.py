@@ -21,6 +21,7 @@ from dragstrip.model.sockets import PageSocket
 from dragstrip.pages.format import har
 from dragstrip.pages.format import sockets as socket_entries
 from dragstrip.pages.format.coding import CodingError
+from dragstrip.pages.format.recorded_servers import addresses, covered, normal
 from dragstrip.pages.format.recording import (
     PageError,
     Recorded,
@@ -28,7 +29,6 @@ from dragstrip.pages.format.recording import (
     header,
     is_connection_header,
 )
-from dragstrip.pages.format.servers import addresses, covered, normal
 from dragstrip.pages.format.urls import Unservable, servable
 from dragstrip.pages.format.zips import BAD_ZIP
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from dragstrip.pages.format.recorded_servers import certificate
 from dragstrip.pages.format.recording import Certificate, Headers, PageError, header
-from dragstrip.pages.format.servers import certificate
 from dragstrip.pages.importers.har_container import HarBodies, Missing
 from dragstrip.pages.importers.har_json import Part
 from dragstrip.pages.importers.har_text import encoded, in_utf8

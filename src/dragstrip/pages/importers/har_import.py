@@ -19,7 +19,7 @@ from dragstrip.pages.importers.sentences import listed
 from dragstrip.pages.importers.skeleton import skeleton
 from dragstrip.pages.importers.wiresize import WireSize, sentences, wire_sizes
 from dragstrip.pages.importers.wish import Wish
-from dragstrip.pages.made.page import filler, make
+from dragstrip.pages.made.assembly import filler, make
 
 _ENOUGH = 0.5
 """A HAR has bodies if it holds them for at least this share of its non-empty answers."""

@@ -19,9 +19,9 @@ from dragstrip.pages.importers.har_container import HARS, attached
 from dragstrip.pages.importers.limits import DEFAULT, Limits
 from dragstrip.pages.importers.plain import plain_files
 from dragstrip.pages.importers.prepare import page_of
+from dragstrip.pages.importers.saved.html_file import read_saved, saved_files
 from dragstrip.pages.importers.saved.mhtml import ENDINGS as MHTML_ENDINGS
 from dragstrip.pages.importers.saved.mhtml import read_mhtml
-from dragstrip.pages.importers.saved.page import read_saved, saved_files
 from dragstrip.pages.importers.wish import Wish
 
 SAVED = (".html", ".htm", ".xhtml")

@@ -8,6 +8,7 @@ from urllib.parse import urljoin, urlsplit
 from msgspec import structs
 
 from dragstrip.pages.format.coding import CodingError, TooLong, decode
+from dragstrip.pages.format.recorded_servers import settled
 from dragstrip.pages.format.recording import (
     HTML,
     REDIRECTS,
@@ -20,7 +21,6 @@ from dragstrip.pages.format.recording import (
     one_line,
     replaying,
 )
-from dragstrip.pages.format.servers import settled
 from dragstrip.pages.format.spool import SpooledExchange, WholeExchanges, whole
 from dragstrip.pages.format.urls import Unservable, servable, servable_socket
 from dragstrip.pages.importers.choose import choose

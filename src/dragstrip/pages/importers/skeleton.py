@@ -8,8 +8,8 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct, structs
 
+from dragstrip.pages.format.recorded_servers import settled
 from dragstrip.pages.format.recording import REDIRECTS, Headers, PageError, header, one_line
-from dragstrip.pages.format.servers import settled
 from dragstrip.pages.format.structure import Object, ResourceKind, Structure
 from dragstrip.pages.format.urls import Unservable, servable
 from dragstrip.pages.importers.har_entry import HarExchange

@@ -37,7 +37,7 @@ class CellAnswer(Struct, frozen=True):
 def answer(cell: ReportCell, limit_s: float) -> CellAnswer:
     """What the cell shows about page load time. `limit_s` is the client's limit, for censored
     loads."""
-    where = cell.where
+    where = cell.title
     believe = _believe(cell, limit_s)
     if not cell.counted:
         return CellAnswer("none", f"No answer for {where}: {_why_none(cell)}.", believe)
@@ -65,7 +65,7 @@ def _verdict(cell: ReportCell) -> tuple[bool, str]:
     rivals = sorted((c for c in found if c and c.a != best), key=lambda c: c.ratio)
     shown = [c for c in rivals if c.most is not None and c.most < 1]
     rest = [c for c in rivals if c not in shown]
-    where = cell.where
+    where = cell.title
     n = counted(cell.counted, "block")
     if not shown:
         names = listed([r.stack.name for r in cell.results])
@@ -91,7 +91,7 @@ def _block_by_block(cell: ReportCell) -> tuple[bool, str]:
     ahead = [name for name in ratios if name not in found.leaders]
     level = [name for name in found.leaders if name != best]
     blocks = f"in {'its one block' if cell.counted == 1 else f'each of {cell.counted} blocks'}"
-    where = cell.where
+    where = cell.title
     if not ahead:
         said = f"On {where} no stack is faster than {listed(level)} {blocks}."
         return False, said + _also(cell, best)

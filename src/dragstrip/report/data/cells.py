@@ -57,9 +57,10 @@ class ReportCell(Struct, frozen=True, kw_only=True):
     results: tuple[StackResult, ...]
 
     @property
-    def where(self) -> str:
+    def title(self) -> str:
+        """Such as ``demo over LTE, loaded at network-idle``."""
         predicted = any(r.stack.loaded_by.follows_graphs for r in self.results)
-        place = where(self.page.name, self.network.name, self.connection, self.clock)
+        place = cell_title(self.page.name, self.network.name, self.connection, self.clock)
         if self.page.done != AT_LOAD:
             place += f", loaded at {said_done(self.page.done)}"
         return f"{place}, predicted by the load generator" if predicted else place
@@ -76,7 +77,7 @@ class ReportCell(Struct, frozen=True, kw_only=True):
         return self.clock.kind == "network" and not self.network.chance and steady
 
 
-def where(page: str, network: str, connection: str, clock: Clock = REAL) -> str:
+def cell_title(page: str, network: str, connection: str, clock: Clock = REAL) -> str:
     """Such as ``demo over LTE``, with connection mode and clock if they are not the usual ones."""
     place = f"{page} over {network}" + ("" if connection == "first" else f", {connection}")
     return f"{place} in {clock.short}" if clock.virtual else place

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from dragstrip.model.graph import LOAD, Graph, Node, Wait
 from dragstrip.model.page import Page
-from dragstrip.report.figures.page import short_url
+from dragstrip.report.figures.page_view import short_url
 from dragstrip.report.site.templating import environment
 from dragstrip.report.words.numbers import counted, duration
 

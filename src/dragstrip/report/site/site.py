@@ -34,28 +34,27 @@ from dragstrip.report.data.block_rows import block_rows
 from dragstrip.report.data.cells import ReportCell, cells, page_file
 from dragstrip.report.data.controls import by_metric, judgement
 from dragstrip.report.data.coverage import coverage
-from dragstrip.report.data.evidence import evidence
 from dragstrip.report.data.fidelity import fidelity
 from dragstrip.report.data.shown import shown
 from dragstrip.report.data.spread_rows import spread_rows
 from dragstrip.report.data.verdicts import SHOWN_VISITS, verdicts
-from dragstrip.report.figures import matrix, palette
-from dragstrip.report.figures import why as why_drawing
+from dragstrip.report.data.visit_costs import evidence
+from dragstrip.report.figures import factor_bars, matrix, palette
 from dragstrip.report.figures.ecdf import curves, specification
 from dragstrip.report.figures.forest import forest, reach
 from dragstrip.report.figures.matrix import MatrixEntry
 from dragstrip.report.figures.spread import CellLoads
-from dragstrip.report.pictures.pictures import CellPicture, pictures, study_pictures
+from dragstrip.report.pictures.capsule_pictures import CellPicture, pictures, study_pictures
 from dragstrip.report.site.templating import environment
 from dragstrip.report.site.visit_page import VisitPage, draw, judged
-from dragstrip.report.words import evidence as evidence_words
 from dragstrip.report.words import numbers as words
 from dragstrip.report.words import why as why_words
+from dragstrip.report.words import wire_evidence
 from dragstrip.results.capsule import JOURNAL, Capsule
+from dragstrip.results.compare.attribution import why
 from dragstrip.results.compare.bias_words import rates, where
 from dragstrip.results.compare.controls import controls
 from dragstrip.results.compare.stopping import saving
-from dragstrip.results.compare.why import why
 from dragstrip.results.lookup import Lookup
 from dragstrip.results.observed import metrics_of
 from dragstrip.results.tables.build import TABLES, refresh, scan
@@ -146,7 +145,7 @@ class _Site:
         room = 0
         for number, cell in enumerate(cells(study, self._tables["visits"]), start=1):
             room += DRAWN_REQUESTS // count
-            file = page_file(number, cell.where)
+            file = page_file(number, cell.title)
             chosen = shown(cell, room, also)
             drawn = draw(self._capsule, cell, chosen, self._lookup, Path(file).stem)
             room -= sum(len(d.visit.requests) for d in drawn)
@@ -154,7 +153,7 @@ class _Site:
                 page=cell.page.name,
                 network=cell.network.name,
                 connection=cell.connection,
-                where=cell.where,
+                where=cell.title,
                 file=file,
                 answer=answer(cell, study.client.timeout_s),
                 leads=matrix.leads(cell),
@@ -243,15 +242,15 @@ class _Site:
         )
         made.globals.update({name: getattr(words, name) for name in names})
         made.globals.update(
-            why_drawing=why_drawing.drawing,
+            why_drawing=factor_bars.drawing,
             why_sentence=why_words.sentence,
             why_parts=why_words.by_size,
             why_place=why_words.place,
             why_basis=why_words.basis,
             why_span=why_words.span,
             why_notes=why_words.notes,
-            why_seen=evidence_words.rows,
-            why_pointers=evidence_words.pointers,
+            why_seen=wire_evidence.rows,
+            why_pointers=wire_evidence.pointers,
         )
         made.globals.update(
             palette=palette,

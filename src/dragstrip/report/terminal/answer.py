@@ -68,7 +68,7 @@ def _list(cells: Sequence[ReportCell]) -> Table:
 def _table(cell: ReportCell) -> Table:
     first = cell.results[0].stack.name
     table = Table(
-        title=cell.where,
+        title=cell.title,
         caption=cell.network.describe(),
         title_justify="left",
         caption_justify="left",

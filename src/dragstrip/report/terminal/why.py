@@ -6,7 +6,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dragstrip.report.words.evidence import pointers, rows
 from dragstrip.report.words.why import (
     UNEXPLAINED,
     basis,
@@ -16,8 +15,9 @@ from dragstrip.report.words.why import (
     sentence,
     span,
 )
-from dragstrip.results.compare.evidence import Evidence
-from dragstrip.results.compare.why import Pooled, Why, WhyCell
+from dragstrip.report.words.wire_evidence import pointers, rows
+from dragstrip.results.compare.attribution import Pooled, Why, WhyCell
+from dragstrip.results.compare.wire_evidence import Evidence
 
 
 def render(answer: Why) -> RenderableType:

@@ -4,9 +4,9 @@ import math
 
 from dragstrip.model.bridge import KNOWN
 from dragstrip.model.clock import Clock
-from dragstrip.report.data.cells import where
+from dragstrip.report.data.cells import cell_title
 from dragstrip.report.words.numbers import counted, listed, percent
-from dragstrip.results.compare.why import FactorEffect, Pooled, Span, Why, WhyCell
+from dragstrip.results.compare.attribution import FactorEffect, Pooled, Span, Why, WhyCell
 from dragstrip.results.observed import BY_NAME
 
 UNEXPLAINED = "protocol and implementation, unexplained"
@@ -36,7 +36,7 @@ def place(answer: Why, found: WhyCell | Pooled) -> str:
     """``demo over LTE``, or the number of cells and their network."""
     clock = Clock(kind=answer.clock)
     if isinstance(found, WhyCell):
-        return where(found.page, found.network, found.connection, clock)
+        return cell_title(found.page, found.network, found.connection, clock)
     mode = "" if found.connection == "first" else f", {found.connection}"
     over = f"over {found.network}" if found.network else "over all networks"
     timed = f", {clock.short}" if clock.virtual else ""

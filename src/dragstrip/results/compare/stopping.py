@@ -12,9 +12,9 @@ from msgspec import Struct
 from dragstrip.model.bridge import BuiltBridge
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Study, index_of
+from dragstrip.model.visit import BlockVisits, StopRule
 from dragstrip.results.blocks import Observation, observe
 from dragstrip.results.observed import Observed, observed
-from dragstrip.schedule.schedule import StopRule, Visits
 from dragstrip.stats.attribution import Measured, block_values
 from dragstrip.stats.block_ratio import FAILED, log_ratios
 from dragstrip.stats.log_ratio import of_mean
@@ -68,7 +68,7 @@ def stop_rule(study: Study) -> StopRule | None:
     if not (study.slow or _sequential(study)):
         return None
 
-    def ends(blocks: Sequence[Visits]) -> bool:
+    def ends(blocks: Sequence[BlockVisits]) -> bool:
         seen = _of_visits(study, blocks)
         return _takes_long(study, seen) or _decided(study, seen)
 
@@ -88,7 +88,7 @@ def _settled(study: Study, bridge: BuiltBridge) -> StopRule:
         spending=study.stopping.spending,
     )
 
-    def ends(blocks: Sequence[Visits]) -> bool:
+    def ends(blocks: Sequence[BlockVisits]) -> bool:
         limit_ms = study.client.timeout_s * 1000
         rows = [[observe(visits[n], "plt_ms", limit_ms) for n in names] for visits in blocks]
         known = [[x.value_ms for x in row if x] for row in rows if all(row)]
@@ -104,7 +104,7 @@ def _settled(study: Study, bridge: BuiltBridge) -> StopRule:
 
 
 def _share_decided(values: Sequence[float], plan: Plan) -> bool:
-    """Whether the interval that `dragstrip.results.compare.why` prints decides."""
+    """Whether the interval that `dragstrip.results.compare.attribution` prints decides."""
     return decide(values, plan, of_mean).verdict != "go on"
 
 
@@ -158,7 +158,7 @@ def saving(study: Study, table: pl.LazyFrame) -> Saving | None:
     return Saving(made=made, fixed=fixed, decided=tuple(decided), slow=slow)
 
 
-def _of_visits(study: Study, blocks: Sequence[Visits]) -> BlockTimes:
+def _of_visits(study: Study, blocks: Sequence[BlockVisits]) -> BlockTimes:
     limit_ms = study.client.timeout_s * 1000
     return {
         s.name: [observe(visits[s.name], "plt_ms", limit_ms) for visits in blocks]

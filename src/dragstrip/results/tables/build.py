@@ -6,9 +6,10 @@ served.parquet     one row per request as the origin saw it
 connections.parquet  one row per connection of the origin, with its transport's statistics
 
 Columns carry the names of `dragstrip.model.visit` and so their units; columns of a nested record
-carry its name in front, such as ``link_down_lateness_p99_us``. A field added to the model is a
-column the next time the tables are written. Rows of requests and served join on the first six
-columns, which all three tables share.
+carry its name in front, such as ``link_down_lateness_p99_us``. A metric has one column, by its own
+name, also where a nested record holds it. A field added to the model is a column the next time the
+tables are written. Rows of requests and served join on the first six columns, which all three
+tables share.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
 from msgspec import Struct
@@ -42,6 +43,7 @@ from dragstrip.visit.objects import find_metric, of_an_object
 
 Row = dict[str, Any]
 Schema = dict[str, pl.DataType]
+T = TypeVar("T")
 
 _COLUMNS: dict[object, pl.DataType] = {
     int: pl.Int64(),
@@ -69,10 +71,16 @@ _SENDERS: Mapping[str, type[Struct]] = {
 """The nested records of a connection, by their names in columns."""
 NESTED = {**_PARTS, **_SENDERS}
 _DERIVED: Mapping[type[Struct], tuple[str, ...]] = {
-    Visual: ("vc85_ms",),
     DirectionReport: ("realised_mbps", "realised_loss"),
 }
 """Properties of nested records that are columns beside their fields."""
+METRIC_OF: Mapping[str, str] = {
+    **{f"visual_{name}": name for name in ("fvc_ms", "lvc_ms", "speed_index_ms", "vc85_ms")},
+    "link_down_bytes_out": "down_bytes",
+    "link_up_bytes_out": "up_bytes",
+}
+"""Nested fields that are metrics: they have one column, by the metric's name. Older tables have
+both names."""
 _LONG = frozenset({"loss_fates"})
 """A story packet by packet, which stays in the journal."""
 
@@ -226,7 +234,7 @@ def _nested(kinds: Mapping[str, type[Struct]], records: Iterable[Struct | None])
     for (name, kind), record in zip(kinds.items(), records, strict=True):
         row |= _values(kind, record, f"{name}_")
         row |= {f"{name}_{n}": getattr(record, n, None) for n in _DERIVED.get(kind, ())}
-    return row
+    return _once(row)
 
 
 def _nested_schema(kinds: Mapping[str, type[Struct]]) -> Schema:
@@ -234,7 +242,11 @@ def _nested_schema(kinds: Mapping[str, type[Struct]]) -> Schema:
     for name, kind in kinds.items():
         schema |= _schema(kind, f"{name}_")
         schema |= {f"{name}_{n}": pl.Float64() for n in _DERIVED.get(kind, ())}
-    return schema
+    return _once(schema)
+
+
+def _once(columns: dict[str, T]) -> dict[str, T]:
+    return {name: column for name, column in columns.items() if name not in METRIC_OF}
 
 
 @cache

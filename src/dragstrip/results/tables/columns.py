@@ -33,17 +33,13 @@ _WORDS = {
     "network": "Name of the network.",
     "stack": "Name of the stack.",
     "started_us": "Unix time of the navigation's start.",
-    "browser": "What loaded the page, its version and start mode, as it reports them.",
-    "graph": "The graph that the load generator followed, digest and source; empty for a browser.",
     "outcome": "What the stack did: loaded, incomplete (the network lost objects of the page), "
     "failed or timeout.",
     "fingerprint": "Of all that the stack is, but its name.",
     "description": "What the stack is, in words.",
     "also_differs": "What differs from the first stack besides the protocol; empty if nothing.",
     "valid": "Whether every check of the verdict passed.",
-    "unchecked": "What the verdict could not look at, in words.",
-    "reasons": "Why the visit is not valid, code and evidence; empty if it is.",
-    "protocol": "The protocol that was really used; empty if no answer arrived.",
+    "protocol": "Such as h2.",
     "fcp_ms": "First contentful paint, from the navigation's start.",
     "requests": "How many requests the browser made.",
     "served": "How many requests the origin logged.",
@@ -56,10 +52,7 @@ _WORDS = {
     "origin_cpu_s": "CPU time of the origin.",
     "speed_index_ms": "SpeedIndex: the area above the curve of visual completeness.",
     "vc85_ms": "When the picture was first 85 % complete.",
-    "busy_share": "Share of all cores' time that was not idle.",
     "steal_share": "Share of CPU time the hypervisor took away.",
-    "precedence": "Browser and server got a CPU before ordinary processes; the machine was busy.",
-    "realised_loss": "Packets lost at random over packets that could be.",
     "lateness_p50_us": "Median of actual minus ideal departure of the link's packets.",
     "lateness_p99_us": "99th percentile of actual minus ideal departure of the link's packets.",
     "lateness_max_us": "Greatest actual minus ideal departure of the link's packets.",
@@ -86,8 +79,6 @@ _WORDS = {
     "method": "HTTP method.",
     "status": "HTTP status; 0 without an answer.",
     "mime": "Media type of the answer.",
-    "initiator_type": "How it was caused: parser, script, preload, preflight, other.",
-    "initiator_bytes": "Of its initiator's body, without content encoding, that had arrived.",
     "priority": "The browser's priority of the request.",
     "reused": "Whether the request used a connection that was already open.",
     "remote_ip": "Address that answered.",
@@ -105,8 +96,7 @@ _WORDS = {
     "response_start_ms": "First byte of the answer received.",
     "end_ms": "Last byte of the answer received.",
 }
-"""Meanings of columns whose field has no docstring in the model, or none that is enough outside of
-it."""
+"""Meanings of columns whose field has no docstring in the model."""
 
 _TABLE_RECORD = {
     "visits": "Visit",
@@ -139,7 +129,7 @@ def unit(column: str) -> str:
 def meaning(table: str, column: str) -> str:
     """Meaning of a column in a sentence or two; empty if unknown."""
     keys = {name: said for name, said in _docs()["Visit"].items() if name in KEYS}
-    own = {**keys, **_docs().get(_TABLE_RECORD.get(table, ""), {}), **_WORDS}
+    own = {**_WORDS, **keys, **_docs().get(_TABLE_RECORD.get(table, ""), {})}
     if table == "visits":
         own = {m.name: f"Metric: {m.meaning}." for m in METRICS} | own
     if column in own:
@@ -149,7 +139,7 @@ def meaning(table: str, column: str) -> str:
         return ""
     record = max(nested, key=len)
     name = column.removeprefix(f"{record}_")
-    return _WORDS.get(name) or _docs()[NESTED[record].__name__].get(name, "")
+    return _docs()[NESTED[record].__name__].get(name) or _WORDS.get(name, "")
 
 
 def _docs() -> Mapping[str, Mapping[str, str]]:

@@ -10,7 +10,7 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.tables.build import frames
 from dragstrip.results.tables.columns import describe
 from dragstrip.results.tables.export_har import write_hars
-from dragstrip.results.tables.stacks import stack_table
+from dragstrip.results.tables.stack_rows import stack_table
 
 Format = Literal["csv", "parquet", "har"]
 

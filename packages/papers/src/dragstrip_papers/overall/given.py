@@ -56,7 +56,7 @@ class Given(Struct, frozen=True, kw_only=True):
     """Whether these rules stood before the first visit."""
     source: Literal["capsule", "published page"]
     command: str
-    """Makes this file again."""
+    """Makes this file again; empty for a published page."""
     answers: tuple[Told, ...]
 
 

@@ -73,7 +73,7 @@ def rows(papers: Iterable[Published], given: Sequence[Given], known: Powers) -> 
     """All claims of these papers."""
     found = []
     for paper in papers:
-        cells = space(paper.outlines())
+        cells = space(paper.specs())
         own = [page for page in given if page.paper == paper.key]
         found += [_row(paper, claim, cells, own, known) for claim in paper.claims]
     return found
@@ -100,7 +100,7 @@ def _row(
         near=_near(told),
         ours=told.ours if told else "",
         n=told.n if told else 0,
-        page=told.page if told and told.n else "",
+        page=told.page if told and told.ours else "",
         sources=sources,
         needs=needs(claim, paper, reached, known.get(claim.id, {})) if answer == "open" else None,
         more=told.more if told and answer == "open" else None,
@@ -171,6 +171,6 @@ def _answer(
 
 
 def _near(told: Source | None) -> str:
-    if told is None or not told.n:
+    if told is None or not told.ours:
         return "not run"
     return ", ".join(name for name in (told.stacks, told.pages) if name != "none") or "none needed"

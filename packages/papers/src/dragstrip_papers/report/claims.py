@@ -16,7 +16,7 @@ import vl_convert
 from markupsafe import Markup
 
 from dragstrip.report import vega
-from dragstrip.report.data.cells import page_file, where
+from dragstrip.report.data.cells import cell_title, page_file
 from dragstrip.report.data.controls import judgement
 from dragstrip.report.figures import palette
 from dragstrip.report.site.templating import environment
@@ -108,7 +108,7 @@ def by_run(found: Findings) -> tuple[list[Finding], list[Finding]]:
 
 def cell(place: Place) -> str:
     """``etsy.com over LTE``, for repeat visits with their mode."""
-    return where(place.page, place.network, place.connection)
+    return cell_title(place.page, place.network, place.connection)
 
 
 def link(place: Place) -> str:

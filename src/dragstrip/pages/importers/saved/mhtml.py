@@ -17,7 +17,7 @@ from dragstrip.pages.importers.contents import Contents
 from dragstrip.pages.importers.limits import DEFAULT, Limits, Meter, beyond
 from dragstrip.pages.importers.named import missing
 from dragstrip.pages.importers.plain import read_plain
-from dragstrip.pages.importers.saved.page import NOWHERE, UNTOLD, answer
+from dragstrip.pages.importers.saved.html_file import NOWHERE, UNTOLD, answer
 from dragstrip.pages.importers.sentences import Notes
 from dragstrip.pages.importers.types import content_type, with_charset
 

@@ -13,7 +13,7 @@ from dragstrip.pages.importers.crawls.links import links
 from dragstrip.pages.importers.limits import Limits, Meter
 from dragstrip.pages.importers.named import missing, text_of
 from dragstrip.pages.importers.plain import read_plain
-from dragstrip.pages.importers.saved.page import NOWHERE, UNTOLD, answer
+from dragstrip.pages.importers.saved.html_file import NOWHERE, UNTOLD, answer
 from dragstrip.pages.importers.sentences import listed
 from dragstrip.pages.importers.types import content_type
 

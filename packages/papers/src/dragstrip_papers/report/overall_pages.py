@@ -1,0 +1,36 @@
+"""The published pages on all claims, made from the answers of all runs."""
+
+from pathlib import Path
+
+import msgspec
+
+from dragstrip_papers.campaign.pace import pace
+from dragstrip_papers.claims import KEYS, published
+from dragstrip_papers.overall.campaign import campaigns
+from dragstrip_papers.overall.given import read
+from dragstrip_papers.overall.headline import headlines
+from dragstrip_papers.overall.needs import powers
+from dragstrip_papers.overall.plan import already_made, plan
+from dragstrip_papers.overall.rows import Row, rows
+from dragstrip_papers.report import overall, overall_plan
+
+
+def pages(results: Path, power: Path) -> dict[str, str]:
+    """The text of each file, by name: from the folder of results and the file of claims' power.
+
+    Raises `InputError` for a headline that no longer holds.
+    """
+    known = powers(power)
+    given = read(results / "answers")
+    found = rows(map(published, KEYS), given, known)
+    steps = plan(found, known, pace(), campaigns(), already_made(given))
+    return {
+        "papers.md": overall.page(found, headlines(results / "headlines.toml")),
+        "papers.json": _as_json(found),
+        "plan.md": overall_plan.page(found, steps, pace(), {k: published(k).rules for k in KEYS}),
+    }
+
+
+def _as_json(found: list[Row]) -> str:
+    """One line per claim."""
+    return "[\n" + ",\n".join(msgspec.json.encode(row).decode() for row in found) + "\n]\n"

@@ -1,0 +1,48 @@
+"""The executor that a study needs: this machine, guests on it, or a cluster."""
+
+from dragstrip.conduct.calibration import before_visits
+from dragstrip.conduct.options import RunOptions
+from dragstrip.conduct.watcher import Watcher
+from dragstrip.execution.concurrency import RealTimeConcurrency
+from dragstrip.execution.executor import Executor
+from dragstrip.execution.guest.executor import GuestExecutor
+from dragstrip.execution.inventory import browsers_of
+from dragstrip.execution.local import LocalExecutor
+from dragstrip.model.errors import importing
+from dragstrip.results.capsule import Capsule
+from dragstrip.schedule.schedule import Schedule
+
+
+def executor_of(
+    capsule: Capsule, schedule: Schedule, options: RunOptions, watcher: Watcher
+) -> Executor:
+    """The executor, not yet open. Without a cluster the link is calibrated first.
+
+    Raises `TestbedError` if the link is out of tolerance, see `before_visits`, and `InputError` if
+    a cluster needs Dask and it is not installed.
+    """
+    study = schedule.study
+    if options.cluster:
+        with importing("cluster", "--cluster"):
+            from dragstrip.execution.dask.executor import dask_executor
+        return dask_executor(
+            options.cluster,
+            capsule,
+            schedule,
+            jobs=options.jobs_per_machine(study.clock),
+            admit_others=options.admit_other_machines,
+            calibrate=options.calibrate,
+            said=watcher.said,
+        )
+    before_visits(study, capsule, options.calibrate, watcher)
+    jobs = options.jobs_here(study.clock)
+    machine, browsers = capsule.manifest.starts[-1].machine.id, browsers_of(study)
+    if study.clock.virtual:
+        return GuestExecutor(schedule, capsule.path, jobs, machine=machine, browsers=browsers)
+    return LocalExecutor(
+        schedule,
+        capsule.path,
+        concurrency=RealTimeConcurrency(study, jobs, capsule.made()),
+        machine=machine,
+        browsers=browsers,
+    )

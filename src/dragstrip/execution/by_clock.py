@@ -1,0 +1,58 @@
+"""What depends on a study's clock: the session that makes its visits, and how many blocks run in
+parallel."""
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dragstrip.execution.concurrency import MOST_JOBS, Concurrency, RealTimeConcurrency
+from dragstrip.execution.guest.concurrency import GuestConcurrency
+from dragstrip.execution.guest.job import CheckJob
+from dragstrip.execution.guest.run import guest_run
+from dragstrip.execution.guest.session import guest_session
+from dragstrip.execution.orders import SessionFactory
+from dragstrip.execution.session import visit_session
+from dragstrip.model.browsers import TODAY
+from dragstrip.model.clock import NETWORK, Clock
+from dragstrip.model.page import Page
+from dragstrip.model.study import Client, Study
+from dragstrip.model.visit import Visit
+
+if TYPE_CHECKING:
+    from dragstrip.verdict.page_check import Check
+
+
+def most_jobs(clock: Clock) -> int:
+    """Most parallel blocks on this machine: what `--jobs auto` is."""
+    return len(os.sched_getaffinity(0)) if clock.virtual else MOST_JOBS
+
+
+def concurrency_of(
+    study: Study, jobs: int, visits: Iterable[Visit], cores: int | None = None
+) -> Concurrency:
+    """For a machine with this many cores (default: this machine)."""
+    if study.clock.virtual:
+        return GuestConcurrency(study, jobs)
+    return RealTimeConcurrency(study, jobs, visits, cores=cores)
+
+
+def session_of(study: Study, artefacts: Path, rehearsed: Collection[str] = ()) -> SessionFactory:
+    """What makes the study's visits: a testbed with these pages rehearsed, or guests."""
+    if study.clock.virtual:
+        return partial(guest_session, study, artefacts)
+    return partial(visit_session, study, artefacts, rehearsed)
+
+
+def checked(page: Page, *, virtual: bool, browser: str = TODAY) -> "Iterator[Check]":
+    """Replay the page in this browser and compare it with its recording. Raises `TestbedError`,
+    `BrowserError`."""
+    if virtual:
+        job = CheckJob(page=page, client=Client(), browser=browser)
+        with guest_run(job, NETWORK, seed=0) as running:
+            yield from running.results()
+        return
+    from dragstrip.verdict.page_check import check  # with Pillow and NumPy, which import slowly
+
+    yield from check(page, Client(), browser=browser)

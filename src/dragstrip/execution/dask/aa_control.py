@@ -1,0 +1,90 @@
+"""Makes the A/A control of a machine of a cluster."""
+
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from dragstrip.execution.by_clock import session_of
+from dragstrip.execution.local import Schedule, run_here
+from dragstrip.execution.orders import SessionFactory
+from dragstrip.model.network import Network
+from dragstrip.model.study import Study
+from dragstrip.model.visit import Visit
+from dragstrip.results.aa_control import BLOCKS, AAControl, Round
+from dragstrip.study.controls import controls_of
+from dragstrip.study.spec import StudySpec
+
+PAGE = "demo"
+NETWORK = Network.parse("100mbit/10ms")
+"""A bare link: fast, short, without loss, so that a load takes a few tenths of a second."""
+_RERUNS = 1
+
+
+def aa_control(
+    study: Study,
+    seed: int,
+    session: Callable[[Study, Path, Collection[str]], SessionFactory] = session_of,
+) -> AAControl:
+    """One round, with the first stack and the browser of the study. Keeps nothing on disk.
+
+    Raises `TestbedError` if no visit can be made.
+    """
+    began = time.monotonic()
+    visits: list[Visit] = []
+    with tempfile.TemporaryDirectory() as folder:
+        own = _of(study, seed, Path(folder))
+        run_here(
+            Schedule(own, []),
+            lambda visit, _: visits.append(visit),
+            session=session(own, Path(folder), ()),
+        )
+    return AAControl(
+        stack=own.stacks[0].name,
+        page=own.pages[0].name,
+        network=own.networks[0].name,
+        rounds=(round_of(own, visits, time.monotonic() - began),),
+    )
+
+
+def _of(study: Study, seed: int, cache: Path) -> Study:
+    """The study whose visits are one round."""
+    first = study.stacks[0]
+    same, *_ = controls_of([first])
+    found = StudySpec(
+        name="A/A control",
+        pages=[PAGE],
+        networks=[NETWORK],
+        stacks=[first, same],
+        runs=BLOCKS,
+        seed=seed,
+        client=structs.replace(study.client, frames=False, net_log=False, qlog=False, pcap=False),
+        thresholds=study.thresholds,
+    ).resolve(cache)
+    return structs.replace(found, reruns=_RERUNS)
+
+
+def round_of(study: Study, visits: Sequence[Visit], took_s: float) -> Round:
+    """What the visits of a round say; a block counts if both visits of its last attempt do."""
+    last: dict[str, dict[str, Visit]] = {}
+    for visit in sorted(visits, key=lambda v: v.attempt):
+        block = last.setdefault(visit.block, {})
+        if any(v.attempt < visit.attempt for v in block.values()):
+            block.clear()
+        block[visit.stack] = visit
+    a, b = (stack.name for stack in study.stacks)
+    pairs = [
+        (one[a].plt_ms, one[b].plt_ms)
+        for one in last.values()
+        if {a, b} <= one.keys() and all(v.valid and v.plt_ms for v in one.values())
+    ]
+    return Round(
+        a_ms=tuple(x for x, _ in pairs if x),
+        b_ms=tuple(y for _, y in pairs if y),
+        visits=len(visits),
+        invalid=dict(Counter(v.verdict for v in visits if not v.valid).most_common()),
+        took_s=took_s,
+    )

@@ -1,0 +1,42 @@
+"""Which machines of a cluster may make visits of a study."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from dragstrip.model.clock import Clock
+from dragstrip.results.fingerprint import Fingerprint, differences, unlike
+
+
+class MachineMatch:
+    """Machines must be like one another: like those that made visits of the capsule before, else
+    like most of those that come first. Other software or hardware is let in on request, as
+    another machine; another dragstrip never is."""
+
+    def __init__(
+        self, clock: Clock, known: Sequence[Fingerprint] = (), *, admit_others: bool = False
+    ) -> None:
+        self._clock = clock
+        self._model = known[0] if known else None
+        self._admit_others = admit_others
+
+    def refusal(self, found: Fingerprint, among: Sequence[Fingerprint]) -> str:
+        """Why this machine may not; empty if it may. `among` are those that came together, it
+        included."""
+        model = self._model = self._model or _commonest(among, self._clock)
+        if reasons := unlike(model, found):
+            return "; ".join(reasons)
+        reasons = differences(model, found, self._clock)
+        if reasons and not self._admit_others:
+            return f"{'; '.join(reasons)} (--admit-other-machines lets it in, as another machine)"
+        return ""
+
+
+def _commonest(found: Sequence[Fingerprint], clock: Clock) -> Fingerprint:
+    def alike(one: Fingerprint) -> int:
+        return sum(not unlike(one, o) and not differences(one, o, clock) for o in found)
+
+    counted = Counter({msgspec.json.encode(one): alike(one) for one in found})
+    [(most, _)] = counted.most_common(1)
+    return msgspec.json.decode(most, type=Fingerprint)

@@ -1,0 +1,61 @@
+"""Which workers turn out to be unable to make visits."""
+
+from collections.abc import Callable
+from typing import Any
+
+from dragstrip.execution.dask.setup import Abandoned, NotOpen
+from dragstrip.execution.dask.tasks import Get, Lost
+from dragstrip.execution.dask.worker_pool import PoolWorker, WorkerPool
+from dragstrip.model.errors import InputError
+from dragstrip.schedule.schedule import Attempt
+from dragstrip.testbed.errors import TestbedError
+
+_TRIES = 3
+"""Machines on which an attempt breaks before it is the attempt that is at fault."""
+
+
+class WorkerHealth:
+    def __init__(self, pool: WorkerPool, say: Callable[[str], None]) -> None:
+        self._pool = pool
+        self._say = say
+        self._broke: dict[Attempt, int] = {}
+        self._waiting_told = False
+
+    def result(self, worker: PoolWorker, get: Get, attempt: Attempt | None = None) -> Any:
+        """What a task returned; None if it is lost. A worker that cannot do it is refused.
+
+        Raises `InputError`, and `TestbedError` for an attempt that breaks wherever it is made.
+        """
+        try:
+            return get()
+        except NotOpen:
+            worker.stale = True
+        except (Lost, Abandoned):
+            pass
+        except Exception as error:
+            foreseen = isinstance(error, TestbedError | InputError)
+            reason = str(error) if foreseen else repr(error)
+            if attempt:
+                if isinstance(error, InputError):
+                    raise
+                self._broke[attempt] = self._broke.get(attempt, 0) + 1
+                if self._broke[attempt] == _TRIES:
+                    raise TestbedError(f"block {attempt.block.id}: {reason}") from error
+            self.refuse(worker, reason)
+        return None
+
+    def refuse(self, worker: PoolWorker, reason: str) -> None:
+        worker.refused = reason
+        self._pool.dismiss(worker)
+        name = worker.fingerprint.machine.id if worker.fingerprint else "?"
+        self._say(f"machine {name} at {worker.address} makes no visits: {reason}")
+
+    def check_hope(self) -> None:
+        """Raises `TestbedError` if there are machines and none of them may make visits."""
+        workers = self._pool.workers.values()
+        if workers and all(worker.refused for worker in workers):
+            reasons = dict.fromkeys(worker.refused for worker in workers)
+            raise TestbedError(f"no machine of the cluster can make visits: {'; '.join(reasons)}")
+        if not workers and not self._waiting_told:
+            self._waiting_told = True
+            self._say("the cluster has no workers now; waiting for some")

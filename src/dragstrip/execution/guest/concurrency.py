@@ -1,0 +1,73 @@
+"""Which blocks may run at once in guests: as many as are asked for, whatever they are.
+
+A guest's clock does not notice who else uses the machine, so neither network nor processor sets a
+limit. More guests than cores only wait for each other.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from dragstrip.execution.concurrency import FirstWorkers
+from dragstrip.model.network import Network
+from dragstrip.model.study import Block, CellKey, Study
+from dragstrip.model.visit import Visit
+from dragstrip.schedule.estimate import load_s
+
+_START_S = 5.0
+"""Of this machine's time: what a visit costs that loads nothing, its share of the guest's start
+included."""
+_LOAD_SHARE = 0.3
+"""Of this machine's time for each second of a load's, much of which is idle."""
+_S_PER_MB = 4.0
+"""Beyond it for each megabyte: packets cost most."""
+
+
+class GuestConcurrency:
+    """Lets `jobs` blocks run at once. See `dragstrip.execution.concurrency.Concurrency`."""
+
+    stagger_s = 0.0
+
+    def __init__(self, study: Study, jobs: int = 1) -> None:
+        self.jobs = jobs
+        self._study = study
+        self._began = time.monotonic()
+        self._expected_s = 0.0
+        self._cells: set[CellKey] = set()
+
+    @property
+    def pace(self) -> "GuestConcurrency":
+        return self
+
+    @property
+    def measured(self) -> int:
+        """Cells whose visits were timed."""
+        return len(self._cells)
+
+    def visit_s(self, cell: CellKey) -> float:
+        """Seconds of this machine's time from the end of the visit before to its own end."""
+        took_s = (time.monotonic() - self._began) * self.jobs
+        known = took_s / self._expected_s if self._expected_s else 1.0
+        return known * self._expect(cell)
+
+    def allows(self, block: Block, running: Sequence[Block]) -> bool:
+        return len(running) < self.jobs
+
+    def learn(self, visit: Visit) -> None:
+        self._cells.add(visit.cell)
+        self._expected_s += self._expect(visit.cell)
+
+    def first_workers(self, left: Mapping[CellKey, int]) -> FirstWorkers:
+        return FirstWorkers(0, ())
+
+    def at_once(self, cell: CellKey) -> float:
+        return float(self.jobs)
+
+    def seconds(self, visits: Mapping[CellKey, int]) -> float:
+        """How long so many visits on each cell are going to take."""
+        return sum(n * self.visit_s(cell) / self.jobs for cell, n in visits.items() if n)
+
+    def _expect(self, cell: CellKey) -> float:
+        page = self._study.page(cell[0])
+        network: Network = self._study.network(cell[1])
+        virtual_s = load_s(page.body_bytes, len(page.hosts), network)
+        return _START_S + _LOAD_SHARE * virtual_s + _S_PER_MB * page.body_bytes / 1e6

@@ -1,0 +1,100 @@
+"""The program that a guest runs: does its job, then switches the guest off.
+
+Run as `python -m dragstrip.execution.guest.inside FOLDER CAPSULE`. FOLDER is described in
+`dragstrip.execution.guest.job`.
+"""
+
+import ctypes
+import itertools
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dragstrip.execution.guest.job import (
+    ALIVE,
+    ENDED,
+    JOB,
+    BlockJob,
+    CheckJob,
+    Job,
+    read,
+    result_file,
+    write,
+)
+from dragstrip.execution.guest.settle import settle
+from dragstrip.execution.orders import VisitOrder
+from dragstrip.execution.session import visit_session
+from dragstrip.model.clock import NETWORK
+from dragstrip.model.errors import DragstripError
+from dragstrip.testbed.errors import TestbedError
+
+_POWER_OFF = 0x4321FEDC
+"""LINUX_REBOOT_CMD_POWER_OFF, see reboot(2)."""
+_BEAT_S = 1.0
+PYTHON = "/mnt/home/python"
+"""A link to the interpreter, see `dragstrip.execution.guest.boot`."""
+_SCRATCH = Path("/mnt/tmp")
+
+
+def main(folder: Path, capsule: Path) -> None:
+    job = read(folder, JOB)
+    os.environ.pop("PYTHONPATH", None)  # programs get the same environment everywhere,
+    sys.executable = PYTHON  # and the same arguments
+    if isinstance(job, BlockJob) and job.study.clock.prices_ns:
+        _take_no_time()
+    settle(_SCRATCH)
+    threading.Thread(target=_beat, args=(folder / ALIVE,), daemon=True).start()
+    ended: Exception | None = None
+    try:
+        for number, made in enumerate(_results(job, capsule)):
+            os.sync()  # what belongs to a visit is there before it is
+            write(folder, result_file(number), made)
+    except DragstripError as error:
+        ended = error
+    except Exception as error:  # whatever it is, the owner must hear of it
+        ended = TestbedError(f"the guest failed: {type(error).__name__}: {error}")
+    os.sync()
+    write(folder, ENDED, ended)
+
+
+def _take_no_time() -> None:
+    """This program measures, and is not measured: with real-time priority, as the link's, its
+    system calls take no time (rules.toml of the kernel). What it starts has none."""
+    rank = os.sched_param(os.sched_get_priority_min(os.SCHED_FIFO))
+    os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, rank)
+
+
+def _results(job: Job, capsule: Path) -> Iterator[Any]:
+    match job:
+        case BlockJob():
+            with visit_session(job.study, capsule if job.artefacts else None) as visit:
+                for block in job.blocks:
+                    for stack in block.order:
+                        settle(_SCRATCH)
+                        yield visit(VisitOrder(block=block, attempt=job.attempt, stack=stack))
+        case CheckJob():
+            from dragstrip.verdict.page_check import (
+                check,  # what holds pictures together loads slowly
+            )
+
+            yield from check(job.page, job.client, NETWORK, job.browser)
+
+
+def _beat(alive: Path) -> None:
+    with alive.open("wb", buffering=0) as file:
+        for beat in itertools.count():
+            os.pwrite(file.fileno(), str(beat).encode(), 0)
+            os.fsync(file.fileno())
+            time.sleep(_BEAT_S)
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(sys.argv[1]), Path(sys.argv[2]))
+    finally:
+        os.sync()
+        ctypes.CDLL(None).reboot(_POWER_OFF)

@@ -1,0 +1,88 @@
+"""A built kernel as one archive, so that others need not build it: made here, taken there.
+
+It holds the kernel, its configuration, our changes, its licence, and where its sources are. The
+GPL asks that whoever offers the archive offers these sources beside it.
+"""
+
+import io
+import subprocess
+import tarfile
+from pathlib import Path
+
+from dragstrip.execution.guest.kernel.recipe import PACKAGE, SUITE, digest, name_of, root
+from dragstrip.model.errors import InputError
+from dragstrip.testbed.cache import unfinished
+
+FILES = ("linux", "config", "rules.toml", "COPYING")
+_SOURCES = """\
+This is Linux {version}, built as user-mode Linux (make ARCH=um) for dragstrip's virtual time.
+
+It is licensed under the GPL, version 2 (COPYING). Its sources are the Debian package {package}
+({suite}), changed as rules.toml says and configured as in config. Whoever passes on this archive
+must offer that package beside it. To build the same kernel: dragstrip virtual install
+"""
+_LIMIT = 200_000_000
+"""Bytes of a file that an archive may hold."""
+
+
+def pack(kernel: Path, archive: Path) -> None:
+    """Write a kernel of this recipe to `archive` (.tar.xz), the same bytes each time."""
+    folder = kernel.parent
+    told = _SOURCES.format(version=name_of(kernel).split("-")[1], package=PACKAGE, suite=SUITE)
+    contents = {name: (folder / name).read_bytes() for name in FILES} | {"SOURCES": told.encode()}
+    scratch = archive.with_name(f"{archive.name}.unfinished")
+    try:
+        with tarfile.open(scratch, "w:xz") as tar:
+            for name, content in contents.items():
+                member = tarfile.TarInfo(f"{folder.name}/{name}")
+                member.size, member.mode = len(content), 0o755 if name == "linux" else 0o644
+                tar.addfile(member, io.BytesIO(content))
+        scratch.rename(archive)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def take(archive: Path) -> Path:
+    """Install the kernel of an archive that `pack` wrote; returns its path.
+
+    Raises `InputError` if it is none, was built by another recipe than this version's, or does not
+    run here. However this ends, the kernel's folder holds all of it or does not exist.
+    """
+    try:
+        with tarfile.open(archive) as tar:
+            found = {m.name: m for m in tar if m.isfile() and m.size <= _LIMIT}
+            folder = next((n.split("/")[0] for n in found if n.endswith("/linux")), "")
+            if any(f"{folder}/{name}" not in found for name in FILES):
+                raise InputError(f"{archive} is no kernel that `dragstrip virtual pack` wrote")
+            if not folder.endswith(f"-{digest()}") or "/" in folder:
+                raise InputError(
+                    f"{archive} holds {folder}, and this version needs one that ends in "
+                    f"-{digest()}: get that one, or build it (dragstrip virtual install)"
+                )
+            contents = {name: _read(tar, found[f"{folder}/{name}"]) for name in FILES}
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise InputError(f"{archive} cannot be read: {error}") from None
+    with unfinished(root()) as scratch:
+        made = scratch / "made"
+        made.mkdir()
+        for name, content in contents.items():
+            (made / name).write_bytes(content)
+        (made / "linux").chmod(0o755)
+        if not _runs(made / "linux"):
+            raise InputError(f"the kernel of {archive} does not run on this machine")
+        made.chmod(0o755)
+        if not (root() / folder).exists():
+            made.rename(root() / folder)
+    return root() / folder / "linux"
+
+
+def _read(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member)
+    return file.read() if file else b""
+
+
+def _runs(kernel: Path) -> bool:
+    try:
+        return not subprocess.run([kernel, "--version"], capture_output=True, timeout=30).returncode
+    except (OSError, subprocess.TimeoutExpired):
+        return False

@@ -1,0 +1,141 @@
+"""A session in virtual time: a guest for each batch of blocks."""
+
+import contextlib
+import glob
+import hashlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import structs
+
+from dragstrip.execution.guest.job import BlockJob
+from dragstrip.execution.guest.run import STILL_S, GuestRun, guest_run
+from dragstrip.execution.orders import MadeVisit, Visitor, VisitOrder
+from dragstrip.model.study import Block, Study
+from dragstrip.model.visit import OF_BROWSERS
+from dragstrip.schedule.batch import batches
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.workspace import workspace
+
+
+@contextlib.contextmanager
+def guest_session(
+    study: Study, artefacts: Path | None = None, still_s: float = STILL_S
+) -> Iterator[Visitor]:
+    """A guest makes a batch from its start to the last block that is ordered, whatever is asked for
+    first: what a visit finds does not depend on where an earlier run stopped. A block that is
+    attempted again has a guest of its own. Raises as `visit_session` does."""
+    with _Blocks(study, artefacts, still_s) as blocks:
+        yield blocks.visit
+
+
+class _Blocks:
+    def __init__(self, study: Study, artefacts: Path | None, still_s: float) -> None:
+        self._study = study
+        self._artefacts = artefacts
+        self._still_s = still_s
+        self._batch = {block.id: batch for batch in batches(study) for block in batch}
+        self._open = contextlib.ExitStack()
+        self._running: _Guest | None = None
+
+    def __enter__(self) -> "_Blocks":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def visit(self, order: VisitOrder) -> MadeVisit:
+        """Raises what the guest raised, and `GuestEnded` if it died or hangs."""
+        if self._running is None or not self._running.makes(order):
+            self._open.close()
+            self._running = None
+            self._running = self._start(order)
+        try:
+            made = self._running.made(order)
+            if self._running.over(order):
+                self._running.finish()
+        except BaseException:
+            self._open.close()
+            self._running = None
+            raise
+        visit, load = made
+        return structs.replace(visit, clock=self._study.clock.kind), load
+
+    def _start(self, order: VisitOrder) -> "_Guest":
+        blocks = self._blocks(order)
+        job = BlockJob(
+            study=self._study.part(blocks),
+            blocks=blocks,
+            attempt=order.attempt,
+            artefacts=self._artefacts is not None,
+        )
+        seed = seed_of(self._study, blocks[0].id, order.attempt)
+        own = self._open.enter_context(workspace()) if self._artefacts else None
+        run = guest_run(job, self._study.clock, seed, own, self._still_s)
+        return _Guest(self._open.enter_context(run), job, own, self._artefacts)
+
+    def _blocks(self, order: VisitOrder) -> tuple[Block, ...]:
+        """What a guest has to make for this order and those that follow it."""
+        if order.attempt:
+            return (order.block,)
+        batch = self._batch[order.block.id]
+        last = next(n for n, b in enumerate(batch) if b.id == (order.last or order.block.id))
+        return batch[: last + 1]
+
+
+class _Guest:
+    """At work on an attempt at blocks.
+
+    It writes artefacts into a folder of its own, which is empty at first: its clock would notice by
+    microseconds what a capsule holds. Of a visit that is asked for they go to the capsule; those of
+    visits that were there before stay as they are.
+    """
+
+    def __init__(
+        self, run: GuestRun, job: BlockJob, own: Path | None, capsule: Path | None
+    ) -> None:
+        self._run = run
+        self._own, self._capsule = own, capsule
+        self._attempt = job.attempt
+        visits = [(block.id, stack) for block in job.blocks for stack in block.order]
+        self._number = {visit: number for number, visit in enumerate(visits)}
+        self._given: set[int] = set()
+
+    def makes(self, order: VisitOrder) -> bool:
+        """Whether that is to come. What was given out is asked for again to be made again."""
+        number = self._number.get((order.block.id, order.stack))
+        return order.attempt == self._attempt and number is not None and number not in self._given
+
+    def over(self, order: VisitOrder) -> bool:
+        """Nothing comes after it."""
+        return self._number[order.block.id, order.stack] == len(self._number) - 1
+
+    def made(self, order: VisitOrder) -> MadeVisit:
+        number = self._number[order.block.id, order.stack]
+        found: MadeVisit = self._run.result(number)
+        self._given.add(number)
+        self._keep(f"*/{glob.escape(found[0].file_name)}.*")
+        return found
+
+    def finish(self) -> None:
+        self._run.finish()
+        self._keep(f"{OF_BROWSERS}/*")
+
+    def _keep(self, files: str) -> None:
+        if self._own is None or self._capsule is None:
+            return
+        for file in self._own.glob(files):
+            target = self._capsule / file.relative_to(self._own)
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(file, target)
+            except OSError as error:
+                raise TestbedError(f"{target} cannot be written: {error.strerror}") from error
+
+
+def seed_of(study: Study, block: str, attempt: int) -> int:
+    """Of everything random in the guest: 63 bits that follow from the study's seed and the attempt
+    at its first block, so that guests differ and a repetition does not."""
+    text = f"{study.seed}:{block}:{attempt}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1

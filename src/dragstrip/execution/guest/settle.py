@@ -1,0 +1,57 @@
+"""What a guest did before leaves no trace in its clock and in its random numbers.
+
+A file that is looked for and missing takes 1 us, so Python's start takes longer in one installation
+than in another, and one Python draws other random numbers than the next.
+"""
+
+import ctypes
+import fcntl
+import os
+import stat
+import time
+from pathlib import Path
+
+_STEP_NS = 1_000_000_000
+"""From the guest's start. Idle time passes at once."""
+_BEFORE_NS = 10_000_000
+_SOON_NS = 300_000
+"""Before the kernel's next tick, which was set by the clock as it was. A timer that is due earlier
+makes the kernel set the tick anew."""
+_READING_NS = 256
+"""A reading of the clock takes so long, see `dragstrip/execution/guest/kernel/rules.toml`."""
+_TIMER_ABSTIME = 1
+_RANDOM = (1, 8)
+"""Major and minor number of /dev/random, which the guest's root may lack."""
+_RESEED = 0x5207
+"""RNDRESEEDCRNG, see random(4)."""
+
+
+def settle(scratch: Path) -> None:
+    """Wait for the next full second since the guest's start. Then draw all further random numbers
+    from the kernel's pool, whatever was drawn before. `scratch` is a folder for a device's file."""
+    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    until = (now + _BEFORE_NS) // _STEP_NS * _STEP_NS + _STEP_NS
+    _wait(until - _BEFORE_NS)
+    _round_up()
+    _wait(until - _BEFORE_NS + _SOON_NS)
+    _wait(until)
+    device = scratch / "random"
+    if not device.exists():
+        os.mknod(device, 0o600 | stat.S_IFCHR, os.makedev(*_RANDOM))
+    with device.open("rb", buffering=0) as file:
+        fcntl.ioctl(file, _RESEED)
+
+
+def _wait(until_ns: int) -> None:
+    until = (ctypes.c_long * 2)(*divmod(until_ns, 10**9))
+    ctypes.CDLL(None).clock_nanosleep(time.CLOCK_MONOTONIC, _TIMER_ABSTIME, until, None)
+
+
+def _round_up() -> None:
+    """Move the time on to a whole number of readings. The kernel sets timers by what is left of the
+    clock, so what it is beyond that stays for ever. Programs of a guest move the time on in a page
+    that they share with the kernel."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        if line.endswith("[vvar]"):
+            now = ctypes.c_uint64.from_address(int(line.partition("-")[0], 16))
+            now.value += -now.value % _READING_NS

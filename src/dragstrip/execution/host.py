@@ -1,0 +1,87 @@
+"""A machine, its running attempts, and which may begin: the same rule for all executors."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from dragstrip.execution.concurrency import Concurrency
+from dragstrip.model.study import Block, CellKey
+from dragstrip.schedule.schedule import Attempt, Schedule
+
+
+class Host:
+    """Each machine decides what may run in parallel on it."""
+
+    def __init__(
+        self, concurrency: Concurrency, machine: str = "", slots: int | None = None
+    ) -> None:
+        self.concurrency = concurrency
+        self.machine = machine
+        """Its id, for its visits; see `dragstrip.model.visit.Visit.machine`."""
+        self.slots = slots
+        """Most attempts at a time; None sets no limit."""
+        self.restart: int | None = None
+        """The study's current restart; None before the first."""
+        self._beside: dict[Attempt, int] = {}
+        self._next_start = time.monotonic()
+
+    @property
+    def running(self) -> Sequence[Attempt]:
+        return list(self._beside)
+
+    def take(self, schedule: Schedule) -> Attempt | None:
+        """The attempt to begin here now, if any may."""
+        if self._beside and self.pause_s() > 0:
+            return None
+        if self.slots is not None and len(self._beside) >= self.slots:
+            return None
+        attempt = self._next(schedule)
+        if attempt:
+            self.stagger()
+            self._beside[attempt] = 0
+            others = len(self._beside) - 1
+            self._beside = {one: max(most, others) for one, most in self._beside.items()}
+        return attempt
+
+    def _next(self, schedule: Schedule) -> Attempt | None:
+        """From the current restart; from another only once nothing runs."""
+        running = [attempt.block for attempt in self._beside]
+
+        def allows(block: Block) -> bool:
+            return self.concurrency.allows(block, running)
+
+        def of_restart(block: Block) -> bool:
+            return schedule.study.restart_of(block) <= restart and allows(block)
+
+        restart = -1 if self.restart is None else self.restart
+        attempt = schedule.take(of_restart)
+        if not attempt and not running and (attempt := schedule.take(allows)):
+            self.restart = schedule.study.restart_of(attempt.block)
+        return attempt
+
+    def stagger(self) -> None:
+        """Record that an attempt begins; the next must wait a little."""
+        self._next_start = time.monotonic() + self.concurrency.stagger_s
+
+    def pause_s(self) -> float:
+        """Seconds until another attempt may begin beside the running ones."""
+        return max(0.0, self._next_start - time.monotonic())
+
+    def beside(self, attempt: Attempt) -> int:
+        """Most attempts that ran in parallel with it since its last visit."""
+        return self._beside[attempt]
+
+    def made(self, attempt: Attempt) -> None:
+        """A visit of it is done."""
+        self._beside[attempt] = len(self._beside) - 1
+
+    def over(self, attempt: Attempt) -> None:
+        """It no longer runs."""
+        del self._beside[attempt]
+
+
+def seconds_left(hosts: Sequence[Host], left: Mapping[CellKey, int]) -> float:
+    """Time for this many visits on each cell, on all machines together; 0 without a machine."""
+    alone = [host.concurrency.seconds(left) for host in hosts]
+    if not alone or min(alone) <= 0:
+        return 0.0
+    return 1 / sum(1 / seconds for seconds in alone)

@@ -1,0 +1,101 @@
+"""The browsers that a session keeps open, and which one loads a page over a stack."""
+
+import contextlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from dragstrip.browsers.driven import Driven
+from dragstrip.browsers.registry import kind_of
+from dragstrip.model.browsers import TODAY
+from dragstrip.model.errors import InputError
+from dragstrip.model.page import Page
+from dragstrip.model.stack import Protocol, Stack
+from dragstrip.model.study import Client
+from dragstrip.model.visit import OF_BROWSERS
+from dragstrip.testbed.testbed import Testbed
+
+OpenBrowser = tuple[str, Protocol, tuple[str, ...]]
+"""Name, protocol and flags: visits that agree in them share a browser."""
+_MOST_OPEN = 8
+"""Browsers per session. A Firefox takes about 400 MB; a guest has 6 GB."""
+
+
+class OpenBrowsers:
+    """One browser per protocol and set of flags, started when first needed.
+
+    The least recently used one makes room for another, and `closed` is told which.
+    """
+
+    def __init__(
+        self,
+        bed: Testbed,
+        client: Client,
+        resources: contextlib.ExitStack,
+        artefacts: Path | None = None,
+        *,
+        closed: Callable[[OpenBrowser], None],
+    ) -> None:
+        self._bed = bed
+        self._client = client
+        self._resources = resources
+        self._artefacts = artefacts
+        self._closed = closed
+        self._open: dict[OpenBrowser, tuple[Driven, contextlib.ExitStack]] = {}
+        """Least recently used first."""
+        self._quic_flags: dict[str, tuple[str, ...]] = {}
+
+    def needed(self, page: Page, stack: Stack) -> OpenBrowser:
+        """The browser that loads this page over this stack."""
+        if page.live and stack.protocol == "h3":
+            if page.url not in self._quic_flags:
+                self._quic_flags[page.url] = self._where_quic_is(page)
+            return stack.browser, "h3", self._quic_flags[page.url]
+        flags = kind_of(stack.browser).told(stack, self._bed.addresses, page.spoken)
+        return stack.browser, stack.protocol, flags
+
+    def get(self, needed: OpenBrowser) -> Driven:
+        """The browser, started if it does not run. Raises `TestbedError`, `BrowserError`."""
+        if needed in self._open:
+            self._open[needed] = self._open.pop(needed)
+            return self._open[needed][0]
+        if len(self._open) >= _MOST_OPEN:
+            self._close(next(iter(self._open)))
+        own = self._resources.enter_context(contextlib.ExitStack())
+        self._open[needed] = own.enter_context(self.started(needed)), own
+        return self._open[needed][0]
+
+    def started(self, needed: OpenBrowser) -> contextlib.AbstractContextManager[Driven]:
+        """A browser like this for one use, which is not kept open."""
+        name, protocol, flags = needed
+        log = self._net_log(protocol)
+        return kind_of(name).start(self._bed, self._client, protocol, flags, log)
+
+    def _close(self, browser: OpenBrowser) -> None:
+        _, own = self._open.pop(browser)
+        own.close()
+        self._closed(browser)
+
+    def _where_quic_is(self, page: Page) -> tuple[str, ...]:
+        """Flags that force QUIC on the hosts of a live page that support it.
+
+        Forced everywhere, the page would lose its other hosts. Raises `InputError`.
+        """
+        self._bed.link.passthrough()
+        with (
+            kind_of(TODAY).start(self._bed, self._client, "h3", (), None) as browser,
+            browser.fresh_tab(self._client) as tab,
+        ):
+            tried = tab.load(page.url)
+        hosts = {e.request.host for e in tried.exchanges if e.request.protocol == "h3"}
+        if urlsplit(page.url).hostname not in hosts:
+            raise InputError(f"{page.url} does not answer over HTTP/3; race it with other stacks")
+        forced = ",".join(f"{host}:443" for host in sorted(hosts))
+        return (f"--origin-to-force-quic-on={forced}",)
+
+    def _net_log(self, protocol: Protocol) -> Path | None:
+        """One file per started browser."""
+        if not (self._artefacts and self._client.net_log):
+            return None
+        return self._artefacts / OF_BROWSERS / f"{protocol}-{time.time_ns() // 1_000_000}.json"

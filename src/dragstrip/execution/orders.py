@@ -1,0 +1,31 @@
+"""What a session is asked for, and what it answers.
+
+A guest imports this and nothing of what orders visits, so that it starts fast.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from msgspec import Struct
+
+from dragstrip.browsers.load import Load
+from dragstrip.model.study import Block
+from dragstrip.model.visit import Visit
+
+
+class VisitOrder(Struct, frozen=True, kw_only=True):
+    """A visit to be made."""
+
+    block: Block
+    attempt: int
+    stack: str
+    last: str = ""
+    """The last block that is ordered together with this one; empty if that is this one."""
+
+
+MadeVisit = tuple[Visit, Load]
+"""Evidence: the visit has no verdict yet."""
+Visitor = Callable[[VisitOrder], MadeVisit]
+SessionFactory = Callable[[], AbstractContextManager[Visitor]]
+"""Opens the session in which visits are made. It is sent to another process, so it must be
+picklable."""

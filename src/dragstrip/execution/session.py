@@ -1,0 +1,239 @@
+"""A testbed session: namespaces, link, origin and browsers, kept open over many visits."""
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec import structs
+
+from dragstrip.browsers.driven import Driven
+from dragstrip.browsers.load import Load
+from dragstrip.execution.open_browsers import OpenBrowser, OpenBrowsers
+from dragstrip.execution.orders import MadeVisit, Visitor, VisitOrder
+from dragstrip.model.addresses import servers
+from dragstrip.model.clock import NETWORK
+from dragstrip.model.page import Page
+from dragstrip.model.stack import ConnectionMode, Stack
+from dragstrip.model.study import Client, Study
+from dragstrip.model.visit import Visit
+from dragstrip.testbed.live import live_testbed
+from dragstrip.testbed.net.layout import Layout, layouts
+from dragstrip.testbed.net.namespaces import Namespaces
+from dragstrip.testbed.precedence import precedence
+from dragstrip.testbed.testbed import Testbed, testbed_of
+from dragstrip.visit.drive import VisitPlan, load_before, visit
+from dragstrip.visit.host import Patience, outside_share
+from dragstrip.visit.rehearsal import Rehearsal, rehearsal
+
+_OUTSIDE_SHARE = 0.06
+"""A machine is busy if others use more than this share of its CPU time. They used up to 4 % of a
+quiet machine's, and at least 8 % beside whatever bench/visits/held_up.py runs."""
+
+
+@contextlib.contextmanager
+def visit_session(
+    study: Study, artefacts: Path | None = None, rehearsed: Collection[str] = ()
+) -> Iterator[Visitor]:
+    """Opens with these pages rehearsed; other pages are rehearsed before their first visit.
+
+    Files of a whole browser (its NetLog) go to `artefacts`. Raises `TestbedError` and
+    `BrowserError`. A block has precedence as a whole or not at all, so that all its stacks are
+    treated alike.
+    """
+    with open_session(study, artefacts) as session, precedence(session.spaces) as ahead:
+        start = _start()
+        for page in rehearsed:
+            for stack in study.visited:
+                for connection in study.connections:
+                    session.rehearse(study.page(page), stack, connection)
+        patience = Patience()
+        last: Visit | None = None
+        block: tuple[str, int] | None = None
+
+        def visit(order: VisitOrder) -> MadeVisit:
+            nonlocal last, block
+            if block != (order.block.id, order.attempt):
+                block = order.block.id, order.attempt
+                # In a guest nothing else runs.
+                ahead.keep(not study.clock.virtual and wants_precedence(last))
+                if order.attempt and not ahead.taken:
+                    patience.await_quiet(study.thresholds)  # the main reason for reruns
+            made = session.visit(
+                VisitPlan(
+                    block=order.block,
+                    attempt=order.attempt,
+                    page=study.page(order.block.page),
+                    network=study.network(order.block.network),
+                    stack=study.stack(order.stack),
+                    client=study.client,
+                )
+            )
+            last, load = made
+            return structs.replace(last, testbed=start), load
+
+        yield visit
+
+
+def _start() -> str:
+    """See `dragstrip.model.visit.Visit.testbed`."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+    digest = hashlib.sha256(b"dragstrip:" + boot).hexdigest()[:8]
+    return f"{digest}.{time.time_ns() // 1_000_000}"
+
+
+def wants_precedence(last: Visit | None) -> bool:
+    """Whether the next block runs on a busy machine: if others used the CPU during the visit
+    before. The first has none: a testbed that has just opened is busy itself.
+
+    What the link and dragstrip use does not count, because they use a tenth of two CPUs over a
+    fast link.
+    """
+    outside = outside_share(last.host) if last and last.host else None
+    return outside is not None and outside > _OUTSIDE_SHARE
+
+
+@contextlib.contextmanager
+def open_session(study: Study, artefacts: Path | None = None) -> Iterator["Session"]:
+    """A session that can serve every page of the study, or reach it if it is live.
+
+    Its browsers' files go to `artefacts`.
+    """
+    live = any(page.live for page in study.pages)
+    ca = Path(study.ca) if study.ca else None
+    found = layouts(servers(page, study.addresses) for page in study.pages)
+    with contextlib.ExitStack() as resources:
+        bed = resources.enter_context(live_testbed(ca) if live else testbed_of(found))
+        yield Session(
+            bed,
+            study.client,
+            resources,
+            artefacts,
+            layouts={page.name: layout for page, layout in zip(study.pages, found, strict=True)},
+            think=study.think_time,
+            warm_ups=study.warm_ups,
+            rehearse_each=study.clock != NETWORK,
+        )
+
+
+class Session:
+    """Made by `open_session`. Rehearses each page before its first visit, and serves it."""
+
+    def __init__(
+        self,
+        bed: Testbed,
+        client: Client,
+        resources: contextlib.ExitStack,
+        artefacts: Path | None = None,
+        *,
+        layouts: Mapping[str, Layout],
+        think: bool = False,
+        warm_ups: int = 0,
+        rehearse_each: bool = True,
+    ) -> None:
+        self._bed = bed
+        self._layouts = layouts
+        self._artefacts = artefacts
+        self._client = client
+        self._think = think
+        self._warm_ups = warm_ups
+        self._rehearses_each = rehearse_each
+        self._browsers = OpenBrowsers(bed, client, resources, artefacts, closed=self._forget)
+        self._warm: set[tuple[OpenBrowser, str, str, str, str]] = set()
+        self._known_there: set[tuple[str, OpenBrowser, ConnectionMode]] = set()
+        """What was rehearsed in open browsers."""
+        self._serving: Page | None = None
+        self._rehearsed: dict[tuple[str, OpenBrowser, ConnectionMode], Rehearsal] = {}
+
+    @property
+    def spaces(self) -> Namespaces:
+        return self._bed.spaces
+
+    def visit(self, plan: VisitPlan) -> tuple[Visit, Load]:
+        """Make one visit. Raises `TestbedError` or `BrowserError` if the testbed breaks."""
+        block = plan.block
+        browser = self.rehearse(plan.page, plan.stack, block.connection)
+        plan = replace(
+            plan,
+            known_misses=self._known(plan.page),
+            rehearsed=self._fetched(plan.page, plan.stack, block.connection),
+            artefacts=self._artefacts,
+        )
+        needed = self._browsers.needed(plan.page, plan.stack)
+        warm = needed, block.page, block.network, block.connection, plan.stack.name
+        if warm not in self._warm:
+            self._warm.add(warm)
+            for _ in range(self._warm_ups):
+                visit(self._bed, browser, plan)
+        return visit(self._bed, browser, plan)
+
+    def rehearse(self, page: Page, stack: Stack, connection: ConnectionMode = "first") -> Driven:
+        """The browser that visits the page with this stack, after one load without emulation, now
+        or earlier, that does not count. Raises as `visit` does.
+
+        It shows what the page asks for: which objects, and which addresses that its recording
+        lacks. And it warms up process and page, which a first load would pay for. Where computing
+        takes no time there is nothing to warm up: one load in a browser of its own does for all
+        protocols.
+        """
+        if page is not self._serving:
+            if not page.live:
+                self._bed.serve(page, self._layouts[page.name], think=self._think)
+            self._serving = page
+        needed = self._browsers.needed(page, stack)
+        if not self._rehearses_each:
+            if not self._rehearsals(page, stack, connection):
+                with self._browsers.started(needed) as browser:
+                    self._rehearse_in(browser, page, stack, needed, connection)
+            return self._browsers.get(needed)
+        browser = self._browsers.get(needed)
+        if (page.digest, needed, connection) not in self._known_there:
+            self._rehearse_in(browser, page, stack, needed, connection)
+            self._known_there.add((page.digest, needed, connection))
+        return browser
+
+    def _rehearse_in(
+        self,
+        browser: Driven,
+        page: Page,
+        stack: Stack,
+        opened: OpenBrowser,
+        connection: ConnectionMode,
+    ) -> None:
+        self._bed.link.passthrough()
+        self._bed.tune(stack)
+        with browser.fresh_tab(self._client, self._bed.coded(page, stack)) as tab:
+            if connection != "first":
+                load_before(self._bed, tab, page, stack, connection)
+            self._bed.origin.log()
+            loaded = tab.load(page.url)
+        self._bed.origin.close()
+        found = rehearsal(page, loaded, self._bed.origin.log().requests)
+        self._rehearsed[page.digest, opened, connection] = found
+
+    def _known(self, page: Page) -> tuple[str, ...]:
+        found = (r.misses for (digest, *_), r in self._rehearsed.items() if digest == page.digest)
+        return tuple(sorted(frozenset().union(*found)))
+
+    def _fetched(
+        self, page: Page, stack: Stack, connection: ConnectionMode
+    ) -> tuple[int, ...] | None:
+        """What all successful rehearsals in the stack's browser fetched; None if none succeeded."""
+        made = self._rehearsals(page, stack, connection)
+        found = [r.fetched for r in made if r.fetched is not None]
+        return tuple(sorted(frozenset.intersection(*found))) if found else None
+
+    def _rehearsals(self, page: Page, stack: Stack, connection: ConnectionMode) -> list[Rehearsal]:
+        """In the stack's browser, whatever the protocol."""
+        return [
+            r
+            for (digest, opened, mode), r in self._rehearsed.items()
+            if (digest, opened[0], mode) == (page.digest, stack.browser, connection)
+        ]
+
+    def _forget(self, closed: OpenBrowser) -> None:
+        """A new browser would be cold: it needs warm-up and rehearsal again."""
+        self._known_there = {known for known in self._known_there if known[1] != closed}
+        self._warm = {warm for warm in self._warm if warm[0] != closed}

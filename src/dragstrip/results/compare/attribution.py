@@ -1,0 +1,293 @@
+"""Where a difference between two stacks comes from: the answer of `dragstrip why`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from msgspec import Struct, structs
+
+from dragstrip.model.bridge import KNOWN, LOSS, REST, BuiltBridge
+from dragstrip.model.clock import ClockKind
+from dragstrip.model.inequality import server_words
+from dragstrip.model.stack import ConnectionMode, Stack
+from dragstrip.model.study import CellKey, Study
+from dragstrip.results.compare.wire_evidence import Evidence, evidence
+from dragstrip.results.observed import Observed, observed
+from dragstrip.stats import attribution
+from dragstrip.stats.attribution import Measured, Tables
+from dragstrip.stats.holm import holm
+from dragstrip.stats.log_ratio import LogRatio, third_of_mean
+
+ALPHA = 0.05
+_PAGES = 3
+"""Fewest pages whose spread says something about other pages."""
+MATTERS = 0.01
+"""An interaction is named if it is shown to be more than this share."""
+
+
+class Span(Struct, frozen=True, kw_only=True):
+    """A ratio of times with its 95 % interval, None with too few blocks for one."""
+
+    ratio: float
+    low: float | None
+    high: float | None
+
+
+class FactorEffect(Span, frozen=True, kw_only=True):
+    """What changing one factor does to the time, in the mean over all orders of changing."""
+
+    factor: str
+    """A name of `dragstrip.model.bridge.KNOWN`."""
+    words: str
+    shown: bool = False
+    """Whether the ratio is shown not to be 1, by Holm's correction over the parts of a cell."""
+
+
+class Interaction(Span, frozen=True, kw_only=True):
+    """How much more two factors do together than one by one: 1 is nothing."""
+
+    factors: tuple[str, str]
+
+
+class WhyCell(Span, frozen=True, kw_only=True):
+    """The ratio B / A on one cell; its parts and the unexplained rest multiply to it."""
+
+    page: str
+    network: str
+    connection: ConnectionMode
+    parts: tuple[FactorEffect, ...]
+    unexplained: Span
+    """The share of protocol and implementation, and of whatever cannot be changed by itself."""
+    interactions: tuple[Interaction, ...] = ()
+    value_a: float
+    """The metric of A and of B in its unit: geometric means over blocks."""
+    value_b: float
+    n: int
+    """Blocks that count."""
+    n_without_loss: int | None = None
+    censored: int = 0
+    """Loads of these blocks that failed or timed out and took the client's limit."""
+    evidence: Evidence | None = None
+    """What was seen of A and B; None in answers older than the field."""
+
+
+class Pooled(Span, frozen=True, kw_only=True):
+    """The geometric mean over cells, each counted once."""
+
+    network: str | None
+    """None for all networks."""
+    connection: ConnectionMode
+    parts: tuple[FactorEffect, ...]
+    unexplained: Span
+    cells: int
+    over: str
+    """``pages``: intervals are over pages and hold for others like them; ``blocks``: they are over
+    blocks and hold for these cells only."""
+
+
+class Why(Struct, frozen=True, kw_only=True):
+    """The object that ``--json`` prints. Its field names are a contract; fields are only added."""
+
+    a: str
+    b: str
+    metric: str
+    cells: tuple[WhyCell, ...]
+    pooled: tuple[Pooled, ...]
+    with_rest: tuple[str, ...]
+    """Descriptions of factors that could not be changed by themselves and are part of the
+    unexplained rest."""
+    stacks: int
+    orders: int
+    orders_possible: int
+    clock: ClockKind = "real"
+    """The clock of the times, see `dragstrip.model.clock.Clock`."""
+    servers: tuple[str, ...] = ()
+    """What the step from one server to the other changes at once; for two configurations the lines
+    in which they differ."""
+
+
+def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
+    """`study` has a bridge; `table` as for `dragstrip.results.observed.observed`."""
+    assert study.bridge
+    bridge = BuiltBridge(study.bridge)
+    found = {(c.page, c.network, c.connection): c for c in observed(study, table)}
+    twins = study.bridge.twins
+    cells: dict[CellKey, tuple[WhyCell, dict[str, LogRatio]]] = {}
+    for key, seen in found.items():
+        if key[1] in twins.values():
+            continue
+        twin = found.get((key[0], twins[key[1]], key[2])) if key[1] in twins else None
+        if shares := _shares(bridge, seen, twin, metric):
+            cell = _cell(seen, twin, bridge, shares, metric)
+            found_so = evidence(seen, study.network(key[1]), *_ends(bridge))
+            cells[key] = structs.replace(cell, evidence=found_so), shares
+    return Why(
+        a=bridge.a.name,
+        b=bridge.b.name,
+        metric=metric,
+        cells=tuple(cell for cell, _ in cells.values()),
+        pooled=tuple(_pools(study, {k: s for k, (_, s) in cells.items()})),
+        with_rest=tuple(f.words for f in bridge.bundled),
+        stacks=len(bridge.stacks),
+        orders=len(bridge.orders.orders),
+        orders_possible=bridge.orders.total,
+        clock=study.clock.kind,
+        servers=tuple(server_words(bridge.a, bridge.b)),
+    )
+
+
+def _ends(bridge: BuiltBridge) -> tuple[Stack, Stack]:
+    """A and B as they were raced."""
+    return bridge.stacks[frozenset()], bridge.stacks[bridge.whole]
+
+
+def measured(bridge: BuiltBridge, seen: Observed, metric: str) -> Measured | None:
+    """The blocks that count in which every stack has a time; None without any."""
+    columns = [seen.of(stack.name, metric).values for stack in bridge.stacks.values()]
+    values = np.column_stack(columns)
+    values = values[(values > 0).all(axis=1)]
+    return Measured(tuple(bridge.stacks), np.log(values)) if len(values) else None
+
+
+def _shares(
+    bridge: BuiltBridge, seen: Observed, twin: Observed | None, metric: str
+) -> dict[str, LogRatio] | None:
+    """Shares by factor; the whole difference under an empty name. None without blocks."""
+    tables = _tables(bridge, seen, twin, metric)
+    if not tables:
+        return None
+    orders: Sequence[Sequence[str]] = bridge.orders.orders
+    total = bridge.orders.total
+    names = [f.name for f in bridge.players]
+    if False in tables:
+        orders = attribution.with_loss(orders)
+        total *= len(names) + 1
+        names.append(LOSS.name)
+    whole = attribution.difference(orders, tables)
+    return {"": whole} | {n: attribution.share(n, orders, total, tables) for n in names}
+
+
+def _tables(
+    bridge: BuiltBridge, seen: Observed, twin: Observed | None, metric: str
+) -> Tables | None:
+    with_loss = measured(bridge, seen, metric)
+    if with_loss is None:
+        return None
+    without = measured(bridge, twin, metric) if twin else None
+    return {True: with_loss} | ({False: without} if without else {})
+
+
+def _cell(
+    seen: Observed,
+    twin: Observed | None,
+    bridge: BuiltBridge,
+    shares: Mapping[str, LogRatio],
+    metric: str,
+) -> WhyCell:
+    tables = _tables(bridge, seen, twin, metric)
+    assert tables
+    return WhyCell(
+        page=seen.page,
+        network=seen.network,
+        connection=seen.connection,
+        **_span(shares[""]),
+        parts=_parts(shares),
+        unexplained=_unexplained(shares),
+        interactions=tuple(_interactions(bridge, tables)),
+        value_a=_typical(tables[True], frozenset()),
+        value_b=_typical(tables[True], bridge.whole),
+        n=len(tables[True].logs),
+        n_without_loss=len(tables[False].logs) if False in tables else None,
+        censored=sum(
+            int(seen.of(stack.name, metric).censored.sum()) for stack in bridge.stacks.values()
+        ),
+    )
+
+
+def _typical(table: Measured, node: frozenset[str]) -> float:
+    return float(np.exp(table.logs[:, list(table.nodes).index(node)].mean()))
+
+
+def _parts(shares: Mapping[str, LogRatio]) -> tuple[FactorEffect, ...]:
+    names = [name for name in KNOWN if name in shares and name != REST.name]
+    adjusted = holm([shares[name].p() for name in names])
+    return tuple(
+        FactorEffect(factor=n, words=KNOWN[n].words, **_span(shares[n]), shown=p <= ALPHA)
+        for n, p in zip(names, adjusted, strict=True)
+    )
+
+
+def _unexplained(shares: Mapping[str, LogRatio]) -> Span:
+    """The unexplained rest: none where every difference has a factor, because then the last stack
+    is B itself."""
+    rest = shares.get(REST.name)
+    return Span(**_span(rest)) if rest else Span(ratio=1.0, low=1.0, high=1.0)
+
+
+def _interactions(bridge: BuiltBridge, tables: Tables) -> Iterator[Interaction]:
+    found = attribution.interactions(bridge.stacks, tables)
+    adjusted = holm([one.p() for one in found.values()])
+    for (pair, one), p in zip(found.items(), adjusted, strict=True):
+        if p <= ALPHA and abs(one.mean) > MATTERS:
+            yield Interaction(factors=pair, **_span(one))
+
+
+def _pools(study: Study, shares: Mapping[CellKey, Mapping[str, LogRatio]]) -> Iterator[Pooled]:
+    """Pools of several cells: each network over its pages, then everything."""
+    networks = dict.fromkeys(key[1] for key in shares)
+    wanted: list[str | None] = [*networks, *([None] if len(networks) > 1 else [])]
+    for connection in study.connections:
+        for network in wanted:
+            cells = [
+                found
+                for (_, over, mode), found in shares.items()
+                if mode == connection and network in (over, None)
+            ]
+            if len(cells) > 1:
+                yield _pool(network, connection, cells)
+
+
+def _pool(
+    network: str | None,
+    connection: ConnectionMode,
+    cells: Sequence[Mapping[str, LogRatio]],
+) -> Pooled:
+    """Pools cells. A factor that a cell does not have (loss, where there is none) does nothing
+    there."""
+    over_pages = network is not None and len(cells) >= _PAGES
+    names = list(dict.fromkeys(name for cell in cells for name in cell))
+    nothing = LogRatio(0.0, 0.0, 1, 0)
+    shares = {
+        name: _together([cell.get(name, nothing) for cell in cells], over_pages) for name in names
+    }
+    return Pooled(
+        network=network,
+        connection=connection,
+        **_span(shares[""]),
+        parts=_parts(shares),
+        unexplained=_unexplained(shares),
+        cells=len(cells),
+        over="pages" if over_pages else "blocks",
+    )
+
+
+def _together(found: Sequence[LogRatio], over_pages: bool) -> LogRatio:
+    means = np.array([one.mean for one in found])
+    k = len(found)
+    if over_pages:
+        error = float(means.std(ddof=1)) / k**0.5
+        return LogRatio(float(means.mean()), error, k - 1, k, third_of_mean(means.tolist()))
+    if any(one.error is None for one in found):
+        return LogRatio(float(means.mean()), None, 0, k)
+    squares = np.array([one.error or 0.0 for one in found]) ** 2 / k**2
+    freedoms = np.array([max(one.freedom, 1) for one in found])
+    total = float(squares.sum())
+    freedom = total**2 / float((squares**2 / freedoms).sum()) if total else 1
+    third = sum(one.third for one in found) / k**3
+    return LogRatio(float(means.mean()), total**0.5, freedom, k, third)
+
+
+def _span(found: LogRatio) -> dict[str, Any]:
+    low, high = found.interval() or (None, None)
+    return {"ratio": found.value, "low": low, "high": high}
