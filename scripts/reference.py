@@ -188,7 +188,7 @@ def _settings() -> str:
 def _literature() -> str:
     paper = published("literature")
     read = {source.id: source.read for source in paper.sources}
-    cells = space(paper.outlines())
+    cells = space(paper.specs())
     rows = []
     for claim in paper.claims:
         if claim.predicate:

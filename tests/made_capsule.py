@@ -41,14 +41,16 @@ def capsule(
     first_seed: int = 0,
     hour: int = 0,
     start: Start = START,
+    **changes: object,
 ) -> Capsule:
-    """One block per time, `first_seed` and up; None is a timeout. `hour` is when it was made."""
+    """One block per time, `first_seed` and up; None is a timeout. `hour` is when it was made, and
+    `changes` are of every visit."""
     of = of or study()
     with Capsule.create(folder, Manifest(study=of, starts=(start,))) as made_:
         for i in range(len(next(iter(times.values())))):
             for stack, found in times.items():
                 seen = _visit(stack, i, found[i], first_seed + i, hour)
-                made_.append(structs.replace(seen, clock=of.clock.kind))
+                made_.append(structs.replace(seen, clock=of.clock.kind, **changes))
     return Capsule.open(folder)
 
 

@@ -32,13 +32,13 @@ from remains import Family, differing
 
 import made
 from dask_processes import Processes
-from dragstrip.conduct.cluster import Cluster
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from made_cluster import run_on, sendable
 from made_place import run_in
 
@@ -93,7 +93,7 @@ def without_testbed(folder: Path, blocks: int) -> Making:
 
 
 def guests(folder: Path, blocks: int) -> Making:
-    study = make_study(
+    study = StudySpec(
         name="kills",
         pages=["synth:2x1KB"],
         networks=[find_network("10mbit/2mbit/20ms/2%/100ms")],
@@ -102,14 +102,13 @@ def guests(folder: Path, blocks: int) -> Making:
         seed=3,
         client=Client(),
         clock=NETWORK,
-        cache=folder / "pages",
-    )
+    ).resolve(folder / "pages")
     together = partial(in_guests, study=study)
-    return Making(study, lambda out: make_visits(study, out, jobs=2), together)
+    return Making(study, lambda out: make_visits(study, out, RunOptions(jobs=2)), together)
 
 
 def in_guests(address: str, out: Path, study: Study) -> None:
-    make_visits(study, out, cluster=Cluster(address=address))
+    make_visits(study, out, RunOptions(cluster=address))
 
 
 class Disturbed:

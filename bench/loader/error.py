@@ -28,18 +28,18 @@ from error_words import graphs_text, page_text
 from msgspec import Struct, structs
 from page_graph import rows
 
-from dragstrip.conduct.clocks import clock_of, jobs_of
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.browsers import LOADER
-from dragstrip.model.clock import COMPUTING, NETWORK, Clock
+from dragstrip.model.clock import COMPUTING, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Client, Study
 from dragstrip.pages.graph.store import with_graph
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.learn import learn
 from dragstrip.study.clients import study_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.testbed.cache import cache_folder
 from dragstrip_papers.stats.prediction import Errors, Ratios, errors, ratios
 
@@ -148,18 +148,17 @@ def main() -> None:
 def make(asked: argparse.Namespace) -> None:
     folder: Path = asked.folder
     (folder / "pages").mkdir(parents=True, exist_ok=True)
-    jobs = jobs_of(NETWORK, asked.jobs)
+    options = RunOptions(virtual=True, computing=asked.computing, jobs=asked.jobs)
     if asked.browser:
         study = structs.replace(Capsule.open(asked.browser).manifest.study, controls=())
         if not (folder / "browser").exists():
             (folder / "browser").symlink_to(asked.browser.resolve())
     else:
-        clock = clock_of(virtual=True, computing=asked.computing)
-        study = _study(asked.pages, asked.networks, asked.stacks, asked.runs, clock=clock)
-        make_visits(study, folder / "browser", jobs=jobs)
+        study = _study(asked.pages, asked.networks, asked.stacks, asked.runs, clock=options.clock)
+        make_visits(study, folder / "browser", options)
     pages = [str(p.path) for p in study.pages]
     taught = _study(pages, TAUGHT_ON, TAUGHT_BY, 1, seed=1, clock=study.clock)
-    make_visits(taught, folder / "taught", jobs=jobs)
+    make_visits(taught, folder / "taught", options)
     lessons, known = Capsule.open(folder / "taught"), []
     for page, own in zip(taught.pages, study.pages, strict=True):
         target = folder / "pages" / f"{page.name}.har.zip"
@@ -172,7 +171,7 @@ def make(asked: argparse.Namespace) -> None:
     for name, pages in (("loader", tuple(known)), ("structure", study.pages)):
         client = structs.replace(study.client, frames=False)
         predicted = structs.replace(study, name="loader", pages=pages, client=client)
-        make_visits(study_by(predicted, LOADER), folder / name, jobs=jobs)
+        make_visits(study_by(predicted, LOADER), folder / name, options)
 
 
 def _study(
@@ -184,7 +183,7 @@ def _study(
     seed: int = 0,
     clock: Clock,
 ) -> Study:
-    return make_study(
+    return StudySpec(
         name="loader",
         pages=pages,
         networks=[find_network(n) for n in networks],
@@ -193,8 +192,7 @@ def _study(
         seed=seed,
         client=Client(),
         clock=clock,
-        cache=cache_folder("pages"),
-    )
+    ).resolve(cache_folder("pages"))
 
 
 def cells(folder: Path) -> Iterator[Cell]:

@@ -22,8 +22,8 @@ from dragstrip.model.network import Network
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
+from dragstrip.study.spec import StudySpec
 
 OUT = Path(__file__).parents[2] / "docs" / "reference"
 SERVERS = ("", "nginx-", "haproxy-", "caddy-today-")
@@ -68,7 +68,7 @@ def raced(pattern: Pattern, folder: Path) -> Iterator[Row]:
 
 def study(pattern: Pattern, folder: Path) -> Study:
     folder.mkdir(parents=True, exist_ok=True)
-    made = make_study(
+    made = StudySpec(
         name=f"scheduling-{pattern.name}",
         pages=[str(write(pattern, folder.absolute()))],
         networks=[network(rate, pattern) for rate in RATES],
@@ -77,8 +77,7 @@ def study(pattern: Pattern, folder: Path) -> Study:
         seed=1,
         client=Client(),
         think_time=True,
-        cache=folder.absolute() / "pages",
-    )
+    ).resolve(folder.absolute() / "pages")
     return structs.replace(made, reruns=0)
 
 

@@ -26,8 +26,8 @@ from dragstrip.model.network import Network
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.local import Schedule, run_here
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.visit.metrics import object_times
 
 SIZES = {"10KB": 1e4, "100KB": 1e5, "1MB": 1e6, "10MB": 1e7}
@@ -82,7 +82,7 @@ def study(
     runs: int,
     cache: Path,
 ) -> Study:
-    made = make_study(
+    made = StudySpec(
         name="parity",
         pages=[f"synth:{spec}" for spec in specs],
         networks=networks,
@@ -90,8 +90,7 @@ def study(
         runs=runs,
         seed=1,
         client=Client(),
-        cache=cache,
-    )
+    ).resolve(cache)
     return structs.replace(made, reruns=0)
 
 

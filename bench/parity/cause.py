@@ -29,8 +29,8 @@ from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
 from dragstrip.stats.block_ratio import matched, ratio
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.testbed.programs import PROGRAMS
 from dragstrip.visit.metrics import object_times
 
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def study(seed: int, blocks: int) -> Study:
-    made = make_study(
+    made = StudySpec(
         name="parity-cause",
         pages=["synth:1x1MB"],
         networks=[structs.replace(Network.parse(NETWORKS[NETWORK]), name=NETWORK)],
@@ -71,8 +71,7 @@ def study(seed: int, blocks: int) -> Study:
         runs=blocks,
         seed=seed + 1,
         client=Client(),
-        cache=KEPT.absolute() / "pages",  # a guest has another current folder
-    )
+    ).resolve(KEPT.absolute() / "pages")
     return structs.replace(made, reruns=0)
 
 

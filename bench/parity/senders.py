@@ -27,8 +27,8 @@ from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
 from dragstrip.stats.block_ratio import matched, ratio
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.visit.metrics import object_times
 
 SIZES = ("10KB", "30KB", "100KB", "300KB", "1MB", "3MB", "10MB")
@@ -112,7 +112,7 @@ def side(base: str, pair: str) -> dict[str, Any]:
 
 def measure(network: Network, blocks: int, kept: Path) -> list[dict[str, Any]]:
     out = kept / network.name.partition(":")[0]
-    study = make_study(
+    study = StudySpec(
         name="parity-senders",
         pages=[f"synth:1x{size}" for size in SIZES],
         networks=[network],
@@ -120,8 +120,7 @@ def measure(network: Network, blocks: int, kept: Path) -> list[dict[str, Any]]:
         runs=blocks,
         seed=1,
         client=Client(timeout_s=TIMEOUT_S),
-        cache=kept / "pages",  # a guest has another current folder
-    )
+    ).resolve(kept / "pages")
     dragstrip.run(structs.replace(study, reruns=0), out=out, virtual=True)
     visits = list(Capsule.open(out).visits())
     return [row(network, size, pair, visits) for size in SIZES for pair in PAIRS]

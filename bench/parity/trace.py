@@ -23,8 +23,8 @@ from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.results.dissect import packets
 from dragstrip.schedule.local import Schedule, run_here
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.visit.qlog import read_windows
 
 STACKS = ("TCP+", "QUIC", "TCP+BBR", "QUIC+BBR")
@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def measure(size: str, network: str, runs: int, capsule: Path) -> list[Visit]:
-    study = make_study(
+    study = StudySpec(
         name="parity-traces",
         pages=[f"synth:1x{size}"],
         networks=[structs.replace(Network.parse(NETWORKS[network]), name=network)],
@@ -98,8 +98,7 @@ def measure(size: str, network: str, runs: int, capsule: Path) -> list[Visit]:
         runs=runs,
         seed=1,
         client=Client(pcap=True, qlog=True),
-        cache=capsule,
-    )
+    ).resolve(capsule)
     visits: list[Visit] = []
 
     def keep(visit: Visit, load: Load) -> None:

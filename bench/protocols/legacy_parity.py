@@ -38,9 +38,9 @@ from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.stats.block_ratio import matched
 from dragstrip.stats.block_ratio import ratio as block_ratio
 from dragstrip.study import gaps
-from dragstrip.study.file import make_study
 from dragstrip.study.gaps import Gap
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.testbed.legacy.catalogue import catalogue
 from dragstrip.visit.metrics import object_times
 
@@ -145,7 +145,7 @@ def visit_all(
 ) -> list[Load]:
     loads: list[Load] = []
     with tempfile.TemporaryDirectory() as cache:
-        study = make_study(
+        study = StudySpec(
             name="legacy parity",
             pages=[f"synth:{spec}" for spec in specs],
             networks=[network],
@@ -153,8 +153,7 @@ def visit_all(
             runs=blocks,
             seed=1,
             client=Client(),
-            cache=Path(cache),
-        )
+        ).resolve(Path(cache))
         run_here(
             Schedule(structs.replace(study, reruns=0), []),
             lambda visit, _: loads.append(brief(visit)),

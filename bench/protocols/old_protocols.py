@@ -24,8 +24,8 @@ from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.packets import tshark_version
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 
 STACKS = tuple(
     find_stack(name)
@@ -47,7 +47,7 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         capsule = asked.keep or Path(scratch) / "capsule"
-        study = make_study(
+        study = StudySpec(
             name="old protocols",
             pages=asked.pages,
             networks=[find_network("LTE")],
@@ -56,8 +56,7 @@ def main() -> None:
             runs=1,
             seed=1,
             client=Client(pcap=True),
-            cache=Path(scratch) / "pages",
-        )
+        ).resolve(Path(scratch) / "pages")
         make_visits(study, capsule)
         rows = [row(capsule, study.stack(v.stack), v) for v in last(capsule)]
     text = table(rows)

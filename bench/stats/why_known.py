@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from dragstrip.conduct.clocks import clock_of, jobs_of, timed
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
@@ -23,8 +23,8 @@ from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.attribution import FactorEffect, WhyCell, why
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip.study.bridge import bridge_study
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "why.md"
 H2 = find_stack("h2")
@@ -67,7 +67,7 @@ CASES = (
 
 
 def measure(case: Case, blocks: int, folder: Path, *, virtual: bool) -> WhyCell:
-    base = make_study(
+    base = StudySpec(
         name="why-known",
         pages=[case.page],
         networks=[find_network("LTE")],
@@ -75,12 +75,12 @@ def measure(case: Case, blocks: int, folder: Path, *, virtual: bool) -> WhyCell:
         runs=1,
         seed=1,
         client=Client(),
-        cache=folder,
-    )
+    ).resolve(folder)
     bridge = bridge_study(base, H2, case.b, runs=blocks)
-    study = timed(structs.replace(bridge, stopping=None), clock_of(virtual=virtual))
+    options = RunOptions(virtual=virtual, calibrate=False)
+    study = options.adapt(structs.replace(bridge, stopping=None))
     out = folder / case.name.replace(" ", "-").replace("/", "-")
-    make_visits(study, out, calibrate=False, jobs=jobs_of(study.clock, None))
+    make_visits(study, out, options)
     capsule = Capsule.open(out)
     refresh(capsule)
     (cell,) = why(study, scan(capsule, "visits"), case.metric).cells

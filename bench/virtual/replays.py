@@ -22,13 +22,13 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 import msgspec
 from msgspec import Struct
 
-from dragstrip.conduct.clocks import clock_of
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL
 from dragstrip.results.machine import Machine
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.virtual.kernel.recipe import kernel, name_of
 from made_replays import busy, digests
 
@@ -86,7 +86,7 @@ def replay(study: Study, folder: Path, number: int) -> tuple[tuple[str, str], ..
 
 
 def of(asked: argparse.Namespace, cache: Path) -> Study:
-    return make_study(
+    return StudySpec(
         name="replays",
         pages=[asked.page],
         networks=[find_network(asked.network)],
@@ -94,9 +94,8 @@ def of(asked: argparse.Namespace, cache: Path) -> Study:
         runs=1,
         seed=1,
         client=Client(pcap=True),
-        clock=clock_of(virtual=True, computing=asked.computing),
-        cache=cache,
-    )
+        clock=RunOptions(virtual=True, computing=asked.computing).clock,
+    ).resolve(cache)
 
 
 def arguments() -> argparse.Namespace:

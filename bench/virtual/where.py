@@ -108,8 +108,8 @@ def main() -> None:
     from dragstrip.model.clock import NETWORK
     from dragstrip.model.study import Client
     from dragstrip.study.clients import loaded_by
-    from dragstrip.study.file import make_study
     from dragstrip.study.presets import find_network, find_stack
+    from dragstrip.study.spec import StudySpec
     from dragstrip.virtual import guest
 
     asked = arguments()
@@ -117,7 +117,7 @@ def main() -> None:
     guest._INIT = guest._INIT.replace("-m dragstrip.virtual.inside", str(script) + " --inside")
     stacks = [find_stack(name) for name in asked.stack]
     with tempfile.TemporaryDirectory() as cache:
-        study = make_study(
+        study = StudySpec(
             name="where",
             pages=[asked.page],
             networks=[find_network(asked.network)],
@@ -126,8 +126,7 @@ def main() -> None:
             seed=1,
             client=Client(),
             clock=NETWORK,
-            cache=Path(cache),
-        )
+        ).resolve(Path(cache))
         per_s = tick_rate()
         began = ticks()
         spans, ended = made(study)

@@ -25,8 +25,8 @@ from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.schedule.local import Schedule, run_here
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
+from dragstrip.study.spec import StudySpec
 
 SHORT_MS, LONG_MS = 20.0, 100.0
 ROUND_TRIPS: dict[tuple[str, ConnectionMode], int] = {
@@ -86,17 +86,19 @@ def main() -> None:
     expected = OLD if old else ROUND_TRIPS
     visits: list[Visit] = []
     with tempfile.TemporaryDirectory() as cache:
-        study = make_study(
+        study = StudySpec(
             name="handshake",
             pages=["synth:1x1KB"],
             networks=[network(SHORT_MS), network(LONG_MS)],
             stacks=[find_stack(name) for name in dict.fromkeys(s for s, _ in expected)],
-            connections=["first", "repeat"],
+            connections=(
+                "first",
+                "repeat",
+            ),
             runs=runs,
             seed=1,
             client=Client(),
-            cache=Path(cache),
-        )
+        ).resolve(Path(cache))
         run_here(Schedule(study, []), lambda visit, _: visits.append(visit))
     valid = [v for v in visits if v.valid]
     rows = [row for what, trips in expected.items() if (row := measured(valid, *what, trips))]

@@ -41,8 +41,8 @@ from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.model.visit import Visit
 from dragstrip.schedule import place
 from dragstrip.schedule.worker import VisitOrder
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.verdict import host_checks
 from dragstrip.visit.ideal import needed_ms
 
@@ -185,7 +185,7 @@ def made(folder: Path, cells: list[str]) -> Study:
     computing.write_text(json.dumps(har(COMPUTES)))
     pages = dict.fromkeys(CELLS[cell][0] for cell in cells)
     networks = dict.fromkeys(CELLS[cell][1] for cell in cells)
-    return make_study(
+    return StudySpec(
         name="held-up",
         pages=[str(computing) if page == "computes" else page for page in pages],
         networks=[find_network(name) for name in networks],
@@ -193,8 +193,7 @@ def made(folder: Path, cells: list[str]) -> Study:
         runs=1,
         seed=1,
         client=Client(),
-        cache=folder,
-    )
+    ).resolve(folder)
 
 
 def slim(visit: Visit) -> Visit:

@@ -35,8 +35,8 @@ from dragstrip.pages.made.assembly import make
 from dragstrip.schedule.admission import Admission, parse_jobs
 from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.stats.block_ratio import block_ratio, matched
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 
 MARGIN = 0.02
 PARTS = 2
@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def bench(path: Path, asked: argparse.Namespace, cache: Path) -> None:
-    study = make_study(
+    study = StudySpec(
         name="jobs",
         pages=[str(path)],
         networks=[find_network(asked.network)],
@@ -83,8 +83,7 @@ def bench(path: Path, asked: argparse.Namespace, cache: Path) -> None:
         runs=asked.runs,
         seed=1,
         client=Client(frames=True),
-        cache=cache,
-    )
+    ).resolve(cache)
     made, took_s = in_turn(study)
     for name, visits in made.items():
         if asked.out:

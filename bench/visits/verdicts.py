@@ -38,8 +38,8 @@ from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.journal import Journal, read
 from dragstrip.schedule.local import Schedule, run_here
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.verdict import rules
 from dragstrip.verdict.clock_checks import offset_ms
 from dragstrip.verdict.content_checks import as_recorded, complete
@@ -69,7 +69,7 @@ def main() -> None:
     cells = len(pages) * len(networks) * len(STACKS) * len(CONNECTIONS)
     asked.journal.parent.mkdir(parents=True, exist_ok=True)
     study = structs.replace(
-        make_study(
+        StudySpec(
             name="verdicts",
             pages=pages,
             networks=networks,
@@ -77,8 +77,7 @@ def main() -> None:
             runs=math.ceil(asked.visits / cells),
             seed=1,
             client=Client(),
-            cache=asked.journal.parent / "pages",
-        ),
+        ).resolve(asked.journal.parent / "pages"),
         reruns=0,
         connections=CONNECTIONS,
     )

@@ -22,8 +22,8 @@ from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.journal import Journal
 from dragstrip.schedule.local import Schedule, run_here
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.visit.frames import write_frames
 from dragstrip.visit.har import har
 
@@ -37,7 +37,7 @@ def main() -> None:
         for frames in (False, True):
             # A rerun waits for a quieter host, which is not what a visit costs.
             study = structs.replace(
-                make_study(
+                StudySpec(
                     name="cost",
                     pages=[page],
                     networks=[find_network(network)],
@@ -45,8 +45,7 @@ def main() -> None:
                     runs=int(runs),
                     seed=1,
                     client=Client(frames=frames),
-                    cache=Path(folder),
-                ),
+                ).resolve(Path(folder)),
                 reruns=0,
             )
             visits, ended_s = made(study, Path(folder) / f"frames-{frames}")

@@ -49,23 +49,22 @@ def race(
     what cannot be raced, and `dragstrip.testbed.errors.TestbedError` if nothing can run here.
     """
     from dragstrip.model.study import Client
-    from dragstrip.study.file import make_study
     from dragstrip.study.presets import find_network, find_stack
+    from dragstrip.study.spec import StudySpec
     from dragstrip.testbed.cache import cache_folder
 
-    study = make_study(
+    study = StudySpec(
         name="race",
         pages=[str(page) for page in pages],
         networks=[find_network(name) for name in networks],
         stacks=[find_stack(name) for name in stacks],
-        connections=["first", "repeat"] if repeat else ["first"],
+        connections=("first", "repeat") if repeat else ("first",),
         runs=runs,
         seed=seed,
         client=Client(),
         restarts=restarts,
         addresses=addresses,
-        cache=cache_folder("pages"),
-    )
+    ).resolve(cache_folder("pages"))
     return run(study, out=out, virtual=virtual, computing=computing, jobs=jobs, cluster=cluster)
 
 
@@ -87,24 +86,23 @@ def run(
     one per core. `cluster` names a Dask cluster as `--cluster` does; `jobs` is then per machine.
     Raises as `race` does.
     """
-    from dragstrip.conduct.clocks import clock_of, jobs_of, timed
-    from dragstrip.conduct.cluster import cluster_of
-    from dragstrip.conduct.shard import WHOLE, parse_shard
+    from dragstrip.conduct.options import RunOptions
     from dragstrip.conduct.visits import make_visits
     from dragstrip.study.file import read_study
     from dragstrip.testbed.cache import cache_folder
 
     if isinstance(study, str | Path):
         study = read_study(Path(study), cache_folder("pages"))
-    study = timed(study, clock_of(virtual=virtual, computing=computing))
-    asked = None if jobs is None else str(jobs)
-    make_visits(
-        study,
-        Path(out),
-        jobs=jobs_of(study.clock, asked),
-        shard=parse_shard(shard) if shard else WHOLE,
-        cluster=cluster_of(cluster, asked, study.clock, admit_others=admit_other_machines),
+    options = RunOptions(
+        out=Path(out),
+        virtual=virtual,
+        computing=computing,
+        jobs=jobs,
+        shard=shard,
+        cluster=cluster,
+        admit_other_machines=admit_other_machines,
     )
+    make_visits(options.adapt(study), Path(out), options)
     return open(out)
 
 

@@ -13,15 +13,15 @@ from conftest import LENIENT
 from dragstrip.conduct.aa_control import NETWORK, aa_control
 from dragstrip.model.study import Client, Study
 from dragstrip.schedule.place import in_testbed
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 
 HELD_RTTS = round(500 / NETWORK.rtt_ms)
 
 
 @pytest.fixture
 def study(tmp_path) -> Study:
-    return make_study(
+    return StudySpec(
         name="any",
         pages=["demo"],
         networks=[find_network("LTE")],
@@ -30,8 +30,7 @@ def study(tmp_path) -> Study:
         seed=1,
         client=Client(),
         thresholds=LENIENT,
-        cache=tmp_path,
-    )
+    ).resolve(tmp_path)
 
 
 def holds_one_side(study: Study, folder, pages):

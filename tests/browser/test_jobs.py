@@ -13,15 +13,15 @@ from dragstrip.results.manifest import Manifest
 from dragstrip.schedule.admission import Admission
 from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.study.controls import HELD, SAME
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
+from dragstrip.study.spec import StudySpec
 
 SLOW = structs.replace(Network.parse("1mbit/1mbit/60ms/0%/200ms"), name="slow")
 
 
 @pytest.fixture
 def study(tmp_path):
-    return make_study(
+    return StudySpec(
         name="jobs",
         pages=["synth:3x2KB"],
         networks=[SLOW],
@@ -30,8 +30,7 @@ def study(tmp_path):
         seed=5,
         client=Client(),
         controls=True,
-        cache=tmp_path / "pages",
-    )
+    ).resolve(tmp_path / "pages")
 
 
 def children() -> str:

@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent / "claims"
 
 def today(key: str) -> dict[str, Any]:
     paper = published(key)
-    evidence = Evidence(as_if_run(space(paper.outlines())))
+    evidence = Evidence(as_if_run(space(paper.specs())))
     return {
         "claims": paper.paper.version,
         "predicates": predicates.VERSION,

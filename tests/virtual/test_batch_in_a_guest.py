@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import COMPUTING, NETWORK, Clock
 from dragstrip.model.study import Client, Study
@@ -12,13 +13,13 @@ from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.schedule.batch import batches
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from made_replays import LOSSY
 
 
 def study(cache: Path, client: str, runs: int, clock: Clock) -> Study:
-    return make_study(
+    return StudySpec(
         name="batch",
         pages=["synth:12x8KB"],
         networks=[find_network(LOSSY)],
@@ -27,8 +28,7 @@ def study(cache: Path, client: str, runs: int, clock: Clock) -> Study:
         seed=3,
         client=Client(pcap=True),
         clock=clock,
-        cache=cache,
-    )
+    ).resolve(cache)
 
 
 def visits(out: Path) -> list[Visit]:
@@ -51,7 +51,7 @@ def test_a_cut_study_resumes_to_the_same_bytes_and_so_does_one_that_grows(
 ):
     of = study(tmp_path, client, runs, clock)
     assert len(batches(of)[0]) > 2
-    make_visits(of, tmp_path / "whole", jobs=2)
+    make_visits(of, tmp_path / "whole", RunOptions(jobs=2))
     whole = seen(tmp_path / "whole")
     assert len(whole) == 4 * runs
     assert all(v.valid for v in visits(tmp_path / "whole"))

@@ -8,14 +8,14 @@ from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.dissect import by_flow, packets
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from made_replays import LOSSY, busy, digests
 
 
 def raced(out: Path, clock: Clock) -> tuple[list[Visit], dict[str, str]]:
     """Visits, and digests of journal and packets."""
-    study = make_study(
+    study = StudySpec(
         name="computing",
         pages=["synth:12x8KB"],
         networks=[find_network(LOSSY)],
@@ -24,8 +24,7 @@ def raced(out: Path, clock: Clock) -> tuple[list[Visit], dict[str, str]]:
         seed=3,
         client=Client(pcap=True),
         clock=clock,
-        cache=out.parent,
-    )
+    ).resolve(out.parent)
     make_visits(study, out)
     return list(Capsule.open(out).visits()), digests(out)
 

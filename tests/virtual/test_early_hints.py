@@ -14,8 +14,8 @@ from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.recording import Recorded, Recording
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 
 URL = "https://a.test/"
 STYLE = f"{URL}a.css"
@@ -45,7 +45,7 @@ def hinting(stack: Stack, named: EarlyHints) -> Stack:
 def visits(folder: Path, client: str, *, lasting: bool = True) -> dict[str, Visit]:
     plain = [find_stack("h2"), find_stack("h3")]
     stacks = [*plain, *(hinting(s, n) for s in plain for n in ("link", "blocking"))]
-    study: Study = make_study(
+    study: Study = StudySpec(
         name="hints",
         pages=[str(page(folder, lasting))],
         networks=[find_network("LTE")],
@@ -55,8 +55,7 @@ def visits(folder: Path, client: str, *, lasting: bool = True) -> dict[str, Visi
         think_time=True,
         client=Client(),
         clock=NETWORK,
-        cache=folder,
-    )
+    ).resolve(folder)
     make_visits(study, folder / "c")
     return {v.stack: v for v in Capsule.open(folder / "c").visits()}
 

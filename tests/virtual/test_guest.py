@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragstrip.conduct.clocks import checked
-from dragstrip.conduct.shard import Shard
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
@@ -19,15 +19,15 @@ from dragstrip.pages.format.recording import Recorded, Recording
 from dragstrip.pages.resolve import resolve
 from dragstrip.results.capsule import Capsule
 from dragstrip.schedule.worker import VisitOrder
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.virtual.place import in_guest
 from made_replays import LOSSY, busy, digests, guests
 
 
 def study(cache: Path, runs: int = 1, client: Client | None = None, **more: object) -> Study:
-    return make_study(
+    return StudySpec(
         name="virtual",
         pages=["synth:12x8KB"],
         networks=[find_network(LOSSY)],
@@ -36,9 +36,8 @@ def study(cache: Path, runs: int = 1, client: Client | None = None, **more: obje
         seed=3,
         client=client or Client(),
         clock=NETWORK,
-        cache=cache,
         **more,
-    )
+    ).resolve(cache)
 
 
 def visits(out: Path) -> list[Visit]:
@@ -71,12 +70,12 @@ def test_a_block_is_the_same_to_the_byte_on_an_idle_and_on_a_busy_machine(tmp_pa
 
 def test_blocks_have_luck_of_their_own(tmp_path):
     of = study(tmp_path, runs=4)  # a batch of three and one of one
-    make_visits(of, tmp_path / "c", jobs=2)
+    make_visits(of, tmp_path / "c", RunOptions(jobs=2))
     made = visits(tmp_path / "c")
     assert all(v.valid for v in made), [v.reasons for v in made]
     assert len({v.plt_ms for v in made}) == 8
     # A shard of a study has the bytes that the whole has.
-    make_visits(of, tmp_path / "shard", shard=Shard(2, 2))
+    make_visits(of, tmp_path / "shard", RunOptions(jobs=1, shard="2/2"))
     [block] = {v.block for v in visits(tmp_path / "shard")}
     assert visits(tmp_path / "shard") == [v for v in made if v.block == block]
 
@@ -93,7 +92,7 @@ def test_a_page_is_held_against_its_recording_in_a_guest(tmp_path):
 
 def test_frames_and_repeat_visits_work_in_a_guest(tmp_path):
     of = study(tmp_path, client=Client(frames=True), connections=["first", "repeat"])
-    make_visits(of, tmp_path / "c", jobs=2)
+    make_visits(of, tmp_path / "c", RunOptions(jobs=2))
     made = visits(tmp_path / "c")
     assert {(v.stack, v.connection) for v in made} == {
         (stack, mode) for stack in ("h2", "h3") for mode in ("first", "repeat")
@@ -129,7 +128,7 @@ def test_a_page_that_computes_for_ever_ends_in_an_error(tmp_path):
     path = tmp_path / "spin.har.zip"
     recording = Recording(name="spin", url=answer.url, source="a test", answers=(answer,))
     write_page(path, recording)
-    of = make_study(
+    of = StudySpec(
         name="virtual",
         pages=[str(path)],
         networks=[find_network(LOSSY)],
@@ -138,8 +137,7 @@ def test_a_page_that_computes_for_ever_ends_in_an_error(tmp_path):
         seed=1,
         client=Client(),
         clock=NETWORK,
-        cache=tmp_path,
-    )
+    ).resolve(tmp_path)
     block = next(of.blocks())
     with in_guest(of, still_s=8) as visit, pytest.raises(TestbedError, match="stood still"):
         visit(VisitOrder(block=block, attempt=0, stack=block.order[0]))

@@ -5,14 +5,14 @@ from pathlib import Path
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.schedule.worker import VisitOrder
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.virtual.place import in_guest
 from made_replays import LOSSY
 
 
 def study(cache: Path) -> Study:
-    return make_study(
+    return StudySpec(
         name="virtual",
         pages=["synth:12x8KB"],
         networks=[find_network(LOSSY)],
@@ -21,8 +21,7 @@ def study(cache: Path) -> Study:
         seed=3,
         client=Client(frames=True, qlog=True, pcap=True),
         clock=NETWORK,
-        cache=cache,
-    )
+    ).resolve(cache)
 
 
 def made(of: Study, capsule: Path) -> dict[str, bytes]:

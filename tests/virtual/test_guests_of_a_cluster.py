@@ -3,21 +3,21 @@
 from pathlib import Path
 
 from dask_processes import dask_processes
-from dragstrip.conduct.cluster import Cluster
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import JOURNAL, Capsule
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from made_replays import LOSSY
 
 OF_VISITS = ("har", "frames", "qlog", "pcap")
 
 
 def study(cache: Path, loaded: str = "browser") -> Study:
-    return make_study(
+    return StudySpec(
         name="virtual",
         pages=["synth:12x8KB"],
         networks=[find_network(LOSSY)],
@@ -26,8 +26,7 @@ def study(cache: Path, loaded: str = "browser") -> Study:
         seed=3,
         client=Client(frames=loaded == "browser", qlog=True, pcap=True),
         clock=NETWORK,
-        cache=cache,
-    )
+    ).resolve(cache)
 
 
 def contents(capsule: Path) -> dict[str, bytes]:
@@ -42,9 +41,9 @@ def contents(capsule: Path) -> dict[str, bytes]:
 
 def test_a_cluster_makes_the_files_of_a_plain_run(tmp_path):
     of = study(tmp_path / "pages")
-    make_visits(of, tmp_path / "plain", jobs=2)
+    make_visits(of, tmp_path / "plain", RunOptions(jobs=2))
     with dask_processes(tmp_path / "dask", 2) as dask:
-        make_visits(of, tmp_path / "cluster", cluster=Cluster(address=dask.address))
+        make_visits(of, tmp_path / "cluster", RunOptions(cluster=dask.address))
     plain, cluster = contents(tmp_path / "plain"), contents(tmp_path / "cluster")
     assert plain.keys() == cluster.keys()
     assert [name for name in plain if plain[name] != cluster[name]] == []
@@ -60,6 +59,6 @@ def test_the_load_generator_makes_the_same_on_a_cluster(tmp_path):
     of = study(tmp_path / "pages", "loader")
     make_visits(of, tmp_path / "plain")
     with dask_processes(tmp_path / "dask", 1) as dask:
-        make_visits(of, tmp_path / "cluster", cluster=Cluster(address=dask.address))
+        make_visits(of, tmp_path / "cluster", RunOptions(cluster=dask.address))
     plain, cluster = contents(tmp_path / "plain"), contents(tmp_path / "cluster")
     assert plain == cluster

@@ -4,8 +4,8 @@ from dragstrip.conduct.visits import make_visits
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client
 from dragstrip.results.capsule import Capsule
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from made_archives import kinds, place
 from recordings import SEEDS
 
@@ -17,7 +17,7 @@ def test_a_page_of_every_kind_is_valid_and_asks_for_all_it_has(tmp_path):
     for files in made.values():
         place(tmp_path, files)
     pages = [str(tmp_path / name) for name in made]
-    of = make_study(
+    of = StudySpec(
         name="kinds",
         pages=pages,
         networks=[find_network("20mbit/20ms")],
@@ -26,8 +26,7 @@ def test_a_page_of_every_kind_is_valid_and_asks_for_all_it_has(tmp_path):
         seed=1,
         client=Client(),
         clock=NETWORK,
-        cache=tmp_path,
-    )
+    ).resolve(tmp_path)
     make_visits(of, tmp_path / "out")
     visits = list(Capsule.open(tmp_path / "out").visits())
     assert len(visits) == 2 * len(pages)

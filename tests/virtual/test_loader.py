@@ -9,24 +9,26 @@ from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client, Study
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from made_replays import LOSSY, digests
 
 
 def study(cache: Path, pages: list[str], client: Client | None = None) -> Study:
-    return make_study(
+    return StudySpec(
         name="loader",
         pages=pages,
         networks=[find_network(LOSSY)],
         stacks=loaded_by([find_stack(s) for s in ("h1", "h2", "h3")], "loader"),
-        connections=["first", "repeat"],
+        connections=(
+            "first",
+            "repeat",
+        ),
         runs=1,
         seed=3,
         client=client or Client(),
         clock=NETWORK,
-        cache=cache,
-    )
+    ).resolve(cache)
 
 
 def test_the_load_generator_is_exact_and_its_visits_are_valid(tmp_path):

@@ -7,8 +7,8 @@ from dragstrip.pages.format.archive import write_page
 from dragstrip.pages.format.recording import Recorded, RecordedSocket, Recording
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 
 HTML = b"""<!doctype html><title>t</title><script src="https://a.test:8443/a.js"></script>
 <script>new WebSocket("wss://a.test/live")</script>"""
@@ -31,7 +31,7 @@ def test_loads_of_a_page_with_ports_count(tmp_path):
         sockets=(RecordedSocket(url="wss://a.test/live"),),
     )
     page = write_page(tmp_path / "t.har.zip", recording).path
-    study = make_study(
+    study = StudySpec(
         name="ports",
         pages=[str(page)],
         networks=[find_network("LTE")],
@@ -40,8 +40,7 @@ def test_loads_of_a_page_with_ports_count(tmp_path):
         seed=3,
         client=Client(),
         clock=NETWORK,
-        cache=tmp_path,
-    )
+    ).resolve(tmp_path)
     make_visits(study, tmp_path / "c")
     visits = list(Capsule.open(tmp_path / "c").visits())
     assert len(visits) == 3

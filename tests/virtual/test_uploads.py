@@ -11,8 +11,8 @@ from dragstrip.model.clock import NETWORK
 from dragstrip.model.study import Client
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.visit.uploads import upload_ms, uploads
 
 SIZE = 200_000
@@ -31,7 +31,7 @@ flow_window_bytes = 65535
 @pytest.mark.parametrize("client", ["chromium", "loader"])
 def test_an_upload_is_part_of_the_load_over_each_protocol(tmp_path, client):
     stacks = [find_stack(name) for name in ("h1", "h2", "h3")]
-    of = make_study(
+    of = StudySpec(
         name="uploads",
         pages=[f"synth:3x5KB+2x{SIZE}B:post"],
         networks=[find_network("20mbit/20ms")],
@@ -40,8 +40,7 @@ def test_an_upload_is_part_of_the_load_over_each_protocol(tmp_path, client):
         seed=1,
         client=Client(),
         clock=NETWORK,
-        cache=tmp_path,
-    )
+    ).resolve(tmp_path)
     make_visits(of, tmp_path / "out")
     visits = list(Capsule.open(tmp_path / "out").visits())
     assert len(visits) == 3

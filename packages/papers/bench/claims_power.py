@@ -104,10 +104,10 @@ def rows_of(paper: Published, claim: Claim) -> list[Row]:
     predicate = claim.predicate
     if predicate is None:
         return []
-    outlines = paper.outlines()
-    where = [p for p in places(outlines, paper.parts) if looks_at(predicate, p.field)]
+    specs = paper.specs()
+    where = [p for p in places(specs, paper.parts) if looks_at(predicate, p.field)]
     studies = {place.study for place in where}
-    runs = max((o.runs for o in outlines if o.name in studies), default=outlines[0].runs)
+    runs = max((o.runs for o in specs if o.name in studies), default=specs[0].runs)
     return [
         Row(
             claim=claim.id,

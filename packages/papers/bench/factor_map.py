@@ -27,13 +27,13 @@ from factor_map_words import Spotted, page_text
 from msgspec import structs
 from scipy.stats import spearmanr
 
-from dragstrip.conduct.clocks import jobs_of
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import TimeUp, make_visits
 from dragstrip.model.browsers import LOADER
 from dragstrip.model.study import Study
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.study.clients import study_by
-from dragstrip.study.file import read_outline, read_study
+from dragstrip.study.file import read_spec, read_study
 from dragstrip.testbed.cache import cache_folder
 from dragstrip_papers.map.pictures import network_map, page_map
 from dragstrip_papers.map.sampled import made_cells, ratios, spots
@@ -94,7 +94,7 @@ def again(asked: argparse.Namespace, client: str, out: str) -> None:
 
 
 def write(folder: Path) -> None:
-    sample = read_outline(STUDY).sample
+    sample = read_spec(STUDY).sample
     assert sample
     cells = all_made(Capsule.open(folder / LOADER))
     found = surveyed(cells, sample)
@@ -197,7 +197,7 @@ def only(study: Study, wanted: Collection[tuple[str, str]]) -> Study:
 def visit(study: Study, out: Path, asked: argparse.Namespace) -> None:
     try:
         until = time.monotonic() + asked.minutes * 60
-        make_visits(study, out, jobs=jobs_of(study.clock, asked.jobs), until=until)
+        make_visits(study, out, RunOptions(jobs=asked.jobs), until=until)
     except TimeUp:
         print(f"{out}: continue with the same command")
 

@@ -76,7 +76,7 @@ def shares(claims: Sequence[Answered]) -> Figure:
 
 def stacks(key: str, *names: str) -> list[Stack]:
     paper = published(key)
-    found = paper.stacks(paper.outlines())
+    found = paper.stacks(paper.specs())
     return [found[name] for name in names or found]
 
 

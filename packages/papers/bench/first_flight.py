@@ -23,8 +23,8 @@ from dragstrip.model.visit import Visit
 from dragstrip.model.wire import FirstFlight
 from dragstrip.results.dissect import dissection
 from dragstrip.schedule.local import Schedule, run_here
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_stack
+from dragstrip.study.spec import StudySpec
 
 STACKS = "h1 h2 TCP+ h2+ TCP+BBR h3 h3+ QUIC+BBR caddy-h2 caddy-h3".split()
 PAGE, HOST = "synth:2x100KB@2", "s2.synth.test"
@@ -43,7 +43,7 @@ def measure(runs: int) -> list[Seen]:
     """The object's first flight, in every visit that loaded."""
     with tempfile.TemporaryDirectory() as folder:
         capsule = Path(folder)
-        study = make_study(
+        study = StudySpec(
             name="first-flight",
             pages=[PAGE],
             networks=[NETWORK],
@@ -51,8 +51,7 @@ def measure(runs: int) -> list[Seen]:
             runs=runs,
             seed=1,
             client=Client(pcap=True),
-            cache=capsule,
-        )
+        ).resolve(capsule)
         made: list[Visit] = []
 
         def keep(visit: Visit, load: Load) -> None:

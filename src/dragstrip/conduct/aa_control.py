@@ -16,7 +16,7 @@ from dragstrip.results.aa_control import BLOCKS, AAControl, Round
 from dragstrip.schedule.local import Schedule, run_here
 from dragstrip.schedule.worker import VisitPlace
 from dragstrip.study.controls import controls_of
-from dragstrip.study.file import make_study
+from dragstrip.study.spec import StudySpec
 
 PAGE = "demo"
 NETWORK = Network.parse("100mbit/10ms")
@@ -54,7 +54,7 @@ def _of(study: Study, seed: int, cache: Path) -> Study:
     """The study whose visits are one round."""
     first = study.stacks[0]
     same, *_ = controls_of([first])
-    found = make_study(
+    found = StudySpec(
         name="A/A control",
         pages=[PAGE],
         networks=[NETWORK],
@@ -63,8 +63,7 @@ def _of(study: Study, seed: int, cache: Path) -> Study:
         seed=seed,
         client=structs.replace(study.client, frames=False, net_log=False, qlog=False, pcap=False),
         thresholds=study.thresholds,
-        cache=cache,
-    )
+    ).resolve(cache)
     return structs.replace(found, reruns=_RERUNS)
 
 

@@ -1,7 +1,5 @@
-"""What depends on a study's clock: where its visits are made, and how many blocks run in
-parallel."""
+"""What depends on a study's clock: where its visits are made, and what admits its blocks."""
 
-import os
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -10,11 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from dragstrip.model.browsers import TODAY
-from dragstrip.model.clock import COMPUTING, NETWORK, REAL, Clock
+from dragstrip.model.clock import COMPUTING, NETWORK, Clock
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
-from dragstrip.schedule.admission import MOST_JOBS, Admission, Admits, parse_jobs
+from dragstrip.schedule.admission import Admission, Admits
 from dragstrip.schedule.place import in_testbed
 from dragstrip.schedule.worker import VisitPlace
 from dragstrip.virtual.admission import Guests
@@ -27,30 +25,12 @@ if TYPE_CHECKING:
     from dragstrip.verdict.page_check import Check
 
 
-def clock_of(*, virtual: bool, computing: bool = False) -> Clock:
-    """The clock that the options ``--virtual`` and ``--computing`` name."""
-    if computing:
-        return COMPUTING
-    return NETWORK if virtual else REAL
-
-
 def timed(study: Study, clock: Clock) -> Study:
     """The study by the clock requested. Real time leaves the study its own clock, and
     virtual time one in which computing counts."""
     if clock == COMPUTING or (clock.virtual and not study.clock.virtual):
         return structs.replace(study, clock=clock)
     return study
-
-
-def jobs_of(clock: Clock, text: str | None) -> int:
-    """Parallel blocks: as requested, else one in real time and one per core in virtual time.
-
-    Raises `InputError`.
-    """
-    cores = len(os.sched_getaffinity(0))
-    if text is None:
-        return cores if clock.virtual else 1
-    return parse_jobs(text, cores if clock.virtual else MOST_JOBS)
 
 
 def admission_of(

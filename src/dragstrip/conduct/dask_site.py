@@ -13,7 +13,7 @@ from dragstrip.cluster.gate import Gate
 from dragstrip.cluster.setup import Setup
 from dragstrip.conduct.aa_control import aa_control
 from dragstrip.conduct.clocks import admission_of, guest_of, place_of
-from dragstrip.conduct.cluster import Cluster
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.site import browsers_of, servers_of
 from dragstrip.conduct.watcher import Watcher, quietly
 from dragstrip.model.calibration import Calibration
@@ -35,30 +35,28 @@ _PROGRAMS = ("link", "origin")
 
 @contextmanager
 def dask_site(
-    cluster: Cluster,
-    capsule: Capsule,
-    schedule: Schedule,
-    calibrate: bool | None,
-    watcher: Watcher,
+    capsule: Capsule, schedule: Schedule, options: RunOptions, watcher: Watcher
 ) -> Iterator[tuple[Fleet, Callable[[Visit], str]]]:
     """Raises as `dragstrip.cluster.connect.connected` does."""
     study = schedule.study
-    if study.clock.virtual and calibrate:
+    if study.clock.virtual and options.calibrate:
         raise InputError("--calibrate measures the link in real time: omit it with --virtual")
+    measures = options.calibrate is not False and not study.clock.virtual
+    jobs = options.jobs_per_machine(study.clock)
     setup = Setup(
         token=secrets.token_hex(6),
         study=study,
         place=place_of,
         fingerprint=fingerprint,
-        calibrate=None if calibrate is False or study.clock.virtual else measured,
-        aa_control=None if calibrate is False or study.clock.virtual else aa_control,
+        calibrate=measured if measures else None,
+        aa_control=aa_control if measures else None,
         most=most,
-        independent=study.clock.virtual and cluster.jobs is None,
+        independent=study.clock.virtual and jobs is None,
     )
     earlier = [one for start in capsule.manifest.starts for one in start.admitted]
-    gate = Gate(study.clock, earlier, admit_others=cluster.admit_others)
-    with connected(cluster.address, watcher.said) as client:
-        owner = _Owner(cluster, capsule, schedule, watcher)
+    gate = Gate(study.clock, earlier, admit_others=options.admit_other_machines)
+    with connected(options.cluster or "", watcher.said) as client:
+        owner = _Owner(jobs, capsule, schedule, watcher)
         fleet = Fleet(client, setup, capsule.path, gate, owner)
         try:
             yield fleet, lambda visit: fleet.browser(visit.machine, visit.stack)
@@ -70,11 +68,11 @@ class _Owner:
     """See `dragstrip.cluster.owner`."""
 
     def __init__(
-        self, cluster: Cluster, capsule: Capsule, schedule: Schedule, watcher: Watcher
+        self, jobs: int | None, capsule: Capsule, schedule: Schedule, watcher: Watcher
     ) -> None:
         self.admitted = capsule.admitted
         self.said = watcher.said
-        self._jobs = cluster.jobs
+        self._jobs = jobs
         self._schedule = schedule
 
     def admission(self, found: Fingerprint, slots: int) -> Admits:

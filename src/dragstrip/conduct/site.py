@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from dragstrip.browsers.registry import browser_version
 from dragstrip.conduct.calibration import before_visits
 from dragstrip.conduct.clocks import admission_of, guest_of, place_of
-from dragstrip.conduct.cluster import Cluster
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.watcher import Watcher
 from dragstrip.model.errors import importing
 from dragstrip.model.study import CellKey, Study
@@ -34,11 +34,11 @@ class VisitSite(Struct, frozen=True):
         return seconds_left(self.executor.hosts, left)
 
 
-def start_of(study: Study, frozen: str, cluster: Cluster | None) -> Start:
+def start_of(study: Study, frozen: str, *, on_cluster: bool) -> Start:
     """This start of the program. What its visits are made with is known of this machine; of a
     cluster's, when they are admitted. Raises `TestbedError` if a browser or the guests' kernel is
     missing."""
-    if cluster:
+    if on_cluster:
         start = Start.here(browser_version="", command=tuple(sys.argv))
         return structs.replace(start, frozen=frozen)
     browsers = dict.fromkeys(browsers_of(study).values())
@@ -72,12 +72,12 @@ def servers_of(study: Study) -> dict[str, str]:
 
 @contextmanager
 def on_this_machine(
-    capsule: Capsule, schedule: Schedule, jobs: int, calibrate: bool | None, watcher: Watcher
+    capsule: Capsule, schedule: Schedule, options: RunOptions, watcher: Watcher
 ) -> Iterator[VisitSite]:
     """Raises `TestbedError` if its link is out of tolerance; see `before_visits`."""
     study = schedule.study
-    before_visits(study, capsule, calibrate, watcher)
-    admission = admission_of(study, jobs, capsule.made())
+    before_visits(study, capsule, options.calibrate, watcher)
+    admission = admission_of(study, options.jobs_here(study.clock), capsule.made())
     place = place_of(study, capsule.path, admission.company(schedule.left).pages)
     machine = capsule.manifest.starts[-1].machine.id
     browsers = browsers_of(study)
@@ -87,14 +87,10 @@ def on_this_machine(
 
 @contextmanager
 def on_cluster(
-    cluster: Cluster,
-    capsule: Capsule,
-    schedule: Schedule,
-    calibrate: bool | None,
-    watcher: Watcher,
+    capsule: Capsule, schedule: Schedule, options: RunOptions, watcher: Watcher
 ) -> Iterator[VisitSite]:
     """Raises `InputError` if Dask is not installed or nothing answers at the address."""
     with importing("cluster", "--cluster"):
         from dragstrip.conduct.dask_site import dask_site
-    with dask_site(cluster, capsule, schedule, calibrate, watcher) as (executor, browser):
+    with dask_site(capsule, schedule, options, watcher) as (executor, browser):
         yield VisitSite(executor, browser)

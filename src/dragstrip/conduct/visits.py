@@ -10,8 +10,7 @@ import msgspec
 from msgspec import structs
 
 from dragstrip.browsers.load import Load
-from dragstrip.conduct.cluster import Cluster
-from dragstrip.conduct.shard import WHOLE, Shard
+from dragstrip.conduct.options import ONE_BY_ONE, RunOptions
 from dragstrip.conduct.site import continues, on_cluster, on_this_machine, start_of
 from dragstrip.conduct.watcher import Watcher
 from dragstrip.model.errors import InputError
@@ -36,28 +35,26 @@ class TimeUp(Exception):
 def make_visits(
     study: Study,
     out: Path,
+    options: RunOptions = ONE_BY_ONE,
     *,
-    calibrate: bool | None = None,
-    jobs: int = 1,
     until: float = inf,
     frozen: str = "",
-    shard: Shard = WHOLE,
     cells: Collection[CellKey] | None = None,
-    cluster: Cluster | None = None,
     watcher: Watcher = _UNHEARD,
 ) -> None:
-    """Run what `out` still lacks of this `shard` of `study`, of these `cells` only if they are
-    given: on this machine, at most `jobs` blocks at once, or on a `cluster`. See `before_visits`
-    for `calibrate`; `frozen` is kept with the start.
+    """Run what `out` still lacks of `study`, of these `cells` only if they are given. `options`
+    say where and how; what they ask of the study itself, `RunOptions.adapt` has done before.
+    `frozen` is kept with the start.
 
     Raises `InputError` if `out` holds something else or the study's restarts cannot be made,
     `TestbedError` if nothing can run, and `TimeUp` after the first visit that ends later than
     `until` (`time.monotonic`).
     """
+    options.check(study.clock)
     _check_restarts(study)
     for name in study.metrics:
         find_metric(name)
-    start = start_of(study, frozen, cluster)
+    start = start_of(study, frozen, on_cluster=options.cluster is not None)
     made_on: dict[str, str | int] = {}
     if study.clock.virtual:  # every machine gives the same bytes, whatever else runs
         made_on = {"machine": "", "testbed": "", "beside": 0}
@@ -68,20 +65,17 @@ def make_visits(
             from dragstrip.results.compare.stopping import stop_rule  # imports slowly
 
             stop = stop_rule(study)
-        ours = shard.blocks(study)
+        ours = options.belongs(study)
         schedule = Schedule(
             study,
             capsule.made(),
             stop,
             mine=lambda block: ours(block) and (cells is None or block.cell in cells),
-            continues=continues(study, None if cluster else start.machine.id),
+            continues=continues(study, None if options.cluster else start.machine.id),
         )
         if schedule.visits_left():
-            site = opened.enter_context(
-                on_cluster(cluster, capsule, schedule, calibrate, watcher)
-                if cluster
-                else on_this_machine(capsule, schedule, jobs, calibrate, watcher)
-            )
+            where = on_cluster if options.cluster else on_this_machine
+            site = opened.enter_context(where(capsule, schedule, options, watcher))
             tell = opened.enter_context(watcher.progress(schedule, site.seconds))
 
             def keep(visit: Visit, load: Load) -> None:
@@ -90,7 +84,7 @@ def make_visits(
                     write_frames(frames_file(out, visit), load.frames)
                 # A cluster's visits of an attempt come together, so they wait for the disk once.
                 last = visit.position == study.visits_of(visit.block) - 1
-                capsule.append(structs.replace(visit, **made_on), sync=last or not cluster)
+                capsule.append(structs.replace(visit, **made_on), sync=last or not options.cluster)
                 tell(visit)
                 if time.monotonic() > until:
                     raise TimeUp

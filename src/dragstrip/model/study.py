@@ -3,9 +3,9 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct, structs
+from msgspec import Meta, Struct, structs
 
 from dragstrip.model.addresses import Addresses
 from dragstrip.model.bridge import Bridge
@@ -13,7 +13,7 @@ from dragstrip.model.clock import REAL, Clock
 from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Stack
-from dragstrip.model.thresholds import Thresholds
+from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
 Spending = Literal["O'Brien-Fleming", "Pocock"]
 
@@ -122,26 +122,54 @@ class Slow(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("over_s must be above zero")
 
 
-class Study(Struct, frozen=True, kw_only=True, dict=True):
-    """Resolved and complete: every name is replaced by its object."""
+class StudyOptions(Struct, frozen=True, kw_only=True):
+    """The options that the study file, the command line and Python set, and that a study keeps as
+    they are. Each is declared here alone: docs/howto/add-an-option.md."""
 
     name: str
+    runs: Annotated[int, Meta(ge=1)]
+    """Blocks per cell: each visits every stack once."""
+    seed: int
+    """Decides the order of visits and which packets random loss takes."""
+    connections: Annotated[tuple[ConnectionMode, ...], Meta(min_length=1)] = ("first",)
+    """How each visit finds the browser: cold, or after a first load of the page."""
+    think_time: bool = False
+    """Answers take as long as the recorded servers took."""
+    addresses: Addresses = "recorded"
+    """Hosts share addresses and certificates as in the page's recording, where it tells, or each
+    host has its own (`one-each`)."""
+    controls_every: Annotated[int, Meta(ge=1)] = 1
+    """Which blocks of a cell do: each Nth, beginning with the first."""
+    warm_ups: Annotated[int, Meta(ge=0)] = 0
+    """Visits made and discarded before a stack's first."""
+    restarts: Annotated[int, Meta(ge=1)] = 1
+    """How many starts of testbed and browsers the blocks are spread over."""
+    stopping: Stopping | None = None
+    """Ends a cell once it is decided. Without it every cell has all its runs."""
+    slow: Slow | None = None
+    """Fewer runs for cells whose loads take long."""
+    thresholds: Thresholds = DEFAULTS
+    """The verdict's limits."""
+    clock: Clock = REAL
+    """Real or virtual time."""
+    metrics: tuple[str, ...] = ()
+    """Metrics to show besides page load time and first byte: `fcp` and others, or an object's
+    `start`, `first-byte` or `end`, like `object:/css/late.css:end`."""
+
+
+class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
+    """Resolved and complete: every name is replaced by its object."""
+
     pages: tuple[Page, ...]
     networks: tuple[Network, ...]
     stacks: tuple[Stack, ...]
-    connections: tuple[ConnectionMode, ...] = ("first",)
-    runs: int
-    seed: int
     client: Client = Client()
     reruns: int = 3
     """How often an invalid block is rerun before dragstrip gives it up."""
     ca: str = ""
     """CA certificate (PEM file) to trust as well, for live pages."""
-    think_time: bool = False
-    """The origin takes as long for each answer as the recorded server."""
     addresses: Addresses = "one-each"
-    """Whether hosts share addresses as recorded, where the recording tells; so did none in studies
-    older than this field."""
+    """In studies older than this field no hosts shared an address."""
     only: tuple[CellKey, ...] = ()
     """The cells to visit; empty means every combination."""
     sampled: bool = False
@@ -151,25 +179,6 @@ class Study(Struct, frozen=True, kw_only=True, dict=True):
     """Of a sampled study: blocks that one guest makes in virtual time, one after another."""
     controls: tuple[Stack, ...] = ()
     """Stacks that blocks visit as well, to test the testbed. They are not compared."""
-    controls_every: int = 1
-    """Which blocks of a cell visit the controls: each Nth, beginning with the first."""
-    warm_ups: int = 0
-    """Visits that a testbed makes and discards before its first visit of a stack on a cell, in
-    addition to the rehearsal of each page."""
-    stopping: Stopping | None = None
-    """None makes all `runs` on every cell."""
-    slow: Slow | None = None
-    """None makes as many runs on slow cells as on others."""
-    restarts: int = 1
-    """Number of testbeds, with servers and browsers, over which the runs are spread, one after
-    another. This shows what differs from start to start (`dragstrip.results.compare.restarts`)."""
-    thresholds: Thresholds = Thresholds()
-    """Limits beyond which its visits are invalid."""
-    metrics: tuple[str, ...] = ()
-    """Metrics to show besides page load time and first byte; those of single objects too
-    (`dragstrip.visit.objects`)."""
-    clock: Clock = REAL
-    """The clock that times the visits."""
     bridge: Bridge | None = None
     """The two stacks whose difference is attributed, if the others were built for that."""
 

@@ -1,15 +1,17 @@
 """What a few exact pairs of loads say: more than half of them decide.
 
-In virtual time a load has no noise. Two loads with the same seed differ by what was changed, and by
-the luck that the change brought about: another order of threads, other keys. A test for populations
-would ask for ten loads all the same. Here each pair has its say, and one odd pair among three is
-outvoted.
+In virtual time two loads with the same seed differ by what was changed, and by the luck that the
+change brought about: another order of threads, other keys. Where that luck is small beside what is
+asked for, a test for populations would ask for ten loads anyway. Here each pair has its say, and
+one odd pair among three is outvoted. How large the luck is, loads with other seeds tell.
 
 That is no level of confidence, so there is no p value. How often a majority errs was measured:
 docs/reference/virtual-gate.md.
 """
 
 import math
+from collections.abc import Sequence
+from statistics import median
 from typing import Literal
 
 from msgspec import Struct
@@ -23,6 +25,13 @@ class Majority(Struct, frozen=True):
     """b / a over pairs of loads in virtual time."""
 
     ratio: BlockRatio
+    sides: tuple[tuple[float, ...], tuple[float, ...]]
+    """The loads of each side, with a seed each."""
+
+    def is_fit(self, ratio: float) -> bool:
+        """Whether more than half of each side's loads are nearer to their median than `ratio` is to
+        1. Otherwise chance alone could bring about such a ratio, and pairs say nothing of it."""
+        return all(_agree(loads, abs(math.log(ratio))) for loads in self.sides)
 
     @property
     def value(self) -> float:
@@ -44,3 +53,8 @@ class Majority(Struct, frozen=True):
         point = math.log(ratio)
         pairs = sum(log > point if way == "above" else log < point for log in self.ratio.logs)
         return None if 2 * pairs == self.ratio.n else 2 * pairs > self.ratio.n
+
+
+def _agree(loads: Sequence[float], apart: float) -> bool:
+    centre = math.log(median(loads))
+    return 2 * sum(abs(math.log(load) - centre) < apart for load in loads) > len(loads)

@@ -23,6 +23,12 @@ from dragstrip.study.file import StudyFile
 
 _PLACES: dict[str, type] = {"network": Network, "stack": Stack, "server": Server}
 """Tables of tables: the key of each is the name that the study gives it."""
+_ORDER = """
+    pages networks stacks runs name seed network stack connections server client think_time
+    addresses controls controls_every warm_ups restarts stopping slow thresholds clock sample
+    metrics done
+""".split()
+"""How documentation and editors list the keys. A key that is missing here comes last."""
 _REF = "#/$defs/{name}"
 
 
@@ -75,6 +81,9 @@ def study_schema() -> dict[str, Any]:
         "else": program,
     }
     _tidy([root, defs])
+    keys = root["properties"]
+    root["properties"] = {k: keys[k] for k in dict.fromkeys((*_ORDER, *keys)) if k in keys}
+    root["required"].sort(key=list(root["properties"]).index)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **root,
@@ -138,7 +147,15 @@ def _network_files(network: dict[str, Any], direction: dict[str, Any]) -> None:
 
 
 def field_docs(kind: type) -> Mapping[str, str]:
-    """The docstring below each field of a struct, on one line."""
+    """The docstring below each field of a struct and of those that it extends, on one line."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        if issubclass(base, Struct) and base is not Struct:
+            found |= _own_docs(base)
+    return found
+
+
+def _own_docs(kind: type) -> Mapping[str, str]:
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     assert isinstance(tree, ast.ClassDef)
     found = {}
@@ -162,7 +179,7 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
 def _structs(*kinds: type) -> dict[str, type]:
     """The structs of the model by name, those that others hold included."""
     found: dict[str, type] = {}
-    modules = {inspect.getmodule(kind) for kind in (*kinds, Direction)}
+    modules = {inspect.getmodule(base) for kind in (*kinds, Direction) for base in kind.__mro__}
     modules |= {m for n, m in sys.modules.items() if n.startswith("dragstrip.model")}
     for module in filter(None, modules):
         for name, kind in inspect.getmembers(module, inspect.isclass):

@@ -24,6 +24,8 @@ class Metric(Struct, frozen=True):
     measure: Measure
     early: bool = False
     """A load may reach it although it never ends; every other time needs the whole page."""
+    painted: bool = False
+    """It comes with a frame: a paint that is late by a microsecond may be shown 16 ms later."""
 
     @property
     def waits(self) -> bool:

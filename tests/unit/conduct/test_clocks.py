@@ -4,21 +4,8 @@ import pytest
 from msgspec import structs
 
 import made
-from dragstrip.conduct.clocks import clock_of, timed
+from dragstrip.conduct.clocks import timed
 from dragstrip.model.clock import COMPUTING, NETWORK, REAL
-
-
-@pytest.mark.parametrize(
-    ("virtual", "computing", "clock"),
-    [
-        (False, False, REAL),
-        (True, False, NETWORK),
-        (False, True, COMPUTING),
-        (True, True, COMPUTING),
-    ],
-)
-def test_computing_counts_in_virtual_time_only(virtual, computing, clock):
-    assert clock_of(virtual=virtual, computing=computing) == clock
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from made_loads import as_if_run
 def answered(key: str, share: int = 1, *, native: bool = False) -> tuple[Findings, Sources]:
     """The findings of a paper of which every `share`-th cell is run."""
     paper = published(key).native() if native else published(key)
-    found = paper.outlines()
+    found = paper.specs()
     evidence = Evidence(as_if_run(space(found, paper.parts)[::share]))
     sources = Sources(paper=paper, evidence=evidence, stacks=paper.stacks(found))
     return findings(paper, found, Ran(), evidence), sources
@@ -89,9 +89,9 @@ def test_page_text_and_figures_of_a_paper(key, native):
 
 def test_claims_of_which_nothing_was_run_come_last_and_in_one_line():
     paper = published("wolsing2019")
-    outlines = paper.outlines()
-    dsl = space(outlines, paper.parts).filter(network="DSL", study="wolsing2019")
-    found = findings(paper, outlines, Ran(), Evidence(as_if_run(dsl)))
+    specs = paper.specs()
+    dsl = space(specs, paper.parts).filter(network="DSL", study="wolsing2019")
+    found = findings(paper, specs, Ran(), Evidence(as_if_run(dsl)))
     html, text = page(found, []), markdown(found)
     unrun = [claim for claim in found.claims if claim.unrun]
     assert {"wolsing2019-02", "wolsing2019-48"} <= {claim.id for claim in unrun}
@@ -129,7 +129,7 @@ def test_the_folder_holds_page_json_text_and_every_figure_in_four_forms(tmp_path
 def test_the_page_says_how_its_visits_were_made_and_whether_their_noise_is_known(tmp_path):
     paper = published("ranjan2019")
     made_capsule.capsule(tmp_path, {"h2": [1000.0] * 5, "h3": [900.0] * 5})
-    found = findings(paper, paper.outlines(), ran_in([tmp_path], nothing()), Evidence(nothing()))
+    found = findings(paper, paper.specs(), ran_in([tmp_path], nothing()), Evidence(nothing()))
     for text in (markdown(found), page(found, [])):
         assert f"made by dragstrip 0.1.0, rules {VERSION}; Linux 6.1, CPU, 2 cores, 8 GiB" in text
         assert "dragstrip race" in text
@@ -156,11 +156,11 @@ def test_each_row_says_how_near_its_answer_came_to_the_paper():
 
 def test_loads_that_never_ended_are_named_beside_the_answers_that_they_enter():
     paper = published("megyesi2016")
-    outlines = paper.outlines()
-    loads = as_if_run(space(outlines, paper.parts))
+    specs = paper.specs()
+    loads = as_if_run(space(specs, paper.parts))
     lost = (pl.col("stack") == "QUIC") & (pl.col("network") == "2M-18ms-2")
     ended = loads.with_columns(censored=lost)
-    found = findings(paper, outlines, Ran(), Evidence(ended))
+    found = findings(paper, specs, Ran(), Evidence(ended))
     said = {claim.id: claim.caveats for claim in found.claims}
     assert said["megyesi2016-13"] == (
         "20 of QUIC loads never ended: they stand at the client's limit and in means, too",
@@ -180,7 +180,7 @@ def test_what_our_own_servers_differ_by_is_said_where_no_link_limits_them():
 @pytest.mark.parametrize("key", KNOWN)
 def test_without_a_visit_every_claim_has_a_reason_and_nothing_is_drawn(key):
     paper = published(key)
-    found = findings(paper, paper.outlines(), Ran(), Evidence(nothing()))
+    found = findings(paper, paper.specs(), Ran(), Evidence(nothing()))
     assert all(claim.why for claim in found.claims)
     assert found.cells_run == 0
     assert "No visits were made" in page(found, [])

@@ -22,7 +22,7 @@ ON_THE_EDGE = 7
 @cache
 def all_places(key: str) -> tuple[Published, list[Place]]:
     paper = published(key)
-    return paper, places(paper.outlines(), paper.parts)
+    return paper, places(paper.specs(), paper.parts)
 
 
 def cells(key: str, claim: Claim) -> list[Place]:
@@ -47,7 +47,7 @@ def cheapest() -> Iterator[tuple[str, Claim]]:
 @pytest.mark.parametrize(("key", "claim"), list(cheapest()), ids=lambda x: getattr(x, "id", x))
 def test_a_claim_is_answered_and_seldom_wrongly(key, claim):
     paper, _ = all_places(key)
-    where, loads = cells(key, claim), paper.outlines()[0].runs
+    where, loads = cells(key, claim), paper.specs()[0].runs
     seen = {
         world.words(): simulate(claim.predicate, world, where, loads, TIMES)
         for world in worlds(claim.predicate)

@@ -112,13 +112,13 @@ def test_a_recording_of_wikipedia_is_wikipedia_whatever_its_name(page):
 def test_counts_of_tests_name_the_papers_number_of_loads():
     counts = [p for c in CLAIMS.values() for p in parts(c) if isinstance(p, AnovaCount)]
     assert len(counts) == 7
-    assert {count.loads for count in counts} == {published("wolsing2019").outlines()[0].runs}
+    assert {count.loads for count in counts} == {published("wolsing2019").specs()[0].runs}
 
 
 def test_megyesi_visits_again_as_its_text_says():
     """ "In this case the 0-RTT connection time of QUIC is also proven to work well" (section 4)."""
-    (outline,) = published("megyesi2016").outlines()
-    assert outline.connections == ("repeat",)
+    (spec,) = published("megyesi2016").specs()
+    assert spec.connections == ("repeat",)
     assert any("0-RTT" in choice for choice in published("megyesi2016").paper.choices)
 
 

@@ -26,7 +26,7 @@ from made_loads import as_if_run
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
 PAPER = published("ranjan2019")
-LOADS = as_if_run(space(PAPER.outlines()))
+LOADS = as_if_run(space(PAPER.specs()))
 NAMES = LOADS["page"].unique(maintain_order=True).to_list()
 """Pages."""
 
@@ -51,7 +51,7 @@ def half(tmp_path, names, **changes) -> Kept:
 
 
 def told(evidence: Evidence) -> list[tuple[str, str, str]]:
-    found = findings(PAPER, PAPER.outlines(), Ran(), evidence)
+    found = findings(PAPER, PAPER.specs(), Ran(), evidence)
     return [(claim.id, claim.verdict, claim.ours) for claim in found.claims]
 
 
@@ -83,7 +83,7 @@ def test_two_halves_answer_as_the_whole(tmp_path):
 
 def test_page_and_text_name_the_table(tmp_path):
     found = kept(tmp_path)
-    answered = findings(PAPER, PAPER.outlines(), found.ran, found.evidence)
+    answered = findings(PAPER, PAPER.specs(), found.ran, found.evidence)
     source = f"made, from {tmp_path.name}/loads.parquet"
     assert f"{source}: 10 visits" in markdown(answered)
     assert source in page(answered, [])
@@ -165,7 +165,7 @@ def test_published_loads_give_the_published_answers(file):
     published_answers = next(g for g in given.read(RESULTS / "answers") if g.page == file.stem)
     found = read(file)
     paper = published(found.paper).native() if found.cast else published(found.paper)
-    again = findings(paper, paper.outlines(), found.ran, found.evidence)
+    again = findings(paper, paper.specs(), found.ran, found.evidence)
     assert [(c.id, c.verdict, c.ours) for c in again.claims] == [
         (told.id, told.answer, told.ours) for told in published_answers.answers
     ]

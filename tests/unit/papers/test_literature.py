@@ -26,7 +26,7 @@ def literature() -> Published:
 
 @pytest.fixture(scope="module")
 def unrun(literature) -> Findings:
-    return findings(literature, literature.outlines(), Ran(), Evidence(nothing()))
+    return findings(literature, literature.specs(), Ran(), Evidence(nothing()))
 
 
 def test_at_least_forty_claims_have_a_predicate(literature):
@@ -76,17 +76,17 @@ def test_page_and_text_list_the_sources_with_their_links(literature, unrun):
 
 
 def test_only_old_and_foreign_stacks_are_surrogates(literature):
-    outlines = literature.outlines()
-    names = {stack.name for outline in outlines for stack in outline.stacks}
+    specs = literature.specs()
+    names = {stack.name for spec in specs for stack in spec.stacks}
     assert set(literature.paper.stands_for) <= names
-    told = {c.id: c.near.stacks for c in findings(literature, outlines, Ran(), none()).claims}
+    told = {c.id: c.near.stacks for c in findings(literature, specs, Ran(), none()).claims}
     assert told[of(literature, "kakhki2017").id] == "surrogate"
     assert told[of(literature, "trevisan2021").id] == "native"
 
 
 def test_virtual_time_leaves_out_what_computing_decides(literature):
-    outlines = literature.outlines()
-    left = {o.name for o in outlines} - {o.name for o in literature.in_virtual_time(outlines)}
+    specs = literature.specs()
+    left = {o.name for o in specs} - {o.name for o in literature.in_virtual_time(specs)}
     assert left == {"literature-fast"}
     done = CliRunner().invoke(app, ["reproduce", "literature", "--virtual", "--dry-run"])
     assert done.exit_code == 0
@@ -95,9 +95,9 @@ def test_virtual_time_leaves_out_what_computing_decides(literature):
 
 
 def test_in_virtual_time_a_claim_about_computing_is_not_testable(literature, tmp_path):
-    outlines = literature.outlines()
-    cells = space(outlines)
-    found = findings(literature, outlines, ran_in([virtual_capsule(tmp_path)], nothing()), none())
+    specs = literature.specs()
+    cells = space(specs)
+    found = findings(literature, specs, ran_in([virtual_capsule(tmp_path)], nothing()), none())
     decided = {
         claim.id
         for claim in literature.claims

@@ -14,7 +14,7 @@ from dragstrip_papers.overall.needs import ways
 from made_loads import as_if_run
 
 PAPER = published("wolsing2019")
-CELLS = space(PAPER.outlines())
+CELLS = space(PAPER.specs())
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def loads() -> Evidence:
 def test_only_loads_with_noise_answer_how_many_tests_find_a_difference(
     clock, lossless, lossy, loads
 ):
-    found = {c.id: c for c in findings(PAPER, PAPER.outlines(), Ran(clock=clock), loads).claims}
+    found = {c.id: c for c in findings(PAPER, PAPER.specs(), Ran(clock=clock), loads).claims}
     over_lte, over_da2gc = found["wolsing2019-31"], found["wolsing2019-35"]
     assert (over_lte.verdict, over_da2gc.verdict) == (lossless, lossy)
     assert (over_lte.why == NO_NOISE) == clock.virtual

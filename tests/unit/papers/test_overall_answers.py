@@ -104,7 +104,7 @@ def test_what_follows_from_a_claim_itself_no_run_changes():
 
 def test_absolute_times_of_pages_that_nobody_has_are_not_testable():
     paper, claim = CLAIMS["wolsing2019-38"]
-    cells = space(paper.outlines())
+    cells = space(paper.specs())
     held = cells.with_columns(standin=pl.lit(value=False))
     other = CLAIMS["wolsing2019-40"][1]
     assert "wolsing2019-nytimes.com" in absent(claim, reach(claim.predicate, cells))
@@ -113,7 +113,7 @@ def test_absolute_times_of_pages_that_nobody_has_are_not_testable():
     found = {
         c
         for c, (p, claim) in CLAIMS.items()
-        if absent(claim, reach(claim.predicate, space(p.outlines())))
+        if absent(claim, reach(claim.predicate, space(p.specs())))
     }
     assert found >= {"wolsing2019-38", "wolsing2019-63"}
 
@@ -142,7 +142,7 @@ def test_an_open_claim_says_what_it_needs():
 )
 def test_a_claim_is_answered_where_it_belongs(claim, expected):
     paper, asked = CLAIMS[claim]
-    assert ways(asked, paper, reach(asked.predicate, space(paper.outlines()))) == expected
+    assert ways(asked, paper, reach(asked.predicate, space(paper.specs()))) == expected
 
 
 def test_answers_are_read_as_they_were_written(tmp_path):

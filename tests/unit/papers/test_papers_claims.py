@@ -13,8 +13,8 @@ from dragstrip.cli import app
 from dragstrip.model.errors import InputError
 from dragstrip.pages import corpus
 from dragstrip.schedule.estimate import visit_s
-from dragstrip.study.file import Outline
 from dragstrip.study.presets import networks
+from dragstrip.study.spec import StudySpec
 from dragstrip_papers.campaign.plan import campaign
 from dragstrip_papers.campaign.weight import weight
 from dragstrip_papers.claims import KEYS, KNOWN, answers, published
@@ -25,19 +25,19 @@ LIST = Path(__file__).parents[2] / "data" / "claims.csv"
 BLOCKS = 5
 
 
-def as_if_run(outline: Outline) -> pl.DataFrame:
+def as_if_run(spec: StudySpec) -> pl.DataFrame:
     """Loads of every cell of a study, all about as long."""
     draw = np.random.default_rng(1)
     known = corpus.known()
     rows = []
-    for page in outline.pages:
+    for page in spec.pages:
         size, hosts = weight(page)
         made = known.get(page)
         objects = made.objects if made else 1
         name = page.replace("/", "-").replace(":", "-")
-        for network in outline.networks:
+        for network in spec.networks:
             factors = {
-                "study": outline.name,
+                "study": spec.name,
                 "rate_mbps": network.down.rate_mbps,
                 "rtt_ms": network.rtt_ms,
                 "loss": network.down.mean_loss,
@@ -52,8 +52,8 @@ def as_if_run(outline: Outline) -> pl.DataFrame:
                 | {"block": str(i), "page": name, "network": network.name, "stack": stack.name}
                 | {"connection": connection, "censored": False}
                 | dict.fromkeys(METRICS, 1000 * (1 + 0.05 * draw.standard_normal()))
-                for connection in outline.connections
-                for stack in outline.stacks
+                for connection in spec.connections
+                for stack in spec.stacks
                 for i in range(BLOCKS)
             ]
     return pl.DataFrame(rows, schema=SCHEMA)
@@ -85,7 +85,7 @@ def test_without_loads_every_claim_says_why_it_is_open(key):
 @pytest.mark.parametrize("key", KNOWN)
 def test_the_studies_hold_every_cell_that_the_claims_ask_for(key):
     paper = published(key)
-    loads = pl.concat([as_if_run(outline) for outline in paper.outlines()])
+    loads = pl.concat([as_if_run(spec) for spec in paper.specs()])
     audit = pl.DataFrame({"impossible": [True] * 45 + [False] * 19})
     for name, answer in answers(key, Evidence(loads, audit)).items():
         assert not re.search(r"no cell of it|\d of its \d|is not run|fewer than", answer.why), (
@@ -97,7 +97,7 @@ def test_the_studies_hold_every_cell_that_the_claims_ask_for(key):
 @pytest.mark.parametrize("key", KEYS)
 def test_every_surrogate_is_named(key):
     paper = published(key)
-    stacks = {stack.name for outline in paper.outlines() for stack in outline.stacks}
+    stacks = {stack.name for spec in paper.specs() for stack in spec.stacks}
     assert stacks == set(paper.paper.stands_for)
     judged = [claim.predicate for claim in paper.claims if claim.predicate]
     assert any(paper.surrogates(predicate) for predicate in judged)
@@ -114,9 +114,9 @@ def test_every_surrogate_is_named(key):
 )
 def test_the_main_study_is_as_large_as_the_paper_says(key, cells, visits):
     paper = published(key)
-    part = campaign(paper, paper.outlines(), "paper", 0)[0]
+    part = campaign(paper, paper.specs(), "paper", 0)[0]
     assert len(part.cells) == part.total == cells
-    assert part.total * len(part.outline.stacks) * part.runs == visits
+    assert part.total * len(part.spec.stacks) * part.runs == visits
     assert part.seconds > 0
 
 

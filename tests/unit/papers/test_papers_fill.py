@@ -29,7 +29,7 @@ def filled(machine: Machine, budget_s: float = BUDGET_S) -> bool:
     paper = published("megyesi2016")
 
     def plan(budget_s: float, there: Cells) -> list[Part]:
-        return campaign(paper, paper.outlines(), "smoke", budget_s, there=there)
+        return campaign(paper, paper.specs(), "smoke", budget_s, there=there)
 
     parts = plan(budget_s, machine.seen)
     seen, clock = (lambda: machine.seen), (lambda: machine.now)

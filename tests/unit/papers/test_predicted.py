@@ -38,9 +38,9 @@ def capsule(folder, client, **changes):
 def answered(key, folder, share=12) -> Findings:
     """As if the load generator had run every `share`-th cell."""
     paper = published(key)
-    outlines = by_client(paper.outlines(), "loader")
-    evidence = without_paint(Evidence(as_if_run(space(outlines)[::share])))
-    return findings(paper, outlines, ran_in([capsule(folder, "loader")], evidence.loads), evidence)
+    specs = by_client(paper.specs(), "loader")
+    evidence = without_paint(Evidence(as_if_run(space(specs)[::share])))
+    return findings(paper, specs, ran_in([capsule(folder, "loader")], evidence.loads), evidence)
 
 
 @pytest.mark.parametrize("key", KNOWN)
@@ -57,9 +57,9 @@ def test_page_text_and_data_say_that_the_load_generator_predicted_them(key, tmp_
 @pytest.mark.parametrize("key", ["cook2017", "wolsing2019"])
 def test_figures_say_so_and_draw_no_paint(key):
     paper = published(key)
-    outlines = by_client(paper.outlines(), "loader")
-    loads = without_paint(Evidence(as_if_run(space(outlines)[::24])))
-    figures = drawn(Sources(paper=paper, evidence=loads, stacks=paper.stacks(outlines)))
+    specs = by_client(paper.specs(), "loader")
+    loads = without_paint(Evidence(as_if_run(space(specs)[::24])))
+    figures = drawn(Sources(paper=paper, evidence=loads, stacks=paper.stacks(specs)))
     assert figures
     assert all(predicted() in figure.caption for figure in figures)
 
@@ -67,7 +67,7 @@ def test_figures_say_so_and_draw_no_paint(key):
 def test_a_browsers_answers_say_nothing_of_it(tmp_path):
     paper = published("ranjan2019")
     made = [capsule(tmp_path, "browser")]
-    found = findings(paper, paper.outlines(), ran_in(made, nothing()), Evidence(nothing()))
+    found = findings(paper, paper.specs(), ran_in(made, nothing()), Evidence(nothing()))
     assert (found.client, found.predicted) == ("browser", "")
     assert "load generator" not in markdown(found) + page(found, [])
 
@@ -76,7 +76,7 @@ def test_a_browsers_answers_say_nothing_of_it(tmp_path):
 def test_what_is_drawn_computed_or_cached_stays_open_with_its_reason(key, tmp_path):
     found = {c.id: c for c in answered(key, tmp_path, share=3).claims}
     paper = published(key)
-    cells = space(paper.outlines())
+    cells = space(paper.specs())
     for claim in paper.claims:
         text = msgspec.json.encode(claim.predicate).decode()
         told = found[claim.id]
@@ -109,8 +109,8 @@ def test_a_load_that_never_ended_has_no_paint():
 
 
 def test_the_load_generator_takes_no_pictures_and_has_no_cache():
-    whole = by_client(published("cook2017").outlines(), "loader")
-    drawing = by_client(published("wolsing2019").outlines(), "loader")
+    whole = by_client(published("cook2017").specs(), "loader")
+    drawing = by_client(published("wolsing2019").specs(), "loader")
     assert all(s.loaded_by.follows_graphs for o in (*whole, *drawing) for s in o.stacks)
     made = makeable([*whole, *drawing], "loader")
     assert not any("repeat-cached" in o.connections or o.client.frames for o in made)
@@ -154,7 +154,7 @@ def test_its_answers_are_a_source_of_their_own_and_kept_from_virtual_time_only(t
         changes = {"clock": clock} if clock else {}
         made = capsule(folder / "ranjan2019", "loader", **changes)
         ran = ran_in([made], nothing())
-        write(folder, findings(paper, paper.outlines(), ran, Evidence(nothing())), [])
+        write(folder, findings(paper, paper.specs(), ran, Evidence(nothing())), [])
     given = of_folder(tmp_path / "v", "page", "command")
     assert given.way == "loader"
     with pytest.raises(InputError, match="run it with --virtual"):
@@ -181,8 +181,8 @@ def test_more_cells_fit_into_a_time_where_only_computing_takes_any():
     paper = published("biswal2016")
 
     def cells(client, minutes, *, virtual):
-        outlines = by_client(paper.outlines(), client)
-        parts = campaign(paper, outlines, "smoke", 60 * minutes, virtual=virtual)
+        specs = by_client(paper.specs(), client)
+        parts = campaign(paper, specs, "smoke", 60 * minutes, virtual=virtual)
         return sum(len(part.cells) for part in parts)
 
     assert cells("browser", 1, virtual=False) == 0 < cells("loader", 1, virtual=True)

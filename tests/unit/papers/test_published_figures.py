@@ -17,12 +17,12 @@ KAKHKI = read(LOADS / "literature.parquet").evidence.loads
 
 def stacks(key):
     paper = published(key)
-    return paper.stacks(paper.outlines())
+    return paper.stacks(paper.specs())
 
 
 @pytest.mark.parametrize("key", ["megyesi2016", "literature"])
 def test_what_was_read_is_of_networks_that_the_paper_has(key):
-    known = {n.name for outline in published(key).outlines() for n in outline.networks}
+    known = {n.name for spec in published(key).specs() for n in spec.networks}
     assert set(digitised(key)["network"]) <= known
 
 

@@ -23,8 +23,9 @@ from dragstrip.model.study import Client
 from dragstrip.report.data.beside import surroundings
 from dragstrip.results.compare.capsules import compare_capsules
 from dragstrip.study.clients import NO_FALSE_START, check_clients, loaded_by, study_by
-from dragstrip.study.file import make_study, read_study
+from dragstrip.study.file import read_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.testbed.servers.site import port_of
 from dragstrip.verdict.request_checks import BY_THE_NETWORK
 from made_capsule import capsule, study
@@ -267,17 +268,16 @@ def test_a_study_file_asks_for_it(tmp_path, said):
 
 def test_it_has_no_cache(tmp_path):
     with pytest.raises(InputError, match="has no cache"):
-        make_study(
+        StudySpec(
             name="s",
             pages=["synth:2x1KB"],
             networks=[find_network("LTE")],
             stacks=loaded_by([find_stack("h2"), find_stack("h3")], "loader"),
-            connections=["repeat-cached"],
+            connections=("repeat-cached",),
             runs=1,
             seed=0,
             client=Client(),
-            cache=tmp_path,
-        )
+        ).resolve(tmp_path)
 
 
 def test_a_comparison_does_not_mix_them_unasked(tmp_path):

@@ -10,7 +10,7 @@ from dragstrip.model.errors import InputError
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 from dragstrip.results.capsule import Capsule, CapsuleError
 from dragstrip.results.manifest import Manifest
-from dragstrip.study.file import read_outline
+from dragstrip.study.file import read_spec
 
 STUDY = 'pages = ["demo"]\nnetworks = ["LTE"]\nstacks = ["h2", "h3"]\nruns = 1\n'
 
@@ -22,8 +22,8 @@ def study_file(folder: Path, limits: str = "") -> Path:
 
 
 def test_limits_come_from_the_file_and_the_rest_from_the_defaults(tmp_path):
-    assert read_outline(study_file(tmp_path)).thresholds == DEFAULTS
-    read = read_outline(study_file(tmp_path, "[thresholds]\nsteal_share = 0.05\n")).thresholds
+    assert read_spec(study_file(tmp_path)).thresholds == DEFAULTS
+    read = read_spec(study_file(tmp_path, "[thresholds]\nsteal_share = 0.05\n")).thresholds
     assert read == Thresholds(steal_share=0.05)
     assert read.changed() == {"steal_share": 0.05}
 
@@ -42,7 +42,7 @@ def test_limits_come_from_the_file_and_the_rest_from_the_defaults(tmp_path):
 def test_a_wrong_limit_is_named_with_file_and_place(tmp_path, line, said):
     path = study_file(tmp_path, f"[thresholds]\n{line}\n")
     with pytest.raises(InputError) as raised:
-        read_outline(path)
+        read_spec(path)
     assert str(raised.value).startswith(f"{path}: {said}")
 
 

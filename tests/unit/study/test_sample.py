@@ -11,7 +11,7 @@ from dragstrip.conduct.shard import Shard
 from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.schedule.batch import batches
-from dragstrip.study.file import read_outline, read_study
+from dragstrip.study.file import read_spec, read_study
 from dragstrip.study.sample import Sample, draw
 
 SAMPLE = Sample(
@@ -92,7 +92,7 @@ def test_a_study_of_a_sample_visits_its_cells_in_their_order(tmp_path):
     file = tmp_path / "map.toml"
     file.write_text(STUDY)
     study = read_study(file, tmp_path / "pages")
-    drawn = draw(read_outline(file).sample, 4)
+    drawn = draw(read_spec(file).sample, 4)
     assert [b.network for b in study.blocks()] == [d.network.name for d in drawn]
     assert [b.page for b in study.blocks()] == [d.page.replace(":", "-") for d in drawn]
     blocks = list(study.blocks())
@@ -118,7 +118,7 @@ def test_a_sample_stands_in_place_of_pages_and_networks(tmp_path, more):
     file = tmp_path / "map.toml"
     file.write_text(more + STUDY)
     with pytest.raises(InputError, match="sample"):
-        read_outline(file)
+        read_spec(file)
     file.write_text(more + STUDY.partition("[sample]")[0])
     with pytest.raises(InputError, match="name at least one, or give a"):
-        read_outline(file)
+        read_spec(file)

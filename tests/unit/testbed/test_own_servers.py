@@ -10,7 +10,7 @@ from dragstrip.model.configuration import differing_lines
 from dragstrip.model.errors import InputError
 from dragstrip.model.inequality import sentences
 from dragstrip.model.servers import Server, known
-from dragstrip.study.file import read_outline
+from dragstrip.study.file import read_spec
 from dragstrip.study.gaps import servers
 from dragstrip.study.presets import find_stack, stacks
 from dragstrip.study.servers import parse_server, placed, read_server, stacks_of
@@ -38,7 +38,7 @@ def program(tmp_path):
 
 def test_a_study_brings_a_server_and_its_stacks(tmp_path, program):
     (tmp_path / "study.toml").write_text(STUDY)
-    _, h2, h3 = read_outline(tmp_path / "study.toml").stacks
+    _, h2, h3 = read_spec(tmp_path / "study.toml").stacks
     assert (h2.server, h2.protocol, h3.protocol) == ("mine", "h2", "h3")
     assert h2.brought.command == (str(program), "--port", "{{ port }}")
     assert "requests" in h2.untold, "no log, no word"
@@ -79,9 +79,9 @@ def test_a_command_may_use_the_programs_of_its_base(tmp_path):
 
 def test_another_build_is_another_stack(tmp_path, program):
     (tmp_path / "study.toml").write_text(STUDY)
-    before = read_outline(tmp_path / "study.toml").stacks[1]
+    before = read_spec(tmp_path / "study.toml").stacks[1]
     program.write_text("#!/bin/sh\n# faster\n")
-    after = read_outline(tmp_path / "study.toml").stacks[1]
+    after = read_spec(tmp_path / "study.toml").stacks[1]
     assert before.fingerprint != after.fingerprint
     assert before.fingerprint != find_stack("h2").fingerprint
 
@@ -144,7 +144,7 @@ def test_what_the_client_table_cannot_say_is_refused(tmp_path):
         '[client]\nbrowser = "firefox"\n'
     )
     with pytest.raises(InputError, match="a stack names its browser"):
-        read_outline(tmp_path / "study.toml")
+        read_spec(tmp_path / "study.toml")
 
 
 def test_every_known_server_has_stacks_and_a_place_of_its_own():

@@ -15,9 +15,10 @@ from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.stack import Stack
-from dragstrip.study.file import Outline, read_outline
+from dragstrip.study.file import read_spec
 from dragstrip.study.networks import placed
 from dragstrip.study.presets import find_stack
+from dragstrip.study.spec import StudySpec
 from dragstrip.verdict.rules import VERSION as VERDICT
 from dragstrip_papers.answer import Answer
 from dragstrip_papers.answers.missing import with_missing
@@ -113,24 +114,24 @@ class Published(Struct, frozen=True, kw_only=True):
             raise InputError(f"{self.key}: no stack of its time can be had")
         return structs.replace(self, cast=self.paper.native)
 
-    def outlines(self) -> list[Outline]:
+    def specs(self) -> list[StudySpec]:
         """What its studies are to be. Raises `InputError` for a file that is wrong."""
         found = []
         for file in self.studies:
             with resources.as_file(file) as path:
-                found.append(read_outline(path))
+                found.append(read_spec(path))
         if not self.cast:
             return found
-        played = [self._played(outline) for outline in found]
-        return [outline for outline in played if len(outline.stacks) > 1]
+        played = [self._played(spec) for spec in found]
+        return [spec for spec in played if len(spec.stacks) > 1]
 
-    def _played(self, outline: Outline) -> Outline:
-        names = [self.cast[s.name] for s in outline.stacks if s.name in self.cast]
-        return structs.replace(outline, stacks=tuple(map(find_stack, names)))
+    def _played(self, spec: StudySpec) -> StudySpec:
+        names = [self.cast[s.name] for s in spec.stacks if s.name in self.cast]
+        return structs.replace(spec, stacks=tuple(map(find_stack, names)))
 
-    def in_virtual_time(self, outlines: Iterable[Outline]) -> list[Outline]:
+    def in_virtual_time(self, specs: Iterable[StudySpec]) -> list[StudySpec]:
         """Those of its studies that virtual time can answer."""
-        return [outline for outline in outlines if outline.name not in self.paper.real_time]
+        return [spec for spec in specs if spec.name not in self.paper.real_time]
 
     @property
     def rules(self) -> str:
@@ -142,10 +143,10 @@ class Published(Struct, frozen=True, kw_only=True):
         """Of each stack that plays another's part, that part."""
         return {player: part for part, player in self.cast.items()}
 
-    def stacks(self, outlines: Iterable[Outline]) -> dict[str, Stack]:
+    def stacks(self, specs: Iterable[StudySpec]) -> dict[str, Stack]:
         """All stacks of its studies in their order, under the names its claims use."""
         found = {}
-        for stack in (s for outline in outlines for s in outline.stacks):
+        for stack in (s for spec in specs for s in spec.stacks):
             part = self.parts.get(stack.name, stack.name)
             found[part] = structs.replace(stack, name=part)
         return found

@@ -15,7 +15,7 @@ from dragstrip.model.servers import Server, known
 from dragstrip.pages.generators.ranges import ranges_page
 from dragstrip.pages.resolve import resolve
 from dragstrip.schedule.conformance import conformance
-from dragstrip.study.file import read_outline
+from dragstrip.study.file import read_spec
 from dragstrip.study.presets import suggest
 from dragstrip.study.servers import parse_server
 from dragstrip.testbed.servers.packages import RELEASE, home_of, install, unpacked
@@ -124,7 +124,7 @@ def check(
 
 def _server(name: str, study: Path | None) -> Server:
     if study:
-        stacks = read_outline(study).stacks
+        stacks = read_spec(study).stacks
         brought = {s.brought.name: s.brought for s in stacks if s.brought}
         if name not in brought:
             raise InputError(f"{study}: no stack of this study is on server {name!r}")

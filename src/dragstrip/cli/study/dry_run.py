@@ -1,13 +1,11 @@
 """`dragstrip run STUDY --dry-run`: what a study costs, without running it."""
 
-from pathlib import Path
-
 from rich.console import Console
 from rich.table import Table
 
 from dragstrip.cli import exits
 from dragstrip.conduct.clocks import admission_of
-from dragstrip.conduct.shard import WHOLE, Shard
+from dragstrip.conduct.options import RunOptions
 from dragstrip.model.addresses import told
 from dragstrip.model.study import Study
 from dragstrip.model.units import plain
@@ -16,11 +14,14 @@ from dragstrip.schedule.admission import Admits
 from dragstrip.schedule.schedule import Schedule
 
 
-def dry_run(study: Study, out: Path | None, jobs: int, shard: Shard = WHOLE) -> int:
-    """Print blocks, networks and the expected time. Visits that `out` holds are not counted."""
+def dry_run(study: Study, options: RunOptions) -> int:
+    """Print blocks, networks and the expected time. Visits that the result folder holds are not
+    counted. Raises `InputError`."""
+    jobs, mine = options.jobs_here(study.clock), options.belongs(study)
+    out = options.out
     there = bool(out and (out / MANIFEST).exists())
     visits = list(Capsule.open(out).visits()) if out and there else []
-    schedule = Schedule(study, visits, mine=shard.blocks(study))
+    schedule = Schedule(study, visits, mine=mine)
     admission = admission_of(study, jobs, visits)
     console = Console()
     stacks = ", ".join(s.name for s in study.stacks)

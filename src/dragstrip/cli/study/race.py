@@ -5,37 +5,21 @@ from typing import Annotated
 
 import typer
 
-from dragstrip.cli.options import (
-    AddressesOption,
-    AdmitOthers,
-    AsJson,
-    ByClient,
-    Calibrate,
-    ClusterOption,
-    Computing,
-    Jobs,
-    Networks,
-    Out,
-    Restarts,
-    ShardOption,
-    StacksOption,
-    Virtual,
-    WatchOption,
-)
+from dragstrip.cli.options import AddressesOption, AsJson, Networks, StacksOption
 from dragstrip.cli.places import new_capsule, page_cache
+from dragstrip.cli.run_options import takes_run_options
 from dragstrip.cli.study.conduct import present, shown
-from dragstrip.conduct.clocks import clock_of, jobs_of
-from dragstrip.conduct.cluster import cluster_of
-from dragstrip.conduct.shard import WHOLE, parse_shard
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import make_study
 from dragstrip.study.presets import find_network, find_stack, in_browser
 from dragstrip.study.servers import parse_server, placed
+from dragstrip.study.spec import StudySpec
 
 
+@takes_run_options(after={"runs": ("out",), "ca": ("calibrate",), "controls": ("restarts",)})
 def race(
     page: Annotated[
         list[str],
@@ -63,7 +47,6 @@ def race(
         ),
     ] = None,
     runs: Annotated[int, typer.Option(help="Blocks per page and network.")] = 5,
-    out: Out = None,
     frames: Annotated[
         bool,
         typer.Option(
@@ -108,7 +91,6 @@ def race(
         Path | None,
         typer.Option(help="With --live: CA certificate (PEM) to trust as well (default: none)."),
     ] = None,
-    calibrate: Calibrate = None,
     controls: Annotated[
         bool,
         typer.Option(
@@ -116,51 +98,34 @@ def race(
             help="Add controls: the first stack again (A/A), and again one round trip late.",
         ),
     ] = False,
-    restarts: Restarts = None,
-    virtual: Virtual = False,
-    computing: Computing = False,
-    client: ByClient = None,
-    jobs: Jobs = None,
-    shard: ShardOption = None,
-    cluster: ClusterOption = None,
-    admit_other_machines: AdmitOthers = False,
-    watch: WatchOption = False,
+    *,
+    options: RunOptions,
     as_json: AsJson = False,
 ) -> int:
     """Race stacks on pages over networks; say which is faster."""
-    study = make_study(
+    spec = StudySpec(
         name="race",
         pages=page,
         networks=[find_network(n) for n in network],
-        stacks=loaded_by(_stacks(stack, server or [], browser), client or "browser"),
-        connections=["first", "repeat"] if repeat else ["first"],
+        stacks=loaded_by(_stacks(stack, server or [], browser), options.client or "browser"),
+        connections=("first", "repeat") if repeat else ("first",),
         runs=runs,
         seed=seed,
         client=Client(frames=frames, net_log=net_log, qlog=qlog, pcap=pcap),
         addresses=addresses,
         done=done,
-        metrics=metric or [],
+        metrics=tuple(metric or ()),
         live=live,
         ca=ca,
         controls=controls,
-        restarts=restarts or 1,
-        clock=clock_of(virtual=virtual, computing=computing),
-        cache=page_cache(),
+        restarts=options.restarts or 1,
+        clock=options.clock,
     )
-    at_most = jobs_of(study.clock, jobs)
-    share = parse_shard(shard) if shard else WHOLE
-    machines = cluster_of(cluster, jobs, study.clock, admit_others=admit_other_machines)
-    folder = out or new_capsule(study.name)
-    with shown(folder, watch=watch) as watcher:
-        make_visits(
-            study,
-            folder,
-            calibrate=calibrate,
-            jobs=at_most,
-            shard=share,
-            cluster=machines,
-            watcher=watcher,
-        )
+    study = spec.resolve(page_cache())
+    options.check(study.clock)
+    folder = options.out or new_capsule(study.name)
+    with shown(folder, watch=options.watch) as watcher:
+        make_visits(study, folder, options, watcher=watcher)
     return present(folder, as_json=as_json)
 
 

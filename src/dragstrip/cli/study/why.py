@@ -11,20 +11,12 @@ from msgspec import structs
 from rich.console import Console
 
 from dragstrip.cli import exits
-from dragstrip.cli.options import (
-    AddressesOption,
-    AsJson,
-    Calibrate,
-    Computing,
-    DryRun,
-    Jobs,
-    Out,
-    Virtual,
-)
+from dragstrip.cli.options import AddressesOption, AsJson, DryRun
 from dragstrip.cli.places import new_capsule, page_cache
+from dragstrip.cli.run_options import takes_run_options
 from dragstrip.cli.study.conduct import exit_code, redraw, shown
 from dragstrip.cli.study.dry_run import dry_run
-from dragstrip.conduct.clocks import clock_of, jobs_of, timed
+from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.addresses import Addresses, told
 from dragstrip.model.errors import InputError
@@ -32,14 +24,18 @@ from dragstrip.model.stack import Stack
 from dragstrip.model.study import CellKey, Client, Study
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.study.bridge import RUNS, bridge_study
-from dragstrip.study.file import make_study, read_study
+from dragstrip.study.file import read_study
 from dragstrip.study.presets import find_network, find_stack
+from dragstrip.study.spec import StudySpec
 
 if TYPE_CHECKING:
     from dragstrip.results.compare.attribution import Why
     from dragstrip.results.compare.largest import PairCells
 
 
+@takes_run_options(
+    without=("client", "restarts", "shard", "cluster", "admit_other_machines", "watch")
+)
 def why(
     target: Annotated[
         list[str],
@@ -91,11 +87,8 @@ def why(
             help="Add controls: the first stack again (A/A), and again one round trip late."
         ),
     ] = True,
-    out: Out = None,
-    calibrate: Calibrate = None,
-    virtual: Virtual = False,
-    computing: Computing = False,
-    jobs: Jobs = None,
+    *,
+    options: RunOptions,
     dry: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
@@ -118,24 +111,23 @@ def why(
         )
     )
     studies = [
-        timed(
+        options.adapt(
             bridge_study(
                 base, a, b, factors=factor or (), runs=runs, cells=cells, controls=controls
-            ),
-            clock_of(virtual=virtual, computing=computing),
+            )
         )
         for base, a, b, cells in asked
     ]
-    at_most = jobs_of(studies[0].clock, jobs)
-    first = out or new_capsule(studies[0].name)
+    options.check(studies[0].clock)
+    first = options.out or new_capsule(studies[0].name)
     code = exits.DONE
     for number, study in enumerate(studies):
         place = first if number == 0 else first.with_name(f"{first.name}-{number + 1}")
         if dry:
-            code = dry_run(study, place, at_most)
+            code = dry_run(study, structs.replace(options, out=place))
             continue
         with shown(place) as watcher:
-            make_visits(study, place, calibrate=calibrate, jobs=at_most, watcher=watcher)
+            make_visits(study, place, options, watcher=watcher)
         code = _present(place, wanted, as_json=as_json) or code
     return code
 
@@ -158,18 +150,17 @@ def _pages(
     a, b = (find_stack(name) for name in names)
     if a.name == b.name:
         raise InputError(f"stack {a.name!r} is given twice: a difference needs two stacks")
-    base = make_study(
+    base = StudySpec(
         name="why",
         pages=pages,
         networks=[find_network(n) for n in networks],
         stacks=[a, b],
-        connections=["first", "repeat"] if repeat else ["first"],
+        connections=("first", "repeat") if repeat else ("first",),
         runs=1,
         seed=seed,
         addresses=addresses,
         client=Client(frames=frames),
-        cache=page_cache(),
-    )
+    ).resolve(page_cache())
     yield base, a, b, ()
 
 

@@ -178,6 +178,9 @@ class _Sides(Struct, frozen=True):
     def ended(self) -> bool:
         return not any(load.censored for load in (*self.a, *self.b))
 
+    def times(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        return tuple(load.value for load in self.a), tuple(load.value for load in self.b)
+
     def equally_many(self) -> "_Sides":
         both = min(len(self.a), len(self.b))
         return structs.replace(self, a=self.a[:both], b=self.b[:both])
@@ -224,10 +227,10 @@ def _spread(
 
 
 def _exact(capsule: Capsule) -> set[str]:
-    """Names of the networks on which loads have no noise: computing takes no time there, and
-    nothing is left to chance."""
+    """Names of the networks on which loads repeat themselves: in virtual time, and nothing of the
+    network is left to chance."""
     study = capsule.manifest.study
-    if study.clock.kind != "network" or not all(s.loaded_by.steady for s in study.visited):
+    if not study.clock.virtual or not all(s.loaded_by.steady for s in study.visited):
         return set()
     return {n.name for n in study.networks if not n.chance}
 
@@ -238,8 +241,8 @@ def _compare(
     sides = _sides(in_a, in_b, stack, metric).equally_many()
     found = _estimate(sides.a, sides.b) if sides.a else None
     full = _filled(found, in_a, in_b, stack) if found else None
-    exactly = found and not full and sides.ended and in_a.network in exact
-    votes = Majority(found) if found and exactly else None
+    exactly = not full and sides.ended and in_a.network in exact and not _painted(metric)
+    votes = Majority(found, sides.times()) if found and exactly else None
     difference = sides.difference(
         found,
         bound=full.bound() if full else None,
@@ -247,6 +250,10 @@ def _compare(
         ends=votes.ends if votes else None,
     )
     return Compared(difference, full or votes or found)
+
+
+def _painted(metric: str) -> bool:
+    return metric in BY_NAME and BY_NAME[metric].painted
 
 
 def _label(pair: StackPair) -> str:

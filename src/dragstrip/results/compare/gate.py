@@ -12,8 +12,10 @@ fails nothing.
 
 With p95 or iqr it is the spread that is judged: the 95th percentile, or the interquartile range.
 
-In virtual time, on networks without chance, loads have no noise: there more than half of the pairs
-decide, be it one of one (`dragstrip.stats.majority`), and p is None.
+In virtual time, on networks without chance, loads with other seeds hardly differ. Where they differ
+less than the threshold, more than half of the pairs decide, be it one of one
+(`dragstrip.stats.majority`), and p is None. They never decide on paints: a paint that misses a
+frame waits for whatever comes next, so paints of one page fall into groups.
 """
 
 import math
@@ -115,16 +117,22 @@ def gate(conditions: Sequence[Condition], rows: Sequence[Compared]) -> list[Gate
                 f"--fail-if {condition.text!r}: no visit of these capsules has a "
                 f"{condition.metric.removesuffix('_ms')}; give another metric"
             )
-    tests = [(c, row) for c, row in asked if not isinstance(row.estimate, Majority)]
+    tests = [(c, row) for c, row in asked if not _pairs(c, row)]
     adjusted = iter(holm([_p(condition, row, beyond=True) for condition, row in tests]))
     # All loads beyond have p 2^-n / SHORT, times their number.
     needs = max(2, math.ceil(math.log2(len(tests) / (SHORT * ALPHA)))) if tests else 1
     return [
-        _voted(c, row.difference, row.estimate)
-        if isinstance(row.estimate, Majority)
+        _voted(c, row.difference, pairs)
+        if (pairs := _pairs(c, row))
         else _judged(c, row, next(adjusted), needs)
         for c, row in asked
     ]
+
+
+def _pairs(condition: Condition, row: Compared) -> Majority | None:
+    """What decides in place of a test; None where a test does."""
+    found = row.estimate
+    return found if isinstance(found, Majority) and found.is_fit(condition.ratio) else None
 
 
 def _voted(condition: Condition, of: CapsuleDifference, pairs: Majority) -> Gated:
@@ -153,8 +161,10 @@ def _judged(condition: Condition, row: Compared, p: float, needs: int) -> Gated:
 
 def _p(condition: Condition, row: Compared, *, beyond: bool) -> float:
     """p of "B is not beyond the threshold" or, if not `beyond`, of "B is at or beyond it"."""
-    if row.estimate is None or isinstance(row.estimate, Majority):
+    found = row.estimate
+    if found is None:
         return 1.0
+    known = found.ratio if isinstance(found, Majority) else found
     above = beyond == (condition.way == "above")
-    test = row.estimate.p_above if above else row.estimate.p_below
+    test = known.p_above if above else known.p_below
     return test(condition.ratio)

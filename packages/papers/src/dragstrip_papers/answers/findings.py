@@ -8,9 +8,9 @@ from msgspec import Struct, structs
 
 from dragstrip.model.clock import REAL, Clock
 from dragstrip.model.stack import Stack
-from dragstrip.study.file import Outline
 from dragstrip.study.gaps import servers
 from dragstrip.study.loader_error import predicted
+from dragstrip.study.spec import StudySpec
 from dragstrip.verdict.rules import VERSION
 from dragstrip_papers.answer import Answer, Verdict
 from dragstrip_papers.answers.absent import absent
@@ -137,16 +137,16 @@ class Findings(Struct, frozen=True, kw_only=True):
 
 def findings(
     paper: Published,
-    outlines: Sequence[Outline],
+    specs: Sequence[StudySpec],
     ran: Ran,
     evidence: Evidence,
     numbers: Mapping[Key, int] = NO_NUMBERS,
 ) -> Findings:
     """Every claim answered by the loads `evidence`, which `ran` made; `numbers` are those of the
     cells whose capsules are beside the page."""
-    cells = _counted(space(outlines, paper.parts), evidence.loads, numbers)
-    stacks = paper.stacks(outlines)
-    asked = {outline.name: outline.runs for outline in outlines}
+    cells = _counted(space(specs, paper.parts), evidence.loads, numbers)
+    stacks = paper.stacks(specs)
+    asked = {spec.name: spec.runs for spec in specs}
     claims = tuple(
         _finding(paper, claim, cells, evidence, stacks, asked, ran) for claim in paper.claims
     )

@@ -10,29 +10,29 @@ from dragstrip.model.browsers import LOADER
 from dragstrip.model.errors import InputError
 from dragstrip.results.capsule import Capsule
 from dragstrip.study.clients import loaded_by
-from dragstrip.study.file import Outline
+from dragstrip.study.spec import StudySpec
 
 ClientName = Literal["browser", "loader"]
 WITH_CACHE = "repeat-cached"
 """Visits that the load generator cannot make: it has no cache."""
 
 
-def by_client(outlines: Iterable[Outline], client: str) -> list[Outline]:
+def by_client(specs: Iterable[StudySpec], client: str) -> list[StudySpec]:
     """The same studies, visited by this client. Raises `InputError`."""
-    return [structs.replace(o, stacks=loaded_by(o.stacks, client)) for o in outlines]
+    return [structs.replace(o, stacks=loaded_by(o.stacks, client)) for o in specs]
 
 
-def makeable(outlines: Iterable[Outline], client: str) -> list[Outline]:
+def makeable(specs: Iterable[StudySpec], client: str) -> list[StudySpec]:
     """What of these studies the client can visit: the load generator has no frames and no cache."""
     if client != LOADER:
-        return list(outlines)
+        return list(specs)
     return [
         structs.replace(
-            outline,
-            client=structs.replace(outline.client, frames=False),
-            connections=tuple(c for c in outline.connections if c != WITH_CACHE),
+            spec,
+            client=structs.replace(spec.client, frames=False),
+            connections=tuple(c for c in spec.connections if c != WITH_CACHE),
         )
-        for outline in outlines
+        for spec in specs
     ]
 
 

@@ -16,7 +16,7 @@ from dragstrip.model.study import CellKey, Slow, Study
 from dragstrip.pages.resolve import expand, named
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.schedule.scale import share_of
-from dragstrip.study.file import Outline, make_study
+from dragstrip.study.spec import StudySpec
 from dragstrip_papers.campaign.choose import choose, cost_s
 from dragstrip_papers.campaign.pace import pace
 from dragstrip_papers.campaign.space import CELL, reach, space, union
@@ -39,7 +39,7 @@ Cells = frozenset[tuple[str, ...]]
 class Part(Struct, frozen=True, kw_only=True):
     """What is to be run of one study."""
 
-    outline: Outline
+    spec: StudySpec
     cells: pl.DataFrame
     """Rows of `dragstrip_papers.campaign.space`."""
     total: int
@@ -57,14 +57,14 @@ class Part(Struct, frozen=True, kw_only=True):
     @property
     def visits(self) -> int:
         """The controls' among them."""
-        return len(self.cells) * self.outline.visits_in(self.runs)
+        return len(self.cells) * self.spec.visits_in(self.runs)
 
     @property
     def seconds(self) -> float:
         every = range(len(self.cells))
         if not self.slow or self.slow.runs >= self.runs:
             return cost_s(self.cells, every, self.runs)
-        long_s = self.slow.over_s * self.outline.visits_per_block
+        long_s = self.slow.over_s * self.spec.visits_per_block
         blocks_s: list[float] = self.cells["block_s"].to_list()
         quick_s = sum(s for s in blocks_s if s < long_s)
         return cost_s(self.cells, every, self.slow.runs) + (self.runs - self.slow.runs) * quick_s
@@ -72,12 +72,12 @@ class Part(Struct, frozen=True, kw_only=True):
 
 def campaign(
     paper: Published,
-    outlines: Sequence[Outline],
+    specs: Sequence[StudySpec],
     scale: str,
     budget_s: float,
-    slow: Slow | None = None,
     there: Cells = frozenset(),
     *,
+    slow: Slow | None = None,
     virtual: bool = False,
     claims: Sequence[Claim] = (),
     networks: Sequence[str] = (),
@@ -89,9 +89,9 @@ def campaign(
     the cells that these look at, with `networks` only those on them. Raises `InputError` for any
     other scale, and for a network that the studies have not.
     """
-    whole = space(outlines, paper.parts)
+    whole = space(specs, paper.parts)
     if virtual:
-        whole = whole.with_columns(block_s=_virtual_block_s(outlines))
+        whole = whole.with_columns(block_s=_virtual_block_s(specs))
     cells = _over(networks, whole)
     cells = asked_for(claims, cells) if claims else cells
     if scale == "smoke":
@@ -103,14 +103,14 @@ def campaign(
     share = share_of(scale)
     return [
         Part(
-            outline=outline,
-            cells=kept.filter(study=outline.name),
-            total=len(whole.filter(study=outline.name)),
-            runs=min(SMOKE_RUNS, outline.runs) if share is None else ceil(outline.runs * share),
+            spec=spec,
+            cells=kept.filter(study=spec.name),
+            total=len(whole.filter(study=spec.name)),
+            runs=min(SMOKE_RUNS, spec.runs) if share is None else ceil(spec.runs * share),
             reruns=SMOKE_RERUNS if share is None else None,
-            slow=slow or outline.slow,
+            slow=slow or spec.slow,
         )
-        for outline in outlines
+        for spec in specs
     ]
 
 
@@ -120,15 +120,15 @@ def _over(networks: Sequence[str], cells: pl.DataFrame) -> pl.DataFrame:
     return cells.filter(pl.col("network").is_in(networks)) if networks else cells
 
 
-def _virtual_block_s(outlines: Sequence[Outline]) -> pl.Expr:
-    visited = {o.name: o.visits_per_block for o in outlines}
-    loader = any(stack.loaded_by.follows_graphs for o in outlines for stack in o.stacks)
+def _virtual_block_s(specs: Sequence[StudySpec]) -> pl.Expr:
+    visited = {o.name: o.visits_per_block for o in specs}
+    loader = any(stack.loaded_by.follows_graphs for o in specs for stack in o.stacks)
     return pace().visit_s(loader=loader) * pl.col("study").replace_strict(visited)
 
 
-def present(folder: Path, outlines: Sequence[Outline]) -> Cells:
+def present(folder: Path, specs: Sequence[StudySpec]) -> Cells:
     """Those that the capsules of a paper's folder have."""
-    return frozenset((o.name, *cell) for o in outlines for cell in _cells_of(folder / o.name))
+    return frozenset((o.name, *cell) for o in specs for cell in _cells_of(folder / o.name))
 
 
 def beyond(parts: Sequence[Part], there: Cells) -> list[Part]:
@@ -143,26 +143,26 @@ def _keys(cells: pl.DataFrame) -> Iterator[tuple[str, ...]]:
     return cells.select("study", *CELL).iter_rows()
 
 
-def of_ones_own(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
+def of_ones_own(specs: Sequence[StudySpec], pages: Sequence[str]) -> list[StudySpec]:
     """The studies of a paper with `pages` instead of theirs, if there are any."""
     if not pages:
-        return list(outlines)
+        return list(specs)
     own = tuple(p for given in pages for p in expand(given))
-    return [structs.replace(outline, pages=own) for outline in outlines]
+    return [structs.replace(spec, pages=own) for spec in specs]
 
 
-def asked_about(outlines: Sequence[Outline], pages: Sequence[str]) -> list[Outline]:
+def asked_about(specs: Sequence[StudySpec], pages: Sequence[str]) -> list[StudySpec]:
     """The studies that answers are about. Pages of the paper narrow what is visited, not what it
     claims; pages of one's own take their place there, too."""
-    theirs = {page for outline in outlines for page in outline.pages}
-    own = of_ones_own(outlines, pages)
-    return list(outlines) if all(theirs.issuperset(o.pages) for o in own) else own
+    theirs = {page for spec in specs for page in spec.pages}
+    own = of_ones_own(specs, pages)
+    return list(specs) if all(theirs.issuperset(o.pages) for o in own) else own
 
 
-def chosen(outlines: Sequence[Outline], names: Sequence[str]) -> list[Outline]:
+def chosen(specs: Sequence[StudySpec], names: Sequence[str]) -> list[StudySpec]:
     """Those of a paper's studies that are named, all by default. Raises `InputError`."""
-    _check("study", names, "paper has", [outline.name for outline in outlines])
-    return [outline for outline in outlines if outline.name in names or not names]
+    _check("study", names, "paper has", [spec.name for spec in specs])
+    return [spec for spec in specs if spec.name in names or not names]
 
 
 def _check(option: str, names: Sequence[str], has: str, known: Iterable[str]) -> None:
@@ -192,12 +192,12 @@ def claims_named(paper: Published, names: Sequence[str]) -> list[Claim]:
 
 
 def spoken_of(
-    outlines: Sequence[Outline],
+    specs: Sequence[StudySpec],
     claims: Sequence[Claim],
     parts: Mapping[str, str],
     folder: Path,
     names: Sequence[str] = (),
-) -> list[Outline]:
+) -> list[StudySpec]:
     """The studies with only those stacks that the claims speak of, at least two, and those that
     their capsules in `folder` have; without claims all.
 
@@ -205,19 +205,19 @@ def spoken_of(
     for a name that no study has, and if no study is left.
     """
     if not claims and not names:
-        return list(outlines)
-    every = [stack.name for outline in outlines for stack in outline.stacks]
+        return list(specs)
+    every = [stack.name for spec in specs for stack in spec.stacks]
     _check("stack", names, "studies have", every)
     found = []
-    for outline in outlines:
-        asked = [stack.name for stack in outline.stacks if not names or stack.name in names]
+    for spec in specs:
+        asked = [stack.name for stack in spec.stacks if not names or stack.name in names]
         if names and len(asked) < _RACE:
             continue
         kept = _said(claims, asked, parts) if claims else asked
-        if there := _study_in(folder / outline.name):
+        if there := _study_in(folder / spec.name):
             kept += [stack.name for stack in there.stacks]
-        stacks = tuple(stack for stack in outline.stacks if stack.name in kept)
-        found.append(structs.replace(outline, stacks=stacks))
+        stacks = tuple(stack for stack in spec.stacks if stack.name in kept)
+        found.append(structs.replace(spec, stacks=stacks))
     if names and not found:
         raise InputError(f"--stack {', '.join(names)}: no study has two of these; name more")
     return found
@@ -248,22 +248,18 @@ def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
 def study_of(part: Part, folder: Path, cache: Path) -> Study:
     """The study a part runs, with the cells its capsule in `folder` already has, and their pages
     even if the part has others."""
-    outline = part.outline
-    there = _study_in(folder / outline.name)
+    spec = part.spec
+    there = _study_in(folder / spec.name)
     wanted = {*(there.cells() if there else ()), *part.keys}
     pages = {page for page, _, _ in wanted}
     networks = {network for _, network, _ in wanted}
-    asked = {name: getattr(outline, name) for name in outline.__struct_fields__}
-    study = make_study(
-        **asked
-        | {
-            "pages": [given for given in outline.pages if named(given) in pages],
-            "networks": [n for n in outline.networks if n.name in networks],
-            "runs": part.runs,
-            "slow": part.slow,
-        },
-        cache=cache,
-    )
+    study = structs.replace(
+        spec,
+        pages=[given for given in spec.pages if named(given) in pages],
+        networks=[n for n in spec.networks if n.name in networks],
+        runs=part.runs,
+        slow=part.slow,
+    ).resolve(cache)
     own = {page.name for page in study.pages}
     others = tuple(p for p in there.pages if p.name not in own) if there else ()
     study = structs.replace(study, pages=(*others, *study.pages))
@@ -272,9 +268,9 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
     return structs.replace(study, reruns=reruns, only=only)
 
 
-def capsules_of(folder: Path, outlines: Sequence[Outline]) -> list[Path]:
+def capsules_of(folder: Path, specs: Sequence[StudySpec]) -> list[Path]:
     """Those capsules of a paper's folder that exist."""
-    return [f for o in outlines if ((f := folder / o.name) / MANIFEST).exists()]
+    return [f for o in specs if ((f := folder / o.name) / MANIFEST).exists()]
 
 
 def _cells_of(folder: Path) -> list[CellKey]:

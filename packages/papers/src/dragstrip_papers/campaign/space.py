@@ -8,7 +8,7 @@ import polars as pl
 from dragstrip.pages import corpus
 from dragstrip.pages.resolve import named
 from dragstrip.schedule.estimate import visit_s
-from dragstrip.study.file import Outline
+from dragstrip.study.spec import StudySpec
 from dragstrip_papers.campaign.weight import weight
 from dragstrip_papers.evidence import FACTORS, of_known, of_network
 from dragstrip_papers.levels import AuditCount, Corpus
@@ -19,27 +19,27 @@ CELL = ("page", "network", "connection")
 _FIELDS = ("study", *CELL, *FACTORS)
 
 
-def space(outlines: Iterable[Outline], parts: Mapping[str, str] | None = None) -> pl.DataFrame:
+def space(specs: Iterable[StudySpec], parts: Mapping[str, str] | None = None) -> pl.DataFrame:
     """Columns: `study`, `CELL`, the factors of `dragstrip_papers.evidence`, `stacks` and `block_s`,
     the expected seconds of one block. A stack in `parts` is called what it plays."""
     parts = parts or {}
     known = corpus.known()
     rows = [
         {
-            "study": outline.name,
+            "study": spec.name,
             "page": name,
             "network": network.name,
             "connection": connection,
-            "stacks": [parts.get(s.name, s.name) for s in outline.stacks],
-            "block_s": visit_s(*weighed, network, connection) * outline.visits_per_block,
+            "stacks": [parts.get(s.name, s.name) for s in spec.stacks],
+            "block_s": visit_s(*weighed, network, connection) * spec.visits_per_block,
             **of_known(known.get(page), *weighed),
             **of_network(network),
         }
-        for outline in outlines
-        for page in outline.pages
+        for spec in specs
+        for page in spec.pages
         for name, weighed in [(named(page), weight(page))]
-        for network in outline.networks
-        for connection in outline.connections
+        for network in spec.networks
+        for connection in spec.connections
     ]
     kinds: dict[str, Any] = {
         "stacks": pl.List(pl.String),

@@ -32,10 +32,10 @@ def _of_paper(names: Callable[["Published"], Iterable[str]]) -> Complete:
     return complete
 
 
-paper_studies = _of_paper(lambda paper: (o.name for o in paper.outlines()))
-paper_stacks = _of_paper(lambda paper: (s.name for o in paper.outlines() for s in o.stacks))
-paper_networks = _of_paper(lambda paper: (n.name for o in paper.outlines() for n in o.networks))
-paper_pages = _of_paper(lambda paper: (page for o in paper.outlines() for page in o.pages))
+paper_studies = _of_paper(lambda paper: (o.name for o in paper.specs()))
+paper_stacks = _of_paper(lambda paper: (s.name for o in paper.specs() for s in o.stacks))
+paper_networks = _of_paper(lambda paper: (n.name for o in paper.specs() for n in o.networks))
+paper_pages = _of_paper(lambda paper: (page for o in paper.specs() for page in o.pages))
 paper_claims = _of_paper(
     lambda paper: (c.id.rpartition("-")[2] for c in paper.claims if c.predicate)
 )

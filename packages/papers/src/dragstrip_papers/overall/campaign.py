@@ -49,17 +49,17 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         said += [f"--page '{page}'" if "*" in page else f"--page {page}" for page in self.pages]
         said += [f"--network {name}" for name in self.networks]
         said += [f"--controls-every {self.controls_every}"] if self.controls_every > 1 else []
-        runs = published(self.paper).outlines()[0].runs
+        runs = published(self.paper).specs()[0].runs
         scale = "paper" if self.blocks == runs else f"{self.blocks}/{runs}"
         return [" ".join([*said, f"--scale {scale}", f"--out {folder}"])]
 
     def cells(self) -> pl.DataFrame:
         """Of `dragstrip_papers.campaign.space`, with `visited`: how many visits a block has."""
         paper = published(self.paper)
-        outlines = (paper.native() if self.way == "native" else paper).outlines()
+        specs = (paper.native() if self.way == "native" else paper).specs()
         chosen = [
             structs.replace(o, controls_every=self.controls_every)
-            for o in outlines
+            for o in specs
             if o.name in self.studies or not self.studies
         ]
         globs = [page.replace("/", "-") for page in self.pages] or ["*"]

@@ -167,7 +167,7 @@ def _raise(sure: dict[str, float], chances: Mapping[str, float]) -> None:
 def _cells_of(paper: str) -> dict[str, frozenset[Cell]]:
     """The cells that each claim of a paper asks for."""
     found = published(paper)
-    whole = space(found.outlines())
+    whole = space(found.specs())
     return {
         claim.id: frozenset(reach(claim.predicate, whole).select("study", *CELL).iter_rows())
         for claim in found.claims

@@ -73,7 +73,7 @@ def rows(papers: Iterable[Published], given: Sequence[Given], known: Powers) -> 
     """All claims of these papers."""
     found = []
     for paper in papers:
-        cells = space(paper.outlines())
+        cells = space(paper.specs())
         own = [page for page in given if page.paper == paper.key]
         found += [_row(paper, claim, cells, own, known) for claim in paper.claims]
     return found

@@ -15,7 +15,7 @@ import polars as pl
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from dragstrip.study.file import Outline
+from dragstrip.study.spec import StudySpec
 from dragstrip_papers.base import ask
 from dragstrip_papers.campaign.space import space
 from dragstrip_papers.evidence import FACTORS, nothing
@@ -69,7 +69,7 @@ class Tally(Struct, frozen=True):
                 return reproduced if self.world.counted else max(reproduced, contradicted)
 
 
-def places(outlines: Sequence[Outline], parts: Mapping[str, str] | None = None) -> list[Place]:
+def places(specs: Sequence[StudySpec], parts: Mapping[str, str] | None = None) -> list[Place]:
     """Every cell of a paper's studies."""
     return [
         Place(
@@ -80,7 +80,7 @@ def places(outlines: Sequence[Outline], parts: Mapping[str, str] | None = None) 
             factors={f: row[f] for f in FACTORS if row[f] is not None},
             stacks=tuple(row["stacks"]),
         )
-        for row in space(outlines, parts).iter_rows(named=True)
+        for row in space(specs, parts).iter_rows(named=True)
     ]
 
 
