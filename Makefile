@@ -4,6 +4,7 @@ CARGO = scripts/cargo
 RUN = $(UV) run --frozen --no-sync
 
 PROSE = README.md packages/papers/README.md CONTRIBUTING.md CHANGELOG.md bench/README.md docs/index.md docs/tutorial docs/howto docs/explanation docs/reference docs/decisions docs/map
+CODE = src tests packages/papers/src packages/papers/bench bench crates scripts
 
 .PHONY: demo demo-programs demo-packages test coverage check bench build site release firefox legacy servers virtual setup clean
 .DEFAULT_GOAL := build
@@ -41,7 +42,7 @@ check-test-types:
 check-pages:
 	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build  # with --quiet it would pass over broken links
 check-prose:
-	$(RUN) python scripts/prose $(PROSE)
+	$(RUN) python scripts/prose help $(PROSE) $(CODE)
 check-spelling:
 	$(RUN) codespell
 check-style:

@@ -2,7 +2,7 @@
 
     uv run python bench
 
-Exit code 1 if one failed; the others run all the same.
+Exit code 1 if one failed; the others still run.
 """
 
 import re
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def commands(text: str) -> list[str]:
-    """Those of the first table."""
+    """The commands of the first table."""
     first = text.split("\n## ")[1]
     return re.findall(r"^\| `(python .+?)` \|", first, re.MULTILINE)
 

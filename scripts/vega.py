@@ -33,7 +33,7 @@ def script() -> str:
 
 
 def licences() -> str:
-    """Of the three packages and of all that npm installs for them; equal texts once."""
+    """Licences of the three packages and of all that npm installs for them; equal texts once."""
     with TemporaryDirectory() as folder:
         wanted = [f"{name}@{number}" for name, number in INSIDE.items()]
         quiet = ("--ignore-scripts", "--no-audit", "--no-fund", "--silent")

@@ -31,8 +31,8 @@ FOLDERS = ("unit", "golden", "virtual", "schedule", "browser", "net")
 """The quick ones first. Of the others, each part of scripts/test begins with its longest files, so
 that no core is idle at its end."""
 BUDGET_S = 35 * 60
-"""After which no more real namespaces and browsers are begun: they take five minutes on two cores,
-and a machine that is ten times slower would otherwise be at it for hours."""
+"""Time after which no more real namespaces and browsers begin. They take five minutes on two cores,
+and a machine that is ten times slower would otherwise take hours."""
 _BEGAN = time.monotonic()
 _TESTS = Path(__file__).parent
 

@@ -14,7 +14,7 @@ from distributed import Client
 
 PATIENCE_S = 60.0
 _IDLE = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
-"""Else it samples a hundred times a second."""
+"""Switches off the profiler, which samples a hundred times a second."""
 
 
 class Processes:
@@ -62,7 +62,7 @@ class Processes:
         self.wait_for_workers()
 
     def wait_for_workers(self) -> None:
-        """Until the scheduler knows all of them, and no other."""
+        """Waits until the scheduler knows exactly these workers."""
         deadline = time.monotonic() + PATIENCE_S
         with Client(self.address, timeout=PATIENCE_S) as client:
             while len(client.scheduler_info(n_workers=-1)["workers"]) != len(self.workers):
@@ -89,7 +89,8 @@ class Processes:
 
 @contextlib.contextmanager
 def dask_processes(folder: Path, workers: int, **env: str) -> Iterator[Processes]:
-    """In `folder`, which is also where the workers run. All are gone when this ends."""
+    """Processes of Dask in `folder`, which is also where the workers run. All are gone when this
+    ends."""
     running = Processes(folder, env)
     try:
         for _ in range(workers):

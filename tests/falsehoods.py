@@ -96,7 +96,7 @@ class Falsehood:
     name: str
     told: Callable[[Scene, bool], Scene]
     protocols: Sequence[Protocol] = ("h1", "h2", "h3")
-    """Of which it can be told."""
+    """Protocols for which it can be told."""
 
     def __str__(self) -> str:
         return f"{self.code}, {self.name}".replace(" ", "-")
@@ -169,7 +169,7 @@ def early_on_the_wire(scene: Scene, beyond: bool) -> Scene:
 
 
 def load_beyond_rate(scene: Scene, beyond: bool) -> Scene:
-    """One body grows until the page load time is the least possible."""
+    """One body is larger; within, until the page load time is the least possible."""
     spare_ms = scene.visit.plt_ms + scene.limits.clock_slack_ms
     spare_ms -= floor_ms(scene.visit, scene.network, scene.stack) - _either(EPSILON, beyond)
     more = round(spare_ms * scene.network.down.rate_mbps * 125)
@@ -197,7 +197,7 @@ def bypassed(scene: Scene, beyond: bool) -> Scene:
 
 
 def host_bypassed(scene: Scene, beyond: bool) -> Scene:
-    """One host's answers took another way."""
+    """One host's answers did not cross the link."""
     request = scene.visit.requests[-1]
     mine = (r for r in scene.visit.requests if r.remote_ip == request.remote_ip)
     received = sum(r.wire_bytes for r in mine)
@@ -286,7 +286,7 @@ def late(scene: Scene, beyond: bool) -> Scene:
 
 
 def starved(who: str) -> Callable[[Scene, bool], Scene]:
-    """Others ran all the while."""
+    """Other processes ran all the time."""
 
     def waits(scene: Scene, beyond: bool) -> Scene:
         limits = scene.limits
@@ -305,8 +305,8 @@ def crowded(scene: Scene, beyond: bool) -> Scene:
 
 
 def computing(scene: Scene, beyond: bool) -> Scene:
-    """On a crowded machine, with precedence, all the time: the limit is where bytes and round trips
-    leave it."""
+    """Browser and server compute all the time on a crowded machine with precedence: the limit is
+    the time that bytes and round trips leave."""
     needed = needed_ms(scene.visit, scene.network, scene.stack)
     rest = 1 - needed / scene.visit.plt_ms
     limits = structs.replace(scene.limits, precedence_share=rest - _either(EPSILON / 100, beyond))
@@ -316,7 +316,7 @@ def computing(scene: Scene, beyond: bool) -> Scene:
 
 
 def hindered(scene: Scene, beyond: bool) -> Scene:
-    """By others who use half of the CPU time."""
+    """Other processes delay it with half of the CPU time."""
     needed_s = _needed_s(scene, 0.5, beyond)
     return scene.host(others_share=0.5, browser_cpu_s=needed_s, origin_cpu_s=0.0)
 
@@ -329,7 +329,7 @@ def stolen(scene: Scene, beyond: bool) -> Scene:
 
 
 def robbed(scene: Scene, beyond: bool) -> Scene:
-    """Of one second for each two that were computed."""
+    """The hypervisor takes one second for each two that were computed."""
     needed_s = _needed_s(scene, 0.5, beyond)
     return scene.host(steal_share=0.1, busy_share=0.3, browser_cpu_s=needed_s, origin_cpu_s=0.0)
 
@@ -398,7 +398,7 @@ def _png(pixels: list[tuple[int, int, int]]) -> bytes:
 
 
 def short(scene: Scene, beyond: bool) -> Scene:
-    """By the browser's word."""
+    """A body is short according to the browser."""
     return scene.request(-1, body_bytes=scene.visit.requests[-1].body_bytes - beyond)
 
 
@@ -426,19 +426,20 @@ def server_errors(scene: Scene, beyond: bool) -> Scene:
 
 
 def another_recording(scene: Scene, beyond: bool) -> Scene:
-    """With the same URLs and sizes."""
+    """Another recording with the same URLs and sizes."""
     return scene.log(digest="0" * 16) if beyond else scene
 
 
 def another_body(scene: Scene, beyond: bool) -> Scene:
-    """By the browser's word on one of its sample, where the log is honest."""
+    """Another body according to the browser's sample, where the log is honest."""
     url = scene.visit.requests[-1].url
     honest = next(r.digest for r in scene.page.resources if r.url == url)
     return scene.request(-1, digest="0" * 16 if beyond else honest)
 
 
 def document_alone(scene: Scene, beyond: bool) -> Scene:
-    """Within: the last object comes so late that what depends on it may be missing."""
+    """The document comes alone. Within, the last object comes so late that what depends on it may
+    be missing."""
     first, *rest = scene.visit.requests
     late = structs.replace(rest[-1], end_ms=scene.visit.plt_ms + EPSILON)
     kept = (first,) if beyond else (first, late)
@@ -510,7 +511,7 @@ def _over_quic(scene: Scene, **changes: object) -> Scene:
 
 
 def untried(scene: Scene, beyond: bool) -> Scene:
-    """Within: a single packet, which the link lost."""
+    """Early data was not tried. Within, it was a single packet, which the link lost."""
     told = _by_alt_svc(scene)
     return told if beyond else _over_quic(told, packets=0, bytes=0, dropped=1)
 
@@ -550,7 +551,7 @@ def early_refused(scene: Scene, beyond: bool) -> Scene:
 
 
 def other_control(scene: Scene, beyond: bool) -> Scene:
-    """A server that decides TCP's congestion control itself, by the kernel's word."""
+    """A server that decides TCP's congestion control itself, according to the kernel."""
     asked = scene.stack.congestion
     return scene.but(congestion=(asked, "another" if beyond else asked))
 

@@ -62,7 +62,7 @@ def study(runs: int = 3, pages: tuple[str, ...] = ("made",), seed: int = 1) -> S
 
 
 def table(of: Study, visits: Iterable[Visit]) -> pl.LazyFrame:
-    """As `dragstrip.results.tables.build.scan` of a capsule's visits."""
+    """The table of visits, as `dragstrip.results.tables.build.scan` makes it for a capsule."""
     return frames(visits, of)["visits"].with_row_index("row").lazy()
 
 
@@ -267,7 +267,7 @@ CHANGED = {
 
 
 def plain_stack(field: str) -> Stack:
-    """With a protocol and a client for which the field means something."""
+    """A stack with a protocol and a client for which the field means something."""
     quic = field in QUIC_ONLY
     client = {"browser": "loader"} if field in ("fast_open", "post_quantum") else {}
     return Stack(name="plain", protocol="h3" if quic else "h2", **client)

@@ -101,7 +101,7 @@ def wacz(warcs: dict[str, bytes], pages: list[dict[str, str]]) -> bytes:
 
 
 def mhtml(*parts: tuple[str, str, str], root: str = "https://a.test/") -> bytes:
-    """Of (Content-Type, Content-Location or cid:..., text) tuples."""
+    """A MHTML file of (Content-Type, Content-Location or cid:..., text) tuples."""
     lines = [
         "From: <Saved by a test>",
         f"Snapshot-Content-Location: {root}",

@@ -36,7 +36,7 @@ def every_worker_a_machine(study: Study) -> Fingerprint:
 
 
 def one_is_odd(study: Study) -> Fingerprint:
-    """The worker that is told so has another browser."""
+    """A fingerprint with another browser on the worker that its environment names."""
     found = every_worker_a_machine(study)
     browser = "other" if os.environ.get("ODD") else "usual"
     return msgspec.structs.replace(found, browsers={"h2": browser})
@@ -47,8 +47,8 @@ def measured(study: Study) -> Calibration:
 
 
 def even(study: Study, seed: int) -> AAControl:
-    """Loads of 300 ms that differ by some percent. The worker that is told to lie holds the answers
-    of the second name by 30 ms."""
+    """Loads of 300 ms that differ by some percent. A worker that is to lie holds the answers of the
+    second name by 30 ms."""
     draw = random.Random(seed)
     times = [300 * draw.gauss(1, 0.02) for _ in range(2 * BLOCKS)]
     held = 30.0 if os.environ.get("LIE") else 0.0

@@ -1,5 +1,5 @@
-"""For tests of exact replays: a lossy network, hashes of a capsule's files, guests that run, and
-loops that keep the machine busy."""
+"""Exact replays for tests: a lossy network, hashes of a capsule's files, guests that run, and loops
+that keep the machine busy."""
 
 import contextlib
 import hashlib
@@ -16,7 +16,7 @@ LOSSY = "10mbit/2mbit/20ms/2%/100ms"
 
 
 def digests(out: Path) -> dict[str, str]:
-    """Of the journal and each file of packets."""
+    """Digests of the journal and of each file of packets."""
     files = (out / JOURNAL, *sorted((out / "pcap").glob("*.pcapng")))
     return {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
 

@@ -29,8 +29,8 @@ def page_of(
 def visit(
     addresses: Mapping[str, str], over: Mapping[str, str], protocol: made.Protocol = "h2"
 ) -> Visit:
-    """Of a page of these hosts, each at its address of the testbed. `over` says to which host the
-    connection was opened that carried each host's request."""
+    """A visit of a page of these hosts, each at its address of the testbed. `over` names the host
+    to which the connection was opened that carried each host's request."""
     opened = {owner: number for number, owner in enumerate(dict.fromkeys(over.values()), start=1)}
     good = made.visit(protocol)
 

@@ -20,7 +20,7 @@ LOAD = Load(outcome="loaded", sent_s=0.0, time_origin_s=0.0)
 
 @contextlib.contextmanager
 def made_session(pause_s: float = 0.0, bad_share: float = 0.0) -> Iterator[Visitor]:
-    """Which visits are invalid depends on nothing but what they are."""
+    """Visits without a testbed. Which of them are invalid depends only on what they are."""
     start = f"boot.{time.time_ns()}"
 
     def visit(order: VisitOrder) -> MadeVisit:
@@ -43,7 +43,7 @@ def made_session(pause_s: float = 0.0, bad_share: float = 0.0) -> Iterator[Visit
 
 
 def slow(study: Study) -> Study:
-    """The same on a link that others may run beside."""
+    """The study on a link that other blocks may run beside."""
     network = structs.replace(made.LTE, name="slow")
     down = structs.replace(network.down, rate_mbps=0.5)
     return structs.replace(study, networks=(structs.replace(network, down=down),))

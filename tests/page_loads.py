@@ -22,7 +22,7 @@ SITE = "https://www.synth.test"
 PATIENT = Client(timeout_s=20)
 """A busy machine may take that long to start a browser's processes."""
 BRIEF = Client(timeout_s=4)
-"""For loads that never end."""
+"""A client for loads that never end."""
 
 
 def firefox_is_missing() -> bool:

@@ -96,7 +96,7 @@ class Reader:
 
 @contextmanager
 def reader(workspace: Path, width: int = 1366) -> Iterator[Reader]:
-    """A browser that reaches nothing but this machine."""
+    """A browser that reaches only this machine."""
     place = BrowserPlace(
         command=lambda *argv: list(argv),
         workspace=workspace,

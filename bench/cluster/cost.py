@@ -32,7 +32,8 @@ from made_session import run_in
 MAIN = "from dragstrip.cli import main; main()"
 RACE = "race synth:2x1KB --virtual --network 10mbit/2mbit/20ms/0%/100ms --stack h2 --stack h3"
 RACE += " --client loader"
-"""Its blocks are the shortest that guests make, so what a cluster adds shows most."""
+"""A race whose blocks are the shortest that guests make, so that the cost of a cluster shows
+most."""
 TURN_BLOCKS = 8
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -75,7 +76,7 @@ def blocks(folder: Path, number: int | None) -> None:
 
 
 def overhead(folder: Path, number: int | None) -> None:
-    """In turns, so that whatever else this machine does meets both."""
+    """Measures both in turns, so that other work on this machine affects both alike."""
     took: dict[str, list[float]] = {"none": [], "local:1": []}
     for turn in range(number or 3):
         for cluster in sorted(took, reverse=bool(turn % 2)):
@@ -92,7 +93,7 @@ def overhead(folder: Path, number: int | None) -> None:
 
 
 def waiting(folder: Path, number: int | None) -> None:
-    """So that a busy machine matters little: blocks of two visits of 1 s each."""
+    """Measures blocks of two visits of 1 s each, so that a busy machine matters little."""
     took: dict[str, list[float]] = {"none": [], "local:1": []}
     study = sendable(made.study(runs=TURN_BLOCKS), folder)
     study = structs.replace(study, stacks=study.stacks[:2])
@@ -140,7 +141,7 @@ def tell(took: dict[str, list[float]]) -> None:
 
 
 def watch(folder: Path, number: int | None) -> None:
-    """CPU that serving takes, with the page open in nobody's, one and two readers' browsers."""
+    """CPU that serving takes while no reader, one and two readers have the page open."""
     import urllib.request
 
     seconds = number or 30

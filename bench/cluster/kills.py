@@ -2,8 +2,8 @@
 
     uv run python bench/cluster/kills.py [kills] [--seed N] [--runs R] [--virtual] [--blocks B]
 
-A Dask scheduler and three workers, each a process of its own, make a study of 60 blocks with three
-stacks; visits come from a session without a testbed, or from guests with --virtual. At random
+A Dask scheduler and three workers, each a separate process, make a study of 60 blocks with three
+stacks. Visits come from a session without a testbed, or from guests with --virtual. At random
 moments a worker, the scheduler or the client is killed by kill -9, in turn, and started again as a
 batch system or a user would. The kills (20) are spread over R runs (4) of the study. Afterwards no
 visit may be missing or there twice, `dragstrip compare` must find no difference from the same study
@@ -135,7 +135,7 @@ class Disturbed:
         print(f"{what} killed after {self._made()} of {self._visits} visits", flush=True)
 
     def end(self, serial: Path) -> list[str]:
-        """What is wrong with it, in words."""
+        """What is wrong with the cluster's capsule."""
         self._client.join(PATIENCE_S)
         if self._client.exitcode != 0:
             self._start_client()
@@ -155,7 +155,7 @@ class Disturbed:
         self._dask.add_worker()
 
     def _kill_scheduler(self, luck: random.Random) -> None:
-        """Its client says so and ends; the user starts all anew."""
+        """Kills the scheduler. Its client says so and ends; the user starts everything again."""
         os.kill(self._dask.scheduler.pid, signal.SIGKILL)
         self._client.join(PATIENCE_S)
         self._dask.end()

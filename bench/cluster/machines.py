@@ -73,7 +73,7 @@ def speeds(draw: np.random.Generator) -> Floats:
 
 
 def study(number: int, draw: np.random.Generator) -> list[dict[str, Any]]:
-    """The same cluster, used in both ways. All machines are there after half of the visits."""
+    """A study of one cluster used in both ways. All machines are there after half of the visits."""
     slow = speeds(draw)
     bad = draw.choice(MACHINES, BROKEN, replace=False)
     h3_on = np.full(MACHINES, TRUE)

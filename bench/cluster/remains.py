@@ -1,4 +1,4 @@
-"""What killed processes leave behind, and how a capsule differs from one that nobody disturbed."""
+"""What killed processes leave behind, and how a capsule differs from an undisturbed one."""
 
 import contextlib
 import time
@@ -33,8 +33,8 @@ class Family:
                 self._seen[pid] = began
 
     def remains(self) -> list[str]:
-        """Processes, namespaces with a name, and folders that nobody will remove. A network
-        namespace without a name goes with the last of its processes."""
+        """Processes, named namespaces, and folders that no process will remove. A network namespace
+        without a name goes with the last of its processes."""
         deadline = time.monotonic() + GONE_S
         while (left := self._alive()) and time.monotonic() < deadline:
             time.sleep(0.2)
@@ -47,7 +47,8 @@ class Family:
 
 
 def differing(serial: Path, disturbed: Path) -> list[str]:
-    """Other cells or blocks, a visit that is there twice, or a difference that `compare` finds."""
+    """Differences of the capsules: other cells or blocks, a visit that is there twice, or a
+    difference that `compare` finds."""
     one, other = Capsule.open(serial), Capsule.open(disturbed)
     keys = [(v.block, v.attempt, v.stack) for v in other.as_made()]
     wrong = [] if len(set(keys)) == len(keys) else ["a visit is there twice"]

@@ -71,7 +71,7 @@ def one_way(addresses: dict[str, str], delay_ms: float, count: int) -> dict[str,
 
 def _tap(namespace: str) -> socket.socket:
     calibrate_probe.enter(namespace)
-    # Only who asks for all protocols sees what goes out.
+    # Only a socket for all protocols sees what goes out.
     tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(_ALL))
     tap.bind(("eth0", _ALL))
     tap.setsockopt(_SOL_SOCKET, _TIMESTAMPNS, 1)
@@ -80,7 +80,7 @@ def _tap(namespace: str) -> socket.socket:
 
 
 def _read(tap: socket.socket, stamps: dict[int, int]) -> None:
-    """Add what has come: number of a packet of ours -> the kernel's stamp in ns."""
+    """Add what has come: number of our packet -> the kernel's stamp in ns."""
     with contextlib.suppress(BlockingIOError):
         while True:
             data, ancillary, _, _ = tap.recvmsg(2048, 64)

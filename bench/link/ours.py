@@ -1,4 +1,4 @@
-"""Measures dragstrip's own link, as whoever runs this; one JSON object a line."""
+"""Measures dragstrip's own link, as the calling user; prints one JSON object per line."""
 
 import json
 import sys

@@ -6,12 +6,12 @@
 
 `make` runs in virtual time, where computing takes none: Chromium on two networks, from which each
 page's graph is learned; Chromium on all four; the load generator on all four by the learned graph,
-and once more by the recording's structure alone. Links have the same luck in all of them. A folder
-that was begun is continued. Networks that need more blocks have a folder of their own; of a cell
-that is in several folders `write` takes the one with the most blocks. With `--browser` the second
-step is there already: the capsule of a study in virtual time, such as one that answers a paper.
-With `--computing` computing takes time on both sides; such cells have a table of their own.
-`--kept` takes cells of docs/reference/loader.json, too, as long as no folder has them.
+and once more by the recording's structure alone. Links lose the same packets in all of them. A
+folder that was begun is continued. Networks that need more blocks have a separate folder. If a cell
+is in several folders, `write` takes the one with the most blocks. With `--browser` the second step
+is there already: the capsule of a study in virtual time, such as one that answers a paper. With
+`--computing` computing takes time on both sides; such cells have a separate table. `--kept` takes
+cells of docs/reference/loader.json, too, as long as no folder has them.
 """
 
 import argparse
@@ -52,7 +52,7 @@ STACKS = ("h1", "h2", "h3", "TCP+", "QUIC")
 PAIRS = (("h2", "h3"), ("TCP", "QUIC"), ("TCP+", "QUIC"), ("TCP+BBR", "QUIC+BBR"), ("h1", "h2"))
 RUNS = 2
 STAND_IN = "a made-up stand-in"
-"""How the source of a page begins that nobody recorded."""
+"""Start of the source of a page that is a stand-in."""
 BODILESS = ", without bodies"
 """How the source of a page ends of which only names and sizes were recorded."""
 
@@ -73,7 +73,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     browser: float
     loader: float
     structure: float | None
-    """By the load generator, without having seen a visit."""
+    """Time by the load generator, without having seen a visit."""
     runs: int
     luck: float | None
     """How far a block of the browser's is from the median of its others, on average; None if there
@@ -107,15 +107,16 @@ class Found(Struct, frozen=True, kw_only=True):
     """Mean of the cells' `luck`."""
     luck_by_network: dict[str, float] = {}
     unlost: dict[str, Ratios]
-    """As `pairs`, of cells in which neither queue was full."""
+    """Ratios of `pairs`, in cells in which neither queue was full."""
     pairs: dict[str, Ratios]
     itself: dict[str, Ratios] = {}
-    """One block of the browser's beside the medians of the others, on the pages made last."""
+    """Ratios of one of the browser's blocks to the medians of the others, on the pages made
+    last."""
     invalid: int
     """Cells left out because one of the clients had no valid load."""
     cells: list[Cell]
     computing: dict[str, Errors] = {}
-    """By network, where system calls take time on both sides."""
+    """Errors by network, where system calls take time on both sides."""
     graphs: list[str]
     """How well graphs explain a browser's loads: lines of a table."""
 
@@ -239,7 +240,7 @@ def _times(folder: Path) -> dict[Key, list[float]]:
 
 
 def _loaded(folder: Path) -> Iterator[tuple[Key, str, float]]:
-    """Of each valid load its cell, its block and its page load time in ms."""
+    """Cell, block and page load time in ms of each valid load."""
     for visit in Capsule.open(folder).visits():
         if visit.valid and visit.outcome == "loaded" and visit.plt_ms:
             yield (visit.page, visit.network, visit.stack), visit.block, visit.plt_ms
@@ -327,7 +328,7 @@ def _clock(folder: Path) -> Clock:
 
 
 def _largest(found: Iterable[Cell]) -> list[Cell]:
-    """Of a cell that is in several folders, the one with the most blocks."""
+    """The copy with the most blocks of each cell that is in several folders."""
     made: dict[Key, Cell] = {}
     for cell in found:
         if cell.key not in made or made[cell.key].runs < cell.runs:

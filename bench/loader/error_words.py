@@ -208,7 +208,7 @@ _COMMANDS = """All cells: [loader.json](loader.json). The commands:
 
 
 def _blocks(found: Any) -> str:
-    """Of each network the fewest that a cell has."""
+    """The fewest blocks that a cell of each network has."""
     fewest: dict[str, int] = {}
     for cell in found.cells:
         fewest[cell.network] = min(cell.runs, fewest.get(cell.network, cell.runs))

@@ -2,11 +2,11 @@
 
     uv run python bench/loader/page_graph.py LESSONS VISITS
 
-Graphs are learned from the capsule LESSONS and held against the visits of the capsule VISITS in a
-browser, both in virtual time: when does a request start, and when does the load event end, given
+Graphs are learned from the capsule LESSONS and compared with the visits of the capsule VISITS in a
+browser, both in virtual time. When does a request start, and when does the load event end, given
 when the answers it waits for were there? So this is the graph's own error, without that of the load
-generator's protocols. Requests that wait for a part of an answer are left out: when that part came
-no browser says.
+generator's protocols. Requests that wait for a part of an answer are left out, because no browser
+says when that part came.
 """
 
 import sys
@@ -69,7 +69,7 @@ def line(page: str, graph: Graph, visits: list[Visit]) -> str:
 
 
 def by_key(visit: Visit) -> dict[Key, Request]:
-    """By URL, and by URL without the query, which is often drawn anew."""
+    """Requests by URL, and by URL without the query, which is often random."""
     found: dict[Key, Request] = {}
     for request in visit.requests:
         found.setdefault((request.method, request.url), request)

@@ -12,7 +12,7 @@ from dragstrip.pages.generators.synth import noise_png
 SITE = "https://a.test/"
 LATE_MS = 600
 TOTAL_BYTES = 1_200_000
-"""Of all objects of a page of many."""
+"""Bytes of all objects on a page with many."""
 MANY = (1, 30, 120)
 CSS = "text/css"
 JS = "text/javascript"

@@ -1,9 +1,9 @@
-"""Whose bytes go first? Our h2 and h3, and those of other servers, on pages that make them choose.
+"""Which answer's bytes go first? Our h2 and h3, and other servers, on pages that make them choose.
 
     uv run python bench/origin/scheduling.py FOLDER [--only PATTERN...] [--write]
 
 Chromium loads each page of patterns.py in virtual time. Times count from when the browser sent the
-first request that is watched. FOLDER keeps the capsules, so an interrupted bench goes on. `--write`
+first request that is watched. FOLDER keeps the capsules, so an interrupted bench resumes. `--write`
 puts docs/reference/scheduling.md and its picture there. All of it takes about an hour.
 """
 

@@ -37,7 +37,7 @@ _VALUES: tuple[Any, ...] = (
 
 
 Files = dict[str, bytes]
-"""Of one recording, by their names."""
+"""The files of one recording, by their names."""
 
 
 def main() -> None:
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def mutant(files: Files, draw: random.Random) -> Files:
-    """With one of its files mutated."""
+    """The recording with one of its files mutated."""
     name = draw.choice(sorted(files))
     return files | {name: mutated(name, files[name], draw)}
 

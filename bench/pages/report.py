@@ -81,7 +81,7 @@ def few(folder: Path) -> Capsule:
 
 
 def many(folder: Path) -> Capsule:
-    """A million rows; there is no journal, so no visit has a page of its own."""
+    """A capsule with a million rows. It has no journal, so visits have no pages."""
     of = study(MANY_RUNS)
     folder.mkdir(parents=True)
     (folder / MANIFEST).write_bytes(simulate.manifest(of).to_json())
@@ -104,7 +104,7 @@ def many(folder: Path) -> Capsule:
 
 
 def measured(what: str, code: str, folder: Path) -> None:
-    """Runs code in a process of its own and prints its time and peak memory."""
+    """Runs code in a new process and prints its time and peak memory."""
     begun = time.monotonic()
     argv = [sys.executable, "-c", code, str(folder)]
     pid = os.posix_spawn(sys.executable, argv, dict(os.environ))

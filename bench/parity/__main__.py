@@ -2,11 +2,12 @@
 
     uv run python bench/parity [repetitions, default 31] [folder, default docs/reference]
 
-One object (10 KB to 10 MB) is loaded by Chromium over a connection that has carried its document:
-time from request to last byte, over 10 ms without a rate limit (wolsing2019 section 3.2) and over
-25/5 Mbit/s with 24 ms. Then a page of 51 objects and 590 KB on LTE: page load time, three times as
-many blocks. Nothing is rerun: an invalid visit is counted and left out, so the time is bounded.
-Writes parity.md, parity.json and parity.svg. Seven repetitions take below 12 minutes.
+Chromium loads one object (10 KB to 10 MB) over a connection that has carried its document. The
+result is the time from request to last byte, over 10 ms without a rate limit (wolsing2019 section
+3.2) and over 25/5 Mbit/s with 24 ms. Then it loads a page of 51 objects and 590 KB on LTE, in three
+times as many blocks; the result is the page load time. Nothing is rerun: an invalid visit is
+counted and left out, so the time is bounded. Writes parity.md, parity.json and parity.svg. Seven
+repetitions take below 12 minutes.
 """
 
 import platform
@@ -33,7 +34,7 @@ from dragstrip.visit.metrics import object_times
 SIZES = {"10KB": 1e4, "100KB": 1e5, "1MB": 1e6, "10MB": 1e7}
 STACKS = ("TCP+", "QUIC", "TCP+BBR", "QUIC+BBR", "caddy-h2", "caddy-h3")
 MANY_OBJECTS = "50x11.8KB"
-"""With its document 51 objects."""
+"""A page of 51 objects, its document included."""
 PAGE_RUNS = 3
 VISIT_S = 1.0
 """What a visit of a small page takes with everything around it, for the estimate."""

@@ -36,7 +36,7 @@ from dragstrip.visit.metrics import object_times
 
 NETWORK = "10 ms, no rate limit"
 BLOCKS = 4
-"""Of a turn."""
+"""Blocks of a turn."""
 VIRTUAL_BLOCKS = 5
 NOW = "as it is"
 VIRTUAL = "in virtual time"

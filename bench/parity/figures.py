@@ -1,4 +1,4 @@
-"""From measured times to a table, a record and a picture."""
+"""Turns measured times into a table, a record and a picture."""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence

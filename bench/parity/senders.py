@@ -46,7 +46,7 @@ PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "BBR": ({"congestion": "bbr"}, {"congestion": "bbr", **LIKE_TCP}),
     "stock": ({}, {}),
 }
-"""By pair: how its stack over TCP differs from `h2`, and its stack over QUIC from `h3`."""
+"""Pairs of senders: how the stack over TCP differs from `h2`, and the stack over QUIC from `h3`."""
 GOAL = 0.02
 TICKS = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4)
 SCALE = alt.Scale(type="log", domain=[0.7, 1.4], nice=False)
@@ -144,7 +144,7 @@ def row(network: Network, size: str, pair: str, visits: Sequence[Visit]) -> dict
 
 
 def times(visits: Sequence[Visit], size: str, stack: str) -> dict[str, float]:
-    """By block: ms from the file's request to its last byte."""
+    """Times in ms from the file's request to its last byte, by block."""
     found = {}
     for visit in visits:
         if visit.valid and visit.stack == stack and visit.page == f"synth-1x{size}":

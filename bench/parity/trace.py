@@ -2,9 +2,10 @@
 
     uv run python bench/parity/trace.py [repetitions, default 9] [folder, default docs/reference]
 
-For the two objects of `bench/parity` whose ratio is furthest from one. Writes parity-traces.md and
-a picture each: of each stack the visit with the median time, from its request on, every data packet
-as it left the origin and as the link let it go, and the congestion window by the origin's qlog.
+Takes the two objects of `bench/parity` whose ratio is furthest from one. Writes parity-traces.md
+and a picture for each. It shows the visit of each stack with the median time, from its request on:
+every data packet as it left the origin and as it left the link, and the congestion window by the
+origin's qlog.
 """
 
 import sys

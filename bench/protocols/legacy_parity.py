@@ -6,16 +6,15 @@ Chromium 53 speaks HTTP/2 with our origin, node-spdy and Netty, and HTTP/1.1 wit
 our origin always offers HTTP/2 as well, and this browser cannot refuse it. Chromium 70 speaks
 HTTP/2 with our origin and with gquic-origin, whose gQUIC no other server has: what differs there is
 all but the transport. gQUIC itself is loaded to see that it fills the line. Stacks over TCP have
-Reno here: CUBIC leaves slow start by the rhythm of the ACKs (HyStart), so that a few packets more
-in a server's first flight cost or save a page a third of its time, or do not, from visit to visit.
+Reno here. CUBIC leaves slow start by the rhythm of the ACKs (HyStart), so that a few packets more
+in a server's first flight may cost or save a third of the load time, and may not in the next visit.
 
-One object over a connection that has carried its document, from request to last byte, on
-25/5 Mbit/s with 24 ms; and a page of 51 objects and 590 KB on LTE, page load time. Nothing is
-rerun. Both browsers load both from our origin, so what they differ by is told as well. Writes
-legacy-parity.md and .json, and with `--redraw` the former from the latter. Into the default
-folder also the gaps of the page's load times, which reports print beside figures
-(`dragstrip.study.gaps`). 15 blocks take about
-7 minutes.
+One object over a connection that has carried its document, from request to last byte, on 25/5
+Mbit/s with 24 ms; and a page of 51 objects and 590 KB on LTE, page load time. Nothing is rerun.
+Both browsers load both from our origin, so the page shows their difference as well. Writes
+legacy-parity.md and .json, and with `--redraw` the former from the latter. Into the default folder
+also the gaps of the page's load times, which reports print beside figures (`dragstrip.study.gaps`).
+15 blocks take about 7 minutes.
 """
 
 import argparse
@@ -187,11 +186,11 @@ def compared(loads: Sequence[Load], stacks: Sequence[Stack]) -> Iterator[Row]:
 
 
 Times = dict[str, float]
-"""By block."""
+"""Times by block."""
 
 
 def between(stack: Stack, load: str, mine: Times, against: str, theirs: Times) -> Gap | None:
-    """From the blocks in which both visits are valid; None without one."""
+    """The gap in the blocks in which both visits are valid; None if there is none."""
     pairs = matched(theirs, mine)
     if not pairs[0]:
         return None
@@ -211,7 +210,7 @@ def between(stack: Stack, load: str, mine: Times, against: str, theirs: Times) -
 
 
 def times(loads: Sequence[Load], page: str, stack: str) -> Times:
-    """Of valid loads."""
+    """Times of valid loads."""
     return {
         v.block: v.ms
         for v in loads
@@ -220,7 +219,7 @@ def times(loads: Sequence[Load], page: str, stack: str) -> Times:
 
 
 def measured(visit: Visit) -> float | None:
-    """Of the one object beside the document, or of the whole page."""
+    """Time of the one object beside the document, or of the whole page."""
     if visit.page.endswith(PAGE):
         return visit.plt_ms
     return next((o.sent_ms for o in object_times(visit) if o.url.endswith(".png")), None)

@@ -117,8 +117,8 @@ def _in(interval: tuple[float, float] | None, truth: float) -> bool:
 def _shares(
     logs: Draw, r: np.random.Generator, n: int, studies: int
 ) -> Iterator[tuple[str, float]]:
-    """Of a factor that does nothing, and of one that brings these loads: without it loads are
-    normal. The second also by Student's t, which takes no account of skewness, and as the only
+    """Shares of a factor that does nothing, and of one that brings these loads: without it loads
+    are normal. The second also by Student's t, which takes no account of skewness, and as the only
     difference."""
 
     def held(
@@ -146,7 +146,7 @@ def _student(logs: list[float], level: float) -> tuple[float, float] | None:
 
 
 BLOCKS_EACH = 6
-"""Of a restart."""
+"""Blocks of a restart."""
 
 
 def _restarts(logs: Draw, r: np.random.Generator, restarts: int, studies: int) -> float:

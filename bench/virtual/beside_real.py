@@ -4,11 +4,11 @@
     dragstrip run STUDY.toml --virtual --out virtual
     uv run python bench/virtual/beside_real.py real virtual [--write] [--kept]
 
-Of every pair of stacks on every page and network: the ratio of page load time, first contentful
-paint and, with frames, SpeedIndex, in real and in virtual time, and whether they agree: within 2 %,
-or with the virtual ratio in the real one's 95 % interval. `--write` puts docs/reference/
-virtual-beside-real.json and its picture there. `--kept` takes the ratios that stand there, too, of
-networks that these capsules lack.
+Compares the ratio of every pair of stacks on every page and network in real and in virtual time.
+Metrics are page load time, first contentful paint and, with frames, SpeedIndex. Ratios agree if
+they differ by at most 2 %, or if the virtual ratio lies in the real one's 95 % interval. `--write`
+puts docs/reference/ virtual-beside-real.json and its picture there. `--kept` takes the ratios that
+stand there, too, of networks that these capsules lack.
 """
 
 import argparse
@@ -44,7 +44,7 @@ class Pair(Struct, kw_only=True):
     high: float | None
     """95 % interval of `real`."""
     blocks: int
-    """Of `real`."""
+    """Blocks of `real`."""
     virtual: float
 
     @property

@@ -34,7 +34,7 @@ APART = math.log(1.05)
 PICTURE = Path(__file__).parents[2] / "docs" / "reference" / "virtual-computing.svg"
 
 Medians = dict[tuple[str, str], tuple[float, float]]
-"""By page and stack: page load time in ms, and packets dropped by the queue up."""
+"""Page load time in ms, and packets dropped by the queue up, by page and stack."""
 
 
 def visits(folder: Path, network: str, pages: Collection[str]) -> tuple[str, pl.DataFrame]:

@@ -3,11 +3,11 @@
     uv run python bench/virtual/gate.py [tries] [--blocks N] [--load N] [--equal DRAGSTRIP]
         [--out FOLDER] [--write]
 
-Each try has a seed of its own. With it the demo page is raced over LTE, as it is and with one thing
-changed behind the same names; `dragstrip compare` then judges the two capsules. `--equal` is the
-program of another checkout whose Rust parts were compiled with other options, so that it is another
-build that does the same. `--load` keeps that many busy loops running beside it. With `--write` the
-table goes to docs/reference/virtual-gate.json.
+Each try has its own seed. With it the demo page is raced over LTE, once as it is and once with one
+thing changed behind the same names. Then `dragstrip compare` judges the two capsules. `--equal` is
+the program of another checkout whose Rust parts were compiled with other options, so that it is
+another build that does the same. `--load` keeps that many busy loops running beside it. With
+`--write` the table goes to docs/reference/virtual-gate.json.
 """
 
 import argparse
@@ -104,7 +104,7 @@ def main() -> None:
 def attempt(
     kept: Path, seed: int, asked: argparse.Namespace
 ) -> list[tuple[str, dict[str, float], set[str]]]:
-    """Of each change: its name, B / A by stack, and the stacks that the gate failed."""
+    """Results of each change: its name, B / A by stack, and the stacks that the gate failed."""
     base = race(HERE, kept / f"{seed}", "base", seed, {}, asked.blocks)
     said = []
     for name, (change, condition) in PLANTED.items():

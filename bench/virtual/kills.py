@@ -4,8 +4,8 @@
 
 Each try starts the same race and kills -9 one of its processes at a random moment: the command, its
 worker, a guest, or a program inside a guest, in turn. Then the same command is given again. All of
-its visits must be those of a race that nobody disturbed, and no process and no folder may be left.
-Prints one line per try. Exit code 1 if anything was lost or left.
+its visits must be those of an undisturbed race, and no process and no folder may be left. Prints
+one line per try. Exit code 1 if anything was lost or left.
 """
 
 import argparse

@@ -2,10 +2,10 @@
 
     uv run python bench/virtual/memory.py PAGE... [--stack h2] [--loads 5]
 
-Loads each page in Chromium in real time, over a link of 100 Mbit/s and 20 ms, and prints medians:
-what the page's process computed on its first thread, where scripts, style and layout run, and how
-often that thread touched memory for the first time. With a price for each page of memory,
-`--virtual` makes a guest compute as long.
+Loads each page in Chromium in real time, over a link of 100 Mbit/s and 20 ms, and prints medians.
+They are the CPU time of the page's first thread, where scripts, style and layout run, and how often
+that thread touched memory for the first time. With a price for each page of memory, `--virtual`
+makes a guest compute as long.
 """
 
 import argparse
@@ -30,7 +30,7 @@ _PAGE_THREAD = "Compositor"
 
 
 class Work(Struct, frozen=True):
-    """Of the first thread of a page's process, so far or in one load."""
+    """Work of the first thread of a page's process, so far or in one load."""
 
     cpu_ms: float
     faults: int
@@ -79,7 +79,7 @@ def measured(name: str, cache: Path, stack_name: str, loads: int) -> Iterator[Wo
 
 
 def work(browser: Chromium) -> dict[int, Work]:
-    """By process id, of the pages' processes."""
+    """Work of the pages' processes, by process id."""
     found = {}
     for process in browser.cpu_s():
         tasks = Path(f"/proc/{process}/task")

@@ -37,7 +37,7 @@ class Cell(Struct, frozen=True):
     rate_mbps: int
     delay_ms: int
     loss: float
-    """In percent."""
+    """Loss in percent."""
     repeat: bool = False
 
     @property
@@ -102,7 +102,7 @@ def cost(cell: Cell, prices: Pace, *, loader: bool = False) -> float:
 
 
 def cpu_s(cell: Cell, client: str) -> float:
-    """Of one race of the cell."""
+    """CPU seconds of one race of the cell."""
     with tempfile.TemporaryDirectory() as kept:
         argv = [*DRAGSTRIP, "race", cell.page, "--network", cell.network]
         argv += ["--runs", str(cell.blocks)]

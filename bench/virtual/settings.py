@@ -28,7 +28,8 @@ for file in mtu tx_queue_len; do
   [ -f /sys/class/net/eth0/$file ] && echo "eth0/$file=$(cat /sys/class/net/eth0/$file)"
 done
 """
-"""For any shell. One setting a line; some exist outside of new network namespaces alone."""
+"""A script for any shell that prints one setting per line. Some settings exist only outside of new
+network namespaces."""
 CONFIG = re.compile(
     "CONFIG_(HZ|NO_HZ.*|HIGH_RES_TIMERS|TCP_(?:MD5.*|CONG_(?:CUBIC|BBR))|DEFAULT_TCP.*|IPV6|MPTCP|"
     "NET_SCH_(?:FQ|FQ_CODEL|DEFAULT)|DEFAULT_NET_SCH|SYN_COOKIES|PREEMPT|PREEMPT_DYNAMIC|SMP|RPS|"

@@ -3,12 +3,12 @@
     uv run python bench/virtual/speed.py [--native] [--write]
     uv run python bench/virtual/speed.py --client loader
 
-Three studies, one guest at a time and then one a core: the demo page over LTE, a page of 50 objects
-on a slow lossy link (loads of 11 s), and 13 MB at 1 Mbit/s (loads of 160 s). Seconds are of whole
-commands: start, guests, verdict, tables and report. `--native` runs the first two in real time,
-too, which needs a quiet machine. `--client loader`: by the load generator, one guest at a time and
-eight times as many runs, for it makes many visits in a guest. `--write`: the table goes to
-docs/reference/virtual-speed.json.
+Runs three studies, one guest at a time and then one per core. They load the demo page over LTE, a
+page of 50 objects on a slow lossy link (loads of 11 s), and 13 MB at 1 Mbit/s (loads of 160 s).
+Seconds are of whole commands: start, guests, verdict, tables and report. `--native` runs the first
+two in real time, too, which needs a quiet machine. `--client loader` takes the load generator, one
+guest at a time and eight times as many runs, because it makes many visits in a guest. `--write`:
+the table goes to docs/reference/virtual-speed.json.
 """
 
 import argparse
@@ -50,7 +50,7 @@ class Row(Struct, kw_only=True):
     jobs: int
     visits: int
     load_s: float
-    """Of all loads together, by the study's own clock, quiet time included."""
+    """Time of all loads together, by the study's own clock, quiet time included."""
     wall_s: float
     cpu_s: float
 

@@ -12,7 +12,7 @@ class Spent(Struct, frozen=True, kw_only=True):
     stdout: bytes
     wall_s: float
     cpu_s: float
-    """Of the command and all it started."""
+    """CPU seconds of the command and everything it started."""
 
 
 def spent_by(argv: Sequence[str], env: Mapping[str, str] | None = None) -> Spent:

@@ -56,7 +56,7 @@ def timed(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def timed_context(name: str, opens: Callable[..., Any]) -> Callable[..., Any]:
-    """Its beginning and its end, each on its own."""
+    """The context manager with its beginning and its end timed separately."""
 
     @contextlib.contextmanager
     def wrapped(*args: Any, **named: Any) -> Iterator[Any]:

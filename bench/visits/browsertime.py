@@ -26,7 +26,7 @@ _ALWAYS = "--headless --visualMetrics=false --video=false --viewPort=1366x768 --
 
 
 def missing() -> str:
-    """Why browsertime cannot be had here; empty if it can."""
+    """Why browsertime is not available here; empty if it is."""
     for program, package in (
         ("node", "nodejs"),
         ("npm", "npm"),
@@ -38,7 +38,8 @@ def missing() -> str:
 
 
 def installed() -> Path:
-    """Its start script, installed if it is not there yet. Raises `CalledProcessError`."""
+    """The start script of browsertime, installed first if it is missing. Raises
+    `CalledProcessError`."""
     script = _FOLDER / "node_modules" / "browsertime" / "bin" / "browsertime.js"
     if not script.exists():
         _FOLDER.mkdir(parents=True, exist_ok=True)

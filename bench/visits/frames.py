@@ -32,7 +32,7 @@ CLIENT = Client(frames=True, timeout_s=20)
 
 
 class Metrics(Struct, frozen=True):
-    """In ms."""
+    """Metrics in ms."""
 
     fvc: float
     vc85: float

@@ -53,8 +53,9 @@ OLD: dict[tuple[str, ConnectionMode], int] = {
     ("gQUIC", "first"): 2,
     ("gQUIC", "repeat"): 1,
 }
-"""With `--old`, after `dragstrip legacy install`. TLS 1.2 has False Start there; gQUIC's
-server asks no proof of address, so that its first answer already carries the certificate."""
+"""Round trips with `--old`, after `dragstrip legacy install`. TLS 1.2 has False Start there;
+gQUIC's server asks no proof of address, so that its first answer already carries the
+certificate."""
 
 
 def network(rtt_ms: float) -> Network:
@@ -74,7 +75,7 @@ class Row(Struct, frozen=True, kw_only=True):
     most: float
     computing_ms: float
     before_ms: float
-    """From the navigation's start to connectStart."""
+    """Time from the navigation's start to connectStart."""
     visits: int
 
 

@@ -6,9 +6,9 @@
 
 `measure` crosses what else runs on the machine with pages from network-bound to CPU-bound and links
 from slow to bare, h1, h2 and h3, in turns with a quiet machine, and appends every visit to FILE as
-JSON lines. `--plain` gives nobody precedence. `show` holds each visit against the quiet ones of its
-cell and stack, file by file. `equal` asks whether believed visits beside other work are equivalent
-to believed quiet ones: within 2 % by two one-sided Welch tests of log times, at 5 %.
+JSON lines. `--plain` gives no process precedence. `show` holds each visit against the quiet ones of
+its cell and stack, file by file. `equal` asks whether believed visits beside other work are
+equivalent to believed quiet ones: within 2 % by two one-sided Welch tests of log times, at 5 %.
 """
 
 import argparse
@@ -50,7 +50,7 @@ STACKS = ("h1", "h2", "h3")
 WITHIN = 0.02
 ALPHA = 0.05
 LIMITS = ((20, 0.02), (40, 0.05), (40, 0.1), (80, 0.1), (80, 0.2), (120, 0.5), (1e9, 1.0))
-"""For a thread's wait: ms, or a share of the load if that is more. The last is none."""
+"""Limits of a thread's wait: ms, or a share of the load if that is more. The last is none."""
 CELLS = {
     "demo, LTE": ("demo", "LTE"),
     "demo, DSL": ("demo", "DSL"),
@@ -115,7 +115,7 @@ def main() -> None:
 
 
 def loads(folder: Path) -> dict[str, list[list[str]]]:
-    """What may run beside, as commands, each a login of its own to the scheduler."""
+    """Commands that may run beside, each a separate login to the scheduler."""
     source, page = folder / "source.c", folder / "plays.html"
     functions = (
         f"int f{n}(int x){{for(int i=0;i<x;i++)x=x*{n}^i%7;return x;}}" for n in range(4000)
@@ -203,7 +203,7 @@ def slim(visit: Visit) -> Visit:
 
 @contextlib.contextmanager
 def running(commands: list[list[str]]) -> Iterator[None]:
-    """Beside the block, from a moment before it."""
+    """Runs the commands beside the block, from a moment before it."""
     started = [
         subprocess.Popen(
             command,
@@ -224,7 +224,7 @@ def running(commands: list[list[str]]) -> Iterator[None]:
 
 
 def _ordinary() -> None:
-    """Without the precedence that it would inherit."""
+    """Drops the precedence that it would inherit."""
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 

@@ -5,13 +5,13 @@ uv run python bench/visits/jobs.py [--network 0.468mbit/0.468mbit/131ms/0%/2000m
 
 The network is a slow one whose queue holds what comes (a short one drops other packets whenever a
 thread wakes later, and load times differ by 10 % by themselves); or, as
-`50mbit/50mbit/109ms/2%/200ms`, one that random loss makes slow.
-A light page, and the same page with scripts that keep the browser busy, are each run with one job
-and with `auto`, half of the runs in turn, so that a drift of the machine meets both alike. For each
-page, stack and metric the two are compared, block by block, for a block has the same losses either
-way: the ratio auto / one with its 95 % interval, and two one-sided tests for equivalence within
-`MARGIN` at 5 %. Visits per hour are told with the starts of testbeds, of which this has two for
-each page and way, and without, as a long campaign has them.
+`50mbit/50mbit/109ms/2%/200ms`, one that random loss makes slow. A light page, and the same page
+with scripts that keep the browser busy, are each run with one job and with `auto`, half of the runs
+in turn, so that a drift of the machine meets both alike. The two are compared in each page, stack
+and metric, block by block, because a block has the same losses either way. Results are the ratio
+auto / one with its 95 % interval, and two one-sided tests for equivalence within `MARGIN` at 5 %.
+Visits per hour are given with the starts of testbeds, of which this has two for each page and way,
+and without, as in a long campaign.
 """
 
 import argparse
@@ -63,7 +63,7 @@ class Row(Struct, frozen=True):
     low: float
     high: float
     p: float
-    """Of a difference of `MARGIN` or more."""
+    """The p of a difference of `MARGIN` or more."""
 
 
 def main() -> None:

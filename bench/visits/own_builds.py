@@ -4,7 +4,7 @@
 
 Two builds of a small server of Python's own library (tests/programs/tiny_server.py), brought by
 `--server`, are raced in one study: equal ones, and one that waits 20 ms before each response. Each
-try is a race of its own with another seed, and `compare --pair` with a gate at 5 %. Prints how many
+try is a separate race with another seed, and `compare --pair` with a gate at 5 %. Prints how many
 of the planted were found and how many of the equal passed; exits with 1 unless all were.
 """
 

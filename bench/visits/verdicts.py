@@ -1,16 +1,16 @@
-"""Does the verdict cry wolf? Clean visits, of which none may be flagged but for a busy host.
+"""Does the verdict raise false alarms? Clean visits may only be flagged for a busy host.
 
     uv run python bench/visits/verdicts.py [PAGE...] [--visits 1000] [--journal FILE] [--minutes N]
     uv run python bench/visits/verdicts.py --campaigns CAPSULE...
 
 h1, h2, h3, h3 found by Alt-Svc and TCP with early data load pages over four networks, one of them
 with loss, on first and repeat visits: a synthetic page, the demo page and each PAGE (a recording).
-Nothing is rerun and nothing left out. `overloaded` is an honest word of a busy machine, on which a
-link may also miss its rate; any reason against a visit that was not overloaded is a false verdict
-until somebody has looked at it (exit code 1). Writes verdicts.md and verdicts.json into
-docs/reference. A thousand visits take an hour: with --minutes it stops after so many, and goes on
-from its journal when it is started again (exit code 3 until it is done). With --campaigns it makes
-no visits, but adds what today's rules say of the visits in capsules that are there.
+Nothing is rerun and nothing left out. `overloaded` is right on a busy machine, on which a link may
+also miss its rate. Any other reason is a false verdict until someone has checked it (exit code 1).
+Writes verdicts.md and verdicts.json into docs/reference. A thousand visits take an hour. With
+--minutes it stops after that time, and resumes from its journal when it is started again (exit code
+3 until it is done). With --campaigns it makes no visits, but adds what today's rules say of the
+visits in capsules that are there.
 """
 
 import argparse

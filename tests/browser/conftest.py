@@ -31,16 +31,17 @@ from strict import STRICT
 NETWORK = Network.parse("10mbit/10mbit/10ms/0%/200ms")
 CLIENT = Client(timeout_s=20)
 LENIENT = Thresholds(steal_share=1, others_share=1, precedence_share=1, wait_ms=1e6)
-"""For what shows on a busy machine as well."""
+"""Thresholds for what shows on a busy machine as well."""
 STOLEN_FROM = Thresholds(steal_share=1)
 BUSY = {"overloaded", "link-drift"}
 """A busy machine's word on itself; no lie of a stack or of a server shows as these."""
 _PATIENCE = Patience(at_most_s=600 if STRICT else 120, share=0)
-"""Of all tests together, or a machine that is never quiet would keep them for hours."""
+"""Patience of all tests together, or a machine that is never quiet would keep them for hours."""
 _MOST_OPEN = 6
 """Browsers of a testbed: a Firefox takes 400 MB."""
 _ATTEMPTS = 12
-"""Of a visit: on a machine that looks quiet, a few in a row may be disturbed for a moment."""
+"""Attempts at a visit: on a machine that looks quiet, a few in a row may be disturbed for a
+moment."""
 _AT_ONCE = 3
 """Attempts before a busy machine is waited for: most of the time it was a moment only."""
 
@@ -56,7 +57,7 @@ def plan_of(
     rehearsed: tuple[int, ...] | None = None,
     seed: int = 7,
 ) -> VisitPlan:
-    """A visit in a block of its own."""
+    """A visit in its own block."""
     block = Block(
         page=page.name,
         network=network.name,
@@ -110,7 +111,8 @@ class Track:
     def browser(
         self, protocol: Protocol, *told: str, browser: str = TODAY, client: Client = CLIENT
     ) -> Driven:
-        """One that speaks this protocol. It stays open for all that ask for the same."""
+        """A browser that speaks this protocol. It stays open for all tests that ask for the
+        same."""
         key = browser, protocol, told, client
         if key not in self._open:
             if len(self._open) >= _MOST_OPEN:
@@ -180,7 +182,7 @@ class LyingLink:
 
 
 def lying(bed: Testbed, **down: object) -> Testbed:
-    """The same testbed with a link whose downstream is not what was asked for."""
+    """The testbed with a link whose downstream is not what was asked for."""
 
     def lie(network: Network) -> Network:
         return structs.replace(network, down=structs.replace(network.down, **down))

@@ -16,7 +16,7 @@ SAID = "document.querySelector('.claims-filter output').textContent"
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As the site draws it, without the site around it."""
+    """The page as the site draws it, without the site around it."""
     folder = tmp_path_factory.mktemp("claims")
     made = markdown((RESULTS / "papers.md").read_text(), extensions=["tables", "md_in_html"])
     shutil.copy(RESULTS / "papers.js", folder)

@@ -51,7 +51,7 @@ def test_two_blocks_run_beside_each_other_and_leave_no_process(study, tmp_path):
     assert {(v.block, v.stack) for v in visits} == expected
     assert len(visits) == len(expected)
     assert {v.beside for v in visits} >= {1}
-    # Every testbed served its own visits, over a link of its own.
+    # Every testbed served its own visits, over its own link.
     assert {v.verdict for v in visits} <= {"valid", "overloaded"}
     assert {v.seed for v in visits} == {block.seed for block in study.blocks()}
     assert children() == before

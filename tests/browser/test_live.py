@@ -1,5 +1,5 @@
-"""Live pages and recording, as commands, in a pretend Internet: a network of ours whose hosts are
-served by an origin with an authority of its own, and found by a hosts file."""
+"""Live pages and recording, as commands, in a pretend Internet: our own network, whose hosts are
+served by an origin with a separate authority, and found by a hosts file."""
 
 import json
 import os

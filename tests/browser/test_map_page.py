@@ -50,7 +50,7 @@ def page(tmp_path: Path, browser: Reader) -> Iterator[Reader]:
 
 
 def shares(values: tuple[float, ...]) -> list[float]:
-    """By the model in Python: h3, neither, h2."""
+    """Shares of h3, neither and h2 by the model in Python."""
     cells = made_map()
     here = pl.DataFrame(
         {name: [value] for name, value in zip(SAMPLED_FACTORS, values, strict=True)}

@@ -38,8 +38,8 @@ def finish(process: "subprocess.Popen[str]") -> tuple[str, str]:
 
 
 def check_believed(visits: list[dict[str, Any]]) -> None:
-    """Of each stack some visit is valid. Skips where the machine's load alone is the reason, which
-    strict mode does not take for an answer."""
+    """Checks that some visit of each stack is valid. Skips where the machine's load alone is the
+    reason, which strict mode does not accept."""
     valid = {visit["stack"] for visit in visits if visit["verdict"] == "valid"}
     reasons = {r["code"] for visit in visits for r in visit["reasons"]}
     if valid < {"h1", "h2", "h3"} and reasons <= {"overloaded", "link-drift"}:

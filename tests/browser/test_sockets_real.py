@@ -63,7 +63,7 @@ def page_of(folder: Path, html: str, *others: Recorded, done: str = "load", **mo
 
 
 def talking(folder: Path) -> Page:
-    """It counts as loaded when its socket says so."""
+    """A page that counts as loaded when its socket says so."""
     say = (
         Message(sent=True, at_ms=0, opcode=1, data="hello"),
         Message(sent=False, at_ms=20, opcode=1, data="go"),
@@ -82,7 +82,7 @@ def ported(folder: Path) -> Page:
 
 
 def streaming(folder: Path) -> Page:
-    """It counts as loaded when the network is idle, as far as that can be."""
+    """A page that counts as loaded when the network is idle, as far as that can be."""
     others = (
         picture(f"{URL}a.svg"),
         recorded(f"{URL}events", "data: 1\n\n", "text/event-stream"),
@@ -150,7 +150,7 @@ def test_a_socket_is_told_apart_from_requests_and_repeats_too(tmp_path):
 
 @pytest.mark.parametrize("browser", [TODAY, FIREFOX])
 def test_where_the_stack_has_it_a_socket_uses_the_pages_own_connection(browser, tmp_path):
-    """Of its host: that of another host has none before."""
+    """The socket's host is the page's: another host has no connection before."""
     page = streaming(tmp_path)
     stack = structs.replace(find_stack("h2"), browser=browser, websockets="same")
     with at(page) as bed:

@@ -25,7 +25,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
 
 
 class Run:
-    """A study that makes visits when it is told to."""
+    """A study that makes visits on demand."""
 
     def __init__(self, folder: Path) -> None:
         pages = tuple(simulate.page(name, 14, 2) for name in ("demo", "shop"))
@@ -114,7 +114,7 @@ def test_it_fits_phone_and_desktop_and_names_everything(run, address, page):
     assert browser.errors == []
 
 
-def test_only_this_machine_may_read_and_nobody_may_write(run, address):
+def test_only_this_machine_may_read_and_no_one_may_write(run, address):
     run.make(3)
     before = {path: path.stat().st_mtime_ns for path in run.capsule.path.rglob("*")}
     for wrong in (

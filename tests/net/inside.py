@@ -25,7 +25,7 @@ MAIN = "from dragstrip.cli import main; main()"
 
 
 def dragstrip(*argv: str, ordinary: bool = False) -> list[str]:
-    """The program as an argument vector; skips where it cannot be had."""
+    """The program as an argument vector; skips where namespaces are not available."""
     own = [sys.executable, "-c", MAIN, *argv]
     if not ordinary:
         if os.geteuid():

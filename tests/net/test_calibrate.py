@@ -12,7 +12,7 @@ from dragstrip.testbed.net.link import Link
 ASKED = Network.parse("8mbit/8mbit/10ms/0%/60ms")
 QUICK = Effort(exchanges=3, flood_s=0.2, stream_s=None)
 _TRIES = 4
-"""Of a calibration: on a busy machine one reading in so short a time may hide another."""
+"""Tries of a calibration: on a busy machine one reading in so short a time may hide another."""
 
 
 def finds(what: str, monkeypatch, **down: float) -> bool:

@@ -161,7 +161,8 @@ def test_same_recording_and_requests_same_answers(pair, entries, requests):
 
 
 def _still(answer: Any) -> object:
-    """Without the last digits of moving dates, and without what Go's HTTP/1.1 drops of a 304."""
+    """The answer without the last digits of moving dates, and without what Go's HTTP/1.1 drops of a
+    304."""
     status, headers, body = answer
     kept = [(k, v) for k, v in headers if (status, k) != (304, "content-type")]
     return status, [(k, v[:16] if k in MOVING else v) for k, v in kept], body

@@ -79,7 +79,7 @@ def test_the_gateway_answers_ping(ordinary):
 
 
 def test_every_address_is_ready_at_once():
-    """One that gets ready later looks to a browser as if the network had changed."""
+    """An interface that gets ready later looks to a browser as if the network had changed."""
     done = run("link", "--delay", "15ms", "--", "ip", "-o", "addr", "show")
     assert "fe80::" in done.stdout, done.stderr
     assert "tentative" not in done.stdout
@@ -121,11 +121,11 @@ def test_a_signal_reaches_the_command_and_its_answer_counts(tmp_path):
 
 @BOTH
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGHUP])
-def test_whoever_ends_it_nothing_is_left(ordinary, how):
+def test_nothing_is_left_however_it_ends(ordinary, how):
     before = ours.processes().keys()
     script = "sleep 321.5 & echo; wait"
     argv = dragstrip("link", "--", "sh", "-c", script, ordinary=ordinary)
-    argv = ["env", "--default-signal=HUP", *argv]  # whoever runs the tests may ignore it (nohup)
+    argv = ["env", "--default-signal=HUP", *argv]  # the user of the tests may ignore it (nohup)
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment()) as process:
         assert process.stdout
         process.stdout.readline()
@@ -175,7 +175,7 @@ def test_ranges_of_nested_links_lie_within_and_never_overlap():
 
 
 def test_names_are_resolved_by_a_resolver_only_the_caller_can_reach(tmp_path):
-    """In a namespace of its own, whose resolver listens on the loopback."""
+    """The caller is in another namespace, whose resolver listens on the loopback."""
     resolver = tmp_path / "resolver.py"
     resolver.write_text(_RESOLVER)
     (tmp_path / "resolv.conf").write_text("nameserver 127.0.0.9\n")

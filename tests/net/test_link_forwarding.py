@@ -172,7 +172,7 @@ def test_a_seed_loses_the_same_packets_whatever_and_whenever_is_sent(bed: Bed) -
     assert first != lost(bed, seed=8, size=10, gap_s=1e-3)
 
 
-def test_the_fate_of_each_packet_is_told_by_index(bed: Bed) -> None:
+def test_the_fate_of_each_packet_is_reported_by_index(bed: Bed) -> None:
     missing = lost(bed, seed=7, size=10, gap_s=0)
     fates = "".join(
         fate * int(count or 1)
@@ -183,7 +183,7 @@ def test_the_fate_of_each_packet_is_told_by_index(bed: Bed) -> None:
     assert bed.stats("down")["loss_fates"] == ""
 
 
-def test_each_far_end_is_told_with_what_passed(bed: Bed) -> None:
+def test_each_far_end_is_reported_with_what_passed(bed: Bed) -> None:
     bed.configure(up={"delay_ms": 5, "loss": 0.5}, down={"delay_ms": 2})
     began_us = time.time_ns() // 1000
     client, origin = bed.udp()
@@ -205,7 +205,7 @@ def test_each_far_end_is_told_with_what_passed(bed: Bed) -> None:
     assert came["transit_min_ms"] >= 2
 
 
-def test_the_lines_rate_is_told_by_packets_that_wait_for_nobody(bed: Bed) -> None:
+def test_packets_that_do_not_wait_show_the_lines_rate(bed: Bed) -> None:
     bed.configure(up={"rate_mbps": 2})
     client, origin = bed.udp()
     with client, origin:
@@ -297,7 +297,7 @@ def offloads(state: str) -> list[str]:
     return [word for name in ("tx", "tso", "gso") for word in (name, state)]
 
 
-def test_super_packets_pass_and_are_told_of(bed: Bed) -> None:
+def test_super_packets_pass_and_are_reported(bed: Bed) -> None:
     bed.configure()
     bed.spaces.run("origin", "ethtool", "-K", "eth0", *offloads("on"))
     bed.spaces.configure("origin", ["link set eth0 gso_max_segs 64"])

@@ -22,8 +22,8 @@ def bed(tmp_path: Path) -> Iterator[Bed]:
 
 
 def lost(bed: Bed, *, refused: bool = False) -> dict[str, tuple[int, int]]:
-    """Before and behind the link, by direction. A kernel since 6.6 hands back what it drops behind
-    it; if the link's own packets are `refused`, failures to send are no drops."""
+    """Packets lost before and behind the link, by direction. A kernel since 6.6 hands back what it
+    drops behind it; if the link's own packets are `refused`, failures to send are no drops."""
     told: dict[str, Any] = bed.link.ask("stats", dict[str, Any])
     behind = {
         side: told[side]["lost_behind"]
@@ -61,7 +61,7 @@ def test_a_link_that_carries_everything_tells_of_no_loss(bed: Bed) -> None:
         ("origin", "eth0", {"up": (0, 20), "down": (0, 0)}),
     ],
 )
-def test_packets_that_an_interface_drops_are_told_by_direction_and_side(
+def test_packets_that_an_interface_drops_are_reported_by_direction_and_side(
     bed: Bed, where: NamespaceName, interface: str, hit: dict[str, tuple[int, int]]
 ) -> None:
     """The receiving end takes only short frames, so the kernel drops the others on the way."""

@@ -15,7 +15,7 @@ from dragstrip.testbed.testbed import testbed as make_testbed
 
 
 def may() -> bool:
-    """Whether this machine lets us, asked in a process of its own."""
+    """Whether this machine lets us, asked in another process."""
     asked = "import os; os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))"
     return subprocess.run(["python3", "-c", asked], capture_output=True).returncode == 0
 

@@ -31,7 +31,7 @@ def gone(pid: int, within_s: float = 5.0) -> bool:
     return True
 
 
-def test_every_host_has_an_address_of_its_own_and_answers_through_the_link():
+def test_every_host_has_its_own_address_and_answers_through_the_link():
     before = ours.left()
     with make_testbed(HOSTS) as bed:
         assert len(set(bed.addresses.values())) == 3
@@ -106,7 +106,7 @@ def test_an_owner_that_is_killed_leaves_nothing_behind(how):
     assert ours.left() == before
 
 
-def test_the_next_start_removes_stale_folders_but_never_somebody_elses(tmp_path, monkeypatch):
+def test_the_next_start_removes_only_stale_folders(tmp_path, monkeypatch):
     monkeypatch.setattr(workspace_module, "scratch_root", lambda: tmp_path)
     stale = tmp_path / "testbed-stale"
     stale.mkdir()

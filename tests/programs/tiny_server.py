@@ -1,4 +1,5 @@
-"""A server somebody might bring: HTTP/1.1 over TLS from a document root, by Python's own library.
+"""A server that a user might bring: HTTP/1.1 over TLS from a document root, by Python's own
+library.
 
 python tiny_server.py CONFIG [--lie | --die-at PATH | --mute | --wait SECONDS]
 """

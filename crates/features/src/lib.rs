@@ -1,1 +1,1 @@
-//! Nothing but its manifest.
+//! Holds only its manifest.

@@ -27,14 +27,14 @@ struct Shared {
 type Hear = dyn Fn(StreamId, &[u8]) -> Result<(), Code> + Send + Sync;
 
 pub struct Arrival {
-    /// It came as 0-RTT data.
+    /// Whether the request came as 0-RTT data.
     pub early: bool,
     /// What its answer leaves by; None if h3 has given it up.
     pub sender: Option<Sender>,
 }
 
 impl Streams {
-    /// Those of a server that obeys PRIORITY_UPDATE frames (RFC 9218 section 7.2).
+    /// The streams of a server that obeys PRIORITY_UPDATE frames (RFC 9218 section 7.2).
     pub fn hearing(
         hear: impl Fn(StreamId, &[u8]) -> Result<(), Code> + Send + Sync + 'static,
     ) -> Self {

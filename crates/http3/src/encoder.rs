@@ -11,10 +11,11 @@ use shiguredo_http3::qpack::{DecoderInstruction, DynamicTable, Header, find_stat
 
 use crate::offer::Offer;
 
-/// Of an entry in addition to its name and value (RFC 9204 section 3.2.1).
+/// Bytes that an entry counts in addition to its name and value (RFC 9204 section 3.2.1).
 const ENTRY_OVERHEAD: u64 = 32;
 
-/// Of the table: entries in its oldest quarter are copied to its front before they are referred to.
+/// The oldest part of the table. Its entries are copied to the front before a section refers to
+/// them.
 const DRAINING: f64 = 0.25;
 
 #[derive(Default)]
@@ -37,7 +38,7 @@ struct Section {
     oldest: u64,
 }
 
-/// How a field stands in a section. Dynamic entries are told by their absolute index.
+/// How a field stands in a section. Dynamic entries have their absolute index.
 enum Line<'a> {
     Static(usize),
     Dynamic(u64),
@@ -94,7 +95,7 @@ impl Encoder {
         encoded
     }
 
-    /// Chooses a field's representation, and inserts it where that is to be had.
+    /// Chooses a field's representation, and inserts it where the table allows.
     fn line<'a>(
         &mut self,
         name: &'a [u8],

@@ -17,7 +17,7 @@ type Fields = Vec<(String, String)>;
 struct Peer {
     decoder: DynamicDecoder,
     insertions: EncoderStreamReceiver,
-    /// On their way, in the order in which they left.
+    /// Instructions on their way, in the order in which they left.
     instructions: VecDeque<Vec<u8>>,
     waiting: VecDeque<(u64, Vec<u8>, Fields)>,
 }

@@ -7,10 +7,10 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 const DATA: u64 = 0x00;
 pub(crate) const HEADERS: u64 = 0x01;
 const SETTINGS: u64 = 0x04;
-/// For a request stream; the next number is for a push (RFC 9218 section 7.2).
+/// PRIORITY_UPDATE for a request stream; the next number is for a push (RFC 9218 section 7.2).
 pub(crate) const PRIORITY_UPDATE: u64 = 0xf0700;
 const PUSH_PRIORITY_UPDATE: u64 = PRIORITY_UPDATE + 1;
-/// Others with a meaning (RFC 9114 section 7.2), or that had one in HTTP/2 and are forbidden.
+/// Other types with a meaning (RFC 9114 section 7.2), or with one in HTTP/2 and so forbidden.
 const NAMED: [u64; 9] = [0x02, 0x03, SETTINGS, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0d];
 
 /// Most bytes of a field section as it comes. Who imposes a smaller limit tells h3.
@@ -27,20 +27,20 @@ use crate::offer::Offer;
 pub(crate) struct Sections {
     /// What came and was not passed on yet.
     buffer: BytesMut,
-    /// Of the frame that passes unchanged: bytes still to come.
+    /// Remaining bytes of the frame that passes unchanged.
     passing: u64,
-    /// Of the frame that does not pass.
+    /// Remaining bytes of the frame that does not pass.
     skipping: u64,
 }
 
 /// What to do with the next bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// They pass as they are.
+    /// Bytes that pass as they are.
     Unchanged(Bytes),
     /// The field section of a HEADERS frame.
     Section(Bytes),
-    /// One that is too long, and does not pass.
+    /// A field section that is too long, and does not pass.
     Longest,
     /// The payload of a PRIORITY_UPDATE frame of this type, which h3 does not know.
     Update(u64, Bytes),

@@ -1,11 +1,11 @@
-//! Whose streams a connection carries, and how it ends when they break a rule.
+//! The peer of a connection, and how the connection ends when the peer breaks a rule.
 
 use quinn::VarInt;
 
 use crate::arrivals::Streams;
 use crate::qpack::{Broken, Qpack};
 
-/// Whose streams they are, and what reads them.
+/// The peer's streams, and what reads them.
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub quinn: quinn::Connection,

@@ -85,8 +85,8 @@ impl Qpack {
         Self::with(offer, limit, Offer::default(), LastOffer::default())
     }
 
-    /// On a connection that begins with early data, what the peer offered last holds from the start
-    /// (RFC 9114 section 7.2.4.2).
+    /// Tables that start with what the peer offered last, for a connection that begins with early
+    /// data (RFC 9114 section 7.2.4.2).
     pub fn remembering(offer: Offer, limit: u64, last_offer: LastOffer, early: bool) -> Self {
         let begin = if early {
             last_offer.get()
@@ -208,7 +208,7 @@ impl Qpack {
         Poll::Ready(Ok(plain(&fields)))
     }
 
-    /// Nobody will decode what is left of `stream` (RFC 9204 section 2.2.2.2).
+    /// Marks that the rest of `stream` stays undecoded (RFC 9204 section 2.2.2.2).
     pub(crate) fn cancel(&self, stream: u64) {
         let mut told = Vec::new();
         integer::encode_integer_to_vec(&mut told, stream, 6, 0x40);
@@ -302,7 +302,8 @@ impl Writer {
         self.stream.is_some() && self.pending.is_empty()
     }
 
-    /// Sends what may leave now; whether something is kept back that nobody waits for yet.
+    /// Sends what may leave now. Returns whether something is kept back for which no task waits
+    /// yet.
     fn send(&mut self) -> bool {
         if self.kept_back {
             return false;

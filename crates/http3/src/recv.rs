@@ -26,8 +26,8 @@ pub struct RecvHalf {
     sections: Option<Decoding>,
 }
 
-/// Decodes the header sections of a stream. Dropped before the end, it tells the peer that nobody
-/// reads the rest.
+/// Decodes the header sections of a stream. Dropped before the end, it tells the peer that the rest
+/// stays unread.
 struct Decoding {
     connection: quinn::Connection,
     qpack: Qpack,
@@ -37,7 +37,7 @@ struct Decoding {
     /// Waits for insertions.
     blocked: Option<Bytes>,
     ended: bool,
-    /// Everything was read, or the peer was told that it will not be.
+    /// Whether everything was read, or the peer knows that it will not be.
     settled: bool,
 }
 

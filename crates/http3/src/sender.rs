@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use quinn::SendStream;
 
-/// Its place among the connection's streams can be changed as long as anything of it waits in quinn,
-/// also once h3 has written everything. Clones share the stream.
+/// The sending side of a stream. Its place among the connection's streams can change while quinn
+/// still holds any of its bytes, even after h3 has written everything. Clones share the stream.
 #[derive(Clone)]
 pub struct Sender(Arc<Mutex<SendStream>>);
 
@@ -32,7 +32,7 @@ impl Sender {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The stream itself, if nobody else has it.
+    /// The stream itself, if there is no other owner.
     pub(crate) fn into_stream(self) -> Option<SendStream> {
         let stream = Arc::into_inner(self.0)?;
         Some(stream.into_inner().unwrap_or_else(PoisonError::into_inner))

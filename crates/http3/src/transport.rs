@@ -19,7 +19,8 @@ use crate::streams;
 
 type Opening<T> = Pin<Box<dyn Future<Output = Result<T, ConnectionError>> + Send>>;
 
-/// To be built within a Tokio runtime: the peer's unidirectional streams are read by tasks of their own.
+/// A connection for h3. Build it within a Tokio runtime: tasks read the peer's unidirectional
+/// streams.
 pub struct Connection {
     streams: Streams,
     accept_bi: Opening<(SendStream, RecvStream)>,

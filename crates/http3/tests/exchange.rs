@@ -26,7 +26,7 @@ async fn pair() -> Pair {
     pair_with(TransportConfig::default()).await
 }
 
-/// With these settings of the client.
+/// A pair whose client has these settings.
 async fn pair_with(settings: TransportConfig) -> Pair {
     let made = rcgen::generate_simple_self_signed(["a.test".to_owned()]).unwrap();
     let certificate = made.cert.der().clone();

@@ -9,14 +9,14 @@ use crate::units::{bits_per_s, ns};
 
 /// Far beyond any network, and small enough that no sum of times can overflow.
 const MAX_MS: f64 = 3_600_000.0;
-/// Of a state of loss in bursts: shorter ones would keep the link busy after a long silence.
+/// Shortest state of loss in bursts: a shorter one would keep the link busy after a long silence.
 const LEAST_STATE_MS: f64 = 0.1;
 /// A table's furthest delay from the mean, in units of `jitter_ms`; netem's tables reach 4.
 const MOST_DEVIATIONS: f64 = 100.0;
 
 impl Config {
-    /// The same in the link's own units (bit/s, ns), written back in the caller's, with the order
-    /// of the stages. Fails with a sentence that names the field that makes no sense.
+    /// The configuration as the link reads it: checked, in the caller's units, and with the order
+    /// of the stages filled in. An error names the field that makes no sense.
     pub fn understood(&self) -> Result<Self> {
         Ok(Self {
             up: self.up.understood("up", &StageName::UP)?,

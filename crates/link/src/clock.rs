@@ -11,7 +11,7 @@ pub fn monotonic_ns() -> u64 {
     read_ns(CLOCK_MONOTONIC)
 }
 
-/// Both clocks, (monotonic, realtime), at one moment: read again if something came between.
+/// The monotonic and the realtime clock at one moment, read again if something came between.
 pub fn both_ns() -> (u64, u64) {
     let mut tries = 10;
     loop {

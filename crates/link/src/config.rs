@@ -120,7 +120,7 @@ pub enum Accounting {
     /// The IP packet.
     #[default]
     L3,
-    /// With the 14 bytes of the Ethernet header, as netem counts.
+    /// The Ethernet frame: 14 bytes more, as netem counts.
     L2,
 }
 
@@ -160,7 +160,7 @@ impl StageName {
     ];
 }
 
-/// Both directions and the seed of their random streams.
+/// The settings of both directions, and the seed of their random streams.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -152,8 +152,8 @@ impl Link {
         Drops::read(&self.client, &self.origin)?.since(self.dropped.as_ref()?)
     }
 
-    /// Both directions change at one instant: packets that arrive after it meet the new link. The
-    /// record of the link before is complete when this returns.
+    /// Changes both directions at one instant: packets that arrive after it meet the new link. The
+    /// record of the previous link is complete when this returns.
     fn become_link(&mut self, up: Pipeline, down: Pipeline, record: Option<&Path>) -> Result<()> {
         let (since_ns, since_realtime_ns) = both_ns();
         let started = record.map(|path| Record::start(path, since_realtime_ns - since_ns));

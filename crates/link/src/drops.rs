@@ -18,7 +18,7 @@ struct Counter {
     sent: u64,
 }
 
-/// Of both interfaces.
+/// What the kernel dropped on both interfaces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drops {
     client: Counter,
@@ -26,7 +26,7 @@ pub struct Drops {
 }
 
 impl Drops {
-    /// Since each interface began; None if the kernel does not say.
+    /// Reads the counts since each interface began; None if the kernel does not say.
     pub fn read(client: &Interface, origin: &Interface) -> Option<Self> {
         // That of this thread: the process may have been started in another namespace.
         let told = fs::read_to_string("/proc/thread-self/net/dev").ok()?;
@@ -97,7 +97,7 @@ client2:      1       1    1    1    1     1          1         1      1       1
     }
 
     #[test]
-    fn each_direction_is_told_of_both_its_stretches_and_a_frame_sent_again_is_not_lost() {
+    fn each_direction_reports_both_its_stretches_and_a_frame_sent_again_is_not_lost() {
         let drops = |client: (u64, u64), origin: (u64, u64)| Drops {
             client: Counter {
                 received: client.0,

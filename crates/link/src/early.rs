@@ -1,8 +1,8 @@
 //! Early data, as packets of the client show it, whatever server they go to.
 //!
-//! Over QUIC it has a packet type of its own (RFC 9001 section 4.6). Over TCP it is TLS records
-//! behind the ClientHello that leave before anything came from the server (RFC 8446 section 2.3):
-//! all segments until then acknowledge the same byte.
+//! Over QUIC it has its own packet type (RFC 9001 section 4.6). Over TCP it is TLS records behind
+//! the ClientHello that leave before anything came from the server (RFC 8446 section 2.3): all
+//! segments until then acknowledge the same byte.
 
 use std::collections::HashMap;
 

@@ -77,7 +77,7 @@ pub struct FarCount {
     pub end: FarEnd,
     /// Packets that left the link.
     pub packets: u64,
-    /// Their layer 3 bytes.
+    /// Layer 3 bytes of these packets.
     pub bytes: u64,
     /// Packets that the link dropped, for whichever reason.
     pub dropped: u64,
@@ -189,7 +189,7 @@ impl FarEnds {
 mod tests {
     use super::*;
 
-    /// From 10.64.1.1:443 to 10.64.0.1:4000.
+    /// A packet from 10.64.1.1:443 to 10.64.0.1:4000.
     fn v4(protocol: u8) -> Vec<u8> {
         let mut ip = vec![0x45, 0, 0, 28, 0, 0, 0x40, 0, 64, protocol, 0, 0];
         ip.extend([10, 64, 1, 1, 10, 64, 0, 1, 1, 187, 15, 160, 0, 8, 0, 0]);

@@ -3,9 +3,9 @@
 //! [`model`] decides, without I/O or clock, when each packet leaves; [`config`] is what was asked,
 //! [`check`] whether it makes sense, and [`stages`] makes the model of it. [`forward`] runs one
 //! direction in a thread: it takes frames with the kernel's arrival stamps from a ring ([`ring`]),
-//! asks the model, waits ([`pace`]) and sends ([`socket`]), and a [`meter`] writes down what really
-//! happened, [`record`] packet by packet if asked. [`control`] is the JSON-lines side and
-//! [`program`] the command line of the program.
+//! asks the model, waits ([`pace`]) and sends ([`socket`]). A [`meter`] counts what really
+//! happened, and [`record`] writes it packet by packet if asked. [`control`] is the JSON-lines side
+//! and [`program`] the command line of the program.
 
 pub mod config;
 pub mod far;

@@ -26,8 +26,9 @@ pub struct Report {
     /// What became of each of them, by index: `model::Fates`.
     pub loss_fates: String,
     pub host_loss: Vec<HostCount>,
-    /// Of loss in bursts: packets that met the bad state, those of them that were lost, how long the
-    /// state held, and out of how long; times are None if the chain steps with packets.
+    /// Loss in bursts: packets that met the bad state, how many of them were lost, how long the
+    /// state held, and how long the chain was watched. Times are None if the chain steps with
+    /// packets.
     pub burst_trials: Option<u64>,
     pub burst_lost: Option<u64>,
     pub burst_ms: Option<f64>,
@@ -76,7 +77,7 @@ pub struct Meter {
     bytes_in: u64,
     packets_out: u64,
     bytes_out: u64,
-    /// By cause.
+    /// Packets by the cause of their drop.
     dropped: [u64; DropCause::COUNT],
     marked: u64,
     ect: u64,

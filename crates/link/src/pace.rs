@@ -9,7 +9,7 @@
 /// Longest spin before a deadline.
 const MAX_MARGIN_NS: u64 = 80_000;
 const MIN_MARGIN_NS: u64 = 5_000;
-/// At most this share of time is spun away, saved up for at most `BUDGET_CAP_NS`.
+/// The part of time that may be spent spinning, saved up to `BUDGET_CAP_NS`.
 const BUDGET_SHARE: u64 = 4;
 const BUDGET_CAP_NS: u64 = 2_000_000;
 

@@ -12,7 +12,7 @@ use libc::{c_int, tpacket_req, tpacket_stats, tpacket2_hdr};
 
 use crate::socket::{Interface, VNET_HEADER, bind, packet_socket, pending_error, set_option};
 
-/// At 1 Gbit/s about 100 ms, longer than real-time throttling keeps a thread from running.
+/// Frames of the ring: about 100 ms at 1 Gbit/s, longer than real-time throttling stops a thread.
 const SLOTS: usize = 8192;
 /// Header of a slot and link-layer header, rounded up.
 const SLOT_OVERHEAD: usize = 128;
@@ -177,7 +177,7 @@ impl Ring {
         u64::from(stats.tp_drops) + std::mem::take(&mut self.truncated)
     }
 
-    /// For poll.
+    /// The descriptor to poll.
     pub fn fd(&self) -> &OwnedFd {
         &self.fd
     }

@@ -109,7 +109,7 @@ pub const BATCH: usize = 16;
 
 /// What became of the frames given to the kernel.
 pub enum Sent {
-    /// So many of them, from the first on, are on their way.
+    /// This number of frames, from the first on, are on their way.
     Some(usize),
     /// Not now: the kernel's own queue is full. The first may be tried again.
     Busy,

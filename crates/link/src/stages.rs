@@ -1,4 +1,4 @@
-//! From what a link is asked to be to the stages that make it so.
+//! Makes the stages that a configuration asks for.
 
 use anyhow::{Result, bail, ensure};
 

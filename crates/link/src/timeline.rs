@@ -22,13 +22,13 @@ pub struct Timeline {
     slots: Vec<Slot>,
 }
 
-/// As `dragstrip.model.visit.Timeline`.
+/// The timeline as `dragstrip.model.visit.Timeline` reads it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Course {
     pub start_us: u64,
     pub slot_us: u64,
-    /// Those in which something happened: index, layer 3 bytes that left the link, and packets that
-    /// its queue dropped, by when they came.
+    /// The slots in which something happened: index, layer 3 bytes that left the link, and packets
+    /// that its queue dropped, by their arrival.
     pub slots: Vec<(usize, u64, u64)>,
 }
 

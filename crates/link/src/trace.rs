@@ -9,8 +9,8 @@ use crate::units::{bits_per_s, ns};
 /// Far beyond any network.
 pub const MAX_MBPS: f64 = 1_000_000.0;
 
-/// As `dragstrip.model.trace.Trace`; one of the two lists is empty. The answer to `configure`
-/// leaves the lists out.
+/// A trace as `dragstrip.model.trace.Trace` writes it; one of the two lists is empty. The answer to
+/// `configure` leaves the lists out.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {

@@ -1,4 +1,4 @@
-//! From the units of a configuration to the link's own.
+//! Converts the units of a configuration to the link's own.
 
 pub fn bits_per_s(mbps: f64) -> u64 {
     (mbps * 1e6).round() as u64

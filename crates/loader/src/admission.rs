@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn six_images_of_a_host_and_ten_in_all_load_at_once_where_nobody_heeds_priorities() {
+    fn six_images_of_a_host_and_ten_in_all_load_at_once_where_no_host_obeys_priorities() {
         let mut admission = Admission::new(None);
         (0..8).for_each(|id| admission.add(image(id, "a.test")));
         (8..16).for_each(|id| admission.add(image(id, "b.test")));

@@ -35,7 +35,7 @@ pub enum Decoder<S: Sink> {
     RawDeflate(DeflateDecoder<Out<S>>),
     Brotli(Box<DecompressorWriter<Out<S>>>),
     Zstd(Box<ZstdDecoder<'static, Out<S>>>),
-    /// A coding nobody asked for.
+    /// A coding that was not asked for.
     Unknown(String),
     Broken,
 }
@@ -45,7 +45,7 @@ const BUFFER: usize = 16 * 1024;
 const ZLIB_METHOD: u8 = 8;
 
 impl<S: Sink> Decoder<S> {
-    /// By the value of `content-encoding`.
+    /// A decoder for a value of `content-encoding`.
     pub fn new(coding: &str, sink: S) -> Self {
         let sink = Out(sink);
         match coding.trim().to_ascii_lowercase().as_str() {

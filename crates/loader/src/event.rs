@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use crate::input::{Protocol, ResourceId};
 use crate::pool::ConnectionId;
 
-/// Carries requests. What becomes of them comes as events, in the order in which it happened.
+/// Carries requests. Their results come as events, in the order in which they happened.
 pub trait Transport {
     /// Begins a connection; `Opened` or `Lost` follows.
     fn open(&mut self, connection: ConnectionId, target: &Target);
@@ -47,7 +47,7 @@ pub struct Outgoing {
     pub weight: u16,
     pub body_bytes: u32,
     pub credentials: bool,
-    /// It may go before the handshake is through.
+    /// Whether the request may leave before the handshake is through.
     pub safe: bool,
 }
 
@@ -61,9 +61,9 @@ pub struct Event {
 pub enum What {
     /// TCP is through its handshake.
     Connected(ConnectionId),
-    /// It takes requests.
+    /// The connection takes requests.
     Opened(ConnectionId, Protocol),
-    /// It could not be opened, or is over; None if in order.
+    /// The connection could not be opened, or is over; None if in order.
     Lost(ConnectionId, Option<Failure>),
     /// A connection of h1 takes another request.
     Free(ConnectionId),
@@ -142,7 +142,7 @@ impl Events {
         (Self(sender), receiver)
     }
 
-    /// It happened now.
+    /// Sends an event that happens now.
     pub fn tell(&self, what: What) {
         let at = Instant::now();
         let _ = self.0.send(Event { at, what });

@@ -14,7 +14,7 @@ pub enum News {
     Headers,
     /// Bytes of its body so far.
     Bytes { wire: u64, decoded: u64 },
-    /// Its end, good or bad.
+    /// The end of its body, good or bad.
     End,
 }
 
@@ -51,7 +51,7 @@ struct Node {
     process: Duration,
     /// The load event waits for it once it is under way.
     blocks_load_event: bool,
-    /// Its delay is a timer's.
+    /// Whether the delay is a timer's.
     timer: bool,
     cached: bool,
     /// Conditions that are not met yet.
@@ -166,7 +166,7 @@ impl Graph {
         self.timers.first().map(|(due, _)| *due)
     }
 
-    /// Its body has come and been processed.
+    /// Marks that the body has come and been processed.
     pub fn done(&self, id: ResourceId) -> bool {
         self.nodes[id].done
     }

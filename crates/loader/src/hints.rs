@@ -21,7 +21,7 @@ pub(crate) struct Preloads(BTreeMap<ResourceId, Preload>);
 struct Preload {
     /// The page has asked for it.
     asked: bool,
-    /// It may be taken from the cache, by its headers.
+    /// Whether its headers let the cache keep it; None before they came.
     fresh: Option<bool>,
     received: Received,
     ended: Option<Ended>,

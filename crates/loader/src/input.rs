@@ -99,7 +99,7 @@ pub struct Resource {
     pub kind: Kind,
     #[serde(default)]
     pub priority: Priority,
-    /// Of RFC 9218; None decides by kind.
+    /// The incremental flag of RFC 9218; None decides by kind.
     #[serde(default)]
     pub incremental: Option<bool>,
     /// None for the document.
@@ -296,7 +296,7 @@ impl Default for Sockets {
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     pub time_ms: u64,
-    /// Of all bodies together, as sent and decoded.
+    /// Limit of all bodies together, both as sent and decoded.
     #[serde(default = "half_a_gigabyte")]
     pub bytes: u64,
     /// How long after the load event requests may go on.

@@ -168,7 +168,7 @@ impl<'a> Browser<'a> {
             }
             request
         };
-        // Chromium says nothing of a preload that the page does not take.
+        // Chromium does not report a preload that the page does not take.
         let all = self.load.page.resources.len();
         let taken = |id: &ResourceId| *id < all || self.preloads.taken(*id - all);
         let requests = self.requests.into_iter().filter(|(id, _)| taken(id));

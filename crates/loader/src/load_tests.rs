@@ -374,7 +374,7 @@ async fn http_1_opens_six_connections_and_uses_the_idle_one_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn http_2_has_one_connection_and_a_host_nobody_knows_gets_more_until_it_is_through() {
+async fn http_2_has_one_connection_and_an_unknown_host_gets_more_until_it_is_through() {
     let told = tell(gallery(20), json!({}), |_| {}).await;
     let opened = |host: &str| told.said.iter().filter(|said| said.ends_with(host)).count();
     assert_eq!(opened("to a.test"), 1);
@@ -538,7 +538,7 @@ async fn a_slow_syn_gets_a_second_one_beside_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_moves_to_h3_once_it_is_told_of_it() {
+async fn a_page_moves_to_h3_once_it_is_announced() {
     let second = after("https://a.test/1", 0, json!("headers"));
     let third = with(
         after("https://a.test/2", 1, json!("complete")),

@@ -15,7 +15,7 @@ pub struct Memory {
     pub(crate) spoke: BTreeMap<(String, u16), Protocol>,
     /// Hosts that said they speak h3.
     pub(crate) alternatives: BTreeSet<(String, u16)>,
-    /// Hosts that heed priorities, for all anybody knows.
+    /// Hosts that are believed to obey priorities.
     pub(crate) prioritise: BTreeSet<String>,
 }
 

@@ -82,7 +82,7 @@ fn weight(priority: Priority) -> u16 {
     }
 }
 
-/// Whose connections a request shares: those to the same place, with or without credentials.
+/// A group of requests that may share connections: the same place, with or without credentials.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Host {
     pub name: String,

@@ -1,9 +1,9 @@
 //! The connections to one host, and the requests that wait for them.
 //!
-//! Pure: it is told what happened and says what to do. Rules are those of Chromium's
-//! TransportClientSocketPool and HttpStreamFactory: a request takes an idle socket or asks for one of
-//! its own, up to six; who gets the next free socket is decided when it is free, by priority; the first
-//! connection that turns out to speak h2 serves everybody; a host known for h2 gets one connection.
+//! Pure: it takes what happened and says what to do. Rules are those of Chromium's
+//! TransportClientSocketPool and HttpStreamFactory: a request takes an idle socket or asks for a
+//! new one, up to six; a free socket goes to the most urgent request; the first connection that
+//! turns out to speak h2 serves all requests; a host known for h2 gets one connection.
 
 use crate::input::{Priority, Protocol, ResourceId};
 
@@ -22,7 +22,7 @@ pub enum Order {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     Tcp {
-        /// It spoke h2 before, so one connection will do.
+        /// Whether the host spoke h2 before, so that one connection is enough.
         multiplexed: bool,
     },
     Quic,
@@ -40,7 +40,7 @@ pub struct Pool {
     quic: bool,
     connecting: Vec<ConnectionId>,
     connecting_quic: Option<ConnectionId>,
-    /// Of h1, in the order in which they became idle; and whether they were used before.
+    /// Connections of h1 in the order in which they became idle, and whether they were used before.
     idle: Vec<(ConnectionId, bool)>,
     busy: Vec<ConnectionId>,
     /// Connections for many requests at once; the best is the last.
@@ -112,8 +112,8 @@ impl Pool {
         }
     }
 
-    /// Ready for requests. Returns the connections that nobody needs any more: what waited for them
-    /// goes over this one, and Chromium breaks them off.
+    /// Marks a connection as ready for requests. Returns the connections that are no longer needed:
+    /// what waited for them goes over this one, and Chromium breaks them off.
     pub fn opened(&mut self, connection: ConnectionId, protocol: Protocol) -> Vec<ConnectionId> {
         self.forget_connecting(connection);
         match protocol {
@@ -130,8 +130,8 @@ impl Pool {
         }
     }
 
-    /// Requests go over this connection of another host from now on, instead of `own`, which is
-    /// through its handshake. Returns the connections that nobody needs any more, as `opened`.
+    /// Sends further requests over this connection of another host instead of `own`, which is
+    /// through its handshake. Returns the connections that are no longer needed, as `opened`.
     pub fn join(
         &mut self,
         connection: ConnectionId,
@@ -154,7 +154,8 @@ impl Pool {
         }
     }
 
-    /// It is gone. Returns the requests that fail with it, because they waited for just this one.
+    /// Removes a connection that is gone. Returns the requests that waited for it alone, which
+    /// fail.
     pub fn lost(&mut self, connection: ConnectionId) -> Vec<ResourceId> {
         let quic = self.connecting_quic == Some(connection);
         let connecting = self.forget_connecting(connection);

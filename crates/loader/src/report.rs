@@ -11,14 +11,14 @@ use crate::pool::ConnectionId;
 pub struct Report {
     /// Navigation start, of the Unix epoch.
     pub start_us: u64,
-    /// The same by CLOCK_MONOTONIC.
+    /// Navigation start by CLOCK_MONOTONIC.
     pub start_monotonic_us: u64,
     pub load_event_us: Option<u64>,
     pub end_us: u64,
     pub ended: Ended,
-    /// Those that were discovered, by resource.
+    /// The discovered requests, by resource.
     pub requests: Vec<Request>,
-    /// Those that were begun, by id.
+    /// The attempted connections, by id.
     pub connections: Vec<Connection>,
 }
 
@@ -28,9 +28,9 @@ pub struct Report {
 pub enum Ended {
     /// Every request is over and the load event has fired.
     Complete,
-    /// So is the quiet time.
+    /// The quiet time after the load event is over, too.
     Quiet,
-    /// At a limit.
+    /// The limit of time was reached.
     Time,
     Bytes,
     /// There is no document.
@@ -41,11 +41,11 @@ pub enum Ended {
 pub struct Request {
     pub resource: ResourceId,
     pub url: String,
-    /// Its conditions were met and computing was over.
+    /// When its conditions were met and computing was over.
     pub discovered_us: u64,
-    /// It left the scheduler for the sockets.
+    /// When it left the scheduler for the sockets.
     pub queued_us: Option<u64>,
-    /// It was given to its connection.
+    /// When it was given to its connection.
     pub sent_us: Option<u64>,
     /// The answer's headers are complete, or those of one with status 103 ahead of it.
     pub first_byte_us: Option<u64>,
@@ -54,14 +54,14 @@ pub struct Request {
     pub status: Option<u16>,
     pub protocol: Option<Protocol>,
     pub connection: Option<ConnectionId>,
-    /// It left before the handshake was through, and the server took it.
+    /// Whether it left before the handshake was through, and the server took it.
     pub early_data: bool,
     /// An answer with status 103 named it before the page did.
     pub hinted: bool,
     pub headers: Vec<(String, String)>,
-    /// Of the body, as sent.
+    /// Bytes of the body as sent.
     pub wire_bytes: u64,
-    /// Without content encoding.
+    /// Bytes of the body without content encoding.
     pub decoded_bytes: u64,
     /// First 16 hex digits of SHA-256 of the decoded body, if it came whole.
     pub digest: Option<String>,
@@ -106,7 +106,7 @@ pub struct Connection {
     pub connect_end_us: Option<u64>,
     pub tls_start_us: Option<u64>,
     pub tls_end_us: Option<u64>,
-    /// It took requests from now on; with early data before the handshake was through.
+    /// When it began to take requests; with early data before the handshake was through.
     pub ready_us: Option<u64>,
     pub closed_us: Option<u64>,
     pub tls_version: Option<&'static str>,
@@ -134,7 +134,7 @@ pub enum EarlyData {
     Rejected,
 }
 
-/// By the kernel's word (TCP_INFO).
+/// How TCP Fast Open went, as the kernel reports it (TCP_INFO).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FastOpen {

@@ -11,7 +11,7 @@ pub enum Congestion {
 }
 
 impl Congestion {
-    /// As the kernel calls it.
+    /// The kernel's name for it.
     pub fn kernel_name(self) -> &'static str {
         match self {
             Self::Cubic => "cubic",
@@ -21,7 +21,7 @@ impl Congestion {
     }
 }
 
-/// What ends slow start before a loss does. Linux's CUBIC has HyStart; nothing but CUBIC has any.
+/// What ends slow start before a loss does. Linux's CUBIC has HyStart; only CUBIC has such an exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SlowStartExit {
     #[serde(rename = "hystart")]

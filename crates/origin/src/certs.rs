@@ -27,13 +27,13 @@ use crate::page::digest::digest_of;
 
 const VALID_DAYS: i64 = 90;
 
-/// What made-up names end in: reserved (RFC 2606), so nobody has them.
+/// The end of made-up names, which is reserved (RFC 2606), so that no host has them.
 const NOWHERE: &str = ".invalid";
 /// Bytes of a made-up name in a certificate, as long as most real ones.
 const NAME_BYTES: usize = 32;
 /// Tag and length of a name (X.690 section 8.1).
 const NAME_HEAD: usize = 2;
-/// Of a name with a single letter before its end.
+/// Encoded bytes of a name with a single letter before its end.
 const SHORTEST_NAME: usize = NAME_HEAD + 1 + NOWHERE.len();
 
 /// All that a certificate covers, in its order.
@@ -48,10 +48,10 @@ pub struct Authority {
     /// One key for all leaves: making one per host would buy nothing.
     leaf_key: KeyPair,
     signer: Arc<dyn SigningKey>,
-    /// By what they cover, and the least bytes of the chain: chains of one size never stand in for
-    /// another's.
+    /// Certificates by what they cover and the least bytes of the chain: chains of one size never
+    /// stand in for another's.
     issued: Mutex<HashMap<(Names, usize), Arc<CertifiedKey>>>,
-    /// By host. Hosts that are not here have a certificate of their own.
+    /// The names that each host's certificate covers. Other hosts have their own certificates.
     shared: Mutex<HashMap<String, Names>>,
     /// rcgen makes serial numbers of the key, which is one for all, and NSS, with which old Chromiums
     /// verify, takes no two certificates of one issuer with the same number (RFC 5280 section 4.1.2.2).
@@ -91,7 +91,7 @@ impl Authority {
         &self.name
     }
 
-    /// From now on these hosts have certificates that cover the given ones.
+    /// Gives these hosts certificates that cover the given ones.
     pub fn share(&self, certificates: &BTreeMap<String, Vec<String>>) {
         let shared = certificates
             .iter()
@@ -130,7 +130,8 @@ impl Authority {
         self.leaf_key.serialize_pem()
     }
 
-    /// With made-up names, until the chain has `least` bytes. A signature takes 70 to 72 of them.
+    /// A leaf with made-up names, until the chain has `least` bytes. A signature takes 70 to 72 of
+    /// them.
     fn leaf(&self, hosts: &[String], least: usize) -> Result<Certificate> {
         let mut names = hosts.to_vec();
         let mut filled = 0;

@@ -22,7 +22,7 @@ pub struct Served {
     pub t_us: u64,
     /// The request complete, its body too; 0 if it never was.
     pub received_us: u64,
-    /// Of that body; 0 until it is complete.
+    /// Bytes of the request's body; 0 until it is complete.
     pub received_bytes: u64,
     /// The answer ready, after the time it was held: its first byte goes to the transport as soon as
     /// that takes it. 0 if it never was.
@@ -42,7 +42,7 @@ pub struct Served {
     pub body_bytes: u64,
     #[serde(rename = "match")]
     pub matched: Match,
-    /// Of the recorded body of which this is the answer, or a part.
+    /// Digest of the recorded body that was sent, or of which a part was.
     pub digest: String,
     /// `link` values of an answer with status 103 that went ahead of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -61,9 +61,9 @@ pub struct Connection {
     /// False for http://.
     pub secure: bool,
     pub client_port: u16,
-    /// Of ours, to which the client connected; None on a Unix socket.
+    /// The origin's address to which the client connected; None on a Unix socket.
     pub address: Option<IpAddr>,
-    /// Where its server says that h3 is to be had (RFC 7838): its own port, as URLs have it.
+    /// Port at which its server announces h3 (RFC 7838): its own port, as in URLs.
     #[serde(skip)]
     pub(crate) announced: u16,
     /// When it was accepted, before the handshake.
@@ -96,7 +96,7 @@ impl Asked {
 }
 
 impl Connection {
-    /// One that was accepted just now, before its handshake.
+    /// A connection that was accepted just now, before its handshake.
     pub(crate) fn accepted(id: u64, client_port: u16) -> Self {
         Self {
             id,

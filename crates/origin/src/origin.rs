@@ -35,11 +35,11 @@ pub struct Summary {
 /// What another server needs to speak for this origin's hosts, in PEM.
 #[derive(Debug, Serialize)]
 pub struct Certificates {
-    /// Of all leaves.
+    /// The private key of all leaves.
     pub key: String,
     /// Leaf and intermediate by host.
     pub chains: BTreeMap<String, String>,
-    /// The same for all hosts at once, for servers that take one certificate.
+    /// One chain that covers all hosts, for servers that take a single certificate.
     pub shared: String,
 }
 
@@ -71,7 +71,7 @@ impl Origin {
         })
     }
 
-    /// Also answers on another port of a page, by TLS and QUIC or by neither.
+    /// Answers on another port of a page, by TLS and QUIC or by neither.
     fn also(&self, port: u16, secure: bool) -> Result<()> {
         for address in [
             SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
@@ -103,7 +103,7 @@ impl Origin {
         Ok(())
     }
 
-    /// Also answers http:// URLs, on every address; returns the port.
+    /// Answers http:// URLs on every address; returns the port.
     pub fn http(&self, port: u16) -> Result<u16> {
         let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
         let port = tcp::listen(v4, &self.shared, false, HTTPS)?.context("no IPv4 here")?;
@@ -112,7 +112,7 @@ impl Origin {
         Ok(port)
     }
 
-    /// Also answers plain HTTP/1.1 on a Unix socket, which must not exist yet.
+    /// Answers plain HTTP/1.1 on a Unix socket, which must not exist yet.
     pub fn plain(&self, socket: &Path) -> Result<()> {
         plain::listen(socket, &self.shared)
     }
@@ -189,7 +189,8 @@ impl Origin {
         Ok(())
     }
 
-    /// Holds for connections accepted from now on. An error, and no change, if it cannot be had.
+    /// Sets the tuning of connections accepted from now on. An error, and no change, if it is not
+    /// available.
     pub fn tune(&self, tuning: Tuning) -> Result<Tuning> {
         tuning.check()?;
         self.issue(&unpoisoned(&self.shared.hosts), &tuning)?;

@@ -26,7 +26,7 @@ const DEFAULT_URGENCY: u8 = 3;
 pub(crate) struct Rank(u32);
 
 impl Rank {
-    /// That of all answers of a connection that obeys no priorities.
+    /// The rank of all answers on a connection that obeys no priorities.
     pub const SHARED: Self = Self(0);
 
     /// quinn sends higher numbers first; its control streams have 0 and stay ahead of all answers.
@@ -45,7 +45,7 @@ impl Priority {
         priority
     }
 
-    /// That of a field's value alone.
+    /// The priority that a field's value gives.
     pub fn of_value(value: &[u8]) -> Self {
         let mut priority = Self::default();
         priority.read(value);
@@ -67,7 +67,7 @@ impl Priority {
         }
     }
 
-    /// With what the answer itself says, which counts before what its client says (RFC 9218
+    /// The priority once the answer adds its own, which counts before its client's (RFC 9218
     /// section 8).
     pub fn merged(self, answer: Self) -> Self {
         Self {
@@ -100,7 +100,7 @@ pub(crate) enum Gave {
     Nothing,
     /// A frame; there is more.
     Frame,
-    /// Its last frame, or it is over.
+    /// The last frame, or the end.
     Last,
 }
 

@@ -13,7 +13,7 @@ use crate::priority::Priority;
 pub(crate) struct Requests(Arc<Mutex<Table>>);
 
 struct Table {
-    /// By number of the request: the client's last word.
+    /// What the client said last, by number of the request.
     said: BTreeMap<u64, Said>,
     /// Requests below have begun.
     begun: u64,
@@ -32,7 +32,7 @@ struct Said {
 pub(crate) struct TooMany;
 
 impl Requests {
-    /// Of a connection on which `most` requests may be open at once.
+    /// The requests of a connection on which `most` may be open at once.
     pub fn new(most: u32) -> Self {
         Self(Arc::new(Mutex::new(Table {
             said: BTreeMap::new(),

@@ -9,9 +9,10 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Servers {
-    /// By host.
+    /// The address of each host.
     pub addresses: HashMap<String, IpAddr>,
-    /// By host, all hosts that its certificate covers; hosts that are not here have one of their own.
+    /// All hosts that a host's certificate covers; hosts that are not here have their own
+    /// certificates.
     pub certificates: BTreeMap<String, Vec<String>>,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Shared {
     pub replay: Mutex<Replay>,
     pub servers: Mutex<Servers>,
     pub tuning: Mutex<Tuning>,
-    /// Of the recording.
+    /// The hosts of the recording.
     pub hosts: Mutex<Vec<String>>,
     pub qlog: Mutex<Option<PathBuf>>,
     last_connection: AtomicU64,
@@ -57,7 +57,7 @@ pub(crate) struct Path {
     pub host: Option<IpAddr>,
 }
 
-/// As long as the recorded server took. Tokio's shortest sleep is a millisecond.
+/// Waits as long as the recorded server took. Tokio's shortest sleep is a millisecond.
 pub(crate) async fn think(time: Duration) {
     if !time.is_zero() {
         tokio::time::sleep(time).await;

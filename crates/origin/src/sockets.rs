@@ -25,9 +25,9 @@ pub struct WebSocket {
     /// Request headers complete, in microseconds of the Unix epoch.
     pub t_us: u64,
     pub host: String,
-    /// With the scheme wss or ws.
+    /// The URL, with the scheme wss or ws.
     pub url: String,
-    /// That carries it.
+    /// The protocol that carries the socket.
     pub protocol: Protocol,
     pub connection: u64,
     pub client_port: u16,
@@ -49,7 +49,7 @@ pub struct Carried {
     pub received_bytes: u64,
 }
 
-/// The same while it goes on.
+/// What has crossed a socket that is still open.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     sent: Direction,
@@ -89,7 +89,7 @@ impl Counts {
 
 /// What a request to open one is answered with, and what follows.
 pub(crate) struct Opening {
-    /// Of the answer.
+    /// Headers of the answer.
     pub headers: HeaderMap,
     pub frames: Vec<Frame>,
     pub counts: Arc<Counts>,

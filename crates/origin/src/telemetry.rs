@@ -213,7 +213,8 @@ pub(crate) fn tcp_window(socket: &Socket) -> io::Result<TcpWindow> {
     })
 }
 
-/// Of an accepted socket that has sent nothing: the route's `initcwnd`, or the kernel's 10.
+/// The window of an accepted socket that has sent nothing: the route's `initcwnd`, or the kernel's
+/// 10.
 pub(crate) fn window_packets(socket: &Socket) -> io::Result<u64> {
     Ok(TcpInfo::of(socket)?.tcpi_snd_cwnd.into())
 }

@@ -15,7 +15,7 @@ use crate::tcp::fast_open;
 use crate::tcp::records::Records;
 use crate::telemetry;
 
-/// As much as Chromium offers.
+/// The size that Chromium offers.
 const LARGEST_TABLE: u64 = 64 << 10;
 
 /// RFC 9113 section 6.9.1.
@@ -102,8 +102,8 @@ pub struct Http {
     pub receive_window_bytes: u32,
     /// Requests that a client may have open at once on a connection of h2 or h3.
     pub streams_at_once: u32,
-    /// Tell clients of h1 and h2 that h3 is to be had on the same port (RFC 7838). Those of h3 are
-    /// always told.
+    /// Announce h3 on the same port to clients of h1 and h2 (RFC 7838). Clients of h3 always get
+    /// the announcement.
     pub alt_svc: bool,
     /// Size of QPACK's dynamic table, each way (RFC 9204); 0 is none.
     pub qpack_table_bytes: u64,
@@ -112,8 +112,8 @@ pub struct Http {
     pub hold_ms: f64,
     /// Hosts for which TLS offers HTTP/1.1 and nothing else.
     pub h1_only: Vec<String>,
-    /// By URL: `link` values that an answer with status 103 (RFC 8297) gives at once over h2 and h3,
-    /// before its server thinks.
+    /// Values of `link`, by URL, that an answer with status 103 (RFC 8297) gives at once over h2
+    /// and h3, before its server thinks.
     pub early_hints: BTreeMap<String, Vec<String>>,
     /// Let clients of h2 open WebSockets on their connection (RFC 8441).
     pub extended_connect: bool,
@@ -168,7 +168,7 @@ impl Default for Http {
     fn default() -> Self {
         Self {
             priorities: true,
-            // In a record of its own it fits a packet, as records::SMALL does.
+            // In a separate record it fits a packet, as records::SMALL does.
             interleave_bytes: 1360,
             receive_window_bytes: 15 << 20,
             streams_at_once: 256,
@@ -183,7 +183,7 @@ impl Default for Http {
 }
 
 impl Tuning {
-    /// An error if something cannot be had on this machine.
+    /// An error if this machine lacks something of it.
     pub fn check(&self) -> Result<()> {
         let probe = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         self.tcp.apply(&probe)?;

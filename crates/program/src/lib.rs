@@ -102,7 +102,7 @@ impl Options {
         self.parser.value()
     }
 
-    /// For a name that the program does not have.
+    /// The error for a name that the program does not have.
     pub fn unknown(&self, name: &str) -> Stop {
         Error::UnexpectedOption(format!("--{name}")).into()
     }

@@ -1,4 +1,4 @@
-//! What the kernel is told and asked about a socket, where no library has a safe call for it.
+//! Socket options and statistics of the kernel for which no library has a safe call.
 
 mod tcp_info;
 
@@ -18,7 +18,7 @@ pub fn set<T: Copy>(
     value: &T,
 ) -> io::Result<()> {
     let (at, length) = (std::ptr::from_ref(value).cast(), size_of::<T>());
-    // SAFETY: the kernel reads at most `length` bytes, and `value` has so many during the call.
+    // SAFETY: the kernel reads at most `length` bytes, and `value` has that many during the call.
     match unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, length as socklen_t) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -2,16 +2,16 @@
 
     uv run python packages/papers/bench/claims_power.py [CLAIM]... [--minutes N] [--again] [--write]
 
-Every predicate is asked on made-up loads where its claim is true, false, on its edge, and just
-within it: at 5 blocks and at the paper's own number, with log-normal loads and with loads of which
-one in ten is late. A wrong answer is "contradicted" or "equivalent" where the claim is true,
-"reproduced" or "equivalent" where it is false, and the more frequent of both on the edge.
+Every predicate answers made-up loads in which its claim is true, false, on its edge, and just
+within it. The loads are log-normal, or one in ten is late; there are 5 blocks, or the paper's own
+number. A wrong answer is "contradicted" or "equivalent" where the claim is true, "reproduced" or
+"equivalent" where it is false, and the more frequent of both on the edge.
 
-Each world is asked `FIRST` times; where `SUSPECT` of these are wrong, it is asked `MANY` times anew
-with another seed, and only that counts. Seeded: the same code gives the same table.
+Each world is asked `FIRST` times. If `SUSPECT` of these answers are wrong, it is asked `MANY` times
+again with another seed, and only those count. Seeded: the same code gives the same table.
 
 A claim's rows are kept in .cache/claims-power as soon as they are there, so that the same command
-goes on where it stopped. `--again` makes the named claims anew. `--write`: the table goes to
+resumes. `--again` makes the named claims again. `--write`: the table goes to
 docs/reference/claims-power.md and .json; a claim that was not made here keeps its rows there.
 """
 
@@ -49,7 +49,7 @@ unanswerable."""
 class Row(Struct, kw_only=True):
     claim: str
     kind: str
-    """Of predicate."""
+    """Kind of the predicate."""
     loads: int
     shape: Shape
     world: str
@@ -183,7 +183,7 @@ def table(rows: list[Row]) -> Iterator[str]:
 
 
 def span(rows: list[Row]) -> str:
-    """From the few loads to the paper's number, the worse of both shapes."""
+    """Range from the few loads to the paper's number, the worse of both shapes."""
     by_loads = {n: min(r.right for r in rows if r.loads == n) for n in {r.loads for r in rows}}
     return " to ".join(f"{100 * by_loads[n]:.0f}" for n in sorted(by_loads)) + " %" if rows else ""
 

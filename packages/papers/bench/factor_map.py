@@ -11,7 +11,7 @@
 time, and continues a folder that was begun. Another folder, such as another machine's, begins with
 the `--first` cell that docs/results/map.parquet lacks. `spot` draws cells at random from those that
 are made, and visits them with Chromium; `alone` visits them with the load generator again, each in
-a guest of its own. `write` reads all three, and the cells before the first from map.parquet.
+a separate guest. `write` reads all three, and the cells before the first from map.parquet.
 """
 
 import argparse
@@ -42,8 +42,8 @@ from dragstrip_papers.map.survey import (
     QUEUE_PACKETS,
     SHORT_QUEUE,
     Agreement,
-    Checked,
     ComparedStacks,
+    PairAgreement,
     page_data,
     surveyed,
 )
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def again(asked: argparse.Namespace, client: str, out: str) -> None:
-    """Visits cells drawn at random from those that are made, each in a guest of its own."""
+    """Visits cells drawn at random from those that are made, each in a separate guest."""
     made = made_cells(Capsule.open(asked.folder / LOADER))
     wanted = set(spots(made, asked.cells, SPOT_SEED))
     study = only(study_by(whole(), client), wanted)
@@ -110,7 +110,7 @@ def write(folder: Path) -> None:
 
 
 def all_made(capsule: Capsule) -> pl.DataFrame:
-    """With those of earlier sittings, numbered as in the whole sample."""
+    """All made cells, those of earlier sittings included, numbered as in the whole sample."""
     numbers = {cell[:2]: n for n, cell in enumerate(whole().cells())}
     made = made_cells(capsule)
     own = [numbers[place] for place in made.select("page", "network").iter_rows()]
@@ -135,7 +135,7 @@ def against(folder: Path, cells: pl.DataFrame) -> Spotted | None:
     crowded = both.filter(short), seen.filter(short)
     roomy = both.filter(~short), seen.filter(~short)
     pairs = {
-        name: Checked(
+        name: PairAgreement(
             whole=agreement(both, seen, pair),
             short=agreement(*crowded, pair) if short.any() else None,
             longer=agreement(*roomy, pair) if not short.all() else None,
@@ -176,12 +176,12 @@ def agreement(made: pl.DataFrame, seen: pl.DataFrame, pair: ComparedStacks) -> A
 
 
 def whole() -> Study:
-    """As planned, for browsers."""
+    """The whole study as planned, for browsers."""
     return read_study(STUDY, cache_folder("pages"))
 
 
 def since(first: int) -> Study:
-    """With the cells from this one on. Raises `SystemExit` for one within a guest."""
+    """The study with the cells from this one on. Raises `SystemExit` for one within a guest."""
     study = whole()
     if first % study.per_guest:
         raise SystemExit(f"--first {first}: give a multiple of {study.per_guest}, whole guests")
@@ -189,7 +189,7 @@ def since(first: int) -> Study:
 
 
 def only(study: Study, wanted: Collection[tuple[str, str]]) -> Study:
-    """With these of its cells, as page and network."""
+    """The study with these of its cells, as page and network."""
     blocks = [block for block in study.blocks() if (block.page, block.network) in wanted]
     return study.part(blocks)
 

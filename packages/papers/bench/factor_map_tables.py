@@ -89,6 +89,6 @@ def _standing(found: NDArray[np.float64]) -> str:
 
 
 def _shares(found: NDArray[np.float64]) -> list[float]:
-    """Of cells that h3 wins, neither, h2."""
+    """Shares of cells that h3 wins, neither, h2."""
     said = outcomes(found)
     return [float((said == i).mean()) for i in range(len(ANSWERS))]

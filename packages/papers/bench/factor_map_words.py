@@ -7,19 +7,19 @@ from factor_map_tables import corner, deciding, winners
 from msgspec import Struct
 
 from dragstrip.study.sample import Sample
-from dragstrip_papers.map.survey import SHORT_QUEUE, Checked, Map, NearestStanding
+from dragstrip_papers.map.survey import SHORT_QUEUE, Map, NearestStanding, PairAgreement
 from dragstrip_papers.stats.prediction import Errors
 
 
 class Spotted(Struct, frozen=True, kw_only=True):
     asked: int
-    pairs: dict[str, Checked]
+    pairs: dict[str, PairAgreement]
     times: Errors | None
     """The load generator's page load times against Chromium's, all stacks together."""
     short: Errors | None
-    """The same of stacks over QUIC where the queue is short."""
+    """Errors for stacks over QUIC where the queue is short."""
     longer: Errors | None
-    """And where it is longer."""
+    """Errors for stacks over QUIC where the queue is longer."""
 
 
 def page_text(

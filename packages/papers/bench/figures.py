@@ -141,7 +141,7 @@ of kakhki2017](literature-heatmaps.md). Then:
 
 
 def medians(rows: Sequence[Row]) -> str:
-    """Of each panel's curves, in seconds."""
+    """A table of the medians of each panel's curves, in seconds."""
     names = list(dict.fromkeys(row["stack"] for row in rows))
     lines = [
         f"| median, s | {' | '.join(f'{n}, published | here' for n in names)} |",

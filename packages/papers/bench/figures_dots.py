@@ -32,8 +32,8 @@ def dots(
     ends: tuple[float, float],
     wording: tuple[str, str],
 ) -> Figure:
-    """Claims with one number each. What lies beyond the axis' `ends` is drawn at its end; `wording`
-    is a pattern and what becomes of a claim that fits it, as its label."""
+    """Claims with one number each. A number beyond the axis' `ends` is drawn at its end. `wording`
+    is a pattern, and the label of a claim that fits it."""
     rows = [row for claim in answered for row in _rows(claim, wording)]
     labels = list(dict.fromkeys(row["claim"] for row in rows))
     scale = alt.Scale(domain=list(ends), clamp=True)

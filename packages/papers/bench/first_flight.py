@@ -28,7 +28,7 @@ from dragstrip.study.spec import StudySpec
 
 STACKS = "h1 h2 TCP+ h2+ TCP+BBR h3 h3+ QUIC+BBR caddy-h2 caddy-h3".split()
 PAGE, HOST = "synth:2x100KB@2", "s2.synth.test"
-"""The second object comes from a host of its own, so over a connection of its own."""
+"""A page whose second object comes from another host, so over another connection."""
 NETWORK = Network.parse("100mbit/100mbit/50ms/0%/1000ms")
 DOCS = Path(__file__).parents[3] / "docs" / "reference"
 

@@ -72,7 +72,7 @@ def moved(table: str, folder: Path, most: int) -> Iterator[Moved]:
 
 
 def cells(loads: pl.DataFrame, most: int) -> pl.DataFrame:
-    """Page and network of at most so many cells, evenly spread in the order of their load times."""
+    """Page and network of at most `most` cells, evenly spread in the order of their load times."""
     ordered = loads.group_by(KEY[:2]).agg(pl.col("plt_ms").median()).sort("plt_ms", *KEY[:2])
     step = max(1, -(-len(ordered) // most))
     return ordered.gather_every(step, offset=step // 2)

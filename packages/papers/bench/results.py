@@ -79,7 +79,8 @@ def item(said: str) -> str:
 
 
 def took_s(capsule: Capsule, visits: Sequence[Visit]) -> float:
-    """From each start of the study to its last visit: the time between starts does not count."""
+    """Time from each start of the study to its last visit: the time between starts does not
+    count."""
     starts = [datetime.fromisoformat(s.started).timestamp() for s in capsule.manifest.starts]
     made = [v.started_us / 1e6 for v in visits]
     spans = []

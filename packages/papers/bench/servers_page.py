@@ -39,7 +39,7 @@ class Column(Struct, frozen=True):
     blocks: int
     plt_ms: dict[str, float]
     browser: str
-    """In words, as a capsule's start has it."""
+    """The browser's description, as in a capsule's start."""
 
     @property
     def name(self) -> str:
@@ -202,7 +202,7 @@ def made(capsules: Sequence[Capsule]) -> Iterator[str]:
 
 
 def hours(capsule: Capsule) -> float:
-    """Of all starts that came to their end."""
+    """Hours of all starts that came to their end."""
     took = (
         datetime.fromisoformat(start.finished) - datetime.fromisoformat(start.started)
         for start in capsule.manifest.starts

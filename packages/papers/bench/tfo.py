@@ -66,7 +66,8 @@ def _ttfb(visit: Visit) -> float | None:
 
 
 def made(capsule: Capsule) -> list[str]:
-    """How, with which controls; the guests' clock says nothing of how long it took."""
+    """How the visits were made, and with which controls. The guests' clock does not show how long
+    it took."""
     visits = list(capsule.visits())
     first, *others = about(capsule, visits)
     blocks = Counter((v.page, v.network, v.connection) for v in visits if v.stack == "TCP+")

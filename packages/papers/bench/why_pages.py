@@ -15,7 +15,7 @@ from statistics import fmean
 
 from msgspec import Struct
 
-from dragstrip.model.bridge import Lattice
+from dragstrip.model.bridge import BuiltBridge
 from dragstrip.model.network import Network
 from dragstrip.report.figures.factor_bars import WIDTH, drawing
 from dragstrip.report.words.why import notes, place, sentence, span
@@ -34,7 +34,7 @@ TABLE_3 = {
     "DA2GC": "wolsing2019-55",
     "MSS": "wolsing2019-51",
 }
-"""Its figure for the page load time of wikipedia.org, as a claim."""
+"""The paper's page load time of wikipedia.org, as a claim."""
 CAVEATS = (
     "Computing takes no time here, so only network and timers shape a load. The pages are",
     "eleven recordings of 2018, equally weighted. The intervals are over pages: they say how much",
@@ -51,7 +51,7 @@ class Raced(Struct, frozen=True):
     network: Network
     answer: Why
     seen: dict[str, Observed]
-    """By page, over this network as it is."""
+    """Observations by page, over this network as it is."""
 
     @property
     def pooled(self) -> Pooled:
@@ -75,7 +75,7 @@ def read(capsule: Capsule) -> Raced:
 
 
 def picture(every: Sequence[Raced]) -> str:
-    """One below the other, each as high as it was drawn."""
+    """The figures one below the other, each as high as it was drawn."""
     rows, top = [], 0
     for raced in every:
         svg = drawing(raced.answer, raced.pooled)
@@ -167,15 +167,15 @@ def round_trips(raced: Raced, cell: WhyCell) -> tuple[float, float, float]:
     """The paper's figure, what a held round trip costs, and the figure corrected by that."""
     study = raced.capsule.manifest.study
     assert study.bridge
-    lattice = Lattice(study.bridge)
+    bridge = BuiltBridge(study.bridge)
     seen = raced.seen[cell.page]
 
     def mean(node: frozenset[str]) -> float:
-        return float(seen.of(lattice.stacks[node].name, "plt_ms").values.mean())
+        return float(seen.of(bridge.stacks[node].name, "plt_ms").values.mean())
 
     rtt = raced.network.rtt_ms
-    quic, tcp = mean(lattice.whole), mean(TCP_PLUS)
-    late = mean(lattice.whole - {"handshake"})
+    quic, tcp = mean(bridge.whole), mean(TCP_PLUS)
+    late = mean(bridge.whole - {"handshake"})
     return (quic - tcp + rtt) / rtt, (late - quic) / rtt, (late - tcp) / rtt
 
 
@@ -210,7 +210,7 @@ def made(every: Sequence[Raced]) -> Iterator[str]:
 
 
 def hours(capsule: Capsule) -> float:
-    """From the start to the last visit, of this machine's time and not the guests'."""
+    """Hours from the start to the last visit, of this machine's time and not the guests'."""
     begun = datetime.fromisoformat(capsule.manifest.starts[0].started).timestamp()
     return ((capsule.path / JOURNAL).stat().st_mtime - begun) / 3600
 

@@ -40,7 +40,8 @@ class CapturedRequest(Struct, frozen=True, kw_only=True):
     connect_ms: float | None
     """What the request waited for a new connection; None if it needed none."""
     cached: bool
-    """It never crossed the network: a cache, a service worker or the tool itself answered."""
+    """Whether it never crossed the network: a cache, a service worker or the tool itself
+    answered."""
     failed: bool
 
 

@@ -10,7 +10,7 @@ from dragstrip.model.errors import InputError
 
 
 class Claims(Struct, frozen=True, kw_only=True):
-    """None and "" stand for what nobody claimed."""
+    """What the author of a capture claims about it; None and "" where there is no claim."""
 
     down_mbps: float | None = None
     rtt_ms: float | None = None

@@ -19,15 +19,16 @@ _FLAGS = (
     "fromMemoryCache",
     "fromPrefetchCache",
     "fromServiceWorker",
-    "fetchedViaServiceWorker",  # Chrome: the worker's own request is an entry of its own
+    "fetchedViaServiceWorker",  # Chrome: the worker's own request is a separate entry
     "wasFulfilled",  # Playwright: a route answered
 )
 _UNSENT_FLAGS = (*_FLAGS, *(f"_{flag}" for flag in _FLAGS))
 _FALSE = ("", "0", "false", "none", "no", "network")
 _UNSENT_TYPES = ("cache", "worker", "override")
-"""In Safari's `_fetchType`: Memory Cache, Disk Cache, Service Worker, Inspector Override."""
+"""Safari's `_fetchType` of requests that were not sent: Memory Cache, Disk Cache, Service Worker,
+Inspector Override."""
 _PHASES = ("blocked", "dns", "connect", "send", "wait", "receive")
-"""Of ``timings``. ``ssl`` is part of ``connect``."""
+"""Phases of ``timings``. ``ssl`` is part of ``connect``."""
 
 
 def family(http_version: str) -> Family:
@@ -53,7 +54,7 @@ def spoken(entry: Part) -> Family:
 
 
 def wire_bytes(entry: Part) -> int | None:
-    """Of the answer, headers as far as they are known; None if the tool does not say.
+    """Bytes of the answer, headers as far as they are known; None if the tool does not say.
 
     Chromium's tools write `_transferSize`, WebPageTest `_bytesIn`, others header and body. -1 and
     less mean that a tool does not know.
@@ -81,8 +82,8 @@ def end_ms(entry: Part, start_ms: float) -> float:
 
 
 def connect_ms(entry: Part) -> float | None:
-    """``ssl`` is part of it in HAR; Firefox, Charles and mitmproxy leave it out, and then one round
-    trip is the least there can be all the same."""
+    """Time to connect. HAR includes ``ssl``; Firefox, Charles and mitmproxy leave it out, but one
+    round trip is the minimum either way."""
     connect = entry.part("timings").number("connect")
     return connect if connect is not None and connect > 0 else None
 
@@ -90,7 +91,7 @@ def connect_ms(entry: Part) -> float | None:
 def from_cache(entry: Part) -> bool:
     """Whether no answer crossed the network for this entry.
 
-    HAR's ``cache`` tells what the cache held, and says nothing of an answer whose bytes were seen:
+    HAR's ``cache`` tells what the cache held, and is ignored for an answer whose bytes were seen:
     Firefox and chrome-har write it for hits alone, others for whatever may be kept.
     """
     response = entry.part("response")

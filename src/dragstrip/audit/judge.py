@@ -26,7 +26,7 @@ class AuditRow(Struct, frozen=True, kw_only=True):
     claims: Claims
     load_ms: float | None
     wire_bytes: int | None
-    """Of all answers that ended before the load event."""
+    """Wire bytes of all answers that ended before the load event."""
     least_load_ms: float | None
     """`wire_bytes` at the claimed rate: no load can be faster, whatever the protocol. Round trips
     are left out, so the true bound lies higher."""
@@ -36,7 +36,7 @@ class AuditRow(Struct, frozen=True, kw_only=True):
     protocol_answers: dict[Family, int]
     """Answers that came from the network and say how, by protocol."""
     protocol_bytes: dict[Family, int]
-    """Their wire bytes."""
+    """Wire bytes of the answers of each protocol."""
     connect_min_ms: float | None
     connect_median_ms: float | None
     fast_connects: bool
@@ -85,15 +85,15 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     """Captures with a claimed rate, a load event and wire sizes: only those can be impossible."""
     quic_labelled: int
     pure_quic: int
-    """Of the captures labelled QUIC: every answer came over QUIC."""
+    """Captures labelled QUIC in which every answer came over QUIC."""
     no_quic: int
-    """Of the captures labelled QUIC: none did."""
+    """Captures labelled QUIC in which no answer came over QUIC."""
     quic_share: float | None
     """Share of the answers in captures labelled QUIC that came over QUIC, pooled."""
     quic_byte_share: float | None
-    """The same of their bytes, pooled."""
+    """QUIC's share of the bytes of captures labelled QUIC, pooled."""
     quic_byte_share_mean: float | None
-    """The same of their bytes, as the mean over captures."""
+    """QUIC's share of the bytes of captures labelled QUIC, as the mean over captures."""
     mixed: int
     """Captures labelled with a protocol whose answers did not all come over it."""
     fast_connects: int

@@ -1,4 +1,5 @@
-"""Bodies as the browser received them, read back after a load: the browser's own word on content.
+"""Bodies as the browser received them, read back after a load: the browser's evidence on
+content.
 
 A body crosses DevTools in base64, which costs some 15 ms per megabyte, so a visit reads a sample.
 The block's seed draws it: all stacks of a block read the same objects, other blocks others.
@@ -20,19 +21,16 @@ from dragstrip.model.visit import Request
 
 MOST_BODIES = 8
 MOST_BYTES = 100_000
-"""Of a visit; what it costs: docs/reference/verdicts.md."""
+"""Most bytes that are read of a visit's bodies; what they cost: docs/reference/verdicts.md."""
 _PATIENCE_S = 0.01
-"""A page that is still busy answers late; what it costs then is bounded by this."""
+"""Time to wait for a body. A page that is still busy answers late, and this bounds the cost."""
 
 
 def with_digests(
     cdp: Cdp, session: str, exchanges: Iterable[Exchange], seed: int
 ) -> tuple[Exchange, ...]:
-    """The exchanges, those of the sample with their body's digest.
-
-    Bodies that the browser does not deliver within 10 ms have none. Raises `BrowserError` if the
-    browser ended.
-    """
+    """The exchanges, with the digest of the body for those in the sample. Bodies that the browser
+    does not deliver within 10 ms have none. Raises `BrowserError` if the browser ended."""
     every = tuple(exchanges)
     asked = {
         e.id: cdp.send("Network.getResponseBody", session, requestId=e.id)
@@ -59,7 +57,8 @@ def sample(
     seed: int,
     size_of: Callable[[Request], int | None] = _decoded,
 ) -> Iterator[Exchange]:
-    """Answers whose bodies are to be read, in the order that the seed draws, while there is room.
+    """Answers whose bodies are to be read, in the order that the seed draws, while there is room. A
+    redirect shares its id with the next answer, so ids that occur twice are left out.
 
     A redirect shares its id with what follows, so what is named twice is left out.
     """
@@ -93,8 +92,8 @@ def _body(cdp: Cdp, number: int) -> bytes | None:
 
 
 def _with_digest(exchange: Exchange, body: bytes | None) -> Exchange:
-    """DevTools give text as the browser understood it: what was not UTF-8, or began with a byte
-    order mark, has another length and says nothing."""
+    """The exchange with the digest of its body. DevTools give text as the browser understood it: a
+    body that was not UTF-8, or began with a byte order mark, has another length and no digest."""
     if body is None or len(body) != exchange.request.body_bytes:
         return exchange
     request = structs.replace(exchange.request, digest=digest_of(body))

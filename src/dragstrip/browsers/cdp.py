@@ -1,5 +1,5 @@
 """The Chrome DevTools Protocol over a pipe: JSON messages that end with a NUL byte. WebDriver BiDi
-has the same shape and no sessions, and is carried likewise.
+has the same shape without sessions, and uses the same code.
 
 Synchronous on purpose: a visit is sequential, and each testbed has its own thread.
 """
@@ -36,7 +36,7 @@ class _Message(Struct):
     result: dict[str, Any] = {}
     error: dict[str, Any] | str | None = None
     message: str = ""
-    """Of an error in WebDriver BiDi; DevTools have it inside."""
+    """Message of an error in WebDriver BiDi; DevTools have it inside."""
 
 
 class Cdp:

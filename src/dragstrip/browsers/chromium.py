@@ -54,13 +54,13 @@ _QUIET_FLAGS = (
 )
 
 _SHOWN = Path("/run/browser")
-# The cache folder may be closed to the user the browser runs as. What is mounted here is seen by
-# nobody else: a testbed's /run is its own, and so is the mount namespace of this process.
+# The cache folder may be closed to the user the browser runs as. No other process sees what is
+# mounted here: the testbed has its own /run, and this process its own mount namespace.
 _WITH_PROGRAM = f'mkdir -p {_SHOWN}; mount --bind "$1" {_SHOWN}; shift; exec "$@"'
 _WITH_NAMES = 'mount --bind "$1" /etc/resolv.conf; shift; exec "$@"'
 
 _NOT_RECORDED = "/.well-known/dragstrip"
-"""A path whose answer, 404 with Alt-Svc, no cache keeps."""
+"""A path that is answered by 404 with Alt-Svc, which no cache keeps."""
 _NOBODY = "nobody.invalid:443"
 _NET_LOG = "net-log.json"
 _KEY_LOG = "keys.log"
@@ -69,7 +69,8 @@ _KEY_LOG = "keys.log"
 def stack_flags(
     stack: Stack, addresses: Mapping[str, str], spoken: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """What a stack asks of the browser beyond its protocol; `spoken` is the page's."""
+    """Command line flags for a stack's properties besides its protocol. `spoken` is the page's
+    protocol by host."""
     flags = []
     if stack.discovery == "as-recorded":
         over_quic = [host for host in addresses if "h3" in stack.protocols(host, spoken)]
@@ -104,14 +105,14 @@ class Chromium:
 
     cdp: Cdp
     session: int
-    """Of all its processes (setsid(2))."""
+    """Session of all the browser's processes (setsid(2))."""
     key_log: Path | None = None
     """Where it writes the TLS secrets of all its visits; None unless packets are kept."""
     generation: Generation = GENERATIONS[TODAY]
 
     @property
     def itself(self) -> str:
-        """Its product, version and start mode, as it says them itself."""
+        """The browser's product, version and start mode, as it reports them."""
         product: str = self.cdp.call("Browser.getVersion")["product"]
         headless = "" if product.startswith("Headless") else ", headless"
         return f"{product}{headless}, a fresh context for each visit"
@@ -210,8 +211,8 @@ def chromium(
 
 
 def inside(bed: Testbed) -> BrowserPlace:
-    """The client's end of a testbed. The caller's proxies are not for it: headless-shell obeys them
-    even with --no-proxy-server."""
+    """The environment at the client's end of a testbed, without the caller's proxies:
+    headless-shell obeys them even with --no-proxy-server."""
     if bed.names:
         # Real sites may be hostile, so the sandbox stays on.
         arrange = ["unshare", "--mount", "sh", "-c", _WITH_NAMES, "sh", str(bed.names)]

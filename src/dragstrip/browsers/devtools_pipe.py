@@ -3,10 +3,9 @@
     python devtools_pipe.py PORT [PATH]
 
 Carries messages that end with a NUL byte, as `--remote-debugging-pipe` of later browsers has them:
-from stdin to the browser at 127.0.0.1:PORT, and from there to stdout. It speaks to PATH there, or
-to the first tab if none is given. It waits until the browser answers, and ends with either side.
-Knows nothing of dragstrip, so it starts fast; it runs where the browser is, in a network namespace
-of its own.
+from stdin to the browser at 127.0.0.1:PORT, and from there to stdout. It connects to PATH there, or
+to the first tab if none is given. It waits until the browser answers, and ends with either side. It
+imports nothing of dragstrip, so it starts fast. It runs in the browser's network namespace.
 """
 
 import base64

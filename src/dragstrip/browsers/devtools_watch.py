@@ -1,4 +1,4 @@
-"""Following the documents of one tab by events of DevTools, in every dialect of it."""
+"""Follows the documents of one tab by events of DevTools, in every dialect."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ class DevToolsWatch(TabWatch):
     def __init__(self, cdp: Cdp, done: Done) -> None:
         super().__init__(cdp, done)
         self.committed = False
-        """A document is there."""
+        """Whether the tab has a document."""
         self._fired = False
         self._frame = ""
-        """Of the tab's documents; all else is in frames of theirs."""
+        """Frame of the tab's documents; all else is in other frames."""
 
     @property
     def fired(self) -> bool:

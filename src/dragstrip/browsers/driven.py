@@ -1,4 +1,4 @@
-"""What a visit asks of a browser, whichever it is. Adding one: docs/howto/add-a-browser.md."""
+"""The interface that a visit needs of a browser. Adding one: docs/howto/add-a-browser.md."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -12,16 +12,16 @@ from dragstrip.model.study import Client
 
 
 class Tab(Protocol):
-    """A tab with nothing in it and nothing remembered. Everything may raise `BrowserError`."""
+    """An empty tab without any state. Every method may raise `BrowserError`."""
 
     def load(self, url: str) -> Load:
-        """Go to `url` and watch until it counts as loaded, plus the client's quiet time: as
-        `Page.done` says, if it is the tab's page, else at the load event. A load that fails or does
-        not end in time is an outcome, not an exception; it has what was seen until then."""
+        """Go to `url` and watch until it counts as loaded, plus the client's quiet time. The tab's
+        page counts as loaded by `Page.done`, other URLs at the load event. A load that fails or
+        does not end in time is an outcome, not an exception; it has what was seen until then."""
 
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
-        """The next load fetches everything again, with the tab's tickets. It still knows what the
-        servers of `announced`, hosts, told it by Alt-Svc; it may ask them again for that."""
+        """Make the next load fetch everything again, with the tab's tickets. It still knows what
+        the hosts `announced` said by Alt-Svc; it may ask them again for that."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
         """The exchanges, a sample of them with the digest of the body that arrived."""
@@ -36,7 +36,7 @@ class Driven(Protocol):
 
     @property
     def itself(self) -> str:
-        """Its product, version and start mode, as it says them itself."""
+        """The browser's product, version and start mode, as it reports them."""
 
     def cpu_s(self) -> dict[int, float]:
         """CPU time of each of its processes, by process id."""
@@ -45,5 +45,5 @@ class Driven(Protocol):
         """Variables of its processes' environment that name a proxy."""
 
     def fresh_tab(self, client: Client, page: Page | None = None) -> AbstractContextManager[Tab]:
-        """For loads of `page`, if it is known: if the client pins time, scripts see the time of the
-        recording."""
+        """A tab for loads of `page`, if it is known. If the client pins time, scripts see the time
+        of the recording."""

@@ -1,4 +1,4 @@
-"""A browser's environment names no proxy: none is passed on, and what is there is looked up.
+"""A browser's environment without proxies: none is passed on, and running browsers are checked.
 
 The names are those that curl(1) and Chromium's net/proxy_resolution obey, in either case.
 """
@@ -21,8 +21,8 @@ def named_proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def session_proxies(session: int) -> tuple[str, ...]:
-    """The same of all processes of a session (setsid(2)); those that may not be looked at are left
-    out."""
+    """Proxies in the environments of all processes of a session (setsid(2)). Processes that may not
+    be read are left out."""
     found: set[str] = set()
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""From CDP Network events to requests with times.
+"""Turns CDP Network events into requests with times.
 
 Pure: events in, exchanges out. CDP gives `timing.requestTime` in monotonic seconds and the phases
 in ms relative to it, -1 where a phase did not happen; everything becomes ms since timeOrigin.
@@ -36,9 +36,9 @@ class Exchange(Struct, frozen=True, kw_only=True):
     id: str = ""
     """What DevTools calls it; a redirect shares it with what follows."""
     issuer: str = ""
-    """Of the certificate that vouched for the answer; empty if the browser did not say."""
+    """Issuer of the certificate that vouched for the answer; empty if the browser did not say."""
     certificate: Certificate | None = None
-    """What the browser said of it; None if it said nothing."""
+    """The certificate as the browser reports it; None if it does not."""
     request_headers: Headers = ()
     response_headers: Headers = ()
     status_text: str = ""
@@ -209,11 +209,9 @@ def _on_finished(current: _Open, params: dict[str, Any], origin_s: float) -> Non
 
 
 def _given_up(current: _Open, finished: dict[str, Any]) -> bool:
-    """Whether it is an image that Chromium could not decode and so did not read to its end.
-
-    Chromium then says that it finished, and gives the decoded bytes that it has read as those that
-    crossed the wire (`ImageResource::DecodeError`), instead of those that it had counted.
-    """
+    """Whether the exchange is an image that Chromium could not decode and so did not read to its
+    end. Chromium then reports it as finished, and gives the decoded bytes that it read instead of
+    the wire bytes that it had counted (`ImageResource::DecodeError`)."""
     request, size = current.exchange.request, finished.get("encodedDataLength")
     if request.resource_type != "Image" or request.from_cache or not current.decoded:
         return False
@@ -248,8 +246,8 @@ def _ended(current: _Open, timestamp: float, sizes: dict[str, Any], origin_s: fl
 
 
 def _body_bytes(current: _Open, wire_bytes: int) -> int | None:
-    """None if the browser counted nothing, as for a CORS preflight, or for a body that nothing
-    read, such as a prefetched one."""
+    """Bytes of the body. None if the browser counted nothing, as for a CORS preflight, or for a
+    body that was never read, such as a prefetched one."""
     length = _header(current.exchange.response_headers, "content-length")
     unread = not wire_bytes or (length.isdecimal() and 0 < int(length) <= wire_bytes)
     return None if unread and not current.decoded else current.decoded

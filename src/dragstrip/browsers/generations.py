@@ -18,13 +18,13 @@ _BINARIES = (
 )
 
 CLEARS = "Network.clearBrowserCache"
-"""Also forgets Alt-Svc (seen in Chromium 156's NetLog), unlike passing the cache by, which makes
-every request longer (`cache-control: no-cache`)."""
+"""A command that also clears Alt-Svc (seen in Chromium 156's NetLog). Bypassing the cache does not,
+and makes every request longer (`cache-control: no-cache`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """A browser as far as driving it differs from driving another."""
+    """What differs in driving one generation of browsers from driving another."""
 
     program: Callable[[], Path]
     """Path of its program. Raises `TestbedError`, which says how to install it."""
@@ -82,7 +82,8 @@ GENERATIONS: Mapping[str, Generation] = {
 
 
 def generation_of(browser: str) -> Generation:
-    """By name, or by the path of a Chromium of the user's own, which is driven as today's is."""
+    """The generation of a browser, by its name or by the path of the user's own Chromium, which is
+    driven as today's is."""
     if not is_path(browser):
         return GENERATIONS[browser]
     protocols = {p: ("--headless", *flags) for p, flags in GENERATIONS[TODAY].protocols.items()}

@@ -43,7 +43,7 @@ _DONE = {"selector": _script("done_selector.js"), "mark": _script("done_mark.js"
 
 
 _LEAST_WAIT_S, _LONGEST_WAIT_S = 0.05, 2.0
-"""For frames that are still under way when the visit ends."""
+"""Waits for frames that are still under way when the visit ends."""
 
 
 LOADED = Done("load")
@@ -62,7 +62,8 @@ class Navigation(Struct, frozen=True, kw_only=True):
     loadEventEnd: float = 0.0
 
     def later(self, by_ms: float) -> "Navigation":
-        """The same counted from `by_ms` before: where the page's first document began."""
+        """The navigation with times that count from `by_ms` before: where the page's first document
+        began."""
         reached = {name: at for name, at in structs.asdict(self).items() if at}
         return structs.replace(self, **{name: at + by_ms for name, at in reached.items()})
 
@@ -96,13 +97,13 @@ class Load(Struct, frozen=True, kw_only=True):
     exchanges: tuple[Exchange, ...] = ()
     sockets: tuple[SeenSocket, ...] = ()
     frames: tuple[Frame, ...] = ()
-    """What the browser drew up to the end of the visit, if the client looks at frames."""
+    """What the browser drew up to the end of the visit, if the client records frames."""
     blind_ms: float | None = None
     """See `dragstrip.browsers.screencast.blind_ms`; None if no frames were recorded."""
     fast_open: tuple[FastOpen, ...] = ()
-    """By connection, if the client asked for TCP Fast Open."""
+    """How TCP Fast Open went on each connection that asked for it."""
     graph: str = ""
-    """Of the load generator, the graph it followed: digest and source. Browsers follow none."""
+    """Digest and source of the graph that the load generator followed; empty for browsers."""
 
 
 def done_of(page: Page | None, url: str | None = None) -> Done:
@@ -206,13 +207,13 @@ def load(cdp: Cdp, session: str, url: str, client: Client, done: Done = LOADED) 
 
 
 def began_before_ms(documents: Sequence[str], seen: Sequence[Exchange]) -> float:
-    """How long before the last document's timeOrigin the journey to it began: with the request of
-    the first. Without a journey 0, though requests follow timeOrigin by some 0.2 ms."""
+    """Time from the request of the journey's first document to the last document's timeOrigin.
+    Without a journey 0, although requests follow timeOrigin by some 0.2 ms."""
     return -seen[0].request.start_ms if len(documents) > 1 and seen else 0.0
 
 
 def shifted(at_ms: float | None, by_ms: float) -> float | None:
-    """A time that is there, `by_ms` later."""
+    """The time, if there is one, `by_ms` later."""
     return None if at_ms is None else at_ms + by_ms
 
 
@@ -224,7 +225,7 @@ def _read(cdp: Cdp, session: str, watch: "_Watch") -> tuple[NavigationTimings | 
 
 
 def _ask_when_shown(cdp: Cdp, session: str) -> int:
-    """Ask for the time at which what is loaded now has been drawn, in the page's ms."""
+    """Ask for the time at which the loaded content was drawn, in the page's ms."""
     return _evaluate(cdp, session, _SHOWN)
 
 
@@ -251,9 +252,9 @@ def _await_shown(cdp: Cdp, watch: "_Watch") -> float:
 
 
 def _await_frames(cdp: Cdp, watch: "_Watch") -> None:
-    """Frames arrive some time after they were drawn; take in those that are still under way.
+    """Take in frames that are still under way, because they arrive some time after they were drawn.
 
-    They need no longer than twice the longest time it took so far, or are late beyond use.
+    Waits twice the longest time that a frame took so far; later frames are of no use.
     """
     watch.over = True
     if watch.frames:
@@ -273,10 +274,10 @@ class _Watch(DevToolsWatch):
         self._command = command
         self.frames: list[Sight] = []
         self.over = False
-        """The visit has ended: only frames still count, for they arrive late, unless another
-        document comes."""
+        """Whether the visit has ended: then only late frames count, unless another document
+        comes."""
         self.shown: int | None = None
-        """Of the command that asks when what is loaded has been drawn."""
+        """Id of the command that asks when what is loaded has been drawn."""
         self._afterwards: list[Event] = []
         self._clock_offsets_s: list[float] = []
 
@@ -300,7 +301,7 @@ class _Watch(DevToolsWatch):
             self.shown = _ask_when_shown(self.cdp, self._session)
 
     def go_on(self) -> None:
-        """The visit has not ended: another document came."""
+        """Resume the visit: another document came."""
         self.over = False
         self.network += self._afterwards
         self._afterwards.clear()
@@ -308,8 +309,8 @@ class _Watch(DevToolsWatch):
     def clock_offset_s(self) -> float:
         """Unix time minus the clock of CDP timestamps; 0 without a request.
 
-        The median over requests: a browser that loses its CPU between reading the one clock and
-        the other errs by that time.
+        It is the median over requests, because a browser that loses its CPU between reading the two
+        clocks errs by that time.
         """
         return median(self._clock_offsets_s) if self._clock_offsets_s else 0.0
 
@@ -351,7 +352,8 @@ def _is_navigation(params: dict[str, Any]) -> bool:
 
 
 def _timings(cdp: Cdp, watch: _Watch, session: str) -> NavigationTimings | None:
-    """None without a document; or if one that did not load is too busy to answer."""
+    """The page's timings. None without a document, or if one that did not load is too busy to
+    answer."""
     if not watch.loaded and (watch.error or not watch.committed):
         return None
     asked = _evaluate(cdp, session, READ_TIMINGS)
@@ -364,7 +366,7 @@ def _timings(cdp: Cdp, watch: _Watch, session: str) -> NavigationTimings | None:
 
 
 def _evaluate(cdp: Cdp, session: str, expression: str) -> int:
-    """Of what may be a promise."""
+    """The value of an expression that may be a promise."""
     how = {"awaitPromise": True, "returnByValue": True}
     return cdp.send("Runtime.evaluate", session, expression=expression, **how)
 

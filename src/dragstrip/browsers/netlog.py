@@ -27,10 +27,10 @@ _HEADERS_OF_STREAMS = frozenset(f"HTTP2_SESSION_{way}_HEADERS" for way in ("SEND
 
 
 class NetLogError(ValueError):
-    """The file is no NetLog; the text says what it lacks."""
+    """An error for a file that is no NetLog; the text says what it lacks."""
 
 
-class Logged(Struct, kw_only=True):
+class LoggedRequest(Struct, kw_only=True):
     """One request that reached the network, and what came back. Times in ms of the Unix epoch."""
 
     url: str
@@ -38,7 +38,7 @@ class Logged(Struct, kw_only=True):
     started_ms: float
     request_headers: Headers = ()
     sent_ms: float | None = None
-    """The request is on its way."""
+    """When the request left."""
     answered_ms: float | None = None
     """The answer's headers are here."""
     ended_ms: float | None = None
@@ -51,7 +51,7 @@ class Logged(Struct, kw_only=True):
     """File with the body as it crossed the wire: de-chunked, content encoding kept. Absent if the
     answer had none."""
     coded: bool = False
-    """The browser decoded the body by its content encoding."""
+    """Whether the browser decoded the body by its content encoding."""
     error: str = ""
     """The browser's network error, such as ``ERR_ABORTED``."""
 
@@ -78,7 +78,7 @@ class _Head(Struct):
     constants: _Constants
 
 
-def read_netlog(path: Path, bodies: Path) -> list[Logged]:
+def read_netlog(path: Path, bodies: Path) -> list[LoggedRequest]:
     """Every request of the log in the order of their starts; bodies go to files in `bodies`.
 
     Read line by line, so memory stays near the longest line (64 kB of body). A log that breaks
@@ -116,12 +116,12 @@ class _Reader:
         self._errors = {number: name for name, number in constants.net_error.items()}
         self._offset_ms = constants.time_tick_offset
         self._bodies = bodies
-        self._open: dict[int, Logged] = {}
+        self._open: dict[int, LoggedRequest] = {}
         self._jobs: dict[int, int] = {}
         """What finds a stream for a request -> source of the request."""
         self._streams: dict[tuple[int, int], int] = {}
         """HTTP/2 session and stream -> source of the request."""
-        self.requests: list[Logged] = []
+        self.requests: list[LoggedRequest] = []
 
     def take(self, event: _Event) -> None:
         name, source = self._names.get(event.type, ""), event.source.id
@@ -140,12 +140,13 @@ class _Reader:
         if url.lower().startswith(("https:", "http:")):
             method = str(params.get("method", "GET"))
             body = self._bodies / f"{len(self.requests)}.body"
-            begun = Logged(url=url, method=method, started_ms=now_ms, body=body)
+            begun = LoggedRequest(url=url, method=method, started_ms=now_ms, body=body)
             self._open[source] = begun
             self.requests.append(begun)
 
     def _pass_headers(self, name: str, event: _Event) -> None:
-        """Find 103 answers that the browser did not act on, for the final one came with them."""
+        """Pass over 103 answers that the browser did not act on: their headers came with the final
+        answer's."""
         params = event.params
         stream = event.source.id, int(params["stream_id"])
         if name == "HTTP2_SESSION_SEND_HEADERS":
@@ -155,7 +156,7 @@ class _Reader:
             if current:
                 current.early_hints += _links(params["headers"])
 
-    def _go_on(self, current: Logged, name: str, event: _Event, now_ms: float) -> None:
+    def _go_on(self, current: LoggedRequest, name: str, event: _Event, now_ms: float) -> None:
         params = event.params
         if name in _SEND:
             current.request_headers = _headers(params["headers"])
@@ -177,7 +178,7 @@ class _Reader:
             if number := params.get("net_error"):
                 current.error = self._errors.get(number, str(number))
 
-    def _add(self, current: Logged, params: dict[str, Any], now_ms: float) -> None:
+    def _add(self, current: LoggedRequest, params: dict[str, Any], now_ms: float) -> None:
         current.ended_ms = now_ms
         with current.body.open("ab") as file:
             file.write(base64.b64decode(params.get("bytes", "")))

@@ -1,4 +1,5 @@
-"""Where a browser runs, as whom, and what it trusts: the same for every browser."""
+"""Where a browser runs: its user, its names and the authorities it trusts. It is the same for every
+browser."""
 
 import contextlib
 import os
@@ -30,22 +31,22 @@ exec "$@"
 
 @dataclass(frozen=True)
 class BrowserPlace:
-    """Where a browser runs, as whom, and which authority it trusts."""
+    """The place where a browser runs: its user, its files and the authority it trusts."""
 
     command: Callable[..., list[str]]
-    """Adds to a program's arguments what makes it run there."""
+    """Adds what makes a program run there to its arguments."""
     workspace: Path
     drop_root: bool
-    """Run as nobody; otherwise as the caller, who has no privileges there."""
+    """Whether to run as the user `nobody`; otherwise as the caller, who has no privileges there."""
     ca: Path | None = None
     """Certificate (PEM) of a further authority to trust."""
     flags: tuple[str, ...] = ()
 
 
 def living_in(home: Path) -> tuple[str, ...]:
-    """Prefix of a command that keeps its files in `home`: what it writes outside its profile
-    (sockets of PulseAudio, the folders of older browsers' single instances) would else stay in
-    the machine's /tmp."""
+    """Prefix of a command that keeps its files in `home`. Otherwise files outside its profile
+    (sockets of PulseAudio, the folders of older browsers' single instances) would stay in the
+    machine's /tmp."""
     return ("env", f"HOME={home}", f"TMPDIR={home}")
 
 

@@ -18,13 +18,13 @@ from msgspec import Struct, structs
 from dragstrip.browsers.chromium import Chromium, chromium_at
 from dragstrip.browsers.errors import BrowserError
 from dragstrip.browsers.load import Load
-from dragstrip.browsers.netlog import Logged, NetLogError, read_netlog
+from dragstrip.browsers.netlog import LoggedRequest, NetLogError, read_netlog
 from dragstrip.browsers.place import BrowserPlace
 from dragstrip.browsers.sockets import SeenSocket
 from dragstrip.model.page import Failure
 from dragstrip.model.study import Client
 from dragstrip.pages.format.recording import PageError, RecordedSocket, Recording
-from dragstrip.pages.format.spool import Spooled
+from dragstrip.pages.format.spool import SpooledExchange
 from dragstrip.pages.importers.prepare import prepare
 from dragstrip.pages.importers.scrub import scrub_failure
 from dragstrip.testbed.errors import TestbedError
@@ -32,11 +32,12 @@ from dragstrip.testbed.errors import TestbedError
 _CLOSE_S = 10.0
 _BODILESS = (204, 304)
 _NEVER_SENT = "ERR_CACHE_MISS"
-"""A request that was to be answered from a cache or not at all, such as Chromium's for fonts."""
+"""Error of a request that was to be answered from a cache or not at all, such as Chromium's for
+fonts."""
 
 
 class _Seen(Struct, frozen=True, kw_only=True):
-    """What the visit that is recorded brought home."""
+    """What the recorded visit collected."""
 
     load: Load
     screenshot: bytes
@@ -82,7 +83,9 @@ def _visit(browser: Chromium, url: str, client: Client, settle_ms: float) -> _Se
     return _Seen(load=loaded, screenshot=picture)
 
 
-def _recording(url: str, seen: _Seen, logged: list[Logged], *, keep_secrets: bool) -> Recording:
+def _recording(
+    url: str, seen: _Seen, logged: list[LoggedRequest], *, keep_secrets: bool
+) -> Recording:
     changes: list[str] = []
     answers = list(_answers(logged, seen.load, changes))
     opened = [_socket(s, seen.load) for s in seen.load.sockets if s.socket.open_ms is not None]
@@ -121,7 +124,9 @@ def _socket(seen: SeenSocket, load: Load) -> RecordedSocket:
     )
 
 
-def _answers(logged: list[Logged], load: Load, changes: list[str]) -> Iterator[Spooled]:
+def _answers(
+    logged: list[LoggedRequest], load: Load, changes: list[str]
+) -> Iterator[SpooledExchange]:
     initiators = _initiators(load)
     thinking = _thinking(logged, load)
     by_host = {e.request.host: e for e in reversed(load.exchanges) if e.request.remote_ip}
@@ -136,7 +141,7 @@ def _answers(logged: list[Logged], load: Load, changes: list[str]) -> Iterator[S
             request.body.unlink(missing_ok=True)
         ended = request.ended_ms or request.answered_ms or request.started_ms
         server = by_host.get(urlsplit(request.url).hostname or "")
-        yield Spooled(
+        yield SpooledExchange(
             url=request.url,
             method=request.method,
             status=int(status),
@@ -166,14 +171,14 @@ def _initiators(load: Load) -> defaultdict[tuple[str, str], Iterator[str]]:
     return defaultdict(lambda: iter(()), {key: iter(urls) for key, urls in named.items()})
 
 
-def _thinking(logged: list[Logged], load: Load) -> dict[int, float]:
+def _thinking(logged: list[LoggedRequest], load: Load) -> dict[int, float]:
     """Server think time by id of the request: its wait, less the least round trip to that host.
 
     The round trip is the least of the host's TCP connects and waits; of a host that answered once
     and whose connect the browser did not time, nothing can be said, and so 0.
     """
     trips: dict[str, list[float]] = defaultdict(list)
-    waits: list[tuple[Logged, str, float]] = []
+    waits: list[tuple[LoggedRequest, str, float]] = []
     for request in logged:
         if request.sent_ms is not None and request.answered_ms is not None:
             host = request.url.partition("://")[2].partition("/")[0].lower()
@@ -188,7 +193,7 @@ def _thinking(logged: list[Logged], load: Load) -> dict[int, float]:
     return {id(r): max(0.0, wait - min(trips[host])) for r, host, wait in waits}
 
 
-def _load_ms(load: Load, logged: list[Logged]) -> float | None:
+def _load_ms(load: Load, logged: list[LoggedRequest]) -> float | None:
     if not logged or not load.navigation.loadEventEnd:
         return None
     first_ms = min(r.started_ms for r in logged)

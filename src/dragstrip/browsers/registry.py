@@ -25,12 +25,12 @@ class BrowserKind:
     start: Callable[
         [Testbed, Client, Protocol, BrowserSettings, Path | None], AbstractContextManager[Driven]
     ]
-    """Starts it so that it speaks this protocol and no other; the path is for its own log."""
+    """Starts it so that it speaks only this protocol; the path is for its log."""
     told: Callable[[Stack, Mapping[str, str], Mapping[str, str]], BrowserSettings]
-    """Of a stack, the addresses of the testbed's hosts, and a page's recorded protocols by host;
-    two stacks that tell a browser the same share one."""
+    """The settings for a stack, the addresses of the testbed's hosts, and a page's recorded
+    protocols by host. Stacks with equal settings share a browser."""
     version: Callable[[], str]
-    """What it calls itself, with its number. Raises `TestbedError` if it is not there."""
+    """Name and number of its version. Raises `TestbedError` if it is missing."""
 
 
 def _chromium(name: str) -> BrowserKind:
@@ -69,10 +69,11 @@ _KINDS: Mapping[str, BrowserKind] = {
 
 
 def kind_of(browser: str) -> BrowserKind:
-    """By name, or by the path of a Chromium of the user's own."""
+    """The kind of a browser, by its name or by the path of the user's own Chromium."""
     return _chromium(browser) if is_path(browser) else _KINDS[browser]
 
 
 def browser_version(browser: str = TODAY) -> str:
-    """What the browser calls itself, like ``Chromium 156.0.8078.79``. Raises `TestbedError`."""
+    """Name and number of the browser's version, like ``Chromium 156.0.8078.79``. Raises
+    `TestbedError`."""
     return kind_of(browser).version()

@@ -17,8 +17,8 @@ INTERVAL_MS = 1000 / 60
 """Chromium draws at most once in a display interval, and stamps a frame with the interval's end."""
 
 AHEAD = 2
-"""Chromium sends no further frame while this many are not acknowledged, and what it leaves out it
-does not send later."""
+"""Frames that may be unacknowledged: then Chromium sends no further frame, and does not send
+left-out frames later."""
 
 _SHRINK = 2
 _QUALITY = 80
@@ -63,7 +63,7 @@ def start(cdp: Cdp, session: str, client: Client) -> None:
 
 
 def acknowledge(cdp: Cdp, event: Event) -> Sight:
-    """Without it the browser stops after `AHEAD` frames."""
+    """Acknowledge a frame; otherwise the browser stops after `AHEAD` frames."""
     number = event.params["sessionId"]
     cdp.send("Page.screencastFrameAck", event.session, sessionId=number)
     return Sight(event, time.time())

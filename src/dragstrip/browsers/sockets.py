@@ -1,4 +1,4 @@
-"""From CDP Network events to WebSockets with times and messages.
+"""Turns CDP Network events into WebSockets with times and messages.
 
 Pure: events in, sockets out. Chromium reports sockets apart from requests, and their messages
 without what compressed them on the wire.
@@ -21,12 +21,12 @@ class SeenSocket(Struct, frozen=True, kw_only=True):
 
     socket: Socket
     headers: Headers = ()
-    """Of the answer that opened it."""
+    """Headers of the answer that opened it."""
     messages: tuple[tuple[float, bool, int, str], ...] = ()
     """Each as (ms since timeOrigin, whether the page sent it, opcode, data as in a page file)."""
 
     def recorded(self) -> tuple[Message, ...]:
-        """Its messages as a page file has them; none of a socket that never opened."""
+        """The socket's messages as a page file has them; none if it never opened."""
         opened_ms = self.socket.open_ms
         if opened_ms is None:
             return ()
@@ -56,7 +56,7 @@ def sockets(events: Iterable[Event], time_origin_s: float) -> tuple[SeenSocket, 
 
 
 def _created(params: dict[str, Any], now_ms: float) -> SeenSocket:
-    """It has no time of its own: its handshake gives one."""
+    """A socket that has no time yet: its handshake gives one."""
     initiator = params.get("initiator", {})
     frames = initiator.get("stack", {}).get("callFrames", ())
     script = next((f["url"] for f in frames if f.get("url")), "")

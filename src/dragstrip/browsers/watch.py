@@ -31,7 +31,7 @@ class TabWatch(ABC):
         self.parsed = False
         """The document has fired DOMContentLoaded."""
         self.reached_ms: float | None = None
-        """When the page did what `done` waits for, if a script of ours tells."""
+        """When the page did what `done` waits for, if our script reports it."""
         self._done = done
         self._asked: int | None = None
         self._under_way: set[str] = set()
@@ -62,7 +62,7 @@ class TabWatch(ABC):
 
     @property
     def loaded(self) -> bool:
-        """Whether the page counts as loaded. One that moves on by itself does not."""
+        """Whether the page counts as loaded. A page that moves on by itself does not."""
         if self._leaving or self.error:
             return False
         match self._done.kind:
@@ -80,8 +80,8 @@ class TabWatch(ABC):
         self._stirred_s = time.monotonic()
 
     def streams(self, request: str) -> None:
-        """An EventSource (HTML section 9.2) asks: its answer need not end, and nothing waits for
-        it."""
+        """Note a request of an EventSource (HTML section 9.2): its answer need not end, and nothing
+        waits for it."""
         self._late.add(request)
 
     def ends(self, request: str) -> None:
@@ -89,15 +89,15 @@ class TabWatch(ABC):
         self._stirred_s = time.monotonic()
 
     def leaves(self, navigation: str) -> None:
-        """The page begins to move on to another document."""
+        """Note that the page begins to move on to another document."""
         self._leaving.add(navigation)
 
     def stays(self, navigation: str) -> None:
-        """What it moved on to is no document: a download, an answer without content."""
+        """Note that the page moved on to no document: a download, an answer without content."""
         self._leaving.discard(navigation)
 
     def arrives(self, url: str) -> None:
-        """Another document is there, which has not done yet what is waited for."""
+        """Note that another document has come, which has not yet done what is waited for."""
         self._leaving.clear()
         self.documents.append(url)
         self.parsed = self._idle = False
@@ -143,11 +143,11 @@ class TabWatch(ABC):
             self.go_on()
 
     def go_on(self) -> None:
-        """Called when another document came after the end of the load."""
+        """Resume, because another document came after the end of the load."""
         return
 
     def when_loaded(self) -> None:
-        """Called when the page has loaded or failed, before its quiet time."""
+        """Act on a page that has loaded or failed, before its quiet time."""
         return
 
     def _until_ended(self, deadline: float) -> None:

@@ -28,7 +28,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     calibrate: bool | None = None
     """See `dragstrip.conduct.calibration.before_visits`."""
     virtual: bool = False
-    """In virtual time."""
+    """Whether visits run in virtual time."""
     computing: bool | None = None
     """Whether computing takes time there, which asks for virtual time too. None: with browsers it
     does; the load generator predicts their network alone."""
@@ -96,4 +96,4 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
 
 ONE_BY_ONE = RunOptions(jobs=1)
-"""On this machine, one block after another."""
+"""Options for one block after another on this machine."""

@@ -7,7 +7,8 @@ from dragstrip.model.study import Study
 
 
 def spread(study: Study, restarts: int | None) -> Study:
-    """Its own number of restarts stays if none is given. Raises `InputError`."""
+    """The study with this number of restarts; its own number stays if none is given. Raises
+    `InputError`."""
     if restarts is None:
         return study
     if restarts > study.runs:

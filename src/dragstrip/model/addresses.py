@@ -1,4 +1,5 @@
-"""The servers of a page: which of its hosts share an address, and which of those a certificate."""
+"""The servers of a page: which of its hosts share an address, and which of these share a
+certificate."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -20,7 +21,8 @@ class PageServer(Struct, frozen=True):
     """What answers at one address."""
 
     certificates: Mapping[str, tuple[str, ...]]
-    """By host, in the page's order: the hosts here that its certificate covers, itself included."""
+    """The hosts here that each host's certificate covers, itself included, by host in the page's
+    order."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -88,15 +90,15 @@ def _alone(group: list[str], secure: set[str | None]) -> dict[str, tuple[str, ..
 
 
 def _certificates(hosts: list[str], page: Page) -> dict[str, tuple[str, ...]]:
-    told = {h: {*page.certificates[h], h} for h in hosts if h in page.certificates}
-    untold = [h for h in hosts if h not in told]
+    covered = {h: {*page.certificates[h], h} for h in hosts if h in page.certificates}
+    untold = [h for h in hosts if h not in covered]
     # A host that a known certificate covers most likely shows that one.
-    covering = {h: next((c for c in told.values() if h in c), None) for h in untold}
+    covering = {h: next((c for c in covered.values() if h in c), None) for h in untold}
     rest = {h for h in untold if covering[h] is None}
     plain = {h for h in hosts if page.spoken.get(h) == "h1"}
 
     def names(host: str) -> tuple[str, ...]:
-        all_names = told.get(host) or covering[host] or rest
+        all_names = covered.get(host) or covering[host] or rest
         alike = [h for h in hosts if (h in plain) == (host in plain)]
         return tuple(h for h in alike if h in all_names)
 

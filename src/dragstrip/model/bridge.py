@@ -68,7 +68,7 @@ FACTORS = (
 )
 KNOWN: Mapping[str, Factor] = {f.name: f for f in (*FACTORS, LOSS, REST)}
 _REPEAT_ONLY = ("resumption", "fast-open", "early-data")
-"""Without effect on a first visit."""
+"""Factors without effect on a first visit."""
 _LIKE_QUIC: Mapping[str, Any] = {
     "fast_open": False,
     "tls_record": 1369,
@@ -82,28 +82,28 @@ _LIKE_QUIC: Mapping[str, Any] = {
 
 
 class Bridge(Struct, frozen=True, kw_only=True):
-    """The two stacks of a study that attributes a difference. `Lattice` builds the same stacks from
-    it each time."""
+    """The two stacks of a study that attributes a difference. `BuiltBridge` has the stacks between
+    them, the same each time."""
 
     a: Stack
     b: Stack
     factors: tuple[str, ...] = ()
-    """The factors to tell apart, by name; others change with the rest. Empty means all."""
+    """Names of the factors to tell apart; others change with the rest. Empty means all."""
     repeat: bool = False
     """Whether any visit is a repeat visit."""
     most: int = 32
-    """Up to this many stacks, all are raced; beyond, orders are sampled."""
+    """Largest number of stacks that are all raced; beyond it, orders are sampled."""
     seed: int = 0
     """Seed of the sampled orders."""
     twins: Mapping[str, str] = {}
-    """By name of a network with random loss: the same network without loss."""
+    """The same network without loss, by name of a network with random loss."""
 
     @property
     def tells_loss(self) -> bool:
         return not self.factors or LOSS.name in self.factors
 
 
-class Lattice:
+class BuiltBridge:
     """The stacks between A and B that can be built, and the orders from A to B.
 
     The keys of `stacks` are the factors taken from B. `players` are the factors that are told
@@ -117,7 +117,7 @@ class Lattice:
         self.a, self.b, self._repeat = bridge.a, bridge.b, bridge.repeat
         self.stacks: Mapping[FactorSet, Stack] = {}
         self._built: dict[FactorSet, Stack | None] = {}
-        """By what is from B: bundling other factors asks for many stacks again."""
+        """Stacks by the factors taken from B: bundling other factors asks for many stacks again."""
         self.players: tuple[Factor, ...] = ()
         self._source = f"between {self.a.name} and {self.b.name}"
         self._with_server = _with_server(self.a, self.b)
@@ -155,10 +155,10 @@ class Lattice:
         """``h2``, ``h2 +window +pacing``, ``h3 -handshake``, ``h3``."""
         if not node or node == self.whole:
             return (self.b if node else self.a).name
-        own = [f.name for f in self.players if f is not REST]
+        names = [f.name for f in self.players if f is not REST]
         if REST.name in node:
-            return " ".join([self.b.name, *(f"-{name}" for name in own if name not in node)])
-        return " ".join([self.a.name, *(f"+{name}" for name in own if name in node)])
+            return " ".join([self.b.name, *(f"-{name}" for name in names if name not in node)])
+        return " ".join([self.a.name, *(f"+{name}" for name in names if name in node)])
 
     def _differ(self, factor: Factor) -> bool:
         if factor is HANDSHAKE:
@@ -171,10 +171,10 @@ class Lattice:
 
     def _value(self, field: str, *, as_b: bool) -> Any:
         """A's or B's value, or its nearest equivalent over the other's transport."""
-        own = self.b if as_b else self.a
-        if field in absent(own.protocol):
-            return LIKE_TCP[field] if own.transport == "tcp" else _LIKE_QUIC[field]
-        return own.record if field == "tls_record" else getattr(own, field)
+        source = self.b if as_b else self.a
+        if field in absent(source.protocol):
+            return LIKE_TCP[field] if source.transport == "tcp" else _LIKE_QUIC[field]
+        return source.record if field == "tls_record" else getattr(source, field)
 
     def _build(self, node: FactorSet) -> Stack | None:
         """The stack with these factors from B; None if it cannot exist."""
@@ -226,10 +226,10 @@ class Lattice:
 def _with_server(a: Stack, b: Stack) -> set[str]:
     """Fields that change with the server: what one of the two decides itself, and records, which
     only our origin can be asked for."""
-    own = {name for stack in (a, b) for name in stack.own}
+    decided = {name for stack in (a, b) for name in stack.own}
     if OURS not in (a.server, b.server):
-        own.add("tls_record")
-    return own
+        decided.add("tls_record")
+    return decided
 
 
 def _check(bridge: Bridge, differing: list[Factor]) -> None:
@@ -257,7 +257,8 @@ def _nodes(names: Iterable[str]) -> Iterator[FactorSet]:
 
 
 def _subsets(factors: list[Factor]) -> Iterator[tuple[Factor, ...]]:
-    """Small ones first; among equals, those with factors that tend to depend on others."""
+    """Subsets, small ones first. Among equals, those with factors that tend to depend on others
+    come first."""
     ordered = sorted(factors, key=lambda f: FACTORS.index(f), reverse=True)
     for size in range(len(ordered) + 1):
         yield from combinations(ordered, size)

@@ -7,26 +7,26 @@ from msgspec import Struct, structs
 
 class Browser(Struct, frozen=True, kw_only=True):
     what: str
-    """In words, to use within a sentence."""
+    """Description of the browser, for use within a sentence."""
     speaks: tuple[str, ...]
     """The protocols it can be forced to use."""
     switched_on: Mapping[str, str] = {}
-    """By protocol: what we switched on or forced."""
+    """What we switched on or forced, by protocol."""
     newest_tls: str = "1.3"
     accepts: tuple[str, ...] = ("gzip", "br", "zstd")
     """Content codings, over https."""
     refuses_silently: bool = False
-    """It reports a request with a refused certificate as if a script had dropped it."""
+    """Whether it reports a request with a refused certificate as if a script had dropped it."""
     frames: bool = True
-    """It can record frames."""
+    """Whether it can record frames."""
     load_event_only: bool = False
-    """It can wait for a page's load event, and for nothing else (`dragstrip.model.done`)."""
+    """Whether a page's load event is all it can wait for (`dragstrip.model.done`)."""
     testbeds_only: bool = False
-    """It resolves names only from the testbed's hosts file."""
+    """Whether it resolves names only from the testbed's hosts file."""
     steady: bool = True
-    """In virtual time its loads hardly differ between blocks."""
+    """Whether its loads hardly differ between blocks in virtual time."""
     stamps_early_late: bool = False
-    """It timestamps a QUIC early-data request after the handshake."""
+    """Whether it timestamps a QUIC early-data request after the handshake."""
     packets_per_ack: int | None = None
     """Packets of a long QUIC answer per acknowledgement, unless the server asks otherwise; None if
     unknown."""
@@ -34,12 +34,13 @@ class Browser(Struct, frozen=True, kw_only=True):
     """Round trips for which it keeps a QUIC connection that its server has closed. A load that
     begins earlier waits, so repeat visits begin later."""
     fast_open: bool = False
-    """It can send data with TCP's SYN (RFC 7413). No current browser can."""
+    """Whether it can send data with TCP's SYN (RFC 7413). No current browser can."""
     early_hints: bool = False
-    """It fetches what an answer with status 103 names (RFC 8297), and reports that answer."""
+    """Whether it fetches what an answer with status 103 names (RFC 8297), and reports that
+    answer."""
     follows_graphs: bool = False
-    """It is the load generator: it follows a page's graph and parses nothing. Its visits are
-    predictions of a browser's."""
+    """Whether it is the load generator, which follows a page's graph and parses nothing. Its visits
+    are predictions of a browser's."""
     cannot_tell: tuple[str, ...] = ()
     """What the browser does not measure, in words."""
 
@@ -49,7 +50,8 @@ FIREFOX = "firefox"
 LOADER = "loader"
 
 _CHROMIUM_ACKNOWLEDGES = 10
-"""After the first hundred packets (quiche, `QuicReceivedPacketManager`)."""
+"""Chromium's packets per acknowledgement after the first hundred (quiche,
+`QuicReceivedPacketManager`)."""
 _NO_LCP = "largest contentful paint (Chromium measures it since version 77)"
 _BEFORE_ZSTD = ("gzip", "br")
 """Chromium accepts zstd since version 123, Firefox since 126."""
@@ -132,7 +134,7 @@ def is_path(name: str) -> bool:
 
 
 def find_browser(name: str) -> Browser:
-    """By name, or by the absolute path of a Chromium. Raises `ValueError`."""
+    """Finds a browser by name, or by the absolute path of a Chromium. Raises `ValueError`."""
     if is_path(name):
         return structs.replace(BROWSERS[TODAY], what=f"the Chromium at {name}")
     if name not in BROWSERS:

@@ -14,14 +14,15 @@ class Tolerance(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     rtt_ms: float = 1.0
     rtt_share: float = 0.02
-    """The least round trip may exceed the one asked for by the larger of these two."""
+    """Share of the round trip by which the measured one may exceed it, if that is more than
+    `rtt_ms`."""
     rate_share: float = 0.02
     burst_ms: float = 20.0
     """99 % of packets are ahead of the line by at most this time and two packets."""
     queue_ms: float = 2.0
     """The depth of the queue may be off by this and two packets."""
     loss_tail: float = 1e-6
-    """A loss less probable than this, on either side, is not the one asked for."""
+    """Probability below which a measured loss, on either side, is not the one asked for."""
 
 
 class Reading(Struct, frozen=True, kw_only=True):

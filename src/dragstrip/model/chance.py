@@ -28,8 +28,8 @@ def loss_interval(trials: int, loss: float, tail: float) -> tuple[int, int]:
 
 
 def burst_odds(hits: float, trials: float, chain: GilbertElliott) -> float:
-    """An upper bound on the probability of so few, or of so many, losses in bursts: `hits` of
-    `trials` packets; or, if the chain follows time, of so many ms in the bad state.
+    """An upper bound on the probability of this few or this many losses in bursts: `hits` of
+    `trials` packets; or, if the chain follows time, of ms in the bad state.
 
     Chernoff's bound, the least of E[e^(s X)] e^(-s x) over s of one sign. The expectation is exact:
     with each state's row weighted, the chain's matrix A has it as start * A^n * (1, 1), and in time
@@ -54,6 +54,6 @@ def burst_odds(hits: float, trials: float, chain: GilbertElliott) -> float:
 
 
 def _eigenvalues(trace: Floats, determinant: Floats) -> tuple[Floats, Floats]:
-    """Of 2 x 2 matrices, the larger first."""
+    """Eigenvalues of 2 x 2 matrices, the larger first."""
     root = np.sqrt(trace**2 - 4 * determinant)
     return (trace + root) / 2, (trace - root) / 2

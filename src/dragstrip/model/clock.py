@@ -45,8 +45,8 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def prices_ns(self) -> dict[str, int]:
-        """What browser and server are made to take in virtual time, by what they do: a ``syscall``,
-        the ``keys`` that a handshake begins with, or a ``page`` of memory."""
+        """Prices that browser and server pay in virtual time: of a ``syscall``, of the ``keys`` that
+        a handshake begins with, and of a ``page`` of memory."""
         return dict(_PRICES_NS.get(self.kind, {}))
 
     def lateness_us(self, limit_us: float) -> float:
@@ -55,7 +55,7 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return limit_us + self.prices_ns.get("syscall", 0) / 1000
 
     def describe(self) -> str:
-        """In words, for a report."""
+        """A description for a report."""
         return _WORDS[self.kind]
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 LEAST_BYTES = 256
 """A server leaves smaller bodies as they are: they gain less than a packet."""
 CODED_STATUS = frozenset({200, 403, 404})
-"""Of answers that servers code (nginx, ngx_http_gzip_filter_module)."""
+"""Statuses of answers that servers code (nginx, ngx_http_gzip_filter_module)."""
 _TYPES = frozenset(
     (
         "application/javascript application/ecmascript application/x-javascript application/json "
@@ -19,7 +19,7 @@ _TYPES = frozenset(
 )
 _LEVELS = {"gzip": range(1, 10), "br": range(12), "zstd": range(1, 20)}
 _OVER_TLS_ALONE = ("br", "zstd")
-"""Over http:// browsers accept no such coding, because some proxies spoil it."""
+"""Codings that browsers accept over https alone, because some proxies spoil them."""
 
 CodingName = Literal["identity", "gzip", "br", "zstd"]
 
@@ -28,7 +28,7 @@ class Coding(Struct, frozen=True):
     name: CodingName
     """``identity`` codes nothing."""
     level: int = 0
-    """Of its library: zlib, Brotli, Zstandard."""
+    """Level of the coding's library: zlib, Brotli, Zstandard."""
 
     def of(self, status: int, mime: str, size: int, *, secure: bool = True) -> str | None:
         """The content-encoding of an answer with `size` bytes of body before coding, to a client

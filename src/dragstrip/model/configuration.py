@@ -7,20 +7,20 @@ from dragstrip.model.servers import Server
 
 
 def same_program(a: Server, b: Server) -> bool:
-    """Whether the two differ at most in what their program is told."""
+    """Whether the two differ at most in their program's command, environment and configuration."""
     return a.program == b.program
 
 
 def differing_lines(a: Server, b: Server) -> list[str]:
-    """Of the command, the environment and the configuration: ``- `` before lines that only `a` has,
-    ``+ `` before lines that only `b` has."""
+    """Lines of the command, the environment and the configuration: ``- `` before lines that only
+    `a` has, ``+ `` before lines that only `b` has."""
     old, new = list(_lines(a)), list(_lines(b))
-    found = []
+    lines = []
     for kind, a1, a2, b1, b2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":
-            found += [f"- {line}" for line in old[a1:a2]]
-            found += [f"+ {line}" for line in new[b1:b2]]
-    return found
+            lines += [f"- {line}" for line in old[a1:a2]]
+            lines += [f"+ {line}" for line in new[b1:b2]]
+    return lines
 
 
 def _lines(server: Server) -> Iterator[str]:

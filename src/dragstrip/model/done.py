@@ -26,7 +26,7 @@ class Done(Struct, frozen=True):
 
 
 def parse_done(text: str) -> Done:
-    """Raises `InputError`."""
+    """Reads a value of `done`. Raises `InputError`."""
     kind, colon, what = text.partition(":")
     if text in ("load", "network-idle"):
         return Done(text)  # type: ignore[arg-type]

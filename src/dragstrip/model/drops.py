@@ -13,11 +13,11 @@ from dragstrip.model.network import Direction
 
 class DropCause(Struct, frozen=True):
     name: str
-    """Of its counter, ``dropped_NAME``."""
+    """Name of the cause's counter, ``dropped_NAME``."""
     words: str
     """What happened to the packets: "12 packets were ..."."""
     asked: Callable[[Direction], object]
-    """Whether a direction asks for it."""
+    """Whether a direction asks for this cause."""
 
 
 DROP_CAUSES = (
@@ -33,9 +33,9 @@ DROP_CAUSES = (
 def drops_in_words(drops: Mapping[str, int], *, but: str = "") -> str:
     """``3 lost at random, 2 dropped by a full queue``, from packets by cause; one cause may be left
     out. ``none dropped`` if there are none."""
-    told = (
+    phrases = (
         f"{drops[cause.name]} {cause.words}"
         for cause in DROP_CAUSES
         if cause.name != but and drops[cause.name]
     )
-    return ", ".join(told) or "none dropped"
+    return ", ".join(phrases) or "none dropped"

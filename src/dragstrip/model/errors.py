@@ -32,7 +32,7 @@ class InputError(DragstripError, ValueError):
 
 @contextlib.contextmanager
 def importing(extra: str, what: str) -> Iterator[None]:
-    """Around imports that need the extra: raises `InputError` if it is not installed, and says that
+    """Wraps imports that need the extra. Raises `InputError` if it is not installed, and says that
     `what` needs it."""
     try:
         yield

@@ -15,9 +15,9 @@ class StackFramesCost(Struct, frozen=True, kw_only=True):
     """Geometric mean over blocks of with / without."""
     low: float | None
     high: float | None
-    """Its 95 % interval; None with too few blocks."""
+    """Upper end of the 95 % interval; None with too few blocks."""
     p_equivalent: float
-    """Of two one-sided tests: small if the two differ by less than the margin."""
+    """The p of two one-sided tests: small if the two differ by less than the margin."""
 
 
 class FramesCost(Struct, frozen=True, kw_only=True):
@@ -29,5 +29,5 @@ class FramesCost(Struct, frozen=True, kw_only=True):
     page: str
     network: str
     margin: float
-    """Of equivalence, as a share of 1."""
+    """Margin of equivalence, as a share of 1."""
     stacks: tuple[StackFramesCost, ...]

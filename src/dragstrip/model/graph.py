@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from dragstrip.model.page import DIGEST_DIGITS
 
-Found = Literal["start", "redirect", "markup", "style", "script", "load"]
+RequestCause = Literal["start", "redirect", "markup", "style", "script", "load"]
 """How a request came about: the visit's start; a redirect; the parser or the preload scanner; a
 style sheet; a script; anything that runs once the page has loaded."""
 
 LOAD = -1
-"""As a node to wait for: the load event."""
+"""The load event, where a wait names a node."""
 
 
 class Wait(Struct, frozen=True, omit_defaults=True):
@@ -37,30 +37,31 @@ class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """CDP resource type: Document, Stylesheet, Script, Image, Font, XHR, Fetch, Other ..."""
     priority: str = ""
     """CDP's: VeryLow, Low, Medium, High, VeryHigh."""
-    found: Found
+    found: RequestCause
     initiator: int | None = None
-    """The node before it that caused it."""
+    """The earlier node that caused it."""
     waits: tuple[Wait, ...] = ()
-    """All of them hold before it starts. Each names a node before it, or `LOAD`."""
+    """Waits that must all be over before it starts. Each names an earlier node, or `LOAD`."""
     delay_ms: float = 0.0
-    """From the last of them to the request: computing and timers."""
+    """Time from the last of these waits to the request: computing and timers."""
     timer: bool = False
     """`delay_ms` is a script's timer: the page may load while it runs."""
     holds_load: bool = True
     """The load event waits for its end if it is under way before that event."""
     upload_bytes: int = 0
-    """Of the request's body."""
+    """Bytes of the request's body."""
     credentials: bool = True
-    """Sent with credentials; a browser keeps what is not on connections of its own."""
+    """Whether it is sent with credentials. A browser keeps other requests on separate
+    connections."""
 
 
 class Graph(Struct, frozen=True, kw_only=True):
     nodes: tuple[Node, ...]
     """The first one is where the visit starts."""
     learned: bool
-    """From visits of a browser; else read off the recording."""
+    """Whether visits of a browser gave the graph; otherwise the recording did."""
     source: str
-    """From what, in words."""
+    """Description of what the graph was made from."""
     parsed: tuple[Wait, ...] = ()
     """The document is parsed and its deferred scripts have run when all of this is there:
     DOMContentLoaded."""
@@ -68,7 +69,7 @@ class Graph(Struct, frozen=True, kw_only=True):
     """The parser has reached the document's body. Until then a browser holds back what is not
     urgent."""
     load_delay_ms: float = 0.0
-    """From the end of the last node that holds the load event to the end of that event."""
+    """Time from the end of the last node that holds the load event to the end of that event."""
 
     def __post_init__(self) -> None:
         for index, node in enumerate(self.nodes):
@@ -82,11 +83,11 @@ class Graph(Struct, frozen=True, kw_only=True):
     @property
     def document(self) -> int:
         """Index of the document that a visit ends at: the start, or what that redirects to."""
-        found = 0
+        last = 0
         for index, node in enumerate(self.nodes):
-            if node.found == "redirect" and node.initiator == found:
-                found = index
-        return found
+            if node.found == "redirect" and node.initiator == last:
+                last = index
+        return last
 
     @property
     def digest(self) -> str:

@@ -41,24 +41,24 @@ class Inequality(Struct, frozen=True):
 
 def inequalities(a: Stack, b: Stack) -> list[Inequality]:
     """How `b` differs from `a` besides the protocol, in the order of the stack's fields."""
-    found = []
+    unequal = []
     if a.protocol != b.protocol and "h1" in (a.protocol, b.protocol):
-        found.append(Inequality("connections", SIX_CONNECTIONS))
+        unequal.append(Inequality("connections", SIX_CONNECTIONS))
     of_their_own = _of_its_own(a) | _of_its_own(b)
     for name, say in _SAY.items():
         of_a, of_b = _value(a, name, b), _value(b, name, a)
         if of_a != of_b and name not in of_their_own:
-            found.append(Inequality(name, say(of_b, of_a)))
+            unequal.append(Inequality(name, say(of_b, of_a)))
     if a.serving != b.serving and same_program(a.serving, b.serving):
-        found = [one for one in found if one.field != "server"]
-        found.append(Inequality("server", _configuration(b, a)))
-    found += _own_choices(a, b)
-    return found
+        unequal = [one for one in unequal if one.field != "server"]
+        unequal.append(Inequality("server", _configuration(b, a)))
+    unequal += _own_choices(a, b)
+    return unequal
 
 
 def server_words(a: Stack, b: Stack) -> list[str]:
-    """What differs between the servers of two stacks: of two configurations their lines, of two
-    servers what comes with them."""
+    """Differences between the servers of two stacks: the lines of two configurations, or the
+    properties of two servers."""
     if a.serving == b.serving:
         return []
     if same_program(a.serving, b.serving):
@@ -69,7 +69,8 @@ def server_words(a: Stack, b: Stack) -> list[str]:
 
 
 def _configuration(b: Stack, a: Stack) -> str:
-    """Only said of a few lines what they are; `dragstrip compare` prints all."""
+    """A few differing lines of the configurations, or their number; `dragstrip compare` prints
+    all."""
     lines = differing_lines(a.serving, b.serving)
     shown = f": {'; '.join(lines)}" if len(lines) <= _FEW_LINES else ""
     count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
@@ -77,7 +78,7 @@ def _configuration(b: Stack, a: Stack) -> str:
 
 
 def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
-    """What servers decide themselves; one server decides the same for one transport."""
+    """Properties that servers decide themselves. One server decides the same for one transport."""
     if same_program(a.serving, b.serving) and a.transport == b.transport:
         return
     choose = [s for s in (b, a) if _of_its_own(s)]
@@ -90,7 +91,7 @@ def _own_choices(a: Stack, b: Stack) -> Iterator[Inequality]:
 
 
 def _of_its_own(stack: Stack) -> set[str]:
-    """What the stack's server decides, unknown to us, in the words of `_SAY`."""
+    """Properties that the stack's server decides without reporting them, in the words of `_SAY`."""
     return {{"pacing": "paced"}.get(name, name) for name in stack.own}
 
 

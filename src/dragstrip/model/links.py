@@ -1,4 +1,4 @@
-"""The `link` header (RFC 8288 section 3), as far as it names what to fetch ahead of need."""
+"""The `link` header (RFC 8288 section 3), as far as it names what to fetch in advance."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -14,14 +14,14 @@ _AHEAD = _PRELOAD | {"preconnect"}
 
 class WebLink(Struct, frozen=True):
     target: str
-    """As written; it may be relative."""
+    """The link's target as written; it may be relative."""
     parameters: str
-    """As written, with the semicolon before them."""
+    """The link's parameters as written, with the semicolon before them."""
 
     @property
     def relations(self) -> frozenset[str]:
-        found = _RELATIONS.search(self.parameters)
-        return frozenset((found[1] or found[2] or "").lower().split()) if found else frozenset()
+        match = _RELATIONS.search(self.parameters)
+        return frozenset((match[1] or match[2] or "").lower().split()) if match else frozenset()
 
     @property
     def value(self) -> str:
@@ -36,11 +36,11 @@ def links(values: Iterable[str]) -> Iterator[WebLink]:
 
 
 def ahead(values: Iterable[str]) -> tuple[str, ...]:
-    """Of these links, those that name what to fetch or to connect to ahead of need."""
+    """The links that name something to fetch or connect to in advance."""
     return tuple(link.value for link in links(values) if link.relations & _AHEAD)
 
 
 def preloads(url: str, values: Iterable[str]) -> tuple[str, ...]:
-    """URLs that an answer to `url` with these links tells a browser to fetch ahead of need."""
-    found = (link for link in links(values) if link.relations & _PRELOAD)
-    return tuple(urljoin(url, link.target) for link in found)
+    """URLs that an answer to `url` with these links tells a browser to fetch in advance."""
+    preloaded = (link for link in links(values) if link.relations & _PRELOAD)
+    return tuple(urljoin(url, link.target) for link in preloaded)

@@ -21,7 +21,7 @@ from dragstrip.model.units import (
 
 ETHERNET_MTU = 1500
 _LEAST_PERIODS = 8
-"""As in the link (crates/link/src/model/wander.rs)."""
+"""Shortest period of jitter in order, in units of the jitter (crates/link/src/model/wander.rs)."""
 _LEAST_STATE_MS = 0.1
 _MOST_DEVIATIONS = 100
 _DEPTHS = ("queue_ms", "queue_bytes", "queue_packets")
@@ -94,7 +94,7 @@ class GilbertElliott(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @property
     def rates(self) -> tuple[float, float]:
-        """At which the chain leaves the good and the bad state, per ms or per packet."""
+        """Rates at which the chain leaves the good and the bad state, per ms or per packet."""
         if self.good_ms is not None and self.bad_ms is not None:
             return 1 / self.good_ms, 1 / self.bad_ms
         return self.p or 0.0, self.r or 0.0
@@ -178,13 +178,13 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Delays vary by at most this (uniform), or with this standard deviation (normal, table)."""
     jitter_shape: Literal["uniform", "normal", "table"] = "uniform"
     jitter_table: tuple[float, ...] = ()
-    """Of shape `table`: quantiles of the deviation from the delay, in units of `jitter_ms`,
-    ascending, evenly from the least to the most."""
+    """Quantiles of shape `table`: deviations from the delay in units of `jitter_ms`, ascending,
+    evenly from the least to the most."""
     jitter_reorders: bool = False
     """Each packet has its own delay, so packets overtake each other; otherwise the delay changes
     with time and packets keep their order."""
     jitter_period_ms: float | None = None
-    """Without reordering: time from one random delay to the next. None is the least, 8 times
+    """Time from one random delay to the next, without reordering. None is the least, 8 times
     `jitter_ms`."""
     gilbert_elliott: GilbertElliott | None = None
     """Loss in bursts, instead of `loss`."""
@@ -270,12 +270,12 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def depth(self) -> float | None:
-        """Of the queue, in whatever unit; None is unbounded."""
+        """Limit of the queue, in whatever unit; None is unbounded."""
         return self.queue_ms or self.queue_bytes or self.queue_packets
 
     @property
     def period_ms(self) -> float | None:
-        """Of jitter in order, see `jitter_period_ms`; None without any."""
+        """Period of jitter in order, see `jitter_period_ms`; None without any."""
         if not self.jitter_ms or self.jitter_reorders:
             return None
         return self.jitter_period_ms or _LEAST_PERIODS * self.jitter_ms
@@ -405,7 +405,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def least_rtt_ms(self) -> float:
-        """No round trip is faster, whatever jitter and reordering do."""
+        """Fastest round trip that is possible, whatever jitter and reordering do."""
         return self.down.least_delay_ms + self.up.least_delay_ms
 
     @property

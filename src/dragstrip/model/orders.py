@@ -46,14 +46,14 @@ def find_orders(nodes: Collection[FactorSet], whole: FactorSet, most: int, seed:
     if len(reached) <= most:
         return Orders(tuple(_every((), whole, onward)), total)
     draw = random.Random(f"orders:{seed}")
-    found: dict[Order, None] = {}
+    orders: dict[Order, None] = {}
     seen: set[FactorSet] = set()
-    while len(seen | set(passed(order := _one(draw, whole, onward)))) <= most or not found:
-        found[order] = None
+    while len(seen | set(passed(order := _one(draw, whole, onward)))) <= most or not orders:
+        orders[order] = None
         seen.update(passed(order))
-        if len(found) == total:
+        if len(orders) == total:
             break
-    return Orders(tuple(found), total)
+    return Orders(tuple(orders), total)
 
 
 def _onward(nodes: Collection[FactorSet], whole: FactorSet) -> dict[FactorSet, int]:

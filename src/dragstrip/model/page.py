@@ -33,14 +33,14 @@ class Resource(Struct, frozen=True, kw_only=True):
     decoded_bytes: int | None = None
     """Length of the body without its content encoding; None in manifests older than the field."""
     digest: str = ""
-    """Of that body, see `digest_of`; empty in manifests older than the field."""
+    """Digest of the body without its content encoding, see `digest_of`; empty in manifests older
+    than the field."""
     initiator: str = ""
     """URL of the resource that caused the request, if recorded."""
     inferred: bool = False
     """The initiator is the importer's guess, because the recording named none."""
     upload_bytes: int = 0
-    """Of the request's body, where the page always sends the same; 0 where that is up to scripts
-    of its own."""
+    """Length of the request's body, if the page always sends the same; 0 if scripts decide it."""
     start_ms: float = 0.0
     """Start of the request, from the recording's first."""
     time_ms: float = 0.0
@@ -86,19 +86,19 @@ class Page(Struct, frozen=True, kw_only=True):
     """First 12 hex digits of the SHA-256 of the file."""
     failures: tuple[Failure, ...] = ()
     sockets: tuple[PageSocket, ...] = ()
-    """Its WebSockets."""
+    """The page's WebSockets."""
     recorded_ms: float | None = None
     """When the recording began, ms of the Unix epoch."""
     load_ms: float | None = None
     """Load event of the recorded visit, from its first request's start, if it was one."""
     spoken: Mapping[str, Literal["h1", "h2", "h3"]] = {}
-    """By host, the protocol of most recorded answers over https; hosts without one are left out."""
+    """The protocol of most recorded answers over https, by host; hosts without one are left out."""
     addresses: Mapping[str, str] = {}
-    """By host, the address that gave most of its recorded answers; hosts without one are left
+    """The address that gave most of the recorded answers, by host; hosts without one are left
     out."""
     certificates: Mapping[str, tuple[str, ...]] = {}
-    """By host, the page's hosts that its recorded certificate covers; hosts are left out if the
-    recording does not tell."""
+    """The page's hosts that a host's recorded certificate covers, by host; hosts are left out if
+    the recording does not say."""
     live: bool = False
     """Served live by its own site, not recorded; `path` and `resources` are empty."""
     done: str = AT_LOAD
@@ -115,17 +115,17 @@ class Page(Struct, frozen=True, kw_only=True):
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """Where it is asked for besides the schemes' own ports, ascending."""
+        """Ports of the page's URLs besides the schemes' own, ascending."""
         return tuple(sorted(self.http_ports | self.https_ports))
 
     @property
     def http_ports(self) -> frozenset[int]:
-        """Those of them without TLS."""
+        """Ports of `ports` without TLS."""
         return self._ports("http", "ws")
 
     @property
     def https_ports(self) -> frozenset[int]:
-        """Those of them with TLS."""
+        """Ports of `ports` with TLS."""
         return self._ports("https", "wss")
 
     def _ports(self, *schemes: str) -> frozenset[int]:
@@ -139,5 +139,5 @@ class Page(Struct, frozen=True, kw_only=True):
 
     @property
     def upload_bytes(self) -> int:
-        """That every load sends, see `Resource.upload_bytes`."""
+        """Bytes that every load sends, see `Resource.upload_bytes`."""
         return sum(r.upload_bytes for r in self.resources)

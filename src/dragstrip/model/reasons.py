@@ -12,7 +12,7 @@ from dragstrip.model.visit import ReasonCode
 
 class Meaning(Struct, frozen=True):
     what: str
-    mend: str
+    fix: str
 
 
 REASONS: Mapping[ReasonCode, Meaning] = {

@@ -13,13 +13,13 @@ TEXT, BINARY = 1, 2
 
 
 class PageSocket(Struct, frozen=True, kw_only=True):
-    """One that the recording has."""
+    """A WebSocket of the recording."""
 
     url: str
     messages: int = 0
-    """That its server sent."""
+    """Messages that the server sent."""
     message_bytes: int = 0
-    """Of their payload."""
+    """Bytes of these messages' payload."""
 
     @property
     def host(self) -> str:
@@ -27,17 +27,18 @@ class PageSocket(Struct, frozen=True, kw_only=True):
 
 
 class Socket(Struct, frozen=True, kw_only=True):
-    """One that the page opened, as the browser saw it. Times are those of a visit's requests, None
-    if the browser gave none; messages and bytes of their payload up to the visit's end."""
+    """A WebSocket that the page opened, as the browser saw it. Times are those of a visit's
+    requests, None if the browser gave none. Messages and the bytes of their payload count up to the
+    visit's end."""
 
     url: str
     host: str
     initiator: str = ""
     """URL of the script that opened it, if the browser named one."""
     status: int = 0
-    """Of the answer to its opening; 0 without one."""
+    """Status of the answer to its opening; 0 without one."""
     error: str = ""
-    """In the browser's words; empty if nothing failed."""
+    """The browser's error; empty if nothing failed."""
     start_ms: float
     open_ms: float | None = None
     end_ms: float | None = None
@@ -49,20 +50,20 @@ class Socket(Struct, frozen=True, kw_only=True):
 
 
 class ServedSocket(Struct, frozen=True, kw_only=True):
-    """One that a server opened, or was asked to, as its log has it."""
+    """A WebSocket that a server opened, or was asked to open, as its log shows it."""
 
     t_us: int
     """Request headers complete."""
     host: str
     url: str
     protocol: Protocol
-    """Of the connection that carries it."""
+    """Protocol of the connection that carries it."""
     connection: int
     client_port: int
     status: int
     recorded: bool | None = None
-    """Whether the recording has it; if not, it stays open and silent. None if the server does not
-    say, like the others."""
+    """Whether the recording has it; if not, it stays open and silent. None, here and in the counts
+    below, if the server does not say."""
     sent_messages: int | None = None
     sent_bytes: int | None = None
     received_messages: int | None = None

@@ -26,8 +26,8 @@ EarlyHints = Literal["none", "link", "blocking"]
 recorded answer's `link` headers name; or style sheets and scripts that hold up its rendering."""
 
 WebSockets = Literal["beside", "same"]
-"""What carries a WebSocket: a connection of HTTP/1.1 of its own (RFC 6455); or the page's
-connection of HTTP/2 (RFC 8441)."""
+"""What carries a WebSocket: its own connection of HTTP/1.1 (RFC 6455), or the page's connection of
+HTTP/2 (RFC 8441)."""
 
 ConnectionMode = Literal["first", "repeat", "repeat-cached"]
 """The browser's state at a visit: cold; or after loading the same page in the same context, with
@@ -111,14 +111,14 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """h3: the browser knows it in advance, or learns it from Alt-Svc (RFC 7838) and mixes
     protocols; or each host uses its recorded protocol, and h2 if none is recorded."""
     server: str = OURS
-    """By name, see `dragstrip.model.servers`."""
+    """Name of the server, see `dragstrip.model.servers`."""
     brought: Server | None = None
     """The server itself, if the study defines it."""
     hold_rtts: int = 0
     """The origin delays each connection's first response by this many round trips: a known effect
     that the study must detect."""
     browser: str = TODAY
-    """By name, see `dragstrip.model.browsers`; or the path of a Chromium."""
+    """Name of the browser, see `dragstrip.model.browsers`; or the path of a Chromium."""
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -209,11 +209,11 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def serving(self) -> Server:
         """What serves the page. Raises `ValueError` if unknown."""
-        found = self.brought or servers.known().get(self.server)
-        if not found:
+        server = self.brought or servers.known().get(self.server)
+        if not server:
             named = ", ".join(servers.known())
             raise ValueError(f"unknown server {self.server!r}; choose from {named}")
-        return found
+        return server
 
     @property
     def own(self) -> frozenset[str]:
@@ -231,7 +231,7 @@ class Stack(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def coding(self) -> Coding | None:
-        """None if bodies go as they were recorded, or as the server decides. Raises
+        """The coding of bodies; None if they go as recorded, or as the server decides. Raises
         `ValueError`."""
         return parse_coding(self.compress) if self.compress else None
 
@@ -341,9 +341,10 @@ _OUR_SERVER = (
     "early_hints",
     "websockets",
 )
-"""What only our origin can be asked for; another server decides it, unless its file fixes it."""
+"""Fields that only our origin obeys. Another server decides them, unless its file fixes their
+values."""
 _PAGE_AS_IT_IS = ("certificate_bytes", "compress")
-"""What servers of ours for old protocols cannot be asked for."""
+"""Properties that our servers for old protocols do not have."""
 _LATER = (
     "unsent_bytes",
     "interleave_bytes",
@@ -372,7 +373,8 @@ def absent(protocol: Protocol) -> tuple[str, ...]:
 
 
 _DEFAULTS: Mapping[str, Any] = {f.name: f.default for f in structs.fields(Stack)}
-"""By field. Asking msgspec each time takes longer than all the rest of making a stack."""
+"""Default of each field. Asking msgspec each time takes longer than all the rest of making a
+stack."""
 LIKE_TCP: Mapping[str, Any] = {
     **{name: default for name, default in _DEFAULTS.items() if name in QUIC_ONLY + STREAMS_ONLY},
     "qpack_table_bytes": 4096,

@@ -169,14 +169,14 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
     ca: str = ""
     """CA certificate (PEM file) to trust as well, for live pages."""
     addresses: Addresses = "one-each"
-    """In studies older than this field no hosts shared an address."""
+    """Whether hosts share addresses as recorded. In studies older than this field no hosts did."""
     only: tuple[CellKey, ...] = ()
     """The cells to visit; empty means every combination."""
     sampled: bool = False
-    """The cells of `only` were drawn from ranges, and are visited in that order: any first part of
-    them covers the ranges evenly."""
+    """Whether the cells of `only` were drawn from ranges. They are visited in that order: any first
+    part of them covers the ranges evenly."""
     per_guest: int = 1
-    """Of a sampled study: blocks that one guest makes in virtual time, one after another."""
+    """Blocks that one guest makes in virtual time, one after another, in a sampled study."""
     controls: tuple[Stack, ...] = ()
     """Stacks that blocks visit as well, to test the testbed. They are not compared."""
     bridge: Bridge | None = None
@@ -206,7 +206,7 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
 
     @property
     def visits_per_block(self) -> float:
-        """In the mean over many blocks."""
+        """Mean number of visits per block, over many blocks."""
         return len(self.stacks) + len(self.controls) / self.controls_every
 
     def blocks(self) -> Iterator[Block]:
@@ -233,7 +233,8 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
                 )
 
     def part(self, blocks: Sequence[Block]) -> "Study":
-        """With the pages that these blocks need, of a sampled study also with their networks."""
+        """The study with the pages that these blocks need; if it is sampled, also with their
+        networks alone."""
         pages, networks = {b.page for b in blocks}, {b.network for b in blocks}
         part = structs.replace(self, pages=tuple(p for p in self.pages if p.name in pages))
         if not self.sampled:
@@ -256,7 +257,7 @@ class Study(StudyOptions, frozen=True, kw_only=True, dict=True):
 
     @property
     def predicted(self) -> bool:
-        """Its visits are made by the load generator: predictions of a browser's."""
+        """Whether the load generator makes its visits: predictions of a browser's."""
         return any(s.loaded_by.follows_graphs for s in self.stacks)
 
     def page(self, name: str) -> Page:

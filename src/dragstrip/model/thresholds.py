@@ -27,24 +27,27 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Share of the bytes before the load event that may belong to objects that only other stacks of
     the block requested."""
     loss_tail: Annotated[float, Meta(gt=0, lt=0.5)] = 1e-6
-    """A realised loss less probable than this, on either side, counts as the wrong loss: in a
+    """Probability below which a realised loss, on either side, counts as the wrong loss: in a
     visit, and over all visits of a network."""
     rate_error: Share = 0.02
     """Relative error of the realised rate, beyond what its most delayed packet explains."""
     rate_packets: Annotated[int, Meta(ge=1)] = 60
-    """The rate is judged once the bottleneck has sent this many full packets back to back."""
+    """Full packets that the bottleneck must send back to back before its rate is judged."""
     delay_error_ms: Limit = 1.0
-    """The least transit may exceed the delay by this, or by the next limit if that is larger."""
+    """Time by which the least transit may exceed the delay; `delay_error_share` of the delay may be
+    more."""
     delay_error_share: Share = 0.02
-    """Share of the delay; see the one before."""
+    """Share of the delay by which the least transit may exceed it, if that is more than
+    `delay_error_ms`."""
     lateness_p99_ms: Limit = 1.0
-    """The link's 99th percentile of lateness may reach this, or the next limit if that is
-    larger."""
+    """Limit of the link's 99th percentile of lateness; `lateness_p99_rtt_share` of the round trip
+    may be more."""
     lateness_p99_rtt_share: Share = 0.02
-    """Share of the round trip; see the one before."""
+    """Share of the round trip that the link's 99th percentile of lateness may reach, if that is
+    more than `lateness_p99_ms`."""
     virtual_lateness_us: Limit = 10.0
-    """In virtual time no packet may leave the link later than this; where computing counts, than
-    this and one system call."""
+    """Latest time at which a packet may leave the link in virtual time; where computing counts, one
+    system call is added."""
     others_share: Share = 0.25
     """Share of all cores' time that anything but browser and server may use: the link, dragstrip
     itself, other testbeds and other programs. It may be more, up to `held_up_share`."""
@@ -53,21 +56,22 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     over other processes: their CPU time, and no more than what bytes and round trips leave
     unexplained."""
     wait_ms: Limit = 40.0
-    """A browser or server thread may have waited this long for a CPU while something outside the
-    testbed ran, or the next limit if that is larger."""
+    """Time that a browser or server thread may have waited for a CPU while something outside the
+    testbed ran; `wait_share` of the page load time may be more."""
     wait_share: Share = 0.1
-    """Share of the page load time; see the one before. It may be more, up to `held_up_share`, if
-    the load took no longer than its bytes and round trips need."""
+    """Share of the page load time that such a thread may have waited, if that is more than
+    `wait_ms`. It may be more, up to `held_up_share`, if the load took no longer than its bytes and
+    round trips need."""
     throttles: Annotated[int, Meta(ge=0)] = 0
-    """A CPU may have been throttled for heat this often."""
+    """How often a CPU may have been throttled for heat."""
     frequency_share: Share = 0.05
     """Share by which the CPUs' frequency limit may be below that of another visit of the block."""
     steal_share: Share = 0.02
     """Share of CPU time that the hypervisor may take. It may be more, up to `held_up_share`."""
     held_up_share: Share = 0.05
-    """Share of the page load time by which others or the hypervisor may have delayed browser and
-    server: their CPU time, times the share that others used or the hypervisor took, and no more
-    than what bytes and round trips leave unexplained."""
+    """Share of the page load time by which other processes or the hypervisor may have delayed
+    browser and server. The delay is their CPU time, times the share that others used or the
+    hypervisor took, and at most what bytes and round trips leave unexplained."""
     picture_share: Share = 0.1
     """Share of the final picture that may differ from the page's reference."""
     blind_ms: Limit = 50.0
@@ -78,8 +82,8 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The clock may be off by this after a visit, or by the next limit if that is larger. The same
     holds between the browser's and the server's clock."""
     clock_error_share: Share = 0.0005
-    """Share of the visit's time; see the one before: 500 ppm, the fastest the kernel slews a clock
-    (adjtimex(2))."""
+    """Share of the visit's time by which the clock may advance differently: 500 ppm, the fastest
+    the kernel slews a clock (adjtimex(2))."""
 
     def changed(self) -> dict[str, Any]:
         """Limits that differ from their defaults."""

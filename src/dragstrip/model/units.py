@@ -24,10 +24,10 @@ _NUMBER = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z%]*)\s*")
 
 
 def _split(text: str, what: str, example: str) -> tuple[float, str]:
-    found = _NUMBER.fullmatch(text)
-    if not found:
+    match = _NUMBER.fullmatch(text)
+    if not match:
         raise UnitError(f"{text!r} is not a {what}; write it like {example}")
-    return float(found[1]), found[2].lower()
+    return float(match[1]), match[2].lower()
 
 
 def _scaled(text: str, units: Mapping[str, float], what: str, example: str) -> float:

@@ -87,12 +87,12 @@ class Request(Struct, frozen=True, kw_only=True):
     """The browser's network error such as net::ERR_ABORTED; empty if the request ended well."""
     wire_bytes: int = 0
     """Encoded bytes received, header and body, as the browser counts them. If it gave up an image
-    that it cannot decode: what it had counted by then."""
+    that it cannot decode, these are the bytes it had counted by then."""
     body_bytes: int | None = None
     """Body received, without content encoding; None if the browser does not count it."""
     digest: str = ""
-    """Of that body, see `dragstrip.model.page.digest_of`; empty unless the body was read, which
-    happens for a sample."""
+    """Digest of the body, see `dragstrip.model.page.digest_of`; empty unless the body was read,
+    which happens for a sample."""
     start_ms: float
     """When the browser decided to fetch it."""
     dns_start_ms: float | None = None
@@ -116,12 +116,14 @@ class Served(Struct, frozen=True, kw_only=True):
     t_us: int
     """Request headers complete."""
     received_us: int | None = None
-    """The request complete, its body too; behind another server, once that has passed it on. 0 if
-    it never was; None if the server does not say, and in older capsules, like the next two."""
+    """When the request was complete with its body; behind another server, once that has passed it
+    on. 0 if it never was; None if the server does not say, and in older capsules."""
     received_bytes: int | None = None
-    """Of that body; 0 until it is complete."""
+    """Bytes of the request's body, 0 until it is complete; None if the server does not say, and in
+    older capsules."""
     ready_us: int | None = None
-    """The answer ready to be sent; 0 if it never was."""
+    """When the answer was ready to be sent, 0 if it never was; None if the server does not say, and
+    in older capsules."""
     end_us: int
     """Last byte of the answer handed to the transport; 0 if it never was."""
     host: str
@@ -141,8 +143,8 @@ class Served(Struct, frozen=True, kw_only=True):
     not at all (404), or not here, because the host is served at another address (421); or the
     server answered by itself, without asking for the recording."""
     digest: str = ""
-    """Of the recorded body that was sent, or a part of it (a range), without content encoding; see
-    `dragstrip.model.page.digest_of`. Empty if the server does not say."""
+    """Digest of the recorded body that was sent, whole or in part (a range), without content
+    encoding; see `dragstrip.model.page.digest_of`. Empty if the server does not say."""
     hints: tuple[str, ...] = ()
     """`link` values that an answer with status 103 (RFC 8297) gave before it; none if the server
     does not say."""
@@ -157,11 +159,11 @@ class Offer(Struct, frozen=True, kw_only=True):
     WINDOW_UPDATE (RFC 9113), or transport parameters (RFC 9000)."""
 
     window_bytes: int
-    """Send so much on all streams together, before more is granted."""
+    """Bytes that may be sent on all streams together, before more is granted."""
     stream_window_bytes: int
-    """Send so much on the stream of one request."""
+    """Bytes that may be sent on the stream of one request."""
     streams: int | None
-    """Most streams of its own that it may have open at once; None is any number."""
+    """Most streams that the other end may have open at once; None is any number."""
 
 
 class Transport(Struct, frozen=True, kw_only=True):
@@ -171,9 +173,9 @@ class Transport(Struct, frozen=True, kw_only=True):
     """
 
     congestion: str
-    """The congestion control in effect, by the kernel's name for it."""
+    """The congestion control in effect, by the kernel's name."""
     slow_start_exit: SlowStartExit | None = None
-    """Over TCP, CUBIC's setting in this kernel; None for other congestion control and in older
+    """CUBIC's setting in this kernel, over TCP; None for other congestion control and in older
     capsules."""
     initial_window_packets: int
     """Congestion window before anything was acknowledged."""
@@ -197,21 +199,22 @@ class Transport(Struct, frozen=True, kw_only=True):
     qpack_request_entries: int | None = None
     """HTTP/3: entries that the client put into QPACK's dynamic table for its requests."""
     qpack_answer_entries: int | None = None
-    """HTTP/3: entries that the origin put into the other one for its answers."""
+    """HTTP/3: entries that the origin put into QPACK's dynamic table for its answers."""
     tls_records: int | None = None
-    """TLS records that carried answers; None over QUIC and http://, like the next two."""
+    """TLS records that carried answers; None over QUIC and http://."""
     tls_early_record_bytes: int | None = None
-    """Plaintext of the largest of the first 40 of them."""
+    """Plaintext of the largest of the first 40 TLS records of answers; None over QUIC and
+    http://."""
     tls_largest_record_bytes: int | None = None
-    """Plaintext of the largest of all."""
+    """Plaintext of the largest TLS record of answers; None over QUIC and http://."""
     unsent_bytes: int | None = None
-    """Most that the kernel holds unsent; None over QUIC, and in older capsules, like the next
-    two."""
+    """Most that the kernel holds unsent; None over QUIC, and in older capsules."""
     offer: Offer | None = None
-    """What the origin allowed the client; None over HTTP/1.1, and for a connection of HTTP/2
-    without requests."""
+    """What the origin allowed the client; None over HTTP/1.1, for a connection of HTTP/2 without
+    requests, and in older capsules."""
     client_offer: Offer | None = None
-    """What the client allowed the origin."""
+    """What the client allowed the origin; None over HTTP/1.1, for a connection of HTTP/2 without
+    requests, and in older capsules."""
 
 
 class Connection(Struct, frozen=True, kw_only=True):
@@ -268,14 +271,14 @@ class FarEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     dropped: int = 0
     """Packets that the link dropped, for any reason."""
     first_drop_us: int | None = None
-    """When the first of those reached the link."""
+    """When the first dropped packet reached the link."""
     transit_min_ms: float | None = None
     """Least time a packet spent in the link; None if none left it."""
     early_packets: int | None = None
     """Packets in which early data of clients began: QUIC's 0-RTT, and TLS records that left before
     anything came from the server. Counted upstream; None in capsules older than the field."""
     first_early_us: int | None = None
-    """When the first of those reached the link."""
+    """When the first packet with early data reached the link."""
 
 
 class HostLoss(Struct, frozen=True, kw_only=True):
@@ -294,8 +297,8 @@ class Timeline(Struct, frozen=True, kw_only=True):
     slot_us: int
     """Length of a slot: the link makes them wider until few are enough."""
     slots: tuple[tuple[int, int, int], ...]
-    """Those in which something happened, in order: index, layer 3 bytes that left the link, and
-    packets that its queue dropped, by when they came."""
+    """The slots in which something happened, in order: index, layer 3 bytes that left the link, and
+    packets that its queue dropped, by their arrival."""
 
 
 class DirectionReport(Struct, frozen=True, kw_only=True):
@@ -320,9 +323,10 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     """How often the kernel handed a packet back, which the link then sent again or gave up."""
     lost_before: int | None = None
     """Packets that the kernel dropped in silence between an end and the link, by the counters of
-    the link's interfaces; None if unknown, and in older capsules, like the next."""
+    the link's interfaces; None if unknown, and in older capsules."""
     lost_behind: int | None = None
-    """The same between the link and the other end."""
+    """Packets that the kernel dropped in silence between the link and the other end; None if
+    unknown, and in older capsules."""
     dropped_aqm: int = 0
     dropped_mtu: int = 0
     dropped_syn_data: int = 0
@@ -334,13 +338,15 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     passed, ``2-`` lost, ``3.`` never got there. Empty without random loss, and for bursts that
     follow time."""
     burst_trials: int | None = None
-    """Packets that met the bad state of loss in bursts; None without any, like the next three."""
+    """Packets that met the bad state of loss in bursts; None without any."""
     burst_lost: int | None = None
-    """Packets of `burst_trials` that were lost."""
+    """Packets of `burst_trials` that were lost; None without loss in bursts."""
     burst_ms: float | None = None
-    """How long the bad state held; None if the chain steps with packets, like the next."""
+    """How long the bad state held; None without loss in bursts, or if the chain steps with
+    packets."""
     burst_watched_ms: float | None = None
-    """How long the chain ran, from the link's first packet to the last one that met it."""
+    """How long the chain ran, from the link's first packet to the last one that met it; None
+    without loss in bursts, or if the chain steps with packets."""
     host_loss: tuple[HostLoss, ...] = ()
     marked: int = 0
     """Packets sent on with Congestion Experienced set by the link."""
@@ -367,9 +373,9 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     transit_min_ms: float | None
     """Least time any packet actually spent in the link; None if none passed."""
     flight_min_ms: float | None = None
-    """The same without what the packet waited for the bottleneck and spent on it, by the link's own
-    schedule: the delay, even where the bottleneck is never idle. None in capsules older than the
-    field."""
+    """Least time a packet spent in the link, less its wait for the bottleneck and its time on it,
+    by the link's own schedule: the delay, even where the bottleneck is never idle. None in capsules
+    older than the field."""
     lateness_p50_us: float | None
     lateness_p99_us: float | None
     lateness_max_us: float | None
@@ -429,38 +435,43 @@ class HostReport(Struct, frozen=True, kw_only=True):
     """CPU time of all the browser's processes; None if unknown."""
     origin_cpu_s: float | None = None
     link_cpu_s: float | None = None
-    """CPU time of the link; None if unknown, and in older evidence, like the next three."""
+    """CPU time of the link; None if unknown, and in older evidence."""
     dragstrip_cpu_s: float | None = None
-    """CPU time of the process that drives the visit."""
+    """CPU time of the process that drives the visit; None if unknown, and in older evidence."""
     interrupts_share: float | None = None
-    """Share of all cores' time that interrupts took: packets, most of all."""
+    """Share of all cores' time that interrupts took, mostly for packets; None if unknown, and in
+    older evidence."""
     outside_cpu_s: float | None = None
-    """CPU time of anything that is no part of this testbed: other testbeds, other programs, and
-    what the hypervisor took. Kernels count CPU time in steps of 10 ms."""
+    """CPU time of everything outside this testbed: other testbeds, other programs, and what the
+    hypervisor took. Kernels count CPU time in steps of 10 ms. None if unknown, and in older
+    evidence."""
     browser_wait_ms: float | None = None
     """The longest time that a browser thread waited for a CPU, ready to run; None if the kernel did
     not report it."""
     server_wait_ms: float | None = None
-    """The same for the server's threads."""
+    """The longest time that a server thread waited for a CPU, ready to run; None if the kernel did
+    not report it."""
     clock_jump_ms: float | None = None
     """How much further the clock (CLOCK_REALTIME) advanced than time did (CLOCK_MONOTONIC_RAW)."""
     precedence: bool | None = None
     """Whether browser and server got a CPU before ordinary processes did, because the machine was
     busy (`dragstrip.testbed.precedence`); None in older evidence."""
     cpu_mhz: float | None = None
-    """Frequency of the fastest CPU right after the visit; None if the machine does not report it,
-    like the next two."""
+    """Frequency of the fastest CPU right after the visit; None if the machine does not report
+    it."""
     cpu_limit_mhz: float | None = None
     """Least frequency that any CPU was limited to, before or after the visit: a hot machine lowers
-    it."""
+    it. None if the machine does not report it."""
     throttled: int | None = None
-    """How often a CPU was throttled for heat during the visit."""
+    """How often a CPU was throttled for heat during the visit; None if the machine does not report
+    it."""
     backlog_dropped: int | None = None
-    """Packets of the whole machine that its kernel dropped because a CPU's backlog was full. It
-    does not say whose, so it judges no visit (`DirectionReport.lost_before` does); None in older
-    evidence, like the next."""
+    """Packets of the whole machine that its kernel dropped because a CPU's backlog was full. The
+    count covers all programs, so it judges no visit (`DirectionReport.lost_before` does). None in
+    older evidence."""
     backlog_squeezed: int | None = None
-    """How often the kernel stopped working through a backlog because its time was up."""
+    """How often the kernel stopped working through a backlog because its time was up; None in older
+    evidence."""
 
 
 class Overhead(Struct, frozen=True, kw_only=True):
@@ -488,9 +499,9 @@ class Visual(Struct, frozen=True, kw_only=True):
     frames: int
     """Frames that the browser delivered, including the one before the navigation."""
     fvc_ms: float | None = None
-    """First visual change; None if nothing ever changed, like the next two."""
+    """First visual change; None if nothing ever changed."""
     lvc_ms: float | None = None
-    """Last visual change."""
+    """Last visual change; None if nothing ever changed."""
     speed_index_ms: float | None = None
     progress: tuple[tuple[float, float], ...] = ()
     """(ms, visual completeness 0..1) of every change, in order of time."""
@@ -569,7 +580,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     sockets: tuple[Socket, ...] = ()
     """WebSockets that the browser opened; they are no requests."""
     served_sockets: tuple[ServedSocket, ...] = ()
-    """The same as the server's log has them."""
+    """WebSockets in the server's log."""
     background: tuple[BackgroundReport, ...] = ()
     """What the network's background loads did."""
     known_misses: tuple[str, ...] = ()
@@ -581,7 +592,7 @@ class Visit(Struct, frozen=True, kw_only=True):
     primed: tuple[str, ...] | None = None
     """Hosts that answered in the load before a repeat visit; None if not recorded."""
     primed_quic: tuple[str, ...] | None = None
-    """Those of them that answered over HTTP/3, whose QUIC tickets the browser may have; None in
+    """Hosts of `primed` that answered over HTTP/3, whose QUIC tickets the browser may have; None in
     capsules older than the field."""
     addresses: Mapping[str, str] = {}
     """``IP:PORT`` at which the testbed answers for each host; empty for live pages."""
@@ -633,7 +644,7 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     @property
     def cell(self) -> tuple[str, str, ConnectionMode]:
-        """As `dragstrip.model.study.Block.cell`."""
+        """The visit's cell, as `dragstrip.model.study.Block.cell`."""
         return self.page, self.network, self.connection
 
     @property

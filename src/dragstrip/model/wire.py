@@ -21,9 +21,9 @@ class FirstFlight(Struct, frozen=True, kw_only=True):
     acknowledged_ms: float
     """When the first acknowledgement reached the origin, after `start_ms`; one round trip."""
     gaps_ms: tuple[float, ...]
-    """Between one packet and the next."""
+    """Gaps between one packet and the next."""
     paced: bool
-    """Without its longest gap it took more than a tenth of the round trip."""
+    """Whether the flight, without its longest gap, took more than a tenth of the round trip."""
 
 
 class Flow(Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class Flow(Struct, frozen=True, kw_only=True):
     first_request_ms: float | None
     """When the first request came to the link."""
     packets_before_request: int | None
-    """Both ways: the handshake."""
+    """Packets of both directions before the first request: the handshake."""
     first_flight: FirstFlight | None
 
 
@@ -62,9 +62,9 @@ class Dissection(Struct, frozen=True, kw_only=True):
     visit: str
     flows: tuple[Flow, ...]
     connections_per_host: dict[str, int]
-    """By the name the client asked for; flows without a name are left out."""
+    """Connections by the name the client asked for; flows without a name are left out."""
     byte_share: dict[str, float]
-    """By protocol, or transport where there is none of the three."""
+    """Share of bytes by protocol, or by transport where there is none of the three."""
     packet_share: dict[str, float]
     missed_packets: int
     """Packets the capture had no room for."""

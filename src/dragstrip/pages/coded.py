@@ -32,7 +32,7 @@ def coded(page: Page, compress: str, folder: Path) -> Page:
 
 @functools.lru_cache(maxsize=64)
 def _coded(path: Path, digest: str, compress: str, folder: Path) -> Page:
-    """Of the page file with that digest."""
+    """The coded copy of the page file with that digest."""
     page, coding = load_page(path), parse_coding(compress)
     out = folder / f"{digest}-{compress.replace(':', '-')}{SUFFIX}"
     made = rewrite(page, out, functools.partial(_change, coding))

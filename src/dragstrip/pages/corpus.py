@@ -25,9 +25,10 @@ class Known(Struct, frozen=True, kw_only=True):
     """``set/page``, as PAGE on the command line and in studies."""
     kind: Literal["synthetic", "stand-in"]
     objects: int
-    """Without the document of a synthetic page; with everything of a stand-in."""
+    """Number of objects: without the document of a synthetic page, with everything of a
+    stand-in."""
     size: int
-    """Bytes of all bodies; of a synthetic page's objects."""
+    """Bytes of all bodies; for a synthetic page those of its objects."""
     hosts: int
     spec: str = ""
     """What `synth` makes it of."""

@@ -15,7 +15,7 @@ class Fidelity(Struct, frozen=True, kw_only=True):
     recorded: int
     """Requests of the recording."""
     asked: int
-    """Of them, those that were asked for again (method and URL; repeats count each)."""
+    """Recorded requests that were made again (method and URL; repeats count each)."""
     missed: tuple[str, ...]
     """URLs of the recording that were not asked for."""
     invented: tuple[str, ...]
@@ -23,9 +23,9 @@ class Fidelity(Struct, frozen=True, kw_only=True):
     hosts: int
     hosts_asked: int
     body_bytes: int
-    """Of all recorded bodies on the wire."""
+    """Bytes of all recorded bodies on the wire."""
     received_bytes: int
-    """Of the bodies that were asked for, as recorded."""
+    """Bytes of the bodies that were asked for, as recorded."""
     order_tau: float | None
     """Kendall's tau-b between the recorded order of requests and the visit's; None below two."""
 

@@ -12,11 +12,11 @@ from dragstrip.pages.format.archive import HAR_MEMBER
 from dragstrip.pages.graph.store import graph_of
 
 _BLOCKING = {("Stylesheet", "VeryHigh"): "style", ("Script", "High"): "script"}
-"""By kind and priority, as Chromium has them of what holds up rendering: the destination."""
+"""Destination by kind and priority of what holds up rendering, as Chromium has them."""
 
 
 def early_hints(page: Page, named: EarlyHints) -> Mapping[str, tuple[str, ...]]:
-    """By URL of the document, the `link` values to send; empty if there are none.
+    """The `link` values to send, by URL of the document; empty if there are none.
 
     Only the visit's own document has any: browsers ignore those of frames. What was recorded of a
     103 answer is sent again, in place of what the final answer's headers name.

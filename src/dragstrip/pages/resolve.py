@@ -106,7 +106,7 @@ def page_name(path: Path) -> str:
 
 
 def split(page: str) -> tuple[Path, str]:
-    """The file and, of ``FILE#2``, what follows. Raises `PageError` if there is no such file."""
+    """Splits ``FILE#2`` into the file and the part. Raises `PageError` if there is no such file."""
     if _exists(page):
         return Path(page), ""
     file, _, part = page.rpartition("#")

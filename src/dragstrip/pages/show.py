@@ -27,15 +27,15 @@ class PageSummary(Struct, frozen=True, kw_only=True):
     objects: int
     wire_bytes: int
     hosts: tuple[PageShare, ...]
-    """In the order of the recording, the document's own first."""
+    """Hosts in the order of the recording, the document's own first."""
     addresses: str
-    """On how many addresses those are, and with which certificates, in words."""
+    """Sentence on the number of the hosts' addresses and on their certificates."""
     types: tuple[PageShare, ...]
-    """By media type, most bytes first; ``none`` where an answer had no type."""
+    """Media types, most bytes first; ``none`` where an answer had no type."""
     statuses: tuple[PageShare, ...]
-    """By status code, ascending."""
+    """Status codes, ascending."""
     sockets: int
-    """Its WebSockets."""
+    """Number of WebSockets."""
     changes: tuple[str, ...]
 
 

@@ -10,8 +10,8 @@ from dragstrip.pages.format.recording import PageError
 
 
 def check_think_times(pages: Iterable[Page]) -> None:
-    """Raises `PageError` for a page with no time above 0: its servers would answer at once, which a
-    study with think times does not ask for."""
+    """Checks that pages have think times. Raises `PageError` for a page with no time above 0: its
+    servers would answer at once, which a study with think times does not ask for."""
     for page in pages:
         if not page.live and not _has_think_times(page):
             raise PageError(

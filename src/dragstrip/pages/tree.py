@@ -8,7 +8,7 @@ from dragstrip.model.page import Page, Resource
 
 
 class TreeResource(Struct, kw_only=True):
-    """A resource and those it caused to be fetched, in recorded order."""
+    """A resource and the resources it caused, in recorded order."""
 
     resource: Resource
     children: list["TreeResource"] = []

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 from dragstrip.stats.block_ratio import BlockRatio, block_ratio
 
 BLOCKS = 8
-"""Of a round; the fewest for a 99 % interval. Each is one visit of both names."""
+"""Blocks of a round; the fewest for a 99 % interval. Each is one visit of both names."""
 ROUNDS = 3
 _LEVEL = 0.99
 _AGAIN = 2
@@ -27,11 +27,11 @@ class Round(Struct, frozen=True, kw_only=True):
     """Page load times of the valid blocks, in ms and in the order they were made."""
 
     a_ms: tuple[float, ...]
-    """Of the stack under its own name."""
+    """Load times of the stack under its own name."""
     b_ms: tuple[float, ...]
-    """Under the other."""
+    """Load times of the stack under the other name."""
     visits: int
-    """Those of invalid blocks included."""
+    """Visits, including those of invalid blocks."""
     invalid: Mapping[str, int] = {}
     """Invalid visits by reason."""
     took_s: float
@@ -47,7 +47,7 @@ class Round(Struct, frozen=True, kw_only=True):
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Of b / a at 99 %; None with too few valid blocks."""
+        """Interval of b / a at 99 %; None with too few valid blocks."""
         return self._compared.interval(_LEVEL) if self.a_ms else None
 
     @property
@@ -74,7 +74,7 @@ class AAControl(Struct, frozen=True, kw_only=True):
 
     @property
     def refusal(self) -> str:
-        """Why the machine makes no visits; empty if it passed or another round must tell."""
+        """Why the machine makes no visits; empty if it passed or needs another round."""
         last = self.rounds[-1]
         if last.mostly_invalid:
             return f"its A/A control is mostly invalid: {self._reasons()}"
@@ -90,7 +90,7 @@ class AAControl(Struct, frozen=True, kw_only=True):
         return ""
 
     def after(self, earlier: "AAControl | None") -> "AAControl":
-        """With the rounds that were made before these."""
+        """The control with the rounds that were made before these."""
         before = earlier.rounds if earlier else ()
         return structs.replace(self, rounds=(*before, *self.rounds))
 

@@ -39,7 +39,7 @@ def frames_file(capsule: Path, visit: Visit) -> Path:
 
 
 def artefacts(capsule: Path, visit: Visit) -> Iterator[Artefact]:
-    """Those that are there, in the order of `KINDS`."""
+    """Artefacts of the visit that exist, in the order of `KINDS`."""
     for kind in KINDS:
         path = capsule / kind.folder / f"{visit.file_name}{kind.suffix}"
         if path.exists():

@@ -17,8 +17,8 @@ ALPHA = 0.05
 EVERYWHERE = "all cells"
 
 
-class Judged(Protocol):
-    """A visit, or what is left of one."""
+class JudgedVisit(Protocol):
+    """A visit, or the parts of one that a table keeps."""
 
     @property
     def block(self) -> str: ...
@@ -37,32 +37,32 @@ class Rate(Struct, frozen=True, kw_only=True):
 
 
 class Bias(Struct, frozen=True, kw_only=True):
-    """Invalid rates of the stacks on one cell, or on all of them."""
+    """Invalid rates of the stacks on one cell, or on all of them together."""
 
     cell: str
     """``page|network``, for repeat visits with their mode; or `EVERYWHERE`."""
     rates: tuple[Rate, ...]
     p: float
-    """That they differ only by chance (Fisher's exact test); of a cell adjusted for the number of
-    cells, of all cells together by itself."""
+    """Probability that they differ only by chance (Fisher's exact test), adjusted for the number of
+    cells; of all cells together without adjustment."""
 
     @property
     def shown(self) -> bool:
-        """The stacks are struck unequally."""
+        """Whether invalid visits affect the stacks unequally."""
         return self.p < ALPHA
 
 
 InvalidCounts = dict[str, tuple[int, int]]
-"""Invalid visits and all of them, by stack."""
+"""Numbers of invalid visits and of all visits, by stack."""
 
 
-def bias(visits: Iterable[Judged], stacks: Sequence[str]) -> list[Bias]:
-    """A line for each cell with an invalid visit, in the order the cells began; of several cells
-    one for all of them comes first.
+def bias(visits: Iterable[JudgedVisit], stacks: Sequence[str]) -> list[Bias]:
+    """One row per cell with an invalid visit, in the order the cells began. If there are several
+    cells, a row for all of them comes first.
 
-    Holm's correction is over the cells with an invalid visit, for the others cannot be biased. The
-    line of all cells is a test of its own: corrected with fifty cells, a gap of six points over 474
-    visits would not show.
+    Holm's correction is over the cells with an invalid visit, because the others cannot be biased.
+    The row of all cells is a separate test: corrected with fifty cells, a gap of six points over
+    474 visits would not show.
     """
     by_cell: dict[str, InvalidCounts] = {}
     for visit in visits:
@@ -73,7 +73,7 @@ def bias(visits: Iterable[Judged], stacks: Sequence[str]) -> list[Bias]:
 
 
 def bias_of_table(table: pl.LazyFrame, stacks: Sequence[str] | None = None) -> list[Bias]:
-    """As `bias`; `table` is visits.parquet. All its stacks if None are named."""
+    """The rows of `bias` for `table`, which is visits.parquet; all its stacks if None are named."""
     cell = pl.col("block").str.replace(r"\|[^|]*$", "").alias("cell")
     counted = table.group_by(cell, "stack").agg(
         pl.col("row").min(), (~pl.col("valid")).sum().alias("invalid"), pl.len().alias("made")

@@ -32,8 +32,8 @@ class Trial(Struct, frozen=True, kw_only=True):
     attempt: int
     visits: Mapping[str, Visit]
     counts: bool
-    """Every asked stack was visited and every visit, of others too, is valid. Only such blocks
-    enter the statistics."""
+    """Whether the block counts: every asked stack was visited and every visit, also of other
+    stacks, is valid. Only such blocks enter the statistics."""
 
 
 def trials(visits: Iterable[Visit], stacks: Sequence[str]) -> list[Trial]:
@@ -70,9 +70,9 @@ def cells(found: Iterable[Trial]) -> dict[CellKey, list[Trial]]:
 def observe(visit: Visit, metric: BlockMetric, limit_ms: float) -> Observation | None:
     """The metric of a valid visit; None if the browser reported none although the page loaded.
 
-    A load that is incomplete, failed or timed out has no page load time, nor anything else that
-    needs the whole page, whatever the browser says: it is censored at the client's limit, and so is
-    every earlier event it never reached.
+    A load that is incomplete, failed or timed out has no page load time, whatever the browser says,
+    and no other metric that needs the whole page. These are censored at the client's limit, and so
+    is every earlier event it never reached.
     """
     value = getattr(visit, metric)
     if value is not None and (visit.outcome == "loaded" or metric in EARLY):

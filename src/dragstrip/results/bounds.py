@@ -1,9 +1,10 @@
 """What a ratio could be if the visits that do not count were known.
 
-Invalid visits are made again, and the visits that survive are a choice. Where invalid visits strike
-stacks unequally, or most visits of a stack, the ratio of the survivors says little. The bound fills
-every attempt that lacks a valid visit of either stack with the worst rank, once for the one stack
-and once for the other: the truth lies between as long as fewer than half of the attempts lack one.
+Invalid visits are made again, and the visits that survive are a choice. Where invalid visits affect
+stacks unequally, or most visits of a stack, the ratio of the survivors says little. Where an
+attempt lacks a valid visit of either stack, the bound fills in the worst rank, once for the one
+stack and once for the other. The truth lies between as long as fewer than half of the attempts lack
+one.
 
 Source: Lachin, Controlled Clinical Trials 20 (1999), 408-422 (worst ranks); Horowitz and Manski,
 "Nonparametric analysis of randomized experiments with missing covariate and outcome data", JASA 95
@@ -20,11 +21,11 @@ from dragstrip.results.observed import Observed
 from dragstrip.stats.block_ratio import BlockRatio, log_ratios
 
 MOSTLY = 1 / 2
-"""From this share of a stack's visits on, invalid ones are too many to go without a bound."""
+"""Share of a stack's visits from which on invalid ones are too many to go without a bound."""
 
 
 class Bound(Struct, frozen=True):
-    """Of b / a, with 95 % confidence."""
+    """Bounds of b / a, with 95 % confidence."""
 
     low: float
     high: float
@@ -34,15 +35,16 @@ class Bound(Struct, frozen=True):
     attempts: int
 
 
-class Filled(Struct, frozen=True):
-    """b / a over all attempts, those that are missing filled with the worst rank of either side."""
+class FilledRatio(Struct, frozen=True):
+    """The ratio b / a over all attempts, with missing ones filled with the worst rank of either
+    side."""
 
     least: BlockRatio
     most: BlockRatio
     missing: int
 
     def p_above(self, ratio: float) -> float:
-        """As `BlockRatio.p_above`, whatever the missing visits were."""
+        """The p of `BlockRatio.p_above`, whatever the missing visits were."""
         return self.least.p_above(ratio)
 
     def p_below(self, ratio: float) -> float:
@@ -54,15 +56,16 @@ class Filled(Struct, frozen=True):
         return Bound(low=low, high=high, missing=self.missing, attempts=self.least.n)
 
 
-def filled(logs: Sequence[float], missing: int) -> Filled:
+def filled(logs: Sequence[float], missing: int) -> FilledRatio:
     """`logs` are ln(b / a) of the attempts that are known."""
     known = sorted(logs)
     least = BlockRatio((*[-math.inf] * missing, *known))
-    return Filled(least, BlockRatio((*known, *[math.inf] * missing)), missing)
+    return FilledRatio(least, BlockRatio((*known, *[math.inf] * missing)), missing)
 
 
 def bound(cell: Observed, a: str, b: str, metric: str) -> Bound | None:
-    """None if not needed: invalid visits are few and affect all stacks alike."""
+    """The bound of b / a; None if it is not needed, because invalid visits are few and affect all
+    stacks alike."""
     if not in_doubt(cell, a, b):
         return None
     logs = list(_logs(cell, a, b, metric))

@@ -86,8 +86,8 @@ class Capsule:
         return with_reasons(self._alone(), in_study(self.manifest.study, self._alone()))
 
     def made(self) -> Iterator[Visit]:
-        """The same for a schedule, without the reasons that only all visits of a network together
-        give: to make a block again would not change them."""
+        """Every visit recorded so far, for a schedule: without the reasons that only all visits of
+        a network together give, because making a block again would not change them."""
         return with_reasons(self._alone(), in_blocks(self.manifest.study, self._alone()))
 
     def as_made(self) -> Iterator[Visit]:
@@ -97,7 +97,7 @@ class Capsule:
         return read(journal) if journal.exists() else iter(())
 
     def _alone(self) -> Iterator[Visit]:
-        """With what each gives against itself by the rules of today."""
+        """The visits with what each gives against itself by today's rules."""
         if self.manifest.rules == {rules.VERSION}:
             yield from self.as_made()
             return

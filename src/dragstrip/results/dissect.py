@@ -110,7 +110,7 @@ def flow(mine: Sequence[Packet]) -> Flow:
 
 
 def first_flight(mine: Sequence[Packet]) -> FirstFlight | None:
-    """None if nothing was asked for, answered or acknowledged.
+    """The first flight of packets; None if no request, answer or acknowledgement was seen.
 
     Whatever the client sends after the answer's first packet was due there acknowledges it: nothing
     must be decrypted. Due, for both ends may answer before the link reads its clock.
@@ -142,8 +142,8 @@ def first_flight(mine: Sequence[Packet]) -> FirstFlight | None:
 
 
 def _repeats(side: Sequence[Packet]) -> int:
-    """TCP segments that begin below what was already sent. None is reordered where we look: the
-    link's near end."""
+    """TCP segments that begin below the data that was already sent. None is reordered at the link's
+    near end, where we look."""
     top, repeats = 0, 0
     for p in side:
         if p.payload and p.seq is not None:

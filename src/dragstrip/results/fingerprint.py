@@ -1,4 +1,4 @@
-"""What a machine of a cluster is and runs, as far as it may matter to a visit."""
+"""The properties and programs of a machine of a cluster, as far as they may matter to a visit."""
 
 from collections.abc import Iterator, Mapping
 
@@ -27,11 +27,11 @@ class Fingerprint(Struct, frozen=True, kw_only=True):
     calibration: Calibration | None = None
     """What its link was measured to do; None if it was not measured."""
     aa_control: AAControl | None = None
-    """Its A/A control; None if none was made, as in virtual time."""
+    """The machine's A/A control; None if none was made, as in virtual time."""
 
 
 def unlike(one: Fingerprint, other: Fingerprint) -> list[str]:
-    """Why visits of `other` can never stand beside those of `one`, in words; empty if they can."""
+    """Why visits of `other` can never be compared with those of `one`; empty if they can."""
     pairs = (
         ("dragstrip", one.dragstrip, other.dragstrip),
         ("rules", one.rules, other.rules),

@@ -22,7 +22,7 @@ class Frames:
         self._capsule = Capsule.open(path)
 
     def visits(self) -> pl.DataFrame:
-        """One row per visit, those of invalid attempts included (column ``valid``)."""
+        """One row per visit, also those of invalid attempts (column ``valid``)."""
         return self.table("visits")
 
     def requests(self) -> pl.DataFrame:
@@ -30,10 +30,8 @@ class Frames:
         return self.table("requests")
 
     def table(self, name: str) -> pl.DataFrame:
-        """Any table by name: read from its Parquet file, or from the journal if that is newer.
-
-        Raises `InputError` if there is no such table.
-        """
+        """A table by name: read from its Parquet file, or from the journal if that is newer. Raises
+        `InputError` if there is no such table."""
         if fresh(self._capsule, name):
             return pl.read_parquet(self._capsule.path / f"{name}.parquet")
         tables = frames(self._capsule.visits(), self._capsule.manifest.study)

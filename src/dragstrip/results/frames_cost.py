@@ -1,4 +1,4 @@
-"""Where a machine keeps what looking at frames was measured to cost on it."""
+"""Where a machine keeps the measured cost of recording frames on it."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ def kept() -> Path:
 
 
 def keep(cost: FramesCost) -> Path:
-    """Replaces what was measured before; returns the file."""
+    """Replaces the earlier measurement; returns the file."""
     file = kept()
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(msgspec.json.format(msgspec.json.encode(cost), indent=1) + b"\n")

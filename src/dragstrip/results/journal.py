@@ -26,7 +26,7 @@ def read(path: Path) -> Iterator[Visit]:
 
 
 def entries(path: Path) -> Iterator[tuple[Visit, bytes]]:
-    """The same, each with its line."""
+    """Visits of a journal, each with its line."""
     decoder = msgspec.json.Decoder(Visit)
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
@@ -88,8 +88,8 @@ class Journal:
         return end
 
     def append(self, visit: Visit, *, sync: bool = True) -> None:
-        """Returns when the visit is safely on disk; without `sync`, when the next visit with it is.
-        A visit already there is a `CapsuleError`."""
+        """Adds a visit. Returns when it is safely on disk; without `sync`, when the next one is. A
+        visit that is already there is a `CapsuleError`."""
         if visit.key in self._keys:
             raise CapsuleError(
                 f"{self._path}: block {visit.block}, attempt {visit.attempt}, stack {visit.stack} "

@@ -15,7 +15,8 @@ MOST = 30
 
 
 def learn(page: Page, capsule: Capsule) -> Graph:
-    """From the capsule's valid first visits of this very page in a browser. Raises `PageError`."""
+    """Learns a graph from the capsule's valid first visits of this very page in a browser. Raises
+    `PageError`."""
     study = capsule.manifest.study
     there = next((p for p in study.pages if p.name == page.name), None)
     if there is None:

@@ -10,10 +10,8 @@ from dragstrip.model.visit import Visit
 
 
 class Lookup:
-    """Visits by the number of their line, from 0: row i of visits.parquet is line i.
-
-    Each is as it was recorded; what its block has against it is in the table's `reasons`.
-    """
+    """Visits by the number of their line, from 0: row i of visits.parquet is line i. Each is as it
+    was recorded; reasons from comparing its block are in the table's `reasons`."""
 
     def __init__(self, journal: Path) -> None:
         self._journal = journal

@@ -17,7 +17,7 @@ class Machine(Struct, frozen=True, kw_only=True):
     memory_mb: int
     python: str
     id: str = ""
-    """Tells it from others, and nothing else; empty in older capsules."""
+    """Random id of the machine; empty in older capsules."""
 
     @classmethod
     def here(cls) -> "Machine":

@@ -36,14 +36,14 @@ class Start(Struct, frozen=True, kw_only=True):
     rules: int = 1
     """`dragstrip.verdict.rules.VERSION` of that program; capsules older than this field have 1."""
     frozen: str = ""
-    """Version of the rules that will answer a paper's claims; empty for what reproduces no paper.
-    Older capsules have a digest of these rules, or nothing."""
+    """Version of the rules that will answer a paper's claims; empty for a study of no paper. Older
+    capsules have a digest of these rules, or nothing."""
     git: str | None
     """`git describe` of the program's own checkout; None if it does not run from one."""
     browser_version: str
     machine: Machine
     server_versions: Mapping[str, str] = {}
-    """Of servers that are not ours, by name."""
+    """Versions of servers that are not ours, by name."""
     guest: str = ""
     """The kernel of its guests, by name, if it raced in virtual time."""
     calibration: Calibration | None = None
@@ -75,10 +75,10 @@ class Manifest(Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
 
     def differences(self, other: "Manifest") -> list[str]:
-        """What makes `other` another study, in words; empty if its visits may be added.
+        """Descriptions of what makes `other` another study; empty if its visits may be added.
 
-        More runs, pages and networks continue a study: a block's order and seed depend on nothing
-        but its own id. A page may have moved as long as its digest is the same.
+        More runs, pages and networks continue a study: a block's order and seed depend only on its
+        id. A page may have moved as long as its digest is the same.
         """
         mine, theirs = _identity(self.study), _identity(other.study)
         for grows in ("pages", "networks"):
@@ -87,26 +87,26 @@ class Manifest(Struct, frozen=True, kw_only=True):
         return [f"{k} {mine[k]} there, {theirs[k]} here" for k in mine if mine[k] != theirs[k]]
 
     def continued_by(self, other: "Manifest") -> "Manifest":
-        """The manifest after `other` started to add visits to the same study."""
+        """The manifest once `other` has started to add visits to the same study."""
         return structs.replace(self, study=other.study, starts=self.starts + other.starts)
 
     @property
     def rules(self) -> set[int]:
-        """Rules under which its visits were made; today's if there are none yet."""
+        """Versions of the rules under which the visits were made; today's if there are none yet."""
         return {start.rules for start in self.starts} or {VERSION}
 
     def finished(self) -> "Manifest":
-        """The same with the end of its last start noted."""
+        """The manifest with the end of its last start."""
         *before, last = self.starts
         return structs.replace(self, starts=(*before, structs.replace(last, finished=now())))
 
     def calibrated(self, found: Calibration) -> "Manifest":
-        """The same with what was measured at its last start."""
+        """The manifest with what was measured at its last start."""
         *before, last = self.starts
         return structs.replace(self, starts=(*before, structs.replace(last, calibration=found)))
 
     def admitting(self, found: Fingerprint) -> "Manifest":
-        """The same with a machine of a cluster that makes visits of its last start."""
+        """The manifest with a machine of a cluster that makes visits of its last start."""
         *before, last = self.starts
         admitted = (*last.admitted, found)
         browsers = dict.fromkeys(v for one in admitted for v in one.browsers.values())
@@ -124,7 +124,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, data: bytes) -> "Manifest":
-        """Raises `msgspec.ValidationError` or `msgspec.DecodeError`, naming the place."""
+        """Reads a manifest. Raises `msgspec.ValidationError` or `msgspec.DecodeError`, naming the
+        place."""
         kept = msgspec.json.decode(data, type=cls, dec_hook=_decode)
         limits = limits_today(kept.study.thresholds, kept.rules)
         return structs.replace(kept, study=structs.replace(kept.study, thresholds=limits))
@@ -151,7 +152,8 @@ def _identity(study: Study) -> dict[str, Any]:
 
 
 def _shared(page: Page, study: Study) -> str:
-    """Nothing if no hosts share an address, so that studies older than such addresses go on."""
+    """A note that the page has its recorded addresses; empty if no hosts share one, so that studies
+    older than such addresses continue."""
     return ", addresses as recorded" if study.addresses == "recorded" and sharing(page) else ""
 
 

@@ -1,7 +1,7 @@
 """What a study observed, cell by cell, from its table of visits.
 
-Here is said which blocks count and what a load that failed or timed out is worth; of visits at
-hand `dragstrip.results.blocks` says the same.
+This module decides which blocks count, and how a load counts that failed or timed out. For visits
+in memory `dragstrip.results.blocks` decides the same.
 """
 
 from collections import defaultdict
@@ -29,9 +29,9 @@ COLUMNS = (
     *("machine", "testbed"),
 )
 LATER: Mapping[str, object] = {"machine": "", "testbed": ""} | {m.name: None for m in TRANSFER}
-"""Columns that tables without a journal may lack, and what stands for them."""
+"""Columns that tables without a journal may lack, and their values then."""
 ALLOWED_INVALID_BLOCKS = 0.05
-"""If more blocks stay invalid, what is left may not speak for all of them."""
+"""Share of invalid blocks from which on the remaining ones may not represent all."""
 _CHUNK_VISITS = 100_000
 """Whole pages are read together, up to this many visits; memory grows with this, not the study."""
 
@@ -63,15 +63,15 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
     limit_ms: float
     """The client's, at which loads that failed or timed out are censored."""
     stacks: dict[str, pl.DataFrame]
-    """Of `visits` those that count, by stack, in the order their blocks began."""
+    """Visits that count, by stack, in the order their blocks began."""
     metrics: tuple[str, ...] = tuple(BY_NAME)
-    """By name; columns of `visits`."""
+    """Names of the metrics; columns of `visits`."""
     biased: bool = False
     """Whether some stacks have more invalid visits than others, here or over all cells."""
 
     @property
     def name(self) -> str:
-        """As in block ids."""
+        """Name of the cell as in block ids."""
         return block_id(self.page, self.network, self.connection, 0).rpartition("|")[0]
 
     @property
@@ -90,7 +90,7 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
         return self.visits.filter(last & ~pl.col("valid"))["block"].n_unique()
 
     def seeds(self) -> list[int]:
-        """Of the link, block by block of those that count."""
+        """Seeds of the link, for each block that counts."""
         return next((rows["seed"].to_list() for rows in self.stacks.values()), [])
 
     def values_of(self, visits: pl.DataFrame, metric: str) -> Floats:
@@ -108,8 +108,8 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _untold(self) -> Mapping[str, frozenset[str]]:
-        """By stack: metrics that no load had that ended, because its browser does not measure them
-        or no frames were recorded. A load that failed says nothing of those."""
+        """Metrics that no load had that ended, by stack, because its browser does not measure them
+        or no frames were recorded. A failed load does not show which those are."""
         ended = self.visits.filter(pl.col("outcome") == "loaded").group_by("stack")
         counts = ended.agg(pl.col(*self.metrics).count()).iter_rows(named=True)
         silent = {row.pop("stack"): frozenset(m for m in row if not row[m]) for row in counts}
@@ -117,7 +117,8 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _values(self) -> dict[str, tuple[Floats, NDArray[np.bool_]]]:
-        """By stack: one row per visit, one column per metric; and which loads did not end."""
+        """Values by stack, with one row per visit and one column per metric; and which loads did
+        not end."""
         metrics = [pl.col(name).cast(pl.Float64) for name in self.metrics]
         return {
             stack: (rows.select(metrics).to_numpy(), (rows["outcome"] != "loaded").to_numpy())
@@ -126,27 +127,25 @@ class Observed(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def metrics_of(study: Study) -> dict[str, Metric]:
-    """Every metric of the study's visits by name: those of all visits, then of its objects."""
+    """Metrics of the study's visits by name: those of all visits, then those of its objects."""
     return BY_NAME | {m.name: m for m in asked_metrics(study)}
 
 
 def asked_metrics(study: Study) -> list[Metric]:
-    """Those that the study asks for. Raises `InputError` for names that mean nothing."""
+    """Metrics that the study asks for. Raises `InputError` for unknown names."""
     return list({m.name: m for m in map(find_metric, study.metrics)}.values())
 
 
 def observed(
     study: Study, table: pl.LazyFrame, asked: Sequence[str] | None = None
 ) -> Iterator[Observed]:
-    """Every cell of the study, page by page, also those without a visit.
-
-    `table` is visits.parquet, with its row number as `row` (`dragstrip.results.tables.build.scan`);
-    `asked` are stacks by name, those of the study without its controls if None.
-    """
+    """Every cell of the study, page by page, also without a visit. `table` is visits.parquet, with
+    its row number as `row` (`dragstrip.results.tables.build.scan`); `asked` are stacks by name, the
+    study's stacks without its controls if None."""
     names = [s.name for s in study.stacks] if asked is None else asked
     wanted_cells = frozenset(study.cells())
     wanted = list(dict.fromkeys([*COLUMNS, *metrics_of(study)]))
-    struck = frozenset(one.cell for one in bias_of_table(table) if one.shown)
+    biased_cells = frozenset(one.cell for one in bias_of_table(table) if one.shown)
     there = table.collect_schema().names()
     absent = [pl.lit(value).alias(name) for name, value in LATER.items() if name not in there]
     table = table.with_columns(absent)
@@ -161,7 +160,7 @@ def observed(
                         continue
                     own = found.get((page, network.name, connection), visits.clear())
                     name = block_id(page, network.name, connection, 0).rpartition("|")[0]
-                    biased = bool(struck & {EVERYWHERE, name})
+                    biased = bool(biased_cells & {EVERYWHERE, name})
                     yield _cell(study, page, network.name, connection, own, names, biased=biased)
 
 
@@ -197,8 +196,8 @@ def _cell(
 
 
 def _censored(values: Floats, failed: NDArray[np.bool_], metric: str) -> NDArray[np.bool_]:
-    """Which are times that a load which did not come to its end never reached. If one needs the
-    whole page, a time that the browser gave is another page's."""
+    """Which loads never reached this time. If the metric needs the whole page, a time that the
+    browser gave is another page's."""
     kind = find_metric(metric)
     if not kind.waits:
         return np.zeros(len(values), dtype=bool)

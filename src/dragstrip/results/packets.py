@@ -24,7 +24,7 @@ _FIELDS = (
     "quic.stream.stream_id quic.stream_data"
 ).split()
 _MANY = "\x1f"
-"""Between the values of a field that occurs more than once."""
+"""Separator of the values of a field that occurs more than once."""
 _ETHERNET, _UDP = 14, 8
 _H2_DATA, _H2_HEADERS = "0", "1"
 _LEFT = re.compile(r"due ([\d.]+) ms after its arrival, left ([\d.]+) ms later")
@@ -34,12 +34,12 @@ class Packet(Struct, frozen=True, kw_only=True):
     """One packet; a row of ``wire/VISIT.parquet``. Times are ms from the navigation's start."""
 
     time_ms: float
-    """It came to the link."""
+    """When it came to the link."""
     left_ms: float | None
-    """It left the link; None if it was dropped. Read after sending it, so the other end may have
-    answered before."""
+    """When it left the link; None if it was dropped. The link reads the time after sending, so the
+    other end may have answered before."""
     due_ms: float | None
-    """It was to leave the link; never later than `left_ms`."""
+    """When it was to leave the link; never later than `left_ms`."""
     side: Literal["up", "down"]
     flow: str
     """`tcp-N` or `udp-N`, tshark's number."""
@@ -52,21 +52,22 @@ class Packet(Struct, frozen=True, kw_only=True):
     """What TCP or UDP carry."""
     seq: int | None = None
     ack: int | None = None
-    """Of TCP, from the connection's first byte."""
+    """TCP's acknowledgement number, from the connection's first byte."""
     flags: int | None = None
-    """Of TCP."""
+    """TCP's flags."""
     host: str | None = None
     """The name asked for, where a ClientHello ends."""
     protocol: Protocol | None = None
-    """Where the packet tells."""
+    """Protocol of the packet, if it shows."""
     streams: list[int] = []
-    """Of the DATA (h2) or STREAM (h3) frames that end in this packet; requests' streams only."""
+    """Streams of the DATA (h2) or STREAM (h3) frames that end in this packet; requests' streams
+    only."""
     stream_bytes: list[int] = []
-    """What those frames carry."""
+    """Bytes in the frames of `streams`."""
     requests: list[int] = []
     """Streams whose request begins here; over h1, 0 for each request."""
     paths: list[str] = []
-    """The requests' paths; tshark 4.0 cannot read those of h3."""
+    """Paths of the requests; tshark 4.0 cannot read those of h3."""
 
     @property
     def at_origin_ms(self) -> float | None:

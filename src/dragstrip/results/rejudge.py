@@ -16,32 +16,32 @@ from dragstrip.verdict.judge import Judge
 from dragstrip.verdict.together import ReasonsByVisit, in_blocks, with_reasons
 
 
-class Changed(Struct, frozen=True, kw_only=True):
+class VerdictChange(Struct, frozen=True, kw_only=True):
     """A visit whose verdict on itself, or whose outcome, changes."""
 
     visit: str
-    """Its id, see `dragstrip.model.visit.Visit.id`."""
+    """Id of the visit, see `dragstrip.model.visit.Visit.id`."""
     stack: str
     before: str
     """``valid``, or codes joined by commas; and the outcome if that changes."""
     after: str
     reasons: tuple[Reason, ...]
-    """Of `after`."""
+    """Reasons of `after`."""
 
 
-class Rejudged(Struct, frozen=True, kw_only=True):
+class Rejudgement(Struct, frozen=True, kw_only=True):
     rules_then: tuple[int, ...]
-    """Under which the visits were made, see `dragstrip.verdict.rules`."""
+    """Versions of the rules under which the visits were made, see `dragstrip.verdict.rules`."""
     rules: int
-    """By which they were judged now."""
+    """Version of the rules by which they were judged now."""
     limits: dict[str, Any]
-    """That are not the defaults."""
+    """Limits that are not the defaults."""
     visits: int
-    changed: tuple[Changed, ...]
+    changed: tuple[VerdictChange, ...]
     blocks_then: int
-    """Blocks whose last attempt held only valid visits, by the verdicts of then."""
+    """Blocks whose last attempt held only valid visits, by the earlier verdicts."""
     blocks: int
-    """The same by the verdicts of now."""
+    """Blocks whose last attempt held only valid visits, by today's verdicts."""
 
     @property
     def changes(self) -> list[str]:
@@ -51,7 +51,7 @@ class Rejudged(Struct, frozen=True, kw_only=True):
         return [words for version in later for words in rules.CHANGES[version]]
 
 
-def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudged:
+def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudgement:
     """Holds every visit's verdict on itself against today's; writes nothing.
 
     `limits` are thresholds by name, as text. Raises `InputError` for one that does not exist or
@@ -66,7 +66,7 @@ def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudg
             if visit.outcome != judged.outcome:
                 before, after = f"{before} ({visit.outcome})", f"{after} ({judged.outcome})"
             changed.append(
-                Changed(
+                VerdictChange(
                     visit=visit.id,
                     stack=visit.stack,
                     before=before,
@@ -74,7 +74,7 @@ def rejudge(capsule: Capsule, limits: Mapping[str, str] | None = None) -> Rejudg
                     reasons=judged.reasons,
                 )
             )
-    return Rejudged(
+    return Rejudgement(
         rules_then=tuple(sorted(capsule.manifest.rules)),
         rules=rules.VERSION,
         limits=study.thresholds.changed(),
@@ -121,9 +121,9 @@ def _blocks(study: Study, visits: Iterable[Visit], found: ReasonsByVisit) -> int
     )
 
 
-def by_change(changed: Sequence[Changed]) -> dict[tuple[str, str], list[Changed]]:
-    """By verdict before and after, the most frequent first."""
-    found: dict[tuple[str, str], list[Changed]] = {}
+def by_change(changed: Sequence[VerdictChange]) -> dict[tuple[str, str], list[VerdictChange]]:
+    """Changed visits by verdict before and after, the most frequent first."""
+    found: dict[tuple[str, str], list[VerdictChange]] = {}
     for one in changed:
         found.setdefault((one.before, one.after), []).append(one)
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))

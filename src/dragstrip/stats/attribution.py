@@ -34,7 +34,7 @@ Point = tuple[Node, bool]
 Weights = Mapping[Point, float]
 """An effect as a linear function of log times."""
 LOSS = "loss"
-"""As a factor of an order."""
+"""Name of the loss as a factor of an order."""
 
 
 class Measured(NamedTuple):
@@ -46,7 +46,8 @@ class Measured(NamedTuple):
 
 
 Tables = Mapping[bool, Measured]
-"""With loss (or on a network that has none anyway) under True, and without under False."""
+"""Measurements with loss (or on a network that has none anyway) under True, and without under
+False."""
 
 
 def with_loss(orders: Collection[Order]) -> list[Order]:
@@ -75,8 +76,8 @@ def _steps(order: Order) -> Iterator[tuple[str, Weights]]:
 def share(name: str, orders: Collection[Order], total: int, tables: Tables) -> LogRatio:
     """The factor's mean effect over the orders.
 
-    If these were drawn from a larger `total`, how much effects differ between orders widens the
-    interval (without replacement: by the share of orders not drawn).
+    If the orders were drawn from a larger `total`, the spread of effects between orders widens the
+    interval. Drawing is without replacement, so the share of orders not drawn counts.
     """
     weights = [effects(order)[name] for order in orders]
     found = _estimate(_mean(weights), tables)
@@ -103,8 +104,8 @@ def block_values(name: str, orders: Collection[Order], measured: Measured) -> li
 
 
 def interactions(nodes: Collection[Node], tables: Tables) -> dict[tuple[str, str], LogRatio]:
-    """By how much the effects of two factors together exceed the sum of both, mean over all stacks
-    to which both can be added in either order. Positive: together they are slower."""
+    """Excess of two factors' effect together over the sum of both, mean over all stacks to which
+    both can be added in either order. Positive: together they are slower."""
     names = sorted(frozenset().union(*nodes))
     known, found = set(nodes), {}
     for a, b in combinations(names, 2):
@@ -119,7 +120,8 @@ def interactions(nodes: Collection[Node], tables: Tables) -> dict[tuple[str, str
 
 
 def _estimate(weights: Weights, tables: Tables) -> LogRatio:
-    """Networks were measured in blocks of their own, so their errors are independent."""
+    """The mean effect over networks, which were measured in separate blocks, so that their errors
+    are independent."""
     parts, n = [], min(len(table.logs) for table in tables.values())
     for lossy, table in tables.items():
         values = _values(weights, lossy, table)

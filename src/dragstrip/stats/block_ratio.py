@@ -60,9 +60,9 @@ class BlockRatio(Struct, frozen=True):
         return _exp(middle(self.logs))
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Of b / a; None with too few blocks for the level."""
-        found = order_interval(self.logs, level)
-        return found and (_exp(found[0]), _exp(found[1]))
+        """Confidence interval of b / a; None with too few blocks for the level."""
+        bounds = order_interval(self.logs, level)
+        return bounds and (_exp(bounds[0]), _exp(bounds[1]))
 
     def p_above(self, ratio: float) -> float:
         """One-sided p of "b / a is at most `ratio`": small if it is really above."""

@@ -44,10 +44,8 @@ def false_alarms(found: Sequence[bool], alpha: float) -> FalseAlarms:
 
 
 def noise_floor(ratios: Sequence[float], share: float = 0.95) -> float:
-    """The difference, as a share of 1, that `share` of the A/A ratios stay below.
-
-    A ratio and its inverse count the same. Raises `ValueError` without ratios.
-    """
+    """Difference, as a share of 1, below which `share` of the A/A ratios stay. A ratio and its
+    inverse count the same. Raises `ValueError` without ratios."""
     if not ratios:
         raise ValueError("no A/A comparison, no noise floor")
     return math.exp(float(np.quantile(np.abs(np.log(ratios)), share))) - 1

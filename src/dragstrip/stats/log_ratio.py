@@ -18,7 +18,7 @@ from statistics import fmean, stdev
 from msgspec import Struct
 
 _HALVINGS = 50
-"""Of the range of a p-value, until it is found."""
+"""Halvings of a p-value's range until it is found."""
 
 
 class LogRatio(Struct, frozen=True):

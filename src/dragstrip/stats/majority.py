@@ -1,9 +1,9 @@
 """What a few exact pairs of loads say: more than half of them decide.
 
-In virtual time two loads with the same seed differ by what was changed, and by the luck that the
-change brought about: another order of threads, other keys. Where that luck is small beside what is
-asked for, a test for populations would ask for ten loads anyway. Here each pair has its say, and
-one odd pair among three is outvoted. How large the luck is, loads with other seeds tell.
+In virtual time two loads with the same seed differ by the change, and by chance effects of the
+change: another order of threads, other keys. Where these are small beside what is asked for, a test
+for populations would still ask for ten loads. Here each pair has a vote, and one odd pair among
+three is outvoted. Loads with other seeds show how large chance effects are.
 
 That is no level of confidence, so there is no p value. How often a majority errs was measured:
 docs/reference/virtual-gate.md.
@@ -30,7 +30,7 @@ class Majority(Struct, frozen=True):
 
     def is_fit(self, ratio: float) -> bool:
         """Whether more than half of each side's loads are nearer to their median than `ratio` is to
-        1. Otherwise chance alone could bring about such a ratio, and pairs say nothing of it."""
+        1. Otherwise chance alone could bring about such a ratio, and pairs decide nothing."""
         return all(_agree(loads, abs(math.log(ratio))) for loads in self.sides)
 
     @property
@@ -44,7 +44,7 @@ class Majority(Struct, frozen=True):
         return math.exp(self.ratio.logs[0]), math.exp(self.ratio.logs[-1])
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
-        """Of the median over seeds; None with too few pairs for the level."""
+        """Interval of the median over seeds; None with too few pairs for the level."""
         return self.ratio.interval(level)
 
     def beyond(self, ratio: float, way: Way) -> bool | None:

@@ -9,8 +9,8 @@ from dragstrip.stats.order_interval import order_interval
 
 
 class Median(Struct, frozen=True):
-    """`low` and `high` are None if n is too small for the level: below 5 at 95 %. What is infinite
-    lies beyond every load that ended."""
+    """A median with its interval. `low` and `high` are None if n is too small for the level: below
+    5 at 95 %. An infinite value lies beyond every load that ended."""
 
     value: float
     low: float | None

@@ -2,8 +2,8 @@
 
 The number of n values below the population's median is binomial (n, 1/2), so the interval between
 two symmetric order statistics covers the median with a probability that can be counted. Few levels
-are to be had that way; between them the ends are interpolated. Nothing is assumed of the values but
-that they are independent, and an infinite value (a load that never ended) is as good as any other.
+are available that way; between them the ends are interpolated. The only assumption is that the
+values are independent. An infinite value (a load that never ended) counts like any other.
 
 Source: David and Nagaraja, "Order Statistics", 3rd edition, section 7.1; Hettmansperger and
 Sheather, "Confidence intervals based on interpolated order statistics", Statistics & Probability
@@ -21,7 +21,8 @@ five values cover 93.75 %, and are taken for 95 %."""
 
 
 def order_interval(ordered: Sequence[float], level: float) -> tuple[float, float] | None:
-    """Of the median of rising values. None if they are too few for the level, see `least`."""
+    """Interval of the median of rising values; None if they are too few for the level, see
+    `least`."""
     n, miss = len(ordered), (1 - level) / 2
     if n < least(level):
         return None
@@ -64,7 +65,7 @@ def p_above(ordered: Sequence[float], point: float) -> float:
 
 @cache
 def _place(n: int, miss: float) -> tuple[int, float]:
-    """Rank k of the outer order statistic, 0 for want of one, and how far the end lies from it
+    """Rank k of the outer order statistic, 0 if there is none, and how far the end lies from it
     towards the next (Hettmansperger and Sheather, equation 2)."""
     tails = _tails(n)
     k = sum(tail <= miss for tail in tails[: n // 2])
@@ -86,7 +87,7 @@ def _tails(n: int) -> tuple[float, ...]:
 
 
 def _towards(outer: float, inner: float, share: float, beyond: float) -> float:
-    """From the outer value by a share of the way to the inner; never past what is known."""
+    """The value at a share of the way from the outer to the inner; never past what is known."""
     if outer == inner or share == 0:
         return outer
     if math.isinf(outer):

@@ -18,9 +18,9 @@ def detectable(n: int, *, alpha: float, power: float) -> float | None:
     """The least true difference that the interval of n blocks at 1 - `alpha` shows to be one, with
     probability `power`.
 
-    In standard deviations of the blocks' differences. For times, a standard deviation of the logs
-    is about the coefficient of variation, so 1 at a CV of 4 % is a difference of 5.7 % between
-    stacks whose visits share nothing. None if so few blocks have no interval.
+    The unit is a standard deviation of the blocks' differences. For times, a standard deviation of
+    the logs is about the coefficient of variation, so 1 at a CV of 4 % is a difference of 5.7 %
+    between stacks whose visits share nothing. None if n blocks have no interval.
     """
     if n < least(1 - alpha):
         return None

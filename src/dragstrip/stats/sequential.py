@@ -1,9 +1,9 @@
 """When to stop: group-sequential looks with a hard cap.
 
 Looking again and again at 5 % and stopping at the first success finds differences that are not
-there. Alpha spending fixes how much of alpha may be used up by each look. At a look the interval is
-wider than 95 % by just so much that all looks together are wrong with probability alpha: a study
-stops when this interval excludes 1, lies within the equivalence margin, or the cap is reached.
+there. Alpha spending fixes how much of alpha may be used up by each look. At each look the interval
+is wider than 95 %, so that all looks together are wrong with probability alpha. A study stops when
+this interval excludes 1, lies within the equivalence margin, or the cap is reached.
 
 Source: Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70 (1983),
 659-663 (the two spending functions); Armitage, McPherson and Rowe, JRSS A 132 (1969), 235-244 (the
@@ -25,10 +25,10 @@ from dragstrip.stats.block_ratio import BlockRatio
 from dragstrip.stats.order_interval import least
 
 Verdict = Literal["go on", "faster", "slower", "equivalent", "not decided"]
-"""Of `b` against `a`; ``not decided`` means that the cap was reached."""
+"""Verdict on `b` against `a`; ``not decided`` means that the cap was reached."""
 
 Interval = Callable[[Sequence[float], float], tuple[float, float] | None]
-"""Of b / a at a level, from log-ratios of blocks; None with too few."""
+"""Interval of b / a at a level, from log-ratios of blocks; None with too few."""
 
 _GRID = 801
 _TINY = 1e-12
@@ -117,7 +117,8 @@ def of_median(logs: Sequence[float], level: float) -> tuple[float, float] | None
 def decide(logs: Sequence[float], plan: Plan, interval: Interval = of_median) -> Decision:
     """What the blocks' log-ratios ln(b / a), in the order they were made, allow to say.
 
-    Depends only on the blocks up to the look that decides: a resumed study decides the same.
+    The answer depends only on the blocks up to the look that decides: a resumed study decides the
+    same.
     """
     decision = Decision("go on", 0)
     plan = reachable(plan) if interval is of_median else plan
@@ -132,8 +133,8 @@ def decide(logs: Sequence[float], plan: Plan, interval: Interval = of_median) ->
 
 @cache
 def reachable(plan: Plan) -> Plan:
-    """Without first looks at which a median has no interval at their level: they would spend of
-    alpha and decide nothing. The cap stays."""
+    """The plan without first looks at which a median has no interval at their level: they would
+    spend some of alpha and decide nothing. The cap stays."""
     while len(plan.looks) > 1:
         miss = 2 * float(ndtr(-boundaries(plan)[0]))
         if miss > _TINY and least(1 - miss) <= plan.looks[0]:

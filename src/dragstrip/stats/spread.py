@@ -29,7 +29,7 @@ LEAST: dict[Statistic, int] = {"p95": 31, "iqr": 15}
 
 _RESAMPLES = 2000
 _QUARTILES = 1.2
-"""Of the level's complement, what lies outside of the percentiles taken."""
+"""Factor of the level's complement for the interquartile range."""
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class Quantiles(Struct, frozen=True):
     draws: tuple[float, ...] = ()
     """Logs of the resampled ratios, sorted; empty with too few loads."""
     outside: float = 1.0
-    """By what the complement of a level is multiplied."""
+    """Factor by which the complement of a level is multiplied."""
 
     def interval(self, level: float = 0.95) -> tuple[float, float] | None:
         """Confidence interval of b / a; None with too few loads."""
@@ -62,7 +62,8 @@ class Quantiles(Struct, frozen=True):
         return self._p(len(self.draws) - np.searchsorted(self.draws, math.log(ratio), "left"))
 
     def _p(self, beyond: int | np.integer) -> float:
-        """Of so many draws on the other side; never 0, which no number of draws can show."""
+        """The p from the number of draws on the other side; never 0, which no number of draws can
+        show."""
         if not self.draws:
             return 1.0
         return min(1.0, (int(beyond) + 1) / (len(self.draws) + 1) / self.outside)
@@ -71,8 +72,8 @@ class Quantiles(Struct, frozen=True):
 def quantile_ratio(
     a: Sequence[float], b: Sequence[float], statistic: Statistic, *, paired: bool
 ) -> Quantiles | None:
-    """b / a in a statistic of positive times. With `paired`, `a[i]` and `b[i]` are of one block and
-    resampled together. None where a statistic is 0, for then there is no ratio."""
+    """The ratio b / a in a statistic of positive times. With `paired`, `a[i]` and `b[i]` are of one
+    block and resampled together. None where a statistic is 0, because then there is no ratio."""
     one, other = np.asarray(a, float), np.asarray(b, float)
     n = min(len(one), len(other))
     if not n:
@@ -102,18 +103,18 @@ def _outside(statistic: Statistic, n: int) -> float:
 
 
 def _statistic(times: Floats, statistic: Statistic) -> Floats:
-    """Along the last axis."""
+    """The statistic along the last axis."""
     n, ordered = times.shape[-1], np.sort(times, axis=-1)
     if statistic == "p95":
-        found: Floats = ordered @ _weights(n, 0.95)
-        return found
+        percentile: Floats = ordered @ _weights(n, 0.95)
+        return percentile
     above = ordered - ordered[..., :1]  # so that equal loads have a range of exactly 0
     width: Floats = above @ (_weights(n, 0.75) - _weights(n, 0.25))
     return width
 
 
 def _weights(n: int, share: float) -> Floats:
-    """Of the order statistics, for the quantile at that share."""
+    """Weights of the order statistics for the quantile at that share."""
     from scipy.special import betainc  # SciPy loads slowly
 
     steps = betainc(share * (n + 1), (1 - share) * (n + 1), np.arange(n + 1) / n)

@@ -17,7 +17,7 @@ REACH = 1.5
 
 
 class Box(Struct, frozen=True, kw_only=True):
-    """In the unit of the values."""
+    """A box and its whiskers, in the unit of the values."""
 
     low: float
     q1: float
@@ -30,7 +30,7 @@ class Box(Struct, frozen=True, kw_only=True):
 
 
 def box(values: Sequence[float]) -> Box:
-    """Raises `ValueError` without values."""
+    """The box of some values. Raises `ValueError` without values."""
     if not values:
         raise ValueError("no values, no box")
     q1, middle, q3 = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75], method="hazen"))

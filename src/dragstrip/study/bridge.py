@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import structs
 
-from dragstrip.model.bridge import REST, Bridge, Lattice
+from dragstrip.model.bridge import REST, Bridge, BuiltBridge
 from dragstrip.model.errors import InputError
 from dragstrip.model.network import Direction, Network
 from dragstrip.model.stack import Stack
@@ -46,14 +46,14 @@ def bridge_study(
     wanted = tuple(cells) or tuple(study.cells())
     networks = [n for n in study.networks if any(cell[1] == n.name for cell in wanted)]
     twins = {n.name: without_loss(n) for n in networks if bridge.tells_loss and _loses(n)}
-    lattice = Lattice(bridge)
-    _check_worth(lattice, twins)
+    built = BuiltBridge(bridge)
+    _check_worth(built, twins)
     return structs.replace(
         study,
         name=f"why-{a.name}-{b.name}",
         pages=tuple(p for p in study.pages if any(cell[0] == p.name for cell in wanted)),
         networks=(*networks, *twins.values()),
-        stacks=tuple(lattice.stacks.values()),
+        stacks=tuple(built.stacks.values()),
         controls=controls_of((a,)) if controls else (),
         only=tuple(
             (page, network, connection)
@@ -88,9 +88,9 @@ def _loses(network: Network) -> bool:
     return any(side.mean_loss or any(host.loss for host in side.hosts) for side in sides)
 
 
-def _check_worth(lattice: Lattice, twins: Collection[str]) -> None:
-    a, b = lattice.a, lattice.b
-    if lattice.players == (REST,) and a.fingerprint != b.fingerprint and not twins:
+def _check_worth(built: BuiltBridge, twins: Collection[str]) -> None:
+    a, b = built.a, built.b
+    if built.players == (REST,) and a.fingerprint != b.fingerprint and not twins:
         raise InputError(
             f"{a.name} and {b.name} differ only in the protocol, which cannot be split: compare "
             "them with `dragstrip race`"

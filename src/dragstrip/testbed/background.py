@@ -20,7 +20,7 @@ _FIRST_PORT = 5201
 _UDP_PAYLOAD = 1472
 _UDP_PACKET = 1500
 _FLOWING_PACKETS = 20
-"""So many packets in a loaded direction, and the load is running."""
+"""Packets in a loaded direction from which on the load counts as running."""
 _LOOK_S = 0.02
 
 
@@ -32,7 +32,7 @@ class RunningBackground:
     clients: Sequence["subprocess.Popen[bytes]"]
 
     def stop(self) -> tuple[BackgroundReport, ...]:
-        """End every flow and say what it sent. Raises `TestbedError` if one had failed."""
+        """End every flow and return what it sent. Raises `TestbedError` if one had failed."""
         return tuple(
             _report(load, client.communicate()[0])
             for load, client in zip(self.loads, self.clients, strict=True)

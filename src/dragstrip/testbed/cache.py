@@ -1,4 +1,4 @@
-"""Where what was fetched or built is kept."""
+"""The cache folder, for what was fetched or built."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ _UNFINISHED = "unfinished-"
 
 
 def cache_folder(name: str) -> Path:
-    """The part of this user's cache that holds `name`; removing it loses nothing but time."""
+    """The part of this user's cache that holds `name`. Removing it costs only time."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "dragstrip" / name
 
@@ -21,7 +21,7 @@ def cache_folder(name: str) -> Path:
 def unfinished(root: Path) -> Iterator[Path]:
     """A scratch folder in `root`, so that a rename puts what was made there in its place.
 
-    One installation at a time: what an earlier one left behind belongs to nobody and is removed.
+    Only one installation runs at a time, so whatever an earlier one left behind is removed.
     """
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as lock:

@@ -4,7 +4,7 @@ from dragstrip.model.errors import DragstripError
 
 
 class TestbedError(DragstripError):
-    """The testbed cannot run here; the text says what was attempted and what to do."""
+    """The testbed cannot run here. The text says what was attempted and what to do."""
 
     __test__ = False
 

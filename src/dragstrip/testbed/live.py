@@ -1,4 +1,4 @@
-"""A testbed whose far end is the caller's network instead of an origin of ours."""
+"""A testbed whose far end is the caller's network instead of our origin."""
 
 import contextlib
 import os

@@ -19,7 +19,7 @@ class SystemPackage(Struct, frozen=True, kw_only=True):
     """A program on the path, or a file. Where it exists the package is not needed."""
     use: str
     needed: bool = True
-    """False if races run without it."""
+    """Whether races need it."""
 
     @property
     def present(self) -> bool:
@@ -82,7 +82,7 @@ def update() -> None:
 
 
 def install(packages: Sequence[SystemPackage]) -> None:
-    """Install them; apt says what it does. Raises `TestbedError`."""
+    """Install packages with apt, whose output is shown. Raises `TestbedError`."""
     _run(install_command(packages))
 
 

@@ -16,16 +16,16 @@ from pathlib import Path
 from dragstrip.testbed.net.namespaces import NamespaceName, Namespaces
 
 _RANKS: dict[NamespaceName, int] = {"client": 1, "origin": 2}
-"""What would be a machine of its own comes before the browser. The link always has precedence, and
-takes it itself. The least priorities there are: what the kernel and its administrator put above
-ordinary processes stays above us."""
+"""Ranks of real-time priority. The origin would be a separate machine, so it comes before the
+browser. The link takes its own, above both. These are the lowest ranks: what the kernel and the
+administrator put above ordinary processes stays above us."""
 _OURS = 1
-"""The rank of what drives the visit, and so of what it starts."""
+"""Rank of the process that drives the visit, and so of what it starts."""
 _KEPT_FOR_OTHERS = Path("/proc/sys/kernel/sched_rt_runtime_us")
 
 
 class Precedence:
-    """Of a testbed: its browsers and servers, and this thread, which drives them."""
+    """The precedence of a testbed's browsers and servers, and of this thread, which drives them."""
 
     def __init__(self, spaces: Namespaces) -> None:
         self._ranks = {os.stat(spaces.path(where)).st_ino: rank for where, rank in _RANKS.items()}

@@ -24,8 +24,8 @@ _EXIT_TIMEOUT_S = 2.0
 
 
 def until_stdin_ends(*argv: str) -> list[str]:
-    """`argv` under a shell that ends with it, and ends it with the stdin that the shell was given:
-    a program that knows nothing of stdin cannot outlive its owner, even if that is killed."""
+    """A shell that runs `argv` and ends it when the shell's stdin closes. So a program that does
+    not watch its stdin cannot outlive its owner, even if that is killed."""
     return ["sh", "-c", _UNTIL_STDIN_ENDS, "sh", *argv]
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from dragstrip.testbed.errors import TestbedError
 
 PROGRAMS = "DRAGSTRIP_PROGRAMS"
-"""Names the folder that has them, for guests, in which it is the same wherever they are."""
+"""Environment variable that names the programs' folder, for guests, in which it is always the
+same."""
 
 
 def program(name: str) -> str:

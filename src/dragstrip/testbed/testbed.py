@@ -32,8 +32,8 @@ class Testbed:
     kernel: Kernel | None
     """None where the far end is not ours to tune."""
     names: Path | None = None
-    """`resolv.conf` of the client, where the far end is the caller's network; None where the client
-    knows `addresses` and nothing else."""
+    """The client's `resolv.conf`, where the far end is the caller's network; None where the client
+    knows only `addresses`."""
     layout: Layout = field(default_factory=lambda: one_each(()))
 
     @property
@@ -78,7 +78,7 @@ def testbed_of(layouts: Sequence[Layout]) -> Iterator[Testbed]:
     """A testbed with these addresses, the first at once and others with the pages that need them.
 
     Any number may exist at once. Nothing stays behind, however the owner ends. Raises
-    `TestbedError` where it cannot be had.
+    `TestbedError` if this machine cannot make one.
     """
     first = layouts[0]
     with workspace() as folder, namespaces() as spaces:

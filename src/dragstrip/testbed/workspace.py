@@ -1,9 +1,9 @@
 """A scratch folder that never outlives its owner for long.
 
 The owner holds an exclusive lock on the folder's lock file. The kernel drops the lock when the
-owner dies, however it dies, so a folder whose lock can be had is stale and anyone may remove it,
-while a running owner's folder never is. Folders are made and swept in turn, by a lock on their
-root: else another's sweep could come between a folder and its lock.
+owner dies, however it dies, so a folder whose lock is free is stale and anyone may remove it. A
+running owner's folder is never stale. A lock on the root keeps sweeps apart from new folders:
+otherwise a sweep could come between a folder and its lock.
 """
 
 import contextlib

@@ -73,17 +73,17 @@ def uneven_objects(visits: Sequence[Visit], limits: Thresholds) -> dict[str, Rea
             if served.match == "exact":
                 sizes[served.method, served.url] = served.body_bytes
     whole = sum(sizes.values())
-    found = {}
+    reasons = {}
     for visit in loaded:
         lacking = sizes.keys() - asked_for(visit)
         share = sum(sizes[one] for one in lacking) / whole if whole else 0.0
         if share > limits.uneven_share and not behind(visit, sizes):
-            found[visit.stack] = Reason(
+            reasons[visit.stack] = Reason(
                 "content-mismatch",
                 f"other stacks of the block fetched {share:.1%} of the bytes before the load event "
                 f"alone (limit {limits.uneven_share:.0%}): {some(sorted(u for _, u in lacking))}",
             )
-    return found
+    return reasons
 
 
 def uneven_bodies(visits: Sequence[Visit]) -> dict[str, Reason]:
@@ -133,10 +133,10 @@ def uneven_frequency(visits: Sequence[Visit], limits: Thresholds) -> dict[str, R
 
 
 def _by_browser(study: Study, visits: Iterable[Visit]) -> Iterable[list[Visit]]:
-    found: dict[str, list[Visit]] = {}
+    blocks: dict[str, list[Visit]] = {}
     for visit in visits:
-        found.setdefault(study.stack(visit.stack).browser, []).append(visit)
-    return found.values()
+        blocks.setdefault(study.stack(visit.stack).browser, []).append(visit)
+    return blocks.values()
 
 
 def _missed_before_load(visit: Visit) -> Iterator[Served]:

@@ -37,13 +37,14 @@ def cold(visit: Visit, page: Page, stack: Stack) -> Iterator[Reason]:
 
 
 def _sent_us(visit: Visit) -> Mapping[tuple[str, str], int]:
-    """When the server was first asked for what it then sent whole, by method and URL."""
-    found: dict[tuple[str, str], int] = {}
+    """When the server was first asked for each answer that it then sent whole, by method and
+    URL."""
+    times: dict[tuple[str, str], int] = {}
     for served in visit.served:
         key = served.method, served.url
         if served.end_us and served.status != _NOT_MODIFIED:
-            found[key] = min(found.get(key, served.t_us), served.t_us)
-    return found
+            times[key] = min(times.get(key, served.t_us), served.t_us)
+    return times
 
 
 def _in_time(visit: Visit, request: Request, sent_us: Mapping[tuple[str, str], int]) -> bool:
@@ -53,8 +54,8 @@ def _in_time(visit: Visit, request: Request, sent_us: Mapping[tuple[str, str], i
 
 
 def _hinted(visit: Visit, page: Page, request: Request) -> bool:
-    """Of a server without a log: a 103 answer named it, and more bytes crossed the link from its
-    host than the browser reports, by its size at least."""
+    """Whether a server without a log pushed it early: a 103 answer named it, and more bytes crossed
+    the link from its host than the browser reports, by its size at least."""
     host = visit.addresses.get(request.host, "").rpartition(":")[0]
     ends = visit.link.down.far_ends if visit.link else None
     if not request.hinted or ends is None:
@@ -70,6 +71,7 @@ def _address(visit: Visit, request: Request) -> str:
 
 
 def _size(page: Page, request: Request) -> int:
-    """Least bytes of its body on the wire; 0 if the page or its coding does not tell."""
+    """Least bytes of the answer's body on the wire; 0 if neither the page nor its coding shows
+    them."""
     sizes = [r.body_bytes for r in page.resources if r.url == request.url]
     return 0 if request.coding else min(sizes, default=0)

@@ -37,7 +37,8 @@ def _arrived(request: Request) -> bool:
 
 
 def _as_claimed(request: Request, known: Sequence[Resource], coding: Coding) -> bool:
-    """What nothing recorded answers, and what stays as it was recorded, claims nothing."""
+    """Whether the answer claims a coding; answers that nothing recorded gave, and those that stay
+    as recorded, do not."""
     secure = urlsplit(request.url).scheme == "https"
     claimed = {
         None

@@ -21,10 +21,10 @@ _PARTS = frozenset({206, 304, 416})
 """Other valid answers for a whole object: a part, "not modified", no such part."""
 _BODILESS = frozenset({204, 304, 416})
 _ASK_AGAIN = frozenset({408, 425})
-"""Too late, too early (RFC 9110 section 15.5.9, RFC 8470): the browser asks again by itself, and
-reports only the answer to that."""
+"""Statuses too late and too early (RFC 9110 section 15.5.9, RFC 8470). The browser repeats such a
+request by itself, and reports only the second answer."""
 UNANSWERED = frozenset({-1, 0, 499})
-"""What HAProxy, Caddy and nginx log if the client gave up before there was an answer."""
+"""Statuses that HAProxy, Caddy and nginx log if the client gave up before there was an answer."""
 
 RecordedResources = Mapping[tuple[str, str], Sequence[Resource]]
 
@@ -137,7 +137,8 @@ def asked_for(visit: Visit) -> set[tuple[str, str]]:
 
 
 def behind(visit: Visit, wanted: Container[tuple[str, str]]) -> bool:
-    """Whether some of that came only after the load event, or was lost by the network."""
+    """Whether any of these requests was answered only after the load event, or was lost by the
+    network."""
     load_ms = visit.plt_ms or 0.0
     return any(_late(r, load_ms) for r in visit.requests if _key(r) in wanted)
 
@@ -154,11 +155,11 @@ def _late(request: Request, load_ms: float) -> bool:
 def by_request(page: Page) -> RecordedResources:
     """Recorded answers, by method and URL; and by method and address, for answers to another
     query."""
-    found: dict[tuple[str, str], list[Resource]] = {}
+    resources: dict[tuple[str, str], list[Resource]] = {}
     for resource in page.resources:
         for key in {resource.url, resource.address}:
-            found.setdefault((resource.method, key), []).append(resource)
-    return found
+            resources.setdefault((resource.method, key), []).append(resource)
+    return resources
 
 
 def recorded_for(asked: Request | Served, recorded: RecordedResources) -> Sequence[Resource]:
@@ -171,21 +172,21 @@ def recorded_for(asked: Request | Served, recorded: RecordedResources) -> Sequen
 
 
 def _excused(visit: Visit, recorded: RecordedResources) -> dict[tuple[str, str], float]:
-    """By method and URL, the most bytes that a server may have logged of a body, where that need
-    not be the recorded size: the browser received the whole body, whatever its coding; or it gave
-    up or lost the answer, or the visit ended before it, and the server had sent a part."""
-    found: dict[tuple[str, str], float] = {}
+    """The most bytes that a server may have logged of a body, by method and URL, where that need
+    not be the recorded size. Either the browser received the whole body, whatever its coding. Or it
+    gave up or lost the answer, or the visit ended before it, and the server had sent a part."""
+    most: dict[tuple[str, str], float] = {}
     for request in visit.requests:
         known = recorded_for(request, recorded)
         whole = {r.decoded_bytes for r in known} - {None}
         unended = not request.error and request.end_ms is None
         if request.error == ABORTED or request.error in BY_THE_NETWORK or unended:
-            found.setdefault(_key(request), max((r.body_bytes for r in known), default=0))
+            most.setdefault(_key(request), max((r.body_bytes for r in known), default=0))
         elif not request.error and (
             request.body_bytes in whole or (request.body_bytes is None and request.coding)
         ):
-            found[_key(request)] = float("inf")
-    return found
+            most[_key(request)] = float("inf")
+    return most
 
 
 def _sent(served: Served, known: Sequence[Resource], *, again: bool) -> Iterator[tuple[str, bool]]:
@@ -242,11 +243,11 @@ def _possible(status: int, known: Iterable[Resource]) -> bool:
 
 
 def _statuses(served: Iterable[Served]) -> dict[tuple[str, str], set[int]]:
-    found: dict[tuple[str, str], set[int]] = {}
+    sizes: dict[tuple[str, str], set[int]] = {}
     for one in served:
         if one.status not in UNANSWERED | _ASK_AGAIN:
-            found.setdefault(_key(one), set()).add(one.status)
-    return found
+            sizes.setdefault(_key(one), set()).add(one.status)
+    return sizes
 
 
 def _mismatch(who: str, said: Sequence[tuple[str, str]]) -> Iterator[Reason]:

@@ -13,11 +13,12 @@ from dragstrip.model.visit import Connection, FarEnd, Reason, Request, Visit
 from dragstrip.verdict.request_checks import some
 
 _SLACK_MS = 5.0
-"""From an answer's arrival until the browser has processed it."""
+"""Time from an answer's arrival until the browser has processed it."""
 _HANDSHAKE_RTTS = 3
-"""QUIC takes one (RFC 9000 section 7), and the browser may decide a little later."""
+"""Round trips of a QUIC handshake (one, RFC 9000 section 7) and of a browser that decides a little
+later."""
 _UNHEARD_PACKETS = 4
-"""A ClientHello spans two packets; this many make a whole one even if one is sent again."""
+"""Packets that hold a whole ClientHello, which spans two, even if one is sent again."""
 
 
 def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
@@ -33,8 +34,8 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
             continue
         near = {h for h, place in visit.addresses.items() if place == visit.addresses.get(host)}
         heard = [c for c in visit.connections if c.protocol == "h3" and c.host in near | {host}]
-        own = (c for c in heard if c.host == host and not c.error)
-        connected_ms = _first_ms(visit, own)
+        connections = (c for c in heard if c.host == host and not c.error)
+        connected_ms = _first_ms(visit, connections)
         up, down = _udp(visit, host, "up"), _udp(visit, host, "down")
         lost = (up.dropped if up else 0) + (down.dropped if down else 0)
         if not heard and up is not None and not (up.packets or up.dropped):
@@ -54,12 +55,12 @@ def discovered(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]
 
 
 def _by_host(visit: Visit) -> dict[str, list[Request]]:
-    found: dict[str, list[Request]] = defaultdict(list)
+    requests: dict[str, list[Request]] = defaultdict(list)
     for request in visit.requests:
         answered = request.protocol and request.response_start_ms is not None
         if answered and not request.from_cache and request.url.startswith("https:"):
-            found[request.host].append(request)
-    return found
+            requests[request.host].append(request)
+    return requests
 
 
 def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
@@ -69,11 +70,11 @@ def _udp(visit: Visit, host: str, side: Side) -> FarEnd | None:
     if ends is None or not address:
         return None
     none = FarEnd(address=address, port=int(port), transport="udp", packets=0, bytes=0)
-    found = (e for e in ends if (e.address, e.transport) == (address, "udp"))
-    return next(found, none)
+    matching = (e for e in ends if (e.address, e.transport) == (address, "udp"))
+    return next(matching, none)
 
 
 def _first_ms(visit: Visit, connections: Iterable[Connection]) -> float | None:
-    """When the first one began, from the navigation's start."""
+    """When the first connection began, from the navigation's start."""
     began_us = min((c.t_us for c in connections), default=None)
     return None if began_us is None else (began_us - visit.started_us) / 1000

@@ -14,17 +14,18 @@ from dragstrip.model.visit import FarEnd, Reason, Request, Served, Visit
 from dragstrip.verdict.request_checks import some
 
 LEAST_RTT_MS = 10.0
-"""A browser takes some milliseconds to send a request. With a shorter round trip, a handshake may
-be over by then."""
+"""Least round trip to judge. A browser takes some milliseconds to send a request, so with a shorter
+one the handshake may be over by then."""
 _CLEAR = 0.5
-"""Time decides if the network itself delays early data by less than this share of a round trip."""
+"""Share of a round trip by which the network itself may delay early data if time is to decide."""
 _FLIGHT_BYTES = 4096
-"""A ClientHello with X25519MLKEM768 and a request."""
+"""Most bytes of a ClientHello with X25519MLKEM768 and a request."""
 
 
 def early_data(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator[Reason]:
-    """A first visit has none, a stack without it has none, and a repeat visit with it has the first
-    request of each resumed connection as early data, unless that could not leave in time."""
+    """A stack has early data exactly where it promises it. A first visit has none. A repeat visit
+    has the first request of each resumed connection as early data, unless that could not leave in
+    time."""
     sent = {end.address: end for end in _sent(visit)}
     if visit.connection == "first":
         first = [a for a, end in sent.items() if _before_any_answer(visit, end)]
@@ -51,7 +52,8 @@ def _sent(visit: Visit) -> Iterator[FarEnd]:
 
 
 def _before_any_answer(visit: Visit, end: FarEnd) -> bool:
-    """Tickets come after a handshake. Later connections of a first visit may use them."""
+    """Whether early data left before the host's first answer. Tickets come after a handshake, and
+    later connections of a first visit may use them."""
     answered = (
         r.response_start_ms
         for r in visit.requests
@@ -107,8 +109,9 @@ def unused(visit: Visit, page: Page, network: Network, stack: Stack) -> Iterator
 
 
 def _first_requests(visit: Visit, page: Page, stack: Stack) -> Iterator[Served]:
-    """Of each host's first connection, if that was resumed or its server does not say. Of a server
-    without a log, the document's as the browser reports it, at a time that shows nothing."""
+    """The first request of each host's first connection, if that was resumed or its server does not
+    say. For a server without a log it is the document's as the browser reports it, at a time that
+    shows nothing."""
     if "requests" in stack.untold:
         yield from (_unlogged(visit, r) for r in visit.requests if r.url == page.url and r.protocol)
         return
@@ -127,7 +130,7 @@ def _first_requests(visit: Visit, page: Page, stack: Stack) -> Iterator[Served]:
 
 
 def _unlogged(visit: Visit, request: Request) -> Served:
-    """The least that its server would have logged of it, as early as it can have been."""
+    """The least that the server would have logged of this request, as early as it can have been."""
     assert request.protocol
     return Served(
         t_us=visit.started_us,
@@ -149,8 +152,9 @@ def _unlogged(visit: Visit, request: Request) -> Served:
 def _came_late(
     visit: Visit, first: Served, asked: dict[str, Request], network: Network, stack: Stack
 ) -> bool:
-    """The request reached the server so late that it may have waited for a handshake, and nothing
-    else explains it: no delay that changes, no other load, no wait for a CPU at either end."""
+    """Whether the request reached the server so late that it may have waited for a handshake, and
+    nothing else explains it: no delay that changes, no other load, no wait for a CPU at either
+    end."""
     request = asked.get(first.url)
     if request is None or request.connect_start_ms is None:
         return False
@@ -176,7 +180,8 @@ def _most_rtt_ms(network: Network) -> float:
 
 
 def hurried(request: Request | None, network: Network, stack: Stack) -> bool:
-    """The browser sent it before a handshake without early data could have finished."""
+    """Whether the browser sent the request before a handshake without early data could have
+    finished."""
     if request is None or request.connect_start_ms is None or request.send_start_ms is None:
         return False
     rtts = 0.5 if stack.transport == "quic" or stack.fast_open else 1.5
@@ -184,7 +189,8 @@ def hurried(request: Request | None, network: Network, stack: Stack) -> bool:
 
 
 def lost_before(visit: Visit, served: Served) -> bool:
-    """A packet to the server was lost, or overtaken, before this request was complete there."""
+    """Whether a packet to the server was lost, or overtaken, before this request was complete
+    there."""
     up = visit.link.up if visit.link else None
     if up is None or up.reordered:
         return True

@@ -7,8 +7,8 @@ from dragstrip.model.visit import Reason, Visit
 
 
 def ecn(visit: Visit, stack: Stack) -> Iterator[Reason]:
-    """Without ECN no packet of a server is marked as capable of it. With ECN, all are over QUIC,
-    and over TCP those with data.
+    """Packets are marked as ECN asks. Without ECN no packet of a server is marked as capable of it.
+    With ECN, all packets over QUIC are, and those with data over TCP.
 
     TCP may do without if a packet to the server was lost: a SYN is sent again without ECN (RFC 3168
     section 6.1.1.1).

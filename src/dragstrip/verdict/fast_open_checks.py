@@ -38,10 +38,10 @@ def fast_open(visit: Visit, stack: Stack) -> Iterator[Reason]:
 
 
 def _first_of_host(visit: Visit) -> dict[str, FastOpen]:
-    found: dict[str, FastOpen] = {}
+    states: dict[str, FastOpen] = {}
     for connection in sorted(visit.fast_open, key=lambda c: c.start_ms):
-        found.setdefault(connection.host, connection)
-    return found
+        states.setdefault(connection.host, connection)
+    return states
 
 
 def _lost_on_the_way(visit: Visit) -> bool:

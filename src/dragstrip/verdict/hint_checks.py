@@ -10,7 +10,8 @@ from dragstrip.model.visit import Reason, Visit
 from dragstrip.verdict.request_checks import some
 
 _AHEAD_US = 10_000
-"""Chromium takes no notice of a 103 answer that it reads together with the final one."""
+"""Time before the final answer within which Chromium takes no notice of a 103 answer, because it
+reads both together."""
 
 
 def early_hints(visit: Visit, stack: Stack) -> Iterator[Reason]:
@@ -48,7 +49,8 @@ def early_hints(visit: Visit, stack: Stack) -> Iterator[Reason]:
 
 
 def _asked_for_document(visit: Visit) -> bool:
-    """Over a protocol that has 103 answers. A document that a cache has needs no answer."""
+    """Whether the browser asked for the document over a protocol that has 103 answers. A document
+    from a cache needs no answer."""
     documents = (r for r in visit.requests if r.resource_type == "Document")
     first = next(documents, None)
     asked = first is not None and not first.from_cache and first.protocol in ("h2", "h3")

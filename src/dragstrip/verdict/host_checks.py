@@ -29,7 +29,7 @@ def on_time(visit: Visit, network: Network, limits: Thresholds) -> Iterator[Reas
 
 
 def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """Time that the hypervisor gave to others, relative to what was computed here."""
+    """Time that the hypervisor gave to others, relative to the CPU time of this testbed."""
     if visit.host is None or visit.host.steal_share <= limits.steal_share:
         return
     taken = visit.host.steal_share
@@ -43,7 +43,7 @@ def stolen(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def crowded(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
-    """CPU time that others used.
+    """CPU time that other processes used.
 
     They take none from processes with precedence. But precedence itself changes loads that
     computing dominates, so with it only loads count that the network dominates
@@ -113,7 +113,7 @@ def waited(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> 
 
 
 def _for_older_evidence(limits: Thresholds) -> Thresholds:
-    """With its defaults; what a study set stays."""
+    """The limits with the defaults for older evidence; what a study set stays."""
     changed = limits.changed()
     defaults = {n: v for n, v in OLDER_WAITS.items() if n not in changed}
     return structs.replace(limits, **defaults)

@@ -67,7 +67,7 @@ class Judge:
         )
 
     def in_turn(self, visit: Visit) -> Visit:
-        """The same, and it is recorded: for the visits of a journal, one after the other."""
+        """Judge a visit and record it, for the visits of a journal one after the other."""
         judged = self.judged(visit)
         self.saw(judged)
         return judged
@@ -78,7 +78,7 @@ class Judge:
             self._seen.setdefault(visit.page, visit.visual.final)
 
     def _reference(self, page: str) -> bytes:
-        """Empty if there is none, or no frames are recorded."""
+        """The reference picture of a page; empty if there is none, or no frames are recorded."""
         if not self._study.client.frames:
             return b""
         if page not in self._recorded:
@@ -131,7 +131,7 @@ def judge(
 
 
 def unchecked(visit: Visit, page: Page, stack: Stack) -> tuple[str, ...]:
-    """What cannot be checked, in words, because server log or browser do not report it."""
+    """Descriptions of what cannot be checked because server log or browser do not report it."""
     if not page.live:
         return (*stack.untold.values(), *_untold_by_browser(visit))
     return (

@@ -13,7 +13,7 @@ _FRAME_BYTES = ETHERNET_MTU + 14
 _ROUNDING_MS = 1e-6
 """The link counts whole nanoseconds."""
 _SMALL = 100
-"""Every visit has packets of at most this size each way: SYN, ACK, QUIC's ACK frames."""
+"""Size that some packet has in every visit, each way: SYN, ACK, QUIC's ACK frames."""
 
 
 def delivered(
@@ -32,8 +32,8 @@ def delivered(
 
 
 def punctual(visit: Visit, limits: Thresholds, clock: Clock) -> Iterator[Reason]:
-    """In virtual time the link waits for nobody: only a defect can make it late, and a
-    system call that is under way."""
+    """Packets leave on time. In virtual time only a defect can make the link late, or a system call
+    that is under way."""
     limit_us = clock.lateness_us(limits.virtual_lateness_us)
     if visit.link is None:
         return
@@ -105,15 +105,15 @@ def trials(side: Side, got: DirectionReport) -> int:
 
 
 def luck(side: Side, got: DirectionReport) -> tuple[int, int]:
-    """Packets lost at random, of how many; of bursts that follow time, the ms in the bad state and
-    all ms."""
+    """Packets lost at random and their number of trials. For bursts that follow time: the ms in the
+    bad state and all ms."""
     if got.burst_ms is not None and got.burst_watched_ms is not None:
         return round(got.burst_ms), round(got.burst_watched_ms)
     return got.dropped_loss, trials(side, got)
 
 
 def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -> Iterator[str]:
-    """The luck is too improbable for the loss asked for."""
+    """Whether the luck is too improbable for the loss asked for."""
     chain = asked.gilbert_elliott
     if chain is None:
         low, high = loss_interval(tried, asked.loss, limits.loss_tail)
@@ -133,7 +133,7 @@ def unlikely_loss(asked: Direction, lost: int, tried: int, limits: Thresholds) -
 def _bursts(
     asked: Direction, tried: int, got: DirectionReport, limits: Thresholds
 ) -> Iterator[str]:
-    """In each state the chain loses the share asked for; and what follows time does follow it."""
+    """The chain loses the share asked for in each state, and follows time where it should."""
     chain = asked.gilbert_elliott
     if chain is None or got.burst_trials is None or got.burst_lost is None:
         if chain is not None and chain.by_time and got.packets_out:
@@ -157,7 +157,8 @@ def _bursts(
 
 
 def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    """Hosts are in the network's order; those without loss have no trials."""
+    """Checks the loss of single hosts, which are in the network's order; those without loss have no
+    trials."""
     for path, seen in zip(asked.hosts, got.host_loss, strict=False):
         low, high = loss_interval(seen.trials, path.loss, limits.loss_tail)
         if not low <= seen.lost <= high:
@@ -211,8 +212,8 @@ def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterato
 
 
 def _line(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    """The same from each packet's time on the bottleneck, even for few packets. Lateness covers how
-    late they left."""
+    """The bottleneck took the time asked for on each packet, even if there are few. Lateness covers
+    how late they left."""
     if got.line_ms is None:
         return
     shaped = bool(asked.rate_mbps or asked.trace)

@@ -13,13 +13,13 @@ _SIDES: tuple[Side, Side] = ("down", "up")
 
 
 def uneven_losses(visits: Sequence[Visit]) -> Iterator[str]:
-    """In words, each direction in which random loss dropped a packet for one stack and passed the
+    """Describes each direction in which random loss dropped a packet for one stack and passed the
     same packet for another. Only packets that reached the loss stage in both count."""
     for side in _SIDES:
-        told = [(v.stack, v.link.direction(side).loss_fates) for v in visits if v.link]
-        pairs = combinations([one for one in told if one[1]], 2)
-        found = (words for one, other in pairs if (words := _difference(one, other)))
-        yield from (f"{side}: {words}" for words in islice(found, 1))
+        fates = [(v.stack, v.link.direction(side).loss_fates) for v in visits if v.link]
+        pairs = combinations([one for one in fates if one[1]], 2)
+        differences = (words for one, other in pairs if (words := _difference(one, other)))
+        yield from (f"{side}: {words}" for words in islice(differences, 1))
 
 
 def _difference(one: tuple[str, str], other: tuple[str, str]) -> str:

@@ -1,5 +1,5 @@
-"""Replay a page without emulation and hold what happens against its recording; then visit it as a
-race does, to tell beforehand why a race would refuse its loads."""
+"""Replays a page without emulation and compares what happens with its recording. Then visits it as
+a race does, to say in advance why a race would refuse its loads."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,10 +29,11 @@ from dragstrip.visit.drive import VisitPlan, visit
 
 CHECKED_PROTOCOLS: tuple[Protocol, ...] = ("h1", "h2", "h3")
 _LINK = Network.parse("100mbit/100mbit/10ms/0%/200ms")
-"""Fast enough to be quick, slow enough that every check of the verdict applies."""
+"""Network that is fast enough to be quick, and slow enough that every check of the verdict
+applies."""
 _OF_THE_MACHINE = ("overloaded", "link-drift", "clock-jump")
 _SETTLE_MS = 2000.0
-"""Until the picture is taken, as when recording."""
+"""Time until the picture is taken, as when recording."""
 
 
 class Check(Struct, frozen=True, kw_only=True):
@@ -42,8 +43,8 @@ class Check(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     error: str
     fidelity: Fidelity
-    """Of the recorded requests that were made before the recorded load event, if there was one.
-    What the nearest query answered counts as asked for."""
+    """How far the replay asked for the requests that were recorded before the recorded load event,
+    if there was one. A request that only the nearest query answered counts as asked for."""
     requests: int
     """All that reached the origin."""
     answers: dict[str, int]
@@ -53,19 +54,19 @@ class Check(Struct, frozen=True, kw_only=True):
     served_bytes: int
     """Bodies of all answers."""
     silent: tuple[str, ...]
-    """WebSockets that the recording lacks: they open, and nobody says anything there."""
+    """WebSockets that the recording lacks: they open and stay silent."""
     documents: tuple[str, ...]
     """URLs of the documents that the tab showed; several if the page moves on by itself."""
     refusals: tuple[str, ...]
-    """Why a race would not count its loads, whatever the machine does; none if it would."""
+    """Why a race would not count its loads, whatever the machine does; empty if it would."""
     screenshot: bytes
     """PNG; empty if the load did not end, or in browsers other than Chromium."""
     distance: Distance | None
-    """From the recorded picture; None without both."""
+    """Distance from the recorded picture; None unless there are both."""
 
     @property
     def answered_share(self) -> float:
-        """Of the requests the page makes today, how many the recording answers."""
+        """Share of the page's requests today that the recording answers."""
         return 1 - len(self.missed) / self.requests if self.requests else 1.0
 
 
@@ -112,8 +113,8 @@ def check(page: Page, client: Client, clock: Clock = REAL, browser: str = TODAY)
 
 
 def protocols_of(browser: str) -> tuple[Protocol, ...]:
-    """Those of `CHECKED_PROTOCOLS` that the browser speaks. Raises `ValueError` if there is no such
-    browser."""
+    """Protocols of `CHECKED_PROTOCOLS` that the browser speaks. Raises `ValueError` if there is no
+    such browser."""
     speaks = find_browser(browser).speaks
     return tuple(p for p in CHECKED_PROTOCOLS if p in speaks)
 
@@ -127,8 +128,8 @@ def _refusals(
     clock: Clock,
     rehearsed: Sequence[Served],
 ) -> Iterator[str]:
-    """What the verdict has against a visit like those of a race; `rehearsed` is what a load asked
-    for before."""
+    """Reasons of the verdict against a visit like those of a race; `rehearsed` is what an earlier
+    load asked for."""
     block = Block(page=page.name, network=_LINK.name, index=0, seed=0, order=(stack.name,))
     misses = tuple(sorted({s.address for s in rehearsed if s.match == "miss"}))
     plan = VisitPlan(
@@ -148,7 +149,8 @@ def _refusals(
 
 
 def _held_against(page: Page, served: Sequence[Served]) -> dict[str, Any]:
-    """By the origin's log, so that workers and frames count as well."""
+    """The replay against the recording by the origin's log, so that workers and frames count as
+    well."""
     due = [r for r in page.resources if page.load_ms is None or r.start_ms <= page.load_ms]
     before_load = structs.replace(page, resources=tuple(due))
     served = [s for s in served if s.match != "misdirected"]

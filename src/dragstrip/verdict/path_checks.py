@@ -21,7 +21,7 @@ def origin(visit: Visit) -> Iterator[Reason]:
     """Answers come from the address where the testbed serves their host, and from the port that
     their URL names, and no packet goes elsewhere.
 
-    A page may ask any port of its hosts: at one that the recording lacks nobody answers.
+    A page may ask any port of its hosts: at a port that the recording lacks no server answers.
     """
     if not visit.addresses:
         return
@@ -103,7 +103,7 @@ def _at_home(visit: Visit, request: Request) -> bool:
 
 
 def _far_ends(visit: Visit) -> Sequence[FarEnd]:
-    """Those with a port, each once. Multicast, which WebRTC sends, gets no answer and is left
+    """Far ends with a port, each once. Multicast, which WebRTC sends, gets no answer and is left
     out."""
     link = visit.link
     every = (*(link.up.far_ends or ()), *(link.down.far_ends or ())) if link else ()
@@ -122,7 +122,7 @@ def _ours(visit: Visit, end: FarEnd, asked: Container[tuple[str, int]]) -> bool:
 
 
 def _asked(visit: Visit) -> set[tuple[str, int]]:
-    """Address and port of every URL with a port of its own that browser or server report."""
+    """Address and port of every URL with an explicit port that browser or server report."""
     urls = [*(r.url for r in visit.requests), *(s.url for s in visit.served)]
     urls += [*(s.url for s in visit.sockets), *(s.url for s in visit.served_sockets)]
     places = (urlsplit(url) for url in urls)
@@ -134,7 +134,7 @@ def _address(visit: Visit, host: str) -> str:
 
 
 def _bytes(ends: Sequence[FarEnd]) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for end in ends:
-        found[end.address] += end.bytes
-    return found
+        counts[end.address] += end.bytes
+    return counts

@@ -141,7 +141,7 @@ def replay(visit: Visit, page: Page, limits: Thresholds) -> Iterator[Reason]:
 
 
 def _stranger(served: Served, recorded: Container[tuple[str, str]]) -> bool:
-    """The server answered by itself what the page does not have."""
+    """Whether the server answered by itself a request that the page does not have."""
     return served.match == "own" and (served.method, served.url) not in recorded
 
 
@@ -206,7 +206,7 @@ def aborted(visit: Visit, limits: Thresholds) -> Iterator[Reason]:
 
 def _moved_ms(visit: Visit) -> float:
     """When the last document was answered to which the page moved on; before all requests if it
-    never did. Until then it asked, and dropped, what its earlier documents need."""
+    never did. Until then the page may have dropped requests of its earlier documents."""
     later = {urldefrag(url).url for url in visit.documents[1:]}
     found = (
         next((ms for ms in (r.response_start_ms, r.end_ms) if ms is not None), r.start_ms)

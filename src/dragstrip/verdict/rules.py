@@ -15,8 +15,8 @@ VERSION = 18
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 STANDS_SINCE = 12
-"""Verdicts since this version stand where their evidence was not kept: what was added since could
-not happen to those visits. (13: hosts had one address and one certificate each.)"""
+"""Oldest version whose verdicts stand where their evidence was not kept. Later checks find nothing
+in those visits. (13: hosts had one address and one certificate each.)"""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
     18: ("no record of TLS need be full over HTTP/2, where the longest body fills only a few",),
@@ -112,7 +112,7 @@ _DEFAULTS_THEN: Mapping[int, Mapping[str, Any]] = {
 
 
 def limits_today(kept: Thresholds, versions: Iterable[int]) -> Thresholds:
-    """Translates the limits of a study made under older rules: limits at a default of then get
+    """Translates the limits of a study made under older rules: limits at an older default get
     today's default; limits that the study set stay.
 
     A study that was resumed under newer rules kept their defaults, so those of each version count.

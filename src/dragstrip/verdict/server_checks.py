@@ -10,7 +10,7 @@ from dragstrip.model.visit import MISDIRECTED, Reason, Visit
 from dragstrip.verdict.request_checks import some
 
 Covers = Mapping[str, tuple[str, ...]]
-"""By host, the hosts of its address that its certificate covers, itself included."""
+"""The hosts of a host's address that its certificate covers, itself included, by host."""
 
 
 def laid_out(visit: Visit, page: Page, addresses: Addresses) -> Iterator[Reason]:
@@ -18,14 +18,14 @@ def laid_out(visit: Visit, page: Page, addresses: Addresses) -> Iterator[Reason]
     wrong = []
     taken: dict[str, str] = {}
     for server in servers(page, addresses):
-        found: dict[str, str] = {}
+        addresses_seen: dict[str, str] = {}
         for host in server.hosts:
             if place := visit.addresses.get(host):
-                found.setdefault(place, host)
-        if len(found) > 1:
-            one, other, *_ = found.values()
+                addresses_seen.setdefault(place, host)
+        if len(addresses_seen) > 1:
+            one, other, *_ = addresses_seen.values()
             wrong.append(f"{one} and {other} should share one")
-        for place, host in found.items():
+        for place, host in addresses_seen.items():
             if taken.setdefault(place, host) != host:
                 wrong.append(f"{taken[place]} and {host} should not share one")
     if wrong:
@@ -37,7 +37,7 @@ def coalesced(visit: Visit, page: Page, stack: Stack, addresses: Addresses) -> I
     certificate covers the host (RFC 9113 section 9.1.1, RFC 9114 section 3.3). HTTP/1.1 never does.
 
     A request that was answered 421 counts where it was sent again. Live pages are not judged,
-    because nobody knows their certificates.
+    because their certificates are unknown.
     """
     if not visit.addresses:
         return
@@ -62,7 +62,7 @@ def coalesced(visit: Visit, page: Page, stack: Stack, addresses: Addresses) -> I
 _Asked = list[tuple[str, str]]
 """URLs that came over a connection, with their protocols."""
 _Carried = tuple[Collection[str], _Asked]
-"""Of a connection: the hosts that it may have been opened for, and what came over it."""
+"""The hosts that a connection may have been opened for, and what came over it."""
 
 
 def _by_log(visit: Visit, stack: Stack, covers: Covers) -> Iterator[_Carried]:
@@ -71,8 +71,8 @@ def _by_log(visit: Visit, stack: Stack, covers: Covers) -> Iterator[_Carried]:
         if served.url.startswith("https:") and served.status != MISDIRECTED:
             asked.setdefault(served.connection, []).append((served.url, served.protocol))
     # A log of requests alone does not tell which name was asked for in the handshake.
-    told = "idle" not in stack.untold
-    opened = {c.id: c.host for c in visit.connections if c.host} if told else {}
+    reports_idle = "idle" not in stack.untold
+    opened = {c.id: c.host for c in visit.connections if c.host} if reports_idle else {}
     for connection, came in asked.items():
         owner = opened.get(connection)
         yield [owner] if owner else _anyone(came, covers), came
@@ -94,11 +94,11 @@ def _anyone(asked: _Asked, covers: Covers) -> Collection[str]:
 def _strangers(carried: _Carried, covers: Covers) -> list[tuple[str, str]]:
     """Owner and URL of what the connection may not carry, for the owner that leaves the fewest."""
     owners, asked = carried
-    found = [
+    strangers = [
         [(o, url) for url, protocol in asked if not _may(o, _host(url), protocol, covers)]
         for o in owners
     ]
-    return min(found, key=len, default=[])
+    return min(strangers, key=len, default=[])
 
 
 def _may(owner: str, host: str, protocol: str, covers: Covers) -> bool:

@@ -10,7 +10,7 @@ from dragstrip.verdict.early_checks import LEAST_RTT_MS
 from dragstrip.verdict.request_checks import some
 
 _LEAST_PAYLOAD = 1200
-"""Of QUIC: RFC 9000 section 14."""
+"""Least payload of a full QUIC packet (RFC 9000 section 14)."""
 _SMALL_RECORD = 1369
 """Size of the first records of a connection whose records grow (tcp/records.rs of the origin)."""
 _FRAME = 16384
@@ -18,12 +18,12 @@ _FRAME = 16384
 _LEFT_ROOM = 256
 """A record with less room is full (tcp/http2.rs of the origin)."""
 _MANY = 10
-"""With this many requests, a client that knows of QPACK's dynamic table uses it if it can."""
+"""Requests from which on a client that knows of QPACK's dynamic table uses it if it can."""
 _ROUNDS = 4
 """Round trips after which a client knows the origin's settings: three for a handshake and its
 settings, one more if those were lost."""
 _GROWN = 16 * _FRAME
-"""From this length on, an answer uses larger records than those at the start."""
+"""Length from which on an answer uses larger records than those at the start."""
 
 
 def handshakes(visit: Visit, stack: Stack) -> Iterator[Reason]:
@@ -75,12 +75,12 @@ def handshakes(visit: Visit, stack: Stack) -> Iterator[Reason]:
 def _first_of_hosts(
     visit: Visit, when: Callable[[Connection], int]
 ) -> dict[str | None, Connection]:
-    """Of each host that was asked over TLS, its first connection."""
-    found: dict[str | None, Connection] = {}
+    """The first connection of each host that was asked over TLS."""
+    firsts: dict[str | None, Connection] = {}
     for connection in sorted(visit.connections, key=when):
         if not connection.error and connection.secure and connection.id not in visit.beside_ids:
-            found.setdefault(connection.host, connection)
-    return found
+            firsts.setdefault(connection.host, connection)
+    return firsts
 
 
 def _handshake_end_us(connection: Connection) -> int:
@@ -116,11 +116,11 @@ def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
     yield from _other_control(visit, stack)
     if "transport" in stack.untold:
         return
-    told = [c for c in visit.connections if not c.error and not _beside(visit, c, stack)]
-    silent = sum(c.transport is None for c in told)
+    connections = [c for c in visit.connections if not c.error and not _beside(visit, c, stack)]
+    silent = sum(c.transport is None for c in connections)
     if silent:
         yield Reason(
-            "stack-drift", f"{silent} of {len(told)} connections report no transport state"
+            "stack-drift", f"{silent} of {len(connections)} connections report no transport state"
         )
     longest: dict[int, int] = {}
     informed = _informed(visit, network)
@@ -129,7 +129,7 @@ def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
             longest[served.connection] = max(longest.get(served.connection, 0), served.body_bytes)
     lies = Counter(
         lie
-        for c in told
+        for c in connections
         if c.transport
         for lie in (
             *_lies(c, c.transport, stack),
@@ -139,11 +139,12 @@ def transport(visit: Visit, network: Network, stack: Stack) -> Iterator[Reason]:
         )
     )
     for lie, times in lies.items():
-        yield Reason("stack-drift", f"{lie} ({times} of {len(told)} connections)")
+        yield Reason("stack-drift", f"{lie} ({times} of {len(connections)} connections)")
 
 
 def _beside(visit: Visit, connection: Connection, stack: Stack) -> bool:
-    """TCP that carried a WebSocket beside a stack of QUIC, which says nothing of TCP."""
+    """Whether the connection is TCP that carried a WebSocket beside a stack of QUIC, which has no
+    settings for TCP."""
     over_tcp = connection.protocol != stack.protocol and stack.transport == "quic"
     return over_tcp and connection.id in visit.beside_ids
 
@@ -190,8 +191,8 @@ def _lies(connection: Connection, got: Transport, stack: Stack) -> Iterator[str]
 
 
 def _informed(visit: Visit, network: Network) -> Counter[int]:
-    """By connection, requests that came so late that their client knew the origin's settings, even
-    if these were lost once. Requests that leave together with the first may not."""
+    """Requests that came so late that their client knew the origin's settings, even if these were
+    lost once, by connection. Requests that leave together with the first may not."""
     accepted = {c.id: c.t_us for c in visit.connections}
     patience_us = _ROUNDS * max(network.rtt_ms, LEAST_RTT_MS) * 1000
     return Counter(

@@ -26,7 +26,7 @@ def in_blocks(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
 
 
 def in_study(study: Study, visits: Iterable[Visit]) -> ReasonsByVisit:
-    """The same, plus reasons from all visits of a network."""
+    """Reasons from comparing visits within blocks, and those from all visits of a network."""
     found: dict[VisitKey, tuple[Reason, ...]] = {}
     losses = Losses()
     network_of: dict[VisitKey, str] = {}

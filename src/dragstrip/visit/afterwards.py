@@ -11,7 +11,7 @@ from dragstrip.testbed.servers.origin import OriginLog
 
 
 def without_afterwards(log: OriginLog, requests: Iterable[Request], over_us: float) -> OriginLog:
-    """The log without what nobody asked for until the visit was over (Unix time, us).
+    """The log without requests that began after the visit was over (Unix time, us).
 
     A later request is kept where it answers one of the browser's `requests` that was still on its
     way. So is every connection that carried one that is kept, or was opened in time.

@@ -7,7 +7,7 @@ from msgspec import Struct
 from dragstrip.model.visit import Connection, Served, Visit
 
 
-class Carried(Struct, frozen=True):
+class ConnectionLoad(Struct, frozen=True):
     """A connection as the server saw it, and the requests that came over it."""
 
     connection: Connection
@@ -17,17 +17,17 @@ class Carried(Struct, frozen=True):
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The hosts of those requests, without the one it was opened for."""
+        """Hosts of the connection's requests, without the one it was opened for."""
         hosts = dict.fromkeys(s.host for s in self.requests)
         return tuple(host for host in hosts if host != self.connection.host)
 
 
-def carried(visit: Visit) -> list[Carried]:
-    """Every connection, in the server's order, those without requests included."""
+def carried(visit: Visit) -> list[ConnectionLoad]:
+    """Every connection, in the server's order, also those without requests."""
     by_id: dict[int, list[Served]] = {}
     for served in visit.served:
         by_id.setdefault(served.connection, []).append(served)
-    return [Carried(c, address_of(visit, c), by_id.get(c.id, ())) for c in visit.connections]
+    return [ConnectionLoad(c, address_of(visit, c), by_id.get(c.id, ())) for c in visit.connections]
 
 
 def address_of(visit: Visit, connection: Connection) -> str:

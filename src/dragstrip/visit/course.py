@@ -15,11 +15,11 @@ from dragstrip.visit.intervals import Interval, union
 from dragstrip.visit.uploads import uploads
 
 _LEAST_SLOTS = 3
-"""In a round trip; with fewer, its borders are too coarse."""
+"""Fewest slots in a round trip; with fewer, its borders are too coarse."""
 _ALIKE = 0.8
-"""A round trip carried as much as the best one if it carried this share of it."""
+"""Share of the best round trip's bytes from which on another one carried as much."""
 _PAUSE_RTTS, _PAUSE_PACKETS = 0.25, 3
-"""What is shorter, in round trips or packets at the link's rate, is no pause."""
+"""Shortest pause, in round trips and in packets at the link's rate."""
 _PACKET_BYTES = 1500
 
 
@@ -55,14 +55,14 @@ def idle_ms(visit: Visit, network: Network, side: Side) -> float | None:
 
 
 def flight_bytes(visit: Visit, network: Network, side: Side) -> int | None:
-    """Most bytes that left the link within a round trip in which bodies were due all the time, as
-    far as slots can tell. None without such a round trip or a timeline, and if its slots are too
-    long."""
+    """Most bytes that left the link within a round trip in which bodies were due all the time. None
+    without such a round trip or a timeline, and if its slots are too long."""
     return _most(_rounds(visit, network, side))
 
 
 def flights(visit: Visit, network: Network, side: Side) -> int | None:
-    """How many such round trips carried about that much; few mean a window that always grew."""
+    """Number of such round trips that carried about that much; few mean a window that always
+    grew."""
     rounds = _rounds(visit, network, side)
     most = _most(rounds)
     if most is None:
@@ -112,8 +112,8 @@ def _most(rounds: Sequence[tuple[list[int], int]]) -> int | None:
 
 
 def _rounds(visit: Visit, network: Network, side: Side) -> list[tuple[list[int], int]]:
-    """For each stretch in which bodies were due: bytes in the round trip that begins with each of
-    its slots, and how many slots that is."""
+    """Stretches in which bodies were due: the bytes in the round trip that begins with each of its
+    slots, and how many slots that is."""
     timeline = _timeline(visit, side)
     if timeline is None:
         return []
@@ -122,14 +122,14 @@ def _rounds(visit: Visit, network: Network, side: Side) -> list[tuple[list[int],
         return []
     sizes = {index: size for index, size, _ in timeline.slots}
     zero_ms, slot_ms = _place(timeline, visit.started_us)
-    found = []
+    rounds = []
     for start, end in under_way(visit, side):
         first, last = math.ceil((start - zero_ms) / slot_ms), int((end - zero_ms) // slot_ms)
         sums = list(accumulate((sizes.get(i, 0) for i in range(first, last)), initial=0))
         carried = [after - before for before, after in zip(sums, sums[width:], strict=False)]
         if carried:
-            found.append((carried, width))
-    return found
+            rounds.append((carried, width))
+    return rounds
 
 
 def _busy(timeline: Timeline, started_us: int) -> list[Interval]:
@@ -142,7 +142,7 @@ def _busy(timeline: Timeline, started_us: int) -> list[Interval]:
 
 
 def _place(timeline: Timeline, started_us: int) -> tuple[float, float]:
-    """Its start in ms after the navigation's, and the length of a slot."""
+    """The timeline's start in ms after the navigation's, and the length of a slot."""
     return (timeline.start_us - started_us) / 1000, timeline.slot_us / 1000
 
 

@@ -16,7 +16,7 @@ _KHZ_PER_MHZ = 1000
 
 
 class CpuSpeed:
-    """Starts when made; `report` covers the time since."""
+    """Observes the CPUs from its creation; `report` covers the time since."""
 
     def __init__(self, cpus: Path = CPUS) -> None:
         self._cpus = cpus
@@ -40,7 +40,8 @@ class CpuSpeed:
         return (khz / _KHZ_PER_MHZ for khz in self._numbers(f"cpufreq/{name}"))
 
     def _throttles(self) -> int | None:
-        """Every core counts its own; those of a package all count the package's."""
+        """Throttles of this machine. Every core counts its own; the cores of a package all count
+        the package's."""
         cores = list(self._numbers("thermal_throttle/core_throttle_count"))
         packages = list(self._numbers("thermal_throttle/package_throttle_count"))
         return sum(cores) + max(packages, default=0) if cores or packages else None

@@ -1,6 +1,6 @@
 """One visit: set the link and the origin, load the page, gather all evidence.
 
-What a visit is worth, `dragstrip.verdict` says.
+The verdict on it comes later, from `dragstrip.verdict`.
 """
 
 import time
@@ -25,7 +25,7 @@ from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.afterwards import without_afterwards
 from dragstrip.visit.frames import visual
 from dragstrip.visit.host import HostMeter, others_share, outside_cpu_s
-from dragstrip.visit.run_queue import Looked, RunQueue
+from dragstrip.visit.run_queue import RunQueue, TestbedTime
 from dragstrip.visit.server_word import with_server_word, without_late_stamps
 from dragstrip.visit.sockets import with_sockets
 from dragstrip.visit.wire import Wire
@@ -47,17 +47,18 @@ class VisitPlan:
     client: Client
     known_misses: tuple[str, ...] = ()
     rehearsed: tuple[int, ...] | None = None
-    """See `dragstrip.model.visit.Visit`, as of the one before."""
+    """The rehearsal's requests, see `dragstrip.model.visit.Visit`."""
     artefacts: Path | None = None
     """The capsule that keeps the captures; None keeps nothing."""
 
 
-class Primed(NamedTuple):
-    """The hosts that answered over connections of their own before a repeat visit."""
+class PrimedHosts(NamedTuple):
+    """The hosts that answered in the load before a repeat visit, over connections that were opened
+    for them."""
 
     hosts: tuple[str, ...]
     quic: tuple[str, ...]
-    """Those that did over QUIC."""
+    """Hosts that answered over QUIC."""
 
 
 def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
@@ -164,9 +165,9 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
     return result, loaded
 
 
-def prime(bed: Testbed, tab: Tab, plan: VisitPlan) -> Primed:
-    """Load the page once, so that the tab's context holds tickets, and end every connection and
-    return the hosts that answered over connections of their own.
+def prime(bed: Testbed, tab: Tab, plan: VisitPlan) -> PrimedHosts:
+    """Load the page once, so that the tab's context holds tickets. End every connection, and return
+    the hosts that answered over connections that were opened for them.
 
     At the visit's delay, because browser and origin remember round trips, but without rate or loss,
     so that nothing is left to chance.
@@ -184,9 +185,9 @@ def load_before(
     page: Page,
     stack: Stack,
     connection: ConnectionMode,
-) -> Primed:
-    """What a repeat visit repeats, to the end of its connections. Leaves the link without delay.
-    Returns the hosts that answered over connections of their own."""
+) -> PrimedHosts:
+    """Load what a repeat visit repeats, to the end of its connections. Leaves the link without
+    delay. Returns the hosts that answered over connections that were opened for them."""
     tab.load(page.url)
     bed.link.passthrough()  # so that the ends of the connections arrive
     tab.load("about:blank")  # a page that is still loading would connect again
@@ -195,7 +196,7 @@ def load_before(
     if connection == "repeat":
         announced = {s.host for s in log.requests if s.end_us and s.url.startswith("https:")}
         tab.forget_cache(sorted(announced) if stack.discovery == "alt-svc" else ())
-    primed = Primed(hosts=_with_own_connection(log), quic=_with_own_connection(log, over="h3"))
+    primed = PrimedHosts(hosts=_with_own_connection(log), quic=_with_own_connection(log, over="h3"))
     for _ in range(_CLOSINGS):  # the browser asks again for what was cut off, after the page's end
         time.sleep(_ASKS_AGAIN_S)
         log = bed.origin.log()
@@ -206,8 +207,8 @@ def load_before(
 
 
 def _with_own_connection(log: OriginLog, over: Protocol | None = None) -> tuple[str, ...]:
-    """Hosts whose tickets a client can have: those that it opened a connection to, all or of one
-    protocol."""
+    """Hosts whose tickets a client can have: those that it opened a connection to, over all
+    protocols or over one."""
     opened_for = {c.id: c.host for c in log.connections}
     answered = (s for s in log.requests if s.end_us and over in (None, s.protocol))
     return tuple(sorted({opened_for.get(s.connection) or s.host for s in answered}))
@@ -250,9 +251,9 @@ def _delay_only(network: Network) -> Network:
 
 
 def _completed(
-    host: HostReport, threads: Looked, browser_cpu_s: float | None, origin_cpu_s: float | None
+    host: HostReport, threads: TestbedTime, browser_cpu_s: float | None, origin_cpu_s: float | None
 ) -> HostReport:
-    """With what the parts of the testbed used, and so everybody else."""
+    """The report with what the parts of the testbed used, and so with what everything else used."""
     known = structs.replace(
         host,
         browser_cpu_s=browser_cpu_s,

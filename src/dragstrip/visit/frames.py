@@ -22,8 +22,8 @@ NEARLY_WHITE = 249
 CHANGE_LEVELS = 10
 """A pixel has changed if a channel moved by more than this many of its 256 levels."""
 CHANGE_SHARE = 1e-4
-"""A frame differs from the one before if this share of its pixels has changed: about ten pixels on
-ten, so that a blinking caret is no visual change."""
+"""Share of a frame's pixels that must change for a visual change: about ten pixels on ten, so that
+a blinking caret is none."""
 THUMBNAIL = (64, 36)
 
 _Histogram = list[int]

@@ -16,7 +16,7 @@ _SOFTNET = Path("/proc/net/softnet_stat")
 
 
 class HostMeter:
-    """Starts when made; `report` covers the time since."""
+    """Observes the machine from its creation; `report` covers the time since."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -77,10 +77,10 @@ def _all_s(host: HostReport) -> float:
 
 
 def clock_ahead_ms() -> float:
-    """The clock that can be set, less time as the hardware counts it.
+    """How far the clock that can be set is ahead of hardware time.
 
-    Of a few readings the one between whose calls least time passed: a process that loses its CPU
-    in the middle of one would see a jump.
+    Out of a few readings it takes the quickest: a process that loses its CPU in the middle of one
+    would see a jump.
     """
     return min(_clock_readings())[1]
 

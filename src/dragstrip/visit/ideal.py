@@ -56,10 +56,10 @@ def earliest_rtts(
     """
     first = connect + 1
     by_url: dict[str, int] = {}
-    found: list[int] = []
+    trips: list[int] = []
     document = ""
     for request in requests:
-        if not found:
+        if not trips:
             document = addresses.get(request.host, request.host)
             earliest = first
         else:
@@ -67,5 +67,5 @@ def earliest_rtts(
             if addresses.get(request.host, request.host) != document:
                 earliest = max(earliest, first + connect + 1)
         by_url.setdefault(request.url, earliest)
-        found.append(earliest)
-    return found
+        trips.append(earliest)
+    return trips

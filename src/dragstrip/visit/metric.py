@@ -20,16 +20,17 @@ class Metric(Struct, frozen=True):
     better: Literal["lower", "higher", "neither"]
     meaning: str
     source: str
-    """Who says what it means: a standard, a paper with its section, or what measures it."""
+    """Source of its meaning: a standard, a paper with its section, or what measures it."""
     measure: Measure
     early: bool = False
     """A load may reach it although it never ends; every other time needs the whole page."""
     painted: bool = False
-    """It comes with a frame: a paint that is late by a microsecond may be shown 16 ms later."""
+    """Whether it comes with a frame: a paint that is late by a microsecond may be shown 16 ms
+    later."""
 
     @property
     def waits(self) -> bool:
-        """Whether it is a time that passes until something happens, and so longer than the client's
+        """Whether it is a time that passes until something happens, and so exceeds the client's
         limit where a load fails before."""
         return self.unit == "ms" and self.better == "lower"
 
@@ -40,5 +41,5 @@ def middle(of: Callable[[Visit], list[float]]) -> Measure:
 
 
 def alone(of: Callable[[Visit], float | None]) -> Measure:
-    """What a visit tells without its network and stack."""
+    """A metric that needs only the visit, and not its network or stack."""
     return lambda visit, network, stack: of(visit)

@@ -29,13 +29,14 @@ class ObjectTime(Struct, frozen=True):
 
     url: str
     queued_ms: float
-    """With queueing in the browser: from the decision to fetch it to its last byte."""
+    """Time from the decision to fetch it to its last byte, with queueing in the browser."""
     sent_ms: float | None
-    """Without: from the first byte of the request sent. None if the browser did not say."""
+    """Time from the first byte of the request sent to its last byte. None if the browser did not
+    say."""
 
 
 def object_times(visit: Visit) -> list[ObjectTime]:
-    """Of every request that was answered from the network, in the browser's order."""
+    """Times of every request that was answered from the network, in the browser's order."""
     return [
         ObjectTime(
             r.url,
@@ -101,7 +102,8 @@ def _handshakes(visit: Visit) -> list[float]:
 
 
 def connect_to_request_ms(visit: Visit) -> float | None:
-    """From the document's connectStart until its request leaves. None on a reused connection."""
+    """Time from the document's connectStart until its request leaves. None on a reused
+    connection."""
     for r in visit.requests:
         if r.resource_type == "Document" and r.connect_start_ms is not None:
             return None if r.send_start_ms is None else r.send_start_ms - r.connect_start_ms
@@ -374,6 +376,6 @@ METRICS: tuple[Metric, ...] = (
     ),
     *TRANSFER,
 )
-"""In the order of documentation and tables."""
+"""All metrics, in the order of documentation and tables."""
 EARLY = frozenset(metric.name for metric in METRICS if metric.early)
 """See `Metric.early`."""

@@ -24,15 +24,16 @@ def of_an_object(name: str) -> bool:
 
 
 def find_metric(name: str) -> Metric:
-    """By its name, which may lack its `_ms`, or that of an object. Raises `InputError`."""
+    """Finds a metric by its name, which may lack its `_ms`, or that of an object. Raises
+    `InputError`."""
     if of_an_object(name):
         return _of_object(name)
-    found = _NAMED.get(name) or _SHORT.get(name)
-    if found is None:
+    metric = _NAMED.get(name) or _SHORT.get(name)
+    if metric is None:
         raise InputError(
             f"no metric {name!r}; choose from {', '.join(_SHORT)}, or object:/PATH:end"
         )
-    return found
+    return metric
 
 
 def _of_object(name: str) -> Metric:
@@ -45,8 +46,8 @@ def _of_object(name: str) -> Metric:
     words, field = _MOMENTS[moment]
 
     def measure(visit: Visit, network: Network, stack: Stack) -> float | None:
-        found = (getattr(r, field) for r in visit.requests if _is(r, target) and not r.error)
-        return next((ms for ms in found if ms is not None), None)
+        values = (getattr(r, field) for r in visit.requests if _is(r, target) and not r.error)
+        return next((ms for ms in values if ms is not None), None)
 
     source = "the browser's requests"
     return Metric(name, "ms", "lower", f"{words} {target}", source, measure, early=True)

@@ -1,4 +1,4 @@
-"""A visit's packets as a pcapng file that needs nothing beside it to be read.
+"""A visit's packets as a pcapng file that can be read without any other file.
 
 The link writes packets down when it is done with them. Here they are put in the order of their
 times, and the TLS secrets before them in a Decryption Secrets Block, where Wireshark and tshark
@@ -25,7 +25,7 @@ def keep_packets(record: Path, keys: bytes, target: Path) -> None:
 
 
 def with_keys(capture: bytes, keys: bytes) -> bytes:
-    """The capture with its packets by time and the keys before the first of them."""
+    """The capture with its packets in the order of time, and the keys before the first of them."""
     head: list[bytes] = []
     packets: list[tuple[int, bytes]] = []
     for block in _blocks(capture):

@@ -55,8 +55,8 @@ def sent_ms(visit: Visit, network: Network, stack: Stack) -> float:
 def possible(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
     """A load, a first byte or an answer faster than the network allows.
 
-    Connect times are not judged request by request: for a socket that was opened ahead of need the
-    browser reports only the part its request waited for.
+    Connect times are not judged request by request: for a socket that was opened in advance the
+    browser reports only the part that its request waited for.
     """
     slack = limits.clock_slack_ms
     first_byte = (connect_rtts(visit, stack) + 1) * network.least_rtt_ms

@@ -1,10 +1,10 @@
-"""The origin's qlog of a visit: one file, a trace a connection, on the visit's clock.
+"""The origin's qlog of a visit: one file, with one trace per connection, on the visit's clock.
 
 The format is qlog 0.3 (draft-ietf-quic-qlog-main-schema-02, draft-ietf-quic-qlog-quic-events-01),
 which qvis reads. For QUIC connections it has all that the library reports, for TCP connections the
-windows that the kernel reports. The origin writes a JSON text sequence (RFC 7464) a connection.
-Three things in it are mended: times count from its connection's start, round trips stand in seconds
-where the draft wants milliseconds, and it does not say at which end it was written.
+windows that the kernel reports. The origin writes one JSON text sequence (RFC 7464) per connection.
+Three things in it are corrected: times count from its connection's start, round trips are in
+seconds where the draft wants milliseconds, and the end that wrote it is missing.
 """
 
 from pathlib import Path
@@ -68,16 +68,16 @@ def trace(sequence: bytes, connection: Connection, visit: Visit) -> QlogTrace:
 
 def read_windows(source: Path) -> dict[int, list[Window]]:
     """Each connection's windows in a file that `keep_qlog` wrote, by the connection's id."""
-    found: dict[int, list[Window]] = {}
+    windows: dict[int, list[Window]] = {}
     for each in msgspec.json.decode(source.read_bytes())["traces"]:
         window = flying = None
-        mine = found.setdefault(int(each["common_fields"]["group_id"]), [])
+        mine = windows.setdefault(int(each["common_fields"]["group_id"]), [])
         for event in each["events"]:
             if event["name"] == "recovery:metrics_updated":  # only changes are written
                 window = event["data"].get("congestion_window", window)
                 flying = event["data"].get("bytes_in_flight", flying)
                 mine.append(Window(event["time"], window, flying))
-    return found
+    return windows
 
 
 def _mended(event: dict[str, Any], shift_ms: float) -> dict[str, Any]:

@@ -14,12 +14,12 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     misses: frozenset[str]
     """Addresses (URL without query) that the recording lacks."""
     fetched: frozenset[int] | None
-    """Places in the page's `resources` of what was asked for before the page counted as loaded;
-    None if it did not, or counts as loaded before it is whole."""
+    """Places in the page's `resources` of the requests before the page counted as loaded; None if
+    it did not, or counts as loaded before it is whole."""
 
 
 def rehearsal(page: Page, loaded: Load, asked: Iterable[Served]) -> Rehearsal:
-    """Of a load and what the origin saw of it."""
+    """The rehearsal of a load, from it and from what the origin saw of it."""
     every = list(asked)
     recorded = {(r.method, r.url) for r in page.resources}
     return Rehearsal(

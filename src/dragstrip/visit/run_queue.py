@@ -18,22 +18,22 @@ Thread = tuple[NamespaceName, str]
 """Where a thread belongs, and its id."""
 
 
-class Spent(NamedTuple):
+class ThreadTime(NamedTuple):
     """What a thread did since it began, or between two looks, in nanoseconds."""
 
     ran_ns: int = 0
     waited_ns: int = 0
 
 
-class Looked:
+class TestbedTime:
     """What the threads of a testbed spent in the meantime."""
 
-    def __init__(self, spent: dict[Thread, Spent]) -> None:
+    def __init__(self, spent: dict[Thread, ThreadTime]) -> None:
         self._spent = spent
 
     def longest_ms(self, where: NamespaceName) -> float | None:
-        """The wait of the one thread there that waited longest; None without kernel data. A sum
-        over threads would count what they wait for each other."""
+        """Longest wait of a single thread; None without kernel data. A sum over threads would count
+        what they wait for each other."""
         waits = [spent.waited_ns / 1e6 for spent in self._of(where)]
         return max(waits, default=None)
 
@@ -42,27 +42,27 @@ class Looked:
         of = self._of(where)
         return sum(spent.ran_ns for spent in of) / 1e9 if of else None
 
-    def _of(self, where: NamespaceName) -> list[Spent]:
+    def _of(self, where: NamespaceName) -> list[ThreadTime]:
         return [spent for (place, _), spent in self._spent.items() if place == where]
 
 
 class RunQueue:
-    """Starts when made; `look` tells what was spent since."""
+    """Observes threads from its creation; `look` tells what was spent since."""
 
     def __init__(self, spaces: Namespaces) -> None:
         self._proc = f"/proc/{spaces.keeper_pid}/root/proc"
         self._places = {os.stat(spaces.path(where)).st_ino: where for where in PLACES}
         self._before = dict(self._look())
 
-    def look(self) -> Looked:
+    def look(self) -> TestbedTime:
         """What each thread spent since the start. A thread that has ended meanwhile is missing."""
-        return Looked({thread: self._since(thread, now) for thread, now in self._look()})
+        return TestbedTime({thread: self._since(thread, now) for thread, now in self._look()})
 
-    def _since(self, thread: Thread, now: Spent) -> Spent:
-        before = self._before.get(thread, Spent())
-        return Spent(now.ran_ns - before.ran_ns, now.waited_ns - before.waited_ns)
+    def _since(self, thread: Thread, now: ThreadTime) -> ThreadTime:
+        before = self._before.get(thread, ThreadTime())
+        return ThreadTime(now.ran_ns - before.ran_ns, now.waited_ns - before.waited_ns)
 
-    def _look(self) -> Iterator[tuple[Thread, Spent]]:
+    def _look(self) -> Iterator[tuple[Thread, ThreadTime]]:
         for process in os.listdir(self._proc):
             # Processes and threads come and go while they are looked at.
             with contextlib.suppress(OSError):
@@ -72,8 +72,8 @@ class RunQueue:
     def _place(self, process: str) -> NamespaceName | None:
         return self._places.get(os.stat(f"{self._proc}/{process}/ns/net").st_ino)
 
-    def _threads(self, where: NamespaceName, folder: str) -> Iterator[tuple[Thread, Spent]]:
+    def _threads(self, where: NamespaceName, folder: str) -> Iterator[tuple[Thread, ThreadTime]]:
         for thread in os.listdir(folder):
             with contextlib.suppress(OSError), open(f"{folder}/{thread}/schedstat") as told:
                 ran, waited, *_ = told.read().split()
-                yield (where, thread), Spent(int(ran), int(waited))
+                yield (where, thread), ThreadTime(int(ran), int(waited))

@@ -22,15 +22,14 @@ def known_to_both(visit: Visit) -> Iterator[tuple[Request, Served]]:
 
 
 def late_stamps(requests: int) -> int:
-    """How many of so many requests a browser may stamp late: old ones do so on open connections
-    when they are busy, and Firefox stamps a request once it has written it."""
+    """Number of requests out of these that a browser may stamp late. Old browsers do so on open
+    connections when they are busy, and Firefox stamps a request once it has written it."""
     return max(requests // 20, 1)
 
 
 def waits_ms(visit: Visit, network: Network) -> list[float]:
-    """For each answer, from its request's first byte sent to its own first byte, beyond a round
-    trip: the server's time and what queues took. Uploads are left out: their server waits for
-    them."""
+    """Times from each request's first byte sent to its answer's first byte, beyond a round trip:
+    the server's time and what queues took. Uploads are left out: their server waits for them."""
     with_body = {u.url for u in uploads(visit)}
     return [
         max(0.0, r.response_start_ms - r.send_start_ms - network.least_rtt_ms)
@@ -43,29 +42,30 @@ def waits_ms(visit: Visit, network: Network) -> list[float]:
 
 
 def server_ms(visit: Visit) -> list[float]:
-    """For each request, from its last byte received to its answer ready, by the server's log."""
+    """Times from each request's last byte received to its answer ready, by the server's log."""
     return [
         (s.ready_us - s.received_us) / 1000 for s in visit.served if s.ready_us and s.received_us
     ]
 
 
 def declared_lost(visit: Visit) -> int | None:
-    """Packets that the origin's transport took for lost; None if no server tells."""
-    told = _transports(visit)
-    return sum(t.lost_packets for t in told) if told else None
+    """Packets that the origin's transport took for lost; None if no server reports it."""
+    transports = _transports(visit)
+    return sum(t.lost_packets for t in transports) if transports else None
 
 
 def retransmitted(visit: Visit) -> int | None:
-    """Packets sent again; None over QUIC, which never repeats one, and if no server tells."""
-    told = [t.retransmitted_packets for t in _transports(visit)]
-    known = [n for n in told if n is not None]
+    """Packets sent again; None over QUIC, which never repeats one, and if no server reports it."""
+    counts = [t.retransmitted_packets for t in _transports(visit)]
+    known = [n for n in counts if n is not None]
     return sum(known) if known else None
 
 
 def window_bytes(visit: Visit) -> int | None:
-    """Congestion window at the end of the connection that sent most; None if no server tells."""
-    told = max(_transports(visit), key=lambda t: t.sent_bytes, default=None)
-    return told.window_packets * told.packet_bytes or None if told else None
+    """Congestion window at the end of the connection that sent most; None if no server reports
+    it."""
+    busiest = max(_transports(visit), key=lambda t: t.sent_bytes, default=None)
+    return busiest.window_packets * busiest.packet_bytes or None if busiest else None
 
 
 def _transports(visit: Visit) -> list[Transport]:

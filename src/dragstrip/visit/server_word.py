@@ -36,18 +36,18 @@ def without_late_stamps(load: Load, served: Iterable[Served], hosts: Collection[
 
 
 def with_server_word(load: Load, served: Iterable[Served]) -> Load:
-    """The load with SPDY told from HTTP/2 by the server's log.
+    """The load with SPDY distinguished from HTTP/2 by the server's log.
 
     DevTools of Chromium 53 call both spdy. What the server never logged keeps that name, and is a
     reason against the visit elsewhere (`request_checks.agreement`).
     """
-    told = {(s.method, s.url): s.protocol for s in served}
+    protocols = {(s.method, s.url): s.protocol for s in served}
 
     def corrected(exchange: Exchange) -> Exchange:
         request = exchange.request
         if request.protocol != "spdy":
             return exchange
-        protocol = told.get((request.method, urldefrag(request.url).url), "spdy")
+        protocol = protocols.get((request.method, urldefrag(request.url).url), "spdy")
         return structs.replace(exchange, request=structs.replace(request, protocol=protocol))
 
     return structs.replace(load, exchanges=tuple(corrected(e) for e in load.exchanges))

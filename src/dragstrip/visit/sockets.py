@@ -1,4 +1,4 @@
-"""WebSockets in a server's log: told from requests."""
+"""WebSockets in a server's log, separated from requests."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from dragstrip.model.visit import Served
 from dragstrip.testbed.servers.origin import OriginLog
 
 _CONNECT = "CONNECT"
-"""Of a socket over HTTP/2 (RFC 8441 section 4); a page's own requests never have it."""
+"""Method of a socket over HTTP/2 (RFC 8441 section 4); a page's own requests never have it."""
 
 
 def with_sockets(log: OriginLog, seen: Sequence[SeenSocket], page: Page) -> OriginLog:

@@ -23,26 +23,26 @@ class Upload(Struct, frozen=True):
 
 
 def uploads(visit: Visit) -> list[Upload]:
-    """In the browser's order. None if the server does not say what it received."""
+    """Uploads in the browser's order; none if the server does not say what it received."""
     told: dict[tuple[str, str], list[Served]] = {}
     for served in visit.served:
         if served.received_us and served.received_bytes:
             told.setdefault((served.method, served.url), []).append(served)
-    found = []
+    complete = []
     for request in visit.requests:
         left = told.get((request.method, urldefrag(request.url).url))
         if left and request.send_start_ms is not None:
             served = left.pop(0)
             received_ms = ((served.received_us or 0) - visit.started_us) / 1000
             size = served.received_bytes or 0
-            found.append(Upload(request.url, size, request.send_start_ms, received_ms))
-    return found
+            complete.append(Upload(request.url, size, request.send_start_ms, received_ms))
+    return complete
 
 
 def uploaded_bytes(visit: Visit) -> int | None:
     """Bytes of all bodies that reached the origin whole; None if the server does not say."""
-    told = [s.received_bytes for s in visit.served if s.received_bytes is not None]
-    return sum(told) if told else None
+    sizes = [s.received_bytes for s in visit.served if s.received_bytes is not None]
+    return sum(sizes) if sizes else None
 
 
 def upload_ms(visit: Visit) -> float | None:
@@ -59,8 +59,8 @@ def upload_mbps(visit: Visit) -> float | None:
 
 
 def handed_over_ms(visit: Visit) -> list[float]:
-    """For each request that may have a body: from its first byte sent until the browser's transport
-    had taken the last one. Kernel or QUIC may hold a part of it then."""
+    """Times from the first byte sent of each request that may have a body until the browser's
+    transport had taken the last one. Kernel or QUIC may hold a part of it then."""
     return [
         r.send_end_ms - r.send_start_ms
         for r in visit.requests
@@ -69,5 +69,5 @@ def handed_over_ms(visit: Visit) -> list[float]:
 
 
 def uploaded_by(found: Sequence[Upload], end_ms: float) -> int:
-    """Bytes of those that the origin had at `end_ms`."""
+    """Uploaded bytes that the origin had at `end_ms`."""
     return sum(u.bytes for u in found if u.received_ms <= end_ms)

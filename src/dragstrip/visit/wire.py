@@ -10,8 +10,8 @@ from dragstrip.visit.qlog import keep_qlog
 
 
 class Wire:
-    """One visit's, from just before the link is configured. Asks for nothing and keeps nothing
-    unless the client wants it and there is a capsule, `artefacts`, to keep it in."""
+    """Records of one visit's wire, from just before the link is configured. Asks for nothing and
+    keeps nothing unless the client wants it and there is a capsule, `artefacts`, to keep it in."""
 
     def __init__(
         self, bed: Testbed, key_log: Path | None, client: Client, artefacts: Path | None
@@ -36,7 +36,7 @@ class Wire:
             keep_qlog(self._qlog, visit, self._artefacts / "qlog" / visit.file_name)
 
     def _keys(self) -> bytes:
-        """The secrets of this visit's connections; one browser writes those of all its visits."""
+        """The secrets of this visit's connections, out of the browser's file for all its visits."""
         if not self._key_log or not self._key_log.exists():
             return b""
         with self._key_log.open("rb") as file:

@@ -24,11 +24,11 @@ from dragstrip.watch.tally import describe
 _PAGE = Path(__file__).with_name("page")
 _EVERY_S = 1.0
 _READING_S = 0.02
-"""Between pieces of a journal that was there before."""
+"""Pause between pieces of a journal that was there before."""
 _LAST = 12
 """Visits that are listed."""
 _ROOM = 1.05
-"""Of a waterfall's time axis beyond the visit's end."""
+"""Length of a waterfall's time axis, as a multiple of the visit's."""
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'",
@@ -155,7 +155,7 @@ def _last(follower: Follower, numbers: Iterable[int]) -> Iterable[dict[str, Any]
 
 
 def _waterfall(visit: Visit) -> str:
-    """With colours that follow the reader's choice of light or dark."""
+    """The waterfall with colours that follow the reader's choice of light or dark."""
     ends = [visit.plt_ms or 0.0, *(r.end_ms or 0.0 for r in visit.requests)]
     svg = waterfall(visit, max(ends) * _ROOM or 1000.0)
     for protocol in palette.PROTOCOL:

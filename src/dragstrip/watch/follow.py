@@ -24,7 +24,7 @@ _LEAST = 10
 
 
 class Follower:
-    """Of one folder, which must hold a capsule. Raises `CapsuleError` if it does not."""
+    """Follows one folder, which must hold a capsule. Raises `CapsuleError` if it does not."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -60,7 +60,7 @@ class Follower:
         return bool(made)
 
     def visit(self, number: int) -> Visit | None:
-        """By its place in the journal."""
+        """The visit at this place in the journal."""
         if not 0 <= number < len(self.offsets):
             return None
         with (self.folder / JOURNAL).open("rb") as journal:
@@ -84,15 +84,15 @@ class Follower:
         while self._arrivals and self._arrivals[0][0] < now - _PACE_S:
             self._arrivals.popleft()
         if self.state == "running":
-            made = sum(n for _, n in self._arrivals)
-            if made < _LEAST:
+            visits_made = sum(n for _, n in self._arrivals)
+            if visits_made < _LEAST:
                 return None
-            return made / max(1.0, now - max(self._began, now - _PACE_S)) * 3600
+            return visits_made / max(1.0, now - max(self._began, now - _PACE_S)) * 3600
         took_s = self.took_s()
         return len(self.offsets) / took_s * 3600 if took_s else None
 
     def took_s(self) -> float:
-        """Of all starts that came to their end."""
+        """Duration of all starts that came to their end."""
         return sum(
             (
                 datetime.fromisoformat(start.finished) - datetime.fromisoformat(start.started)

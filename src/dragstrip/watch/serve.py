@@ -21,8 +21,8 @@ _LAST_LOOK_S = 1.5
 
 
 def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
-    """Until Ctrl-C. `port` 0 takes any. Raises `CapsuleError`, and `InputError` if the port is
-    taken."""
+    """Serve until Ctrl-C. `port` 0 takes any. Raises `CapsuleError`, and `InputError` if the port
+    is taken."""
     with _listening(port) as listener:
         server = _server(folder)
         niced()

@@ -25,7 +25,7 @@ class LiveRatio(Struct, frozen=True, kw_only=True):
 
 class CellNow(Struct, frozen=True, kw_only=True):
     number: int
-    """Its place among the study's cells."""
+    """Number of the cell in the study."""
     counted: int
     """Blocks that count."""
     given_up: int
@@ -41,13 +41,13 @@ class StudyStanding(Struct, frozen=True, kw_only=True):
     reasons: dict[str, int]
     """Invalid visits by their first reason."""
     machines: dict[str, dict[str, int]]
-    """By machine: visits, and how many of them are invalid."""
+    """Visits of each machine, and how many of them are invalid."""
 
 
 class _Cell:
     def __init__(self) -> None:
         self.ratios: dict[str, list[tuple[float, float]]] = {}
-        """By stack: load times in ms of the first stack and of this one, block by block."""
+        """Load times in ms of the first stack and of another, block by block, by that stack."""
         self.counted = 0
         self.given_up = 0
         self.open: dict[tuple[str, int], dict[str, Visit]] = {}
@@ -121,12 +121,12 @@ class StudyTally:
 
     def _comparisons(self, cell: _Cell) -> Iterator[LiveRatio]:
         for stack, pairs in cell.ratios.items():
-            found = ratio([a for a, _ in pairs], [b for _, b in pairs])
+            estimate = ratio([a for a, _ in pairs], [b for _, b in pairs])
             yield LiveRatio(
                 stack=stack,
-                ratio=_finite(found.value),
-                low=_finite(found.low),
-                high=_finite(found.high),
+                ratio=_finite(estimate.value),
+                low=_finite(estimate.low),
+                high=_finite(estimate.high),
             )
 
 

@@ -107,7 +107,7 @@ def test_what_falls_back_is_not_believed(track, codes):
     assert codes(made) & {"fallback", "mixed"}
 
 
-def test_a_name_that_nobody_knows_is_not_the_stacks_fault(track, codes):
+def test_an_unknown_name_is_not_the_stacks_fault(track, codes):
     made = make(track, "h2-firefox", without="s2.synth")
     assert {r.error for r in made.requests if not r.protocol} == {"NS_ERROR_UNKNOWN_HOST"}
     assert "replay-miss" in codes(made)

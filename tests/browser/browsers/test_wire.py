@@ -20,7 +20,7 @@ from dragstrip.visit.qlog import read_windows
 
 KEEPING = structs.replace(CLIENT, pcap=True, qlog=True)
 CLOCKS_MS = 2.0
-"""By how much the browser's clock and the kernel's may differ: a tenth of the round trip."""
+"""Largest difference of the browser's clock and the kernel's: a tenth of the round trip."""
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,8 @@ def test_the_capture_has_the_requests_of_browser_and_origin(one, capsule):
 
 
 def test_a_request_is_on_the_wire_between_its_sending_and_its_answer(one, capsule):
-    """Over h2 by its path; over h3 by its order, for tshark 4.0 reads no QPACK."""
+    """The request is found over h2 by its path, over h3 by its order, because tshark 4.0 reads no
+    QPACK."""
     seen = [p for p in packets(capsule, one) if p.requests]
     if one.stack == "h3":
         on_wire = sorted(p.time_ms for p in seen for _ in p.requests)

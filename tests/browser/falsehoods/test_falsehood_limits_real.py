@@ -77,7 +77,7 @@ def test_the_delay_is_off_by_about_a_millisecond(track, codes, delay_ms, said):
     assert codes(visit) == ({"link-drift"} if said else set())
 
 
-def test_a_load_that_somebody_stops_is_aborted(track, codes):
+def test_a_load_that_is_stopped_from_outside_is_aborted(track, codes):
     browser = track.browser("h2")
     meddled = replace(browser, cdp=Stopping(browser.cdp, after=6))
     impatient = structs.replace(CLIENT, timeout_s=4)
@@ -117,7 +117,7 @@ def test_a_browser_that_shares_its_core_is_overloaded(track, codes):
 
 
 class Stopping:
-    """A browser's pipe on which somebody else stops every page after some answers."""
+    """A browser's pipe on which another process stops every page after some answers."""
 
     def __init__(self, cdp, after):
         self._cdp = cdp

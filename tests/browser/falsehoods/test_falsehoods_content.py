@@ -25,7 +25,7 @@ def forged(folder: Path, forge: Callable[[Recorded], Recorded]) -> Page:
 
 
 def another(answer: Recorded) -> Recorded:
-    """As long, and another byte."""
+    """The answer with another byte, and the same length."""
     at = len(answer.wire) // 2
     changed = bytes([answer.wire[at] ^ 1])
     return structs.replace(answer, wire=answer.wire[:at] + changed + answer.wire[at + 1 :])

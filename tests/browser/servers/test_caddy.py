@@ -1,4 +1,4 @@
-"""Caddy behind the same seam: its visits are judged like the origin's, by its own word."""
+"""Caddy behind the same seam: its visits are judged like the origin's, by its log."""
 
 import shutil
 from dataclasses import replace
@@ -59,7 +59,8 @@ def test_another_protocol_is_a_fallback_by_both_words(track, claimed, really):
 
 
 def test_answers_from_our_origin_are_not_caddys(track):
-    """Without the flags that lead to it, what the browser received Caddy never gave."""
+    """The check needs the flags that lead to Caddy: without them the browser received answers that
+    Caddy never gave."""
     made = make(track, find_stack("caddy-h2"), led=False)
     assert told(made)[0].startswith("stack-drift: the browser received 7 answers the origin never")
 
@@ -76,7 +77,7 @@ def test_resumption_can_be_switched_off(track):
 
 
 class Cold:
-    """Servers that resume nothing, whatever they are told."""
+    """Servers that resume nothing, whatever the stack asks for."""
 
     def __init__(self, honest: object) -> None:
         self._honest = honest

@@ -116,7 +116,7 @@ def test_scripts_draw_the_same_numbers(track):
 
 
 def test_the_version_on_the_wire_is_q043(track, tmp_path, monkeypatch):
-    """Until the server has answered, a packet carries the version after its flags and connection id
+    """A packet carries the version after its flags and connection id until the server has answered
     (Chromium's QUIC wire layout specification, public header)."""
     capture, link = tmp_path / "link.pcapng", track.bed.link
     configure = link.configure

@@ -1,5 +1,5 @@
-"""A server that a study brings is started, judged by what can be seen of it, and its failures are
-told in a line."""
+"""A server that a study brings is started and judged by what can be seen of it, and its failures
+give one line."""
 
 import sys
 from pathlib import Path
@@ -32,7 +32,7 @@ def make(track: Track, stack: Stack, over: str | None = None) -> Visit:
     return judged(track.bed, track.browser(over or stack.protocol, *flags), plan_of(page, stack))[0]
 
 
-def test_a_server_nobody_adapted_is_raced(track):
+def test_a_server_without_adaptation_is_raced(track):
     made = make(track, stack_on(tiny(), "h1"))
     assert (made.outcome, told(made)) == ("loaded", [])
     assert set(made.congestion) == {"cubic"}

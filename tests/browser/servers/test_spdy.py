@@ -1,4 +1,4 @@
-"""SPDY/3.1 in Chromium 53: all on the asked protocol, by the server's word and the wire's."""
+"""SPDY/3.1 in Chromium 53: all on the asked protocol, according to the server and the wire."""
 
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ STACKS = {
         "h1-chromium53-netty": "h1",
     },
 }
-"""By server, as the catalogue calls it."""
+"""Stacks by the catalogue's name of their server."""
 ALPN = {"spdy": "spdy/3.1", "h2": "h2", "h1": "http/1.1"}
 
 
@@ -112,7 +112,7 @@ def test_the_machines_temp_folder_stays_as_it_was(track):
 
 @pytest.mark.skipif(bool(missing("spdy-origin")), reason=missing("spdy-origin"))
 def test_screens_of_two_testbeds_share_no_keymap(track):
-    """Each is display 0 of its own network namespace, and names its keymap by that in /tmp."""
+    """Both are display 0 of their own network namespace, and name their keymap by that in /tmp."""
 
     def temps() -> set[int]:
         screens = [pid for pid, argv in ours.processes().items() if argv[0].endswith("Xvfb")]
@@ -182,7 +182,7 @@ def test_a_host_with_the_certificate_of_another_is_not_believed(server, tmp_path
 @pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is missing: apt-get install tshark")
 @every_server
 def test_the_wire_says_what_was_offered_and_what_was_chosen(track, tmp_path, server):
-    """Of TLS 1.2 both hellos are readable."""
+    """Both hellos of TLS 1.2 are readable."""
     page = track.page("2x1KB")
     track.bed.origin.serve(page)
     for name, protocol in STACKS[server].items():

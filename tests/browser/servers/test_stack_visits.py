@@ -19,7 +19,7 @@ from dragstrip.verdict.judge import judge
 
 FAR = Network.parse("100mbit/100mbit/100ms/0%/200ms")
 _TRIES = 5
-"""So far that a round trip is longer than what a busy machine may hold up."""
+"""Tries with a round trip that is longer than any delay on a busy machine."""
 
 
 def make(
@@ -31,7 +31,7 @@ def make(
     page: Page | None = None,
     network: Network = NETWORK,
 ) -> Visit:
-    """A visit that claims `stack` while origin and kernel are told `really`."""
+    """A visit that claims `stack` while origin and kernel follow `really`."""
     page = page or track.page("3x20KB")
     track.bed.origin.serve(page)
     plan = plan_of(page, stack, connection=connection, network=network)
@@ -131,7 +131,7 @@ LIES = [
 
 
 def test_a_document_larger_than_the_first_flight_begins_a_round_trip_later_in_full_records(track):
-    """As google.de's does: a record of 16 KB does not fit into ten packets."""
+    """The document is like google.de's: a record of 16 KB does not fit into ten packets."""
     page = track.page("400x1KB")
     stock = find_stack("h2")
     least_ms = {None: inf, "dynamic": inf, 1369: inf}

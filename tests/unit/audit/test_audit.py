@@ -124,7 +124,7 @@ def test_a_capture_without_load_event_is_aborted(tmp_path):
         assert not row.impossible
 
 
-def test_each_page_of_a_file_is_a_capture_of_its_own(tmp_path):
+def test_each_page_of_a_file_is_a_separate_capture(tmp_path):
     path = tmp_path / "two.har"
     path.write_text(json.dumps(har(entry(), entry(pageref="p1"), entry(pageref="p1"), pages=2)))
     assert [(c.name, len(c.answers)) for c in read(path)] == [("two#p0", 1), ("two#p1", 2)]
@@ -197,7 +197,7 @@ def test_what_captures_say_is_escaped(tmp_path):
         ["FILE", "--claims-from-names", "{page}-{rtt_ms}", "--down", "1mbit"],
     ],
 )
-def test_wrong_input_names_the_mend(tmp_path, arguments):
+def test_wrong_input_names_the_fix(tmp_path, arguments):
     file = tmp_path / "a.har"
     file.write_text(json.dumps(har(entry())))
     (tmp_path / "empty").mkdir()

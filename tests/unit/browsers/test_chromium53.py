@@ -85,7 +85,7 @@ class Scripted:
         return True
 
     def at_once(self, *events: tuple[str, dict]) -> None:
-        """These come last, and together, as on a busy machine."""
+        """Events that come last, and together, as on a busy machine."""
         self._script.append([Event(m, p, "") for m, p in events])
 
 
@@ -225,7 +225,7 @@ listening.accept()[0].send(b"mine")
 """
 
 
-def test_a_listener_with_an_address_of_its_own_wins_over_the_wildcard():
+def test_a_listener_on_a_single_address_wins_over_the_wildcard():
     with socket.socket() as wildcard:
         wildcard.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         wildcard.bind(("0.0.0.0", 0))

@@ -1,4 +1,4 @@
-"""Wrong input gives one line that names the place and the mend, and exit code 2."""
+"""Wrong input gives one line that names the place and the fix, and exit code 2."""
 
 import signal
 import subprocess
@@ -40,7 +40,7 @@ def dragstrip(tmp_path, monkeypatch, capsys) -> Iterator[Dragstrip]:
 
 
 def started(*argv: str, home: Path) -> tuple[int, str, str]:
-    """The same in a process of its own."""
+    """Runs the command in another process."""
     code = "from dragstrip.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, *argv],
@@ -126,7 +126,7 @@ def test_lists_name_what_is_known(dragstrip):
 
 
 @pytest.mark.parametrize("argv", [["list", "networks"], ["run", "nowhere.toml"]])
-def test_a_process_of_its_own_ends_and_prints_the_same(dragstrip, tmp_path, argv):
+def test_a_separate_process_ends_and_prints_the_same(dragstrip, tmp_path, argv):
     assert started(*argv, home=tmp_path) == dragstrip(*argv)
 
 

@@ -18,7 +18,7 @@ def invoke(*argv):
     return CliRunner().invoke(app, ["page", *argv], standalone_mode=False)
 
 
-def test_a_page_is_told_in_three_lines_and_all_of_it_on_request(here):
+def test_a_page_is_shown_in_three_lines_and_all_of_it_on_request(here):
     short = invoke("synth", "3x1KB")
     assert len(short.output.splitlines()) == 3
     long = invoke("synth", "3x1KB", "--verbose")

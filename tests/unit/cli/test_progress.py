@@ -1,4 +1,4 @@
-"""A log is told how far a study is, now and then."""
+"""A log shows now and then how far a study is."""
 
 import pytest
 from msgspec import structs

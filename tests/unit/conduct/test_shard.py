@@ -1,4 +1,4 @@
-"""Shares of a study: together everything, nothing twice, and cells that end early stay whole."""
+"""Shards of a study: together everything, nothing twice, and cells that end early stay whole."""
 
 import pytest
 from hypothesis import given

@@ -18,7 +18,7 @@ def certificates(page, addresses="recorded"):
     return [dict(server.certificates) for server in servers(page, addresses)]
 
 
-def test_hosts_share_what_the_recording_tells_and_one_certificate_for_want_of_better():
+def test_hosts_share_what_the_recording_says_and_else_one_certificate():
     page = page_of({A: ONE, B: TWO, C: ONE, D: ""})
     assert certificates(page) == [{A: (A, C), C: (A, C)}, {B: (B,)}, {D: (D,)}]
     assert sharing(page)
@@ -62,7 +62,7 @@ def test_pages_without_shared_addresses_are_laid_out_as_ever():
 
 
 def test_a_certificate_covers_hosts_of_the_served_page_alone():
-    """So a page's handshakes do not depend on the other pages of a study."""
+    """A page's handshakes do not depend on the other pages of a study."""
     pages = [page_of({A: ONE, B: ONE}), page_of({B: ONE, C: ONE})]
     one, other = layouts(servers(page, "recorded") for page in pages)
     assert one.addresses == other.addresses

@@ -49,7 +49,7 @@ def test_a_chain_that_loses_nothing_or_twice_as_much_is_found(chain, trials):
 
 
 def test_losses_without_memory_are_a_binomial_sum():
-    """Chernoff's bound for it is exp(-n KL(x/n, p)) (Hoeffding 1963, theorem 1)."""
+    """Chernoff's bound here is exp(-n KL(x/n, p)) (Hoeffding 1963, theorem 1)."""
     chain = GilbertElliott(p=0.3, r=0.7)
     share, n = 0.5, 200
     distance = share * np.log(share / 0.3) + (1 - share) * np.log((1 - share) / 0.7)

@@ -1,4 +1,4 @@
-"""The `link` header, as far as it names what to fetch ahead of need."""
+"""The `link` header, as far as it names what to fetch in advance."""
 
 from dragstrip.model.links import ahead, links, preloads
 
@@ -25,7 +25,7 @@ def test_preloads_are_absolute():
     assert found == ("https://a.test/a.css", "https://cdn.test/b,c.js")
 
 
-def test_what_is_ahead_of_need_is_kept_as_written():
+def test_links_to_fetch_in_advance_are_kept_as_written():
     assert ahead(VALUES) == (
         "</a.css>; rel=preload; as=style",
         '<//cdn.test/b,c.js>;as=script;rel="x MODULEPRELOAD"',

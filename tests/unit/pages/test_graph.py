@@ -61,7 +61,7 @@ def page(tmp_path):
 
 
 def waits(graph: Graph) -> dict[str, tuple[str, frozenset[str]]]:
-    """By path: how it is found, and what it waits for whole."""
+    """How each request is found, and what it waits for whole, by path."""
     paths = [n.url.removeprefix("https://a.test") for n in graph.nodes]
     return {
         p: (n.found, frozenset(paths[w.node] for w in n.waits if w.bytes is None))
@@ -94,7 +94,7 @@ def test_a_page_waits_as_a_browser_does(page):
     assert found["/from-inline.json"] == ("script", {"/a.css", "/a.js", "/more.css"})
     assert found["/frame.html"] == ("markup", {"/a.css", "/a.js", "/more.css"})
     assert found["/by-script.png"] == ("script", {"/later.js"})
-    # Nobody refers to it: it comes when the document is done, deferred scripts and all.
+    # Nothing refers to it: it comes when the document is done, deferred scripts and all.
     assert found["/unknown.json"] == ("script", {"/", "/a.css", "/a.js", "/last.js", "/more.css"})
     assert {n.url for n in graph.nodes if not n.holds_load} == {
         "https://a.test/from-inline.json",
@@ -201,7 +201,8 @@ def graphs(draw):
 
 
 TIMES = st.lists(st.integers(2, 90).map(lambda n: 10.0 * n), min_size=7, max_size=7)
-"""In whole steps: causes that are a few milliseconds apart in all visits cannot be told apart."""
+"""Times in whole steps: causes that are a few milliseconds apart in all visits cannot be told
+apart."""
 
 
 @settings(max_examples=60, deadline=None)
@@ -227,7 +228,7 @@ SCRIPTS = None
 
 @pytest.fixture(autouse=True, scope="module")
 def scripts(tmp_path_factory):
-    """A page whose recording says nothing of what its scripts do."""
+    """A page whose recording does not show what its scripts do."""
     global SCRIPTS
     answers = [recorded("/", "text/html", b"<p>")]
     answers += [recorded(f"/{n}.js", "text/javascript") for n in range(1, 7)]

@@ -1,4 +1,5 @@
-"""HARs as tools write them: what they leave out, mistype and re-encode, and what becomes of it."""
+"""HARs as tools write them: what they leave out, mistype and re-encode, and how the import treats
+it."""
 
 import json
 import os
@@ -204,7 +205,7 @@ def test_servers_think_for_their_wait_less_a_round_trip(imported, text):
     assert said(recording, "no connect to b.test, so the least wait there")
 
 
-def test_a_study_that_asks_for_think_times_is_told_which_page_has_none(tmp_path):
+def test_a_study_with_think_times_names_the_page_that_has_none(tmp_path):
     (tmp_path / "site.har").write_bytes(har(waiting(document(), 600)))
     page = resolve(str(tmp_path / "site.har"), tmp_path / "cache")
     with pytest.raises(InputError, match=r"think_time: page site says of no answer .*--think 80ms"):

@@ -1,4 +1,4 @@
-"""HARs: what is read, what becomes of a HAR without bodies, and what is said of a broken one."""
+"""HARs: what is read, how a HAR without bodies is imported, and what is said of a broken one."""
 
 import io
 import json
@@ -46,7 +46,7 @@ def test_a_har_without_bodies_keeps_requests_hosts_types_and_wire_sizes(imported
 
 @pytest.mark.parametrize("text", [None, "<!doctype html><p>site"])
 def test_the_bytes_that_a_request_uploaded_are_kept(imported, tmp_path, text):
-    """With bodies and without; what the page's own scripts send is no promise of the page."""
+    """HARs with bodies and without; what the page's own scripts send is no promise of the page."""
     document = entry("https://a.test/", 0, size=500, **({"text": text} if text else {}))
     upload = entry("https://a.test/post", 100, mime="text/plain", method="POST", text="ok", size=2)
     upload["request"]["bodySize"] = 70_000

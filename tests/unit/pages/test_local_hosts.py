@@ -24,7 +24,7 @@ HTML = ("content-type", "text/html; charset=utf-8")
         ("ws://localhost/x", "ws://localhost.test/x"),
     ],
 )
-def test_a_host_that_nobody_looks_up_gets_a_name(recorded, named):
+def test_a_host_that_browsers_do_not_look_up_gets_a_name(recorded, named):
     assert LocalHosts([recorded]).text(recorded) == named
 
 

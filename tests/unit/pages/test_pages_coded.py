@@ -48,7 +48,7 @@ def page(tmp_path):
 
 
 def codings(page: Page) -> dict[str, str]:
-    """By path; every body is what its header says, and what it was."""
+    """Codings by path; every body is what its header says, and what it was."""
     found = {}
     with zipfile.ZipFile(page.path) as archive:
         for entry in har.decode(archive.read(HAR_MEMBER)).log.entries:

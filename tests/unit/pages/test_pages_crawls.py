@@ -74,7 +74,7 @@ def test_seeds_one_after_the_other_are_told_apart_by_who_refers_to_them(tmp_path
     assert urls(read(tmp_path, data, "2")) == [NEWS, PNG]
 
 
-def test_a_frame_that_says_nothing_of_itself_stays_with_its_page(tmp_path):
+def test_a_frame_without_a_referrer_stays_with_its_page(tmp_path):
     data = crawl(
         visit(0, HOME),
         visit(2, FRAME),

@@ -1,4 +1,4 @@
-"""Synthetic pages: exact sizes, real images, and one clear sentence for what cannot be had."""
+"""Synthetic pages: exact sizes, real images, and one clear sentence for what cannot be made."""
 
 import io
 import zlib
@@ -73,7 +73,7 @@ def test_the_seed_decides_the_bytes(tmp_path):
         ("2x1.2.3KB", "not a size"),
     ],
 )
-def test_what_cannot_be_had_is_said(spec, complaint):
+def test_what_cannot_be_made_is_said(spec, complaint):
     with pytest.raises(PageError, match=complaint):
         synth(spec)
 

@@ -58,7 +58,7 @@ def test_sizes_of_uploads_may_be_a_range():
         ("1x5MB:post@2", "post"),
     ],
 )
-def test_what_cannot_be_had_is_said(spec, complaint):
+def test_what_cannot_be_made_is_said(spec, complaint):
     with pytest.raises(PageError, match=complaint.replace("+ come", r"\+ come")):
         synth(spec)
 

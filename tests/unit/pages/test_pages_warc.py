@@ -1,4 +1,4 @@
-"""WARC import: a small file of our own, the real recordings where present, and damaged ones."""
+"""WARC import: our own small file, the real recordings where present, and damaged ones."""
 
 import gzip
 import hashlib

@@ -102,7 +102,7 @@ def test_a_har_tells_whom_certificates_cover(tmp_path):
 
 
 def test_a_certificate_told_by_its_subject_alone_covers_those_who_showed_it(tmp_path):
-    """As Playwright writes it; a CDN may use one subject for the certificates of all."""
+    """Playwright writes certificates so; a CDN may use one subject for the certificates of all."""
     same = {"subjectName": "sni.cdn.test", "issuer": "CA", "validFrom": 1}
     page = imported(
         tmp_path,

@@ -60,7 +60,7 @@ def test_where_the_papers_own_protocols_ran_none_is_a_surrogate():
     assert "SPDY plays TCP-TLS1.2" in markdown(found)
 
 
-def test_a_paper_whose_stacks_cannot_be_had_says_so():
+def test_a_paper_without_available_stacks_says_so():
     with pytest.raises(InputError, match="no stack of its time"):
         published("biswal2016").native()
 

@@ -31,7 +31,7 @@ def cells(key: str, claim: Claim) -> list[Place]:
 
 
 def cheapest() -> Iterator[tuple[str, Claim]]:
-    """By kind of predicate."""
+    """The cheapest claim of each kind of predicate."""
     kinds: dict[str, tuple[int, str, Claim]] = {}
     for key in KNOWN:
         paper, _ = all_places(key)

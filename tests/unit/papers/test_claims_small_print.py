@@ -22,7 +22,7 @@ CLAIMS = {claim.id: claim for key in KNOWN for claim in published(key).claims}
 ALIKE = {"cook2017-15", "biswal2016-23", "megyesi2016-05"} | {
     f"literature-{n}" for n in (34, 46, 47, 53, 70)
 }
-"""They say that something stays about as it is, so that their bands lie around that."""
+"""Claims that something stays about as it is, so that their bands lie around that."""
 
 
 def parts(claim: Claim) -> Iterator[AnyPredicate]:
@@ -139,7 +139,7 @@ def test_cooks_figures_are_of_the_visits_they_show():
     assert set(asked) == {("QUIC", "first"), ("QUIC", "repeat"), ("QUIC-altsvc", "first")}
 
 
-def test_absolute_times_and_winners_are_only_asked_where_they_can_be_had():
+def test_absolute_times_and_winners_are_only_asked_where_they_are_available():
     kinds = [type(p) for c in CLAIMS.values() for p in parts(c)]
     assert kinds.count(Absolute) == 8
     assert kinds.count(Rule7010) == 2

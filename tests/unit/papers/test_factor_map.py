@@ -14,7 +14,7 @@ from dragstrip_papers.map.survey import page_data, places, surveyed
 from made_map import SAMPLE, made_map
 
 MOST_BYTES = 1_000_000
-"""Of the page's data for 10,000 cells."""
+"""Largest size of the page's data for 10,000 cells."""
 
 
 def test_a_place_is_where_the_value_lies_in_its_range():

@@ -1,4 +1,4 @@
-"""Rules are fixed before the data they judge, and whoever reads an answer can see it."""
+"""Rules are fixed before the data they judge, and readers of an answer can see it."""
 
 import pytest
 from msgspec import structs

@@ -19,7 +19,7 @@ from dragstrip_papers.campaign.space import space
 from dragstrip_papers.claims import published
 from dragstrip_papers.evidence import SCHEMA, nothing
 from dragstrip_papers.kept import COLUMNS, Kept, keep, read, together
-from dragstrip_papers.measured import Evidence, Struck
+from dragstrip_papers.measured import DoubtfulCell, Evidence
 from dragstrip_papers.overall import given
 from dragstrip_papers.report.claims import markdown, page
 from made_loads import as_if_run
@@ -32,19 +32,19 @@ NAMES = LOADS["page"].unique(maintain_order=True).to_list()
 
 
 def ran(folder, **changes) -> Ran:
-    """As that of a capsule, with `changes`."""
+    """What a capsule's `Ran` says, with `changes`."""
     made_capsule.capsule(folder, {"h2": [1000.0] * 5, "h3": [900.0] * 5})
     return structs.replace(ran_in([folder], nothing()), **changes)
 
 
-def kept(folder, loads=LOADS, paper=PAPER, struck=None, **changes) -> Kept:
-    evidence = Evidence(loads, struck=struck or {})
+def kept(folder, loads=LOADS, paper=PAPER, doubts=None, **changes) -> Kept:
+    evidence = Evidence(loads, doubts=doubts or {})
     keep(folder / "loads.parquet", paper, ran(folder / "capsule", **changes), evidence)
     return read(folder / "loads.parquet")
 
 
 def half(tmp_path, names, **changes) -> Kept:
-    """With these of the pages."""
+    """Loads of these pages alone."""
     folder = tmp_path / "-".join(names)
     folder.mkdir()
     return kept(folder, LOADS.filter(pl.col("page").is_in(names)), **changes)
@@ -56,10 +56,12 @@ def told(evidence: Evidence) -> list[tuple[str, str, str]]:
 
 
 def test_what_is_read_is_what_was_kept(tmp_path):
-    lost = {("ranjan2019", NAMES[0], "2-0-0", "first"): Struck({"QUIC": 3, "h2": 1}, ("QUIC",))}
-    found = kept(tmp_path, struck=lost)
+    lost = {
+        ("ranjan2019", NAMES[0], "2-0-0", "first"): DoubtfulCell({"QUIC": 3, "h2": 1}, ("QUIC",))
+    }
+    found = kept(tmp_path, doubts=lost)
     assert found.evidence.loads.equals(LOADS)
-    assert found.evidence.struck == lost
+    assert found.evidence.doubts == lost
     (made,) = found.ran.made
     assert made.elsewhere == f"{tmp_path.name}/loads.parquet"
     own = structs.replace(found.ran, made=(structs.replace(made, elsewhere=""),))
@@ -161,7 +163,8 @@ def test_reproduce_answers_with_them_and_keeps_them(scale, tmp_path):
     "file", sorted((RESULTS / "loads").glob("*.parquet")), ids=lambda f: f.stem
 )
 def test_published_loads_give_the_published_answers(file):
-    """By today's rules. If these give another, answer it again and publish that."""
+    """Today's rules answer. If they give another answer, answer the claims again and publish
+    that."""
     published_answers = next(g for g in given.read(RESULTS / "answers") if g.page == file.stem)
     found = read(file)
     paper = published(found.paper).native() if found.cast else published(found.paper)

@@ -72,7 +72,7 @@ def test_where_median_and_mean_disagree_no_number_of_loads_decides():
         ),
     ],
 )
-def test_nothing_is_projected_without_an_open_answer_of_its_own(loads, predicate):
+def test_nothing_is_projected_without_an_own_open_answer(loads, predicate):
     assert needed(loads, predicate) is None
 
 

@@ -54,7 +54,7 @@ def test_where_neighbours_agree_they_are_right_more_often():
     assert all(group.said == pytest.approx(group.right, abs=0.2) for group in groups)
 
 
-def test_of_mere_chance_nobody_is_sure():
+def test_mere_chance_gives_no_sure_answer():
     draw = np.random.default_rng(1)
     answers = draw.integers(0, 3, 600)
     shares = nearest.votes(draw.random((600, 3)), answers)

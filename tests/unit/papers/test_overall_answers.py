@@ -102,7 +102,7 @@ def test_what_follows_from_a_claim_itself_no_run_changes():
     assert row(held, claim="biswal2016-28").answer == "setup"
 
 
-def test_absolute_times_of_pages_that_nobody_has_are_not_testable():
+def test_absolute_times_of_lost_pages_are_not_testable():
     paper, claim = CLAIMS["wolsing2019-38"]
     cells = space(paper.specs())
     held = cells.with_columns(standin=pl.lit(value=False))

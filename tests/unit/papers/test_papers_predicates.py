@@ -217,7 +217,7 @@ def test_too_few_loads_say_something_and_settle_nothing():
 
 
 def shares(blocks: int, first: int = 0) -> tuple[str, float, float]:
-    """By `blocks` of 20, from `first` on: the words, the share, and its interval's width."""
+    """The words, the share, and its interval's width, by `blocks` of 20 from `first` on."""
     close = pages(lambda i: {"a": 1000.0, "b": 960.0}, blocks=20, spread=0.1)
     here = pl.col("block").str.slice(-3).cast(int).is_between(first, first + blocks - 1)
     asked = {"a": "b", "than": ["a"], "take": 5, "loads": 5, "cells": 8}

@@ -36,7 +36,7 @@ def capsule(folder, client, **changes):
 
 
 def answered(key, folder, share=12) -> Findings:
-    """As if the load generator had run every `share`-th cell."""
+    """Findings as if the load generator had run every `share`-th cell."""
     paper = published(key)
     specs = by_client(paper.specs(), "loader")
     evidence = without_paint(Evidence(as_if_run(space(specs)[::share])))
@@ -64,7 +64,7 @@ def test_figures_say_so_and_draw_no_paint(key):
     assert all(predicted() in figure.caption for figure in figures)
 
 
-def test_a_browsers_answers_say_nothing_of_it(tmp_path):
+def test_a_browsers_answers_do_not_mention_it(tmp_path):
     paper = published("ranjan2019")
     made = [capsule(tmp_path, "browser")]
     found = findings(paper, paper.specs(), ran_in(made, nothing()), Evidence(nothing()))
@@ -138,7 +138,7 @@ def test_old_protocols_cannot_be_predicted():
     assert "--native with --client loader" in str(done.exception)
 
 
-def test_a_folder_of_its_own(tmp_path, monkeypatch):
+def test_predictions_have_a_separate_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for extra in ([], ["--virtual"]):
         asked = ["reproduce", "ranjan2019", "--client", "loader", "--minutes", "0", *extra]
@@ -148,7 +148,7 @@ def test_a_folder_of_its_own(tmp_path, monkeypatch):
     assert names == {"ranjan2019-loader", "ranjan2019-virtual-loader"}
 
 
-def test_its_answers_are_a_source_of_their_own_and_kept_from_virtual_time_only(tmp_path):
+def test_its_answers_are_a_separate_source_and_kept_from_virtual_time_only(tmp_path):
     paper = published("ranjan2019")
     for clock, folder in ((NETWORK, tmp_path / "v"), (None, tmp_path / "r")):
         changes = {"clock": clock} if clock else {}

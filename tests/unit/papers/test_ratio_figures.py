@@ -25,7 +25,7 @@ def test_a_map_tells_a_difference_from_none_and_from_too_few_loads():
     assert standing(125, blocks=4) == "h2 ahead in too few loads"
 
 
-def test_bars_of_too_few_loads_have_no_interval_and_a_pale_colour_of_their_own():
+def test_bars_of_too_few_loads_are_pale_and_have_no_interval():
     drawn = bars(loads(80, blocks=1), TCP, QUIC, "plt_ms")
     assert drawn.rows[0]["low"] is None
     assert round(drawn.rows[0]["ratio"], 2) == 0.8

@@ -30,7 +30,7 @@ def test_a_word_that_we_do_not_write_is_found_and_code_is_left_alone(tmp_path):
     page.write_text("Whoever reads this.\n")
     code, said = run(sys.executable, "scripts/prose", str(page))
     assert code == 1
-    assert f"{page}:1:1: 'Whoever': write name who" in said
+    assert f"{page}:1: 'Whoever': write name who" in said
 
 
 def test_a_broken_link_is_found(tmp_path):

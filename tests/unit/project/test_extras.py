@@ -1,4 +1,4 @@
-"""Without the extras nothing of them is installed, imported or needed."""
+"""An installation without the extras neither holds, imports nor needs them."""
 
 import json
 import re

@@ -1,6 +1,6 @@
 """No command or address in this repository names what the project has not registered.
 
-A registry gives a free name to the first who asks, and that person's code would run on our readers'
+A registry gives a free name to the first person that asks, whose code would run on our readers'
 machines. So a command names a file, a folder, or an action by its path. CONTRIBUTING.md, "Publish",
 says how names are registered; then they join `OWNED`.
 """
@@ -94,7 +94,7 @@ def test_an_unowned_name_is_found(text):
         "pip install asyncssh    # where dragstrip is",
     ],
 )
-def test_a_file_or_a_place_of_ours_is_none(text):
+def test_a_file_or_one_of_our_places_is_none(text):
     assert not unowned(text)
 
 

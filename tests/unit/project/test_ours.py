@@ -1,4 +1,4 @@
-"""Tests see what they started, orphans too, and nothing that anybody else did."""
+"""Tests see what they started, orphans too, and nothing that other processes did."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Without the package of the papers dragstrip runs, and says how to get it."""
+"""dragstrip runs without the package of the papers, and says how to get it."""
 
 import json
 import subprocess

@@ -69,7 +69,7 @@ def test_every_setting_of_a_library_is_listed(part):
 
 
 def test_every_number_of_the_origin_is_listed():
-    """Of a file that only has a protocol's numbers, once for all of them."""
+    """A file that only has a protocol's numbers gives one comment for all of them."""
     found = {n for n in numbers(ROOT / "crates") if n.startswith(("origin/", "http3/"))}
     files = {entry for entry in listed(CONSTANTS) if " " not in entry}
     single = {number for number in found if number.split()[0] not in files}

@@ -1,4 +1,4 @@
-"""Invalid visits that strike one stack more than others are seen, and no others."""
+"""Invalid visits that affect one stack more than others are seen, and no others."""
 
 import polars as pl
 from msgspec import structs
@@ -31,13 +31,13 @@ def table(of: list[Visit]) -> pl.LazyFrame:
     return made.table(made.study(pages=pages or ("made",)), of)
 
 
-def test_a_stack_that_is_struck_more_often_is_shown():
+def test_a_stack_with_more_invalid_visits_is_shown():
     (one,) = bias(visits("made", {"h3": 9}), STACKS)
     assert one.shown
     assert (where(one), rates(one)) == ("made over LTE", "h1 0 of 30, h2 0 of 30, h3 9 of 30")
 
 
-def test_a_machine_that_strikes_all_alike_is_not():
+def test_invalid_visits_of_all_stacks_alike_are_not():
     (one,) = bias(visits("made", {"h1": 5, "h2": 6, "h3": 4}), STACKS)
     assert not one.shown
     assert bias(visits("made", {}), STACKS) == []
@@ -81,9 +81,9 @@ def test_the_report_names_reasons_with_what_to_do_and_limits_that_were_set():
     study = made.study()
     limits = structs.replace(study.thresholds, steal_share=0.5)
     found = belief(structs.replace(study, thresholds=limits), table(visits("made", {"h3": 9})))
-    (struck,) = found.struck
-    assert (struck.code, struck.visits) == ("overloaded", 9)
-    assert struck.meaning.mend
+    (reasons,) = found.reasons
+    assert (reasons.code, reasons.visits) == ("overloaded", 9)
+    assert reasons.meaning.fix
     assert "come with bounds" in found.sentence
     assert [one.name for one in found.limits if one.changed] == ["steal_share"]
     assert belief(study, table([])).sentence == ""

@@ -82,12 +82,12 @@ def test_without_frames_or_a_block_that_counts_there_is_nothing_to_see(capsule):
     assert pictures(capsule, visits) == []
 
 
-def test_a_stack_nobody_saw_leaves_the_others_to_be_seen(capsule):
+def test_a_stack_without_frames_leaves_the_others_to_be_seen(capsule):
     for kept in (capsule.path / "frames").glob("*h2*"):
         kept.unlink()
     shown = pictures(capsule, list(capsule.visits()))
     assert shown[0].title == "What a viewer saw"
-    assert not any(p.files for p in shown)  # nobody races alone
+    assert not any(p.files for p in shown)  # no stack races alone
 
 
 def test_the_screen_shows_the_last_frame_so_far():

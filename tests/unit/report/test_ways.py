@@ -1,4 +1,4 @@
-"""What servers did in ways of their own is named where stacks differ in it."""
+"""The report names how servers differed where stacks differ in it."""
 
 from msgspec import structs
 
@@ -8,7 +8,7 @@ from dragstrip.results.tables.build import frames
 
 
 def said(**of_h2: object) -> list[str]:
-    """By a study whose h2 answered so."""
+    """Sentences of a study whose h2 answered so."""
     plain, other = made.visit("h1"), made.visit("h2")
     changed = tuple(structs.replace(r, **of_h2) for r in other.requests[1:])
     other = structs.replace(other, requests=(other.requests[0], *changed))

@@ -169,6 +169,6 @@ def test_one_name_twice_is_refused():
         study(b="h2")
 
 
-def test_nothing_but_the_protocol_is_refused():
+def test_stacks_that_differ_only_in_the_protocol_are_refused():
     with pytest.raises(InputError, match="differ only in the protocol"):
         study("h1", "h2")

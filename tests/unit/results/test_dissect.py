@@ -9,7 +9,7 @@ from dragstrip.results.dissect import dissect, first_flight, flow
 from dragstrip.results.packets import Packet, read_packets, write_packets
 
 DELAY_MS = 50.0
-"""One way; all of it in the link."""
+"""Delay of one way; all of it in the link."""
 SEGMENT = 1448
 
 

@@ -24,7 +24,7 @@ from made_capsule import capsule
 TIMES = {"h2": [1000.0, None], "h3": [900.0, 950.0]}
 
 
-def test_csv_holds_a_row_a_visit_and_a_row_a_request(tmp_path):
+def test_csv_holds_one_row_per_visit_and_one_per_request(tmp_path):
     found = capsule(tmp_path / "c", TIMES)
     files = export(found, tmp_path / "out", "csv")
     assert {f.name for f in files} >= {"visits.csv", "requests.csv", "columns.csv"}

@@ -65,7 +65,7 @@ def test_a_damaged_file_is_named():
     [(COST, "1.028 (1.020 to 1.036)"), (None, "was not measured on this machine")],
     ids=["measured", "not measured"],
 )
-def test_the_report_says_what_frames_cost_or_that_nobody_knows(tmp_path, cost, said):
+def test_the_report_says_what_frames_cost_or_that_it_is_unknown(tmp_path, cost, said):
     start = structs.replace(START, frames_cost=cost)
     study = structs.replace(made_films.study(), client=made_films.CLIENT)
     with Capsule.create(tmp_path / "c", Manifest(study=study, starts=(start,))):

@@ -1,5 +1,5 @@
-"""The load generator as a client: what it is told, what becomes of its answer, and what it is not
-mixed with."""
+"""The load generator as a client: what it gets, how its answer is used, and what it is not mixed
+with."""
 
 import msgspec
 import pytest
@@ -78,7 +78,7 @@ GRAPH = Graph(
 )
 
 
-def test_the_program_is_told_the_whole_graph():
+def test_the_program_gets_the_whole_graph():
     page = page_of(GRAPH)
     start, document, script, beacon, font = page["resources"]
     assert "after" not in start
@@ -93,7 +93,7 @@ def test_the_program_is_told_the_whole_graph():
     assert page["tight"] == {"until": [2], "limit": 2}
 
 
-def test_headers_name_who_asks_and_from_where():
+def test_headers_name_the_client_and_the_referrer():
     top, font = dict(headers(GRAPH, 0)), dict(headers(GRAPH, 4))
     assert top["sec-fetch-mode"] == "navigate"
     assert top["sec-fetch-site"] == "none"
@@ -193,7 +193,7 @@ def test_an_error_that_chromium_has_a_name_for_keeps_it(error, said):
     assert (said in BY_THE_NETWORK) == said.startswith("net::")
 
 
-def test_what_it_is_told_of_a_stack():
+def test_what_it_learns_of_a_stack():
     fields = msgspec.json.decode(told(find_stack("QUIC"), {"a.test": "10.64.1.1"})[0])
     assert fields["protocol"] == "h3"
     assert fields["tls"] == {

@@ -59,7 +59,8 @@ def test_a_limit_that_the_study_set_stays(tmp_path):
 
 
 def test_under_todays_rules_the_verdict_of_the_visit_stands(tmp_path):
-    """It was made by the same rules from the same evidence; that saves the time to do it again."""
+    """The visit was made by the same rules from the same evidence; keeping the verdict saves
+    time."""
     assert verdicts(capsule(tmp_path / "c", VERSION, wait_ms=120))["h2"] == "valid"
 
 

@@ -1,4 +1,5 @@
-"""Blocks are spread over starts of the testbed, and what differs between starts is told."""
+"""Blocks are spread over starts of the testbed, and the report shows what differs between
+starts."""
 
 import random
 from pathlib import Path

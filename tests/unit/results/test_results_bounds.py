@@ -51,7 +51,7 @@ def plt(of, kept):
     return [c for c in compare(of, kept) if c.metric == "plt_ms"]
 
 
-def test_few_invalid_visits_that_strike_all_alike_need_no_bound():
+def test_few_invalid_visits_of_all_stacks_alike_need_no_bound():
     of = study(31)
     (found,) = plt(of, visits(of, lambda stack, ms, draw: draw.random() < 0.05))
     assert found.bound is None

@@ -158,7 +158,7 @@ def test_what_a_browser_never_measures_is_not_what_a_failed_load_never_reached()
     assert seen.values_of(seen.visits, "plt_ms").tolist() == [math.inf, 1, 50, 1]
 
 
-def test_a_metric_nobody_reported_is_not_compared() -> None:
+def test_a_metric_without_reports_is_not_compared() -> None:
     visits = [visit("h1", 1000, fcp_ms=10), visit("h2", 800)]
     found = {c.metric for c in compare(study(), visits)}
     assert {"plt_ms", "ttfb_ms"} <= found

@@ -84,7 +84,7 @@ def test_controls_of_a_server_that_a_study_brings():
     assert by_metric(of, list(made_visits(of, 0.02, {})))["plt_ms"].blocks == 3
 
 
-def test_a_testbed_that_cries_wolf_or_is_deaf_is_found_out():
+def test_a_testbed_with_false_alarms_or_misses_is_found_out():
     of = study(runs=10, pages=20)
     wolf = by_metric(of, list(made_visits(of, 0.02, {SAME: 1.1})))["plt_ms"]
     assert (wolf.alarms[0].alarms, wolf.alarms[1].alarms) == (20, 20)
@@ -129,7 +129,7 @@ def stopping(runs: int, pages: int, looks: tuple[int, ...] = (8, 12, 16, 21, 26)
 
 
 def play(of: Study, visits: list[Visit]) -> list[Visit]:
-    """Those visits that are made until every cell is decided."""
+    """The visits that are made until every cell is decided."""
     known = {(v.block, v.stack): v for v in visits}
     schedule, kept = Schedule(of, stop=stop_rule(of)), []
     while attempt := schedule.take():
@@ -223,7 +223,7 @@ def test_controls_in_some_blocks_tell_what_a_cell_finds_with_all_of_its_blocks()
     assert few.effect_rtts == pytest.approx(1, abs=0.05)
 
 
-def test_a_study_without_controls_or_stopping_says_nothing_of_them():
+def test_a_study_without_controls_or_stopping_does_not_mention_them():
     of = made.study()
     table = made.table(of, [])
     assert list(judgement(controls(of, table), saving(of, table))) == []

@@ -77,7 +77,7 @@ BARE = Visit(
 )
 
 
-def test_a_row_a_visit_with_everything_flattened() -> None:
+def test_one_row_per_visit_with_everything_flattened() -> None:
     full, bare = frames([FULL, BARE])["visits"].to_dicts()
     assert full["seed"] == 2**48 - 1
     assert (full["verdict"], full["valid"]) == ("mixed,overloaded", False)

@@ -108,7 +108,7 @@ def test_little_points_nowhere(b):
     assert causes(seen(QUIET, QUIET | b)) == []
 
 
-def test_only_what_somebody_could_say_is_shown():
+def test_only_reported_metrics_are_shown():
     found = rows(seen(QUIET, QUIET | {"server_ms": 12.0}))
     assert len(found) == 4
     assert (IN_THE_SERVER, DASH, "12 ms") in found

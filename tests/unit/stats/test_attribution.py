@@ -105,7 +105,7 @@ def test_drawn_orders_pass_few_stacks_and_widen_the_interval():
 
 @pytest.mark.parametrize("lossy", [False, True])
 def test_intervals_cover_and_equal_stacks_attribute_nothing(lossy):
-    """Of 200 studies without any difference each interval holds 1 about 190 times."""
+    """Each interval of 200 studies without any difference holds 1 about 190 times."""
     inside = dict.fromkeys((*NAMES, LOSS), 0)
     for seed in range(200):
         tables = {True: measured(planted(), blocks=5, noise=0.02, seed=seed)}

@@ -50,7 +50,7 @@ def test_a_wider_tail_is_found_and_the_middle_is_not_blamed():
 
 @pytest.mark.parametrize(("statistic", "n"), [("p95", 31), ("iqr", 15)])
 def test_intervals_hold_at_the_least_loads(statistic, n):
-    """Of 300 pairs of equal samples about 285 intervals hold 1 (bench/stats/spread.py has more)."""
+    """About 285 of 300 intervals for equal samples hold 1 (bench/stats/spread.py has more)."""
     held = 0
     for seed in range(300):
         found = quantile_ratio(loads(seed, n), loads(1000 + seed, n), statistic, paired=True)

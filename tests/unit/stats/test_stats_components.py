@@ -37,7 +37,7 @@ def test_components_come_back_on_average():
 
 @pytest.mark.parametrize("between", [0.0, 0.005, 0.02])
 @pytest.mark.parametrize("restarts", [3, 5, 10])
-def test_the_interval_covers_restarts_yet_to_come(restarts, between):
+def test_the_interval_covers_future_restarts(restarts, between):
     """The simulation is bench/stats/coverage.py; the interval over blocks alone covers half."""
     made = [components(groups(seed, restarts, 6, between, 0.01)) for seed in range(1000)]
     held = np.mean([one.low <= 0 <= one.high for one in made if one])

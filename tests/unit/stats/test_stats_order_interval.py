@@ -72,7 +72,7 @@ def test_the_p_of_an_end_is_half_of_what_the_interval_misses(values, level):
     assert p_above(values, low) == pytest.approx((1 - level) / 2, rel=1e-3)
 
 
-def test_beyond_all_values_p_is_what_so_many_signs_allow():
+def test_beyond_all_values_p_is_what_the_number_of_signs_allows():
     values = [1.0, 2, 3, 4, 5]
     assert p_above(values, 0.9) == 2**-5 / SHORT
     assert p_above(values, 5) == 1

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from msgspec import structs
 
-from dragstrip.model.bridge import FACTORS, KNOWN, REST, Bridge, Lattice
+from dragstrip.model.bridge import FACTORS, KNOWN, REST, Bridge, BuiltBridge
 from dragstrip.model.errors import InputError
 from dragstrip.model.orders import passed
 from dragstrip.model.stack import Stack
@@ -14,12 +14,12 @@ from dragstrip.study.presets import find_stack, stacks
 NAMES = [s.name for s in stacks().values() if s.browser == "chromium-headless-shell"]
 
 
-def between(a: str | Stack, b: str | Stack, *factors: str, **changes: object) -> Lattice:
+def between(a: str | Stack, b: str | Stack, *factors: str, **changes: object) -> BuiltBridge:
     a, b = (find_stack(s) if isinstance(s, str) else s for s in (a, b))
-    return Lattice(Bridge(a=a, b=b, factors=factors, **changes))
+    return BuiltBridge(Bridge(a=a, b=b, factors=factors, **changes))
 
 
-def names(found: Lattice) -> list[str]:
+def names(found: BuiltBridge) -> list[str]:
     return [f.name for f in found.players]
 
 

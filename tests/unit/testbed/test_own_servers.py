@@ -147,7 +147,7 @@ def test_what_the_client_table_cannot_say_is_refused(tmp_path):
         read_spec(tmp_path / "study.toml")
 
 
-def test_every_known_server_has_stacks_and_a_place_of_its_own():
+def test_every_known_server_has_stacks_and_its_own_place():
     for server in known().values():
         if server.driver == "program":
             assert {f"{server.name}-{p}" for p in server.protocols} <= set(stacks())
@@ -170,7 +170,7 @@ def test_templates_name_what_is_wrong():
         render("\n{% for %}", "config", port=1)
 
 
-def test_the_how_to_adds_a_server_that_can_be_had():
+def test_the_how_to_adds_a_server_that_is_available():
     """The file in docs/howto/add-a-server.md is a whole server."""
     text = (Path(__file__).parents[3] / "docs" / "howto" / "add-a-server.md").read_text()
     [table] = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)

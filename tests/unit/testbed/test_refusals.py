@@ -92,6 +92,6 @@ def test_wsl_2_has_namespaces_and_is_named(tmp_path):
     assert refusal(root, uid=USER) == ""
 
 
-def test_a_container_is_known_by_its_own_word(tmp_path):
+def test_a_container_is_known_by_its_environment(tmp_path):
     root = machine(tmp_path, {"proc/1/environ": "PATH=/bin\0container=oci\0HOME=/root"})
     assert container(root) == "oci"

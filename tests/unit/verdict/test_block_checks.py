@@ -63,7 +63,7 @@ def test_block_reasons_are_added_once():
 
 
 def fetched(stack: str, extra_bytes: int) -> Visit:
-    """Beside the page's 60,000 bytes an object before the load event."""
+    """A visit with an object before the load event beside the page's 60,000 bytes."""
     honest = made.visit(stack)
     url = "https://a.test/once"
     line = made.served(url, stack, body_bytes=extra_bytes, t_us=honest.served[-1].t_us)

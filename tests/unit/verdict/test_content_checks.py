@@ -42,7 +42,7 @@ OURS = made.STACKS["h2"]
 def said(
     request: Request | None, served: Served, stack: Stack = OURS, **changes: object
 ) -> list[str]:
-    """Of one more exchange."""
+    """Reasons against one more exchange."""
     honest = made.visit("h2", **changes)
     more = (request,) if request else ()
     visit = structs.replace(
@@ -142,7 +142,7 @@ def test_a_manifest_of_old_knows_neither_sizes_nor_hashes():
 
 
 def without(count: int, **changes: object) -> Visit:
-    """A visit that never asked for so many of the page's three objects."""
+    """A visit that never asked for `count` of the page's three objects."""
     honest = made.visit("h2")
     return structs.replace(honest, requests=honest.requests[: 3 - count], served=(), **changes)
 

@@ -18,7 +18,8 @@ NGINX = {
     for transport in ("h2", "h3")
 }
 ROUND_TRIPS = {"h2": 2, "h3": 1}
-"""Before a request that is no early data may be sent (RFC 8446 section 2, RFC 9000 section 7)."""
+"""Round trips before a request that is no early data may be sent (RFC 8446 section 2, RFC 9000
+section 7)."""
 
 
 def repeat(stack: Stack, *, came_ms: float = 0.0, early: int | None = 1) -> Visit:

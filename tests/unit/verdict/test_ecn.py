@@ -15,7 +15,7 @@ BROUGHT = structs.replace(find_stack("nginx-h3"), name="nginx")
 
 
 def visit(ect: int | None, *, packets: int = 1000, lost: int = 0, answers: bool = True) -> Visit:
-    """A visit in which so many of the packets to the client were capable of ECN."""
+    """A visit in which `ect` of the packets to the client were capable of ECN."""
     seen = made.visit("h2")
     assert seen.link
     down = structs.replace(seen.link.down, ect=ect, packets_out=packets)

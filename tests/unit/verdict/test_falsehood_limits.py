@@ -40,7 +40,7 @@ def test_every_reason_has_a_falsehood():
 
 
 def test_every_reason_is_documented_in_the_words_the_program_uses():
-    check_table("explanation/verdict.md", [(f"`{c}`", m.what, m.mend) for c, m in REASONS.items()])
+    check_table("explanation/verdict.md", [(f"`{c}`", m.what, m.fix) for c, m in REASONS.items()])
 
 
 def test_every_limit_is_documented_with_its_default():
@@ -101,7 +101,7 @@ def test_shuffled_packets_tell_no_rate_behind_the_jitter(more, said):
     assert Scene(seen, made.PAGE, network, made.STACKS["h2"]).codes() == said
 
 
-def test_a_bottleneck_nobody_asked_for_is_drift():
+def test_an_unwanted_bottleneck_is_drift():
     free = Network(name="free", down=Direction(delay_ms=37), up=Direction(delay_ms=37))
     for line_bytes, said in ((0, set()), (40, {"link-drift"})):
         down = made.direction(line_bytes=line_bytes, line_ms=0.1 * line_bytes)
@@ -148,7 +148,7 @@ def test_one_late_stamp_is_no_clock_that_is_off_but_many_are():
     assert codes(3, of=40) == codes(2, of=7) == codes(1, of=1) == {"clock-jump"}
 
 
-def test_a_link_left_out_is_no_matter_of_clocks():
+def test_a_link_left_out_does_not_concern_clocks():
     """Requests that are faster than the link cannot tell how far two clocks are apart."""
     visit = made.visit()
     quick = tuple(structs.replace(r, response_start_ms=r.send_start_ms + 1) for r in visit.requests)
@@ -233,7 +233,7 @@ def test_cumulative_loss_is_judged_at_its_interval():
         assert len(list(summed(visits).reasons(LOSSY, DEFAULTS))) == said
 
 
-def test_visits_that_share_their_luck_count_once():
+def test_visits_with_the_same_losses_count_once():
     """Three stacks that met the same packets are no three times as many trials."""
     low, high = loss_interval(20_000, 0.01, 1e-6)
     assert not list(summed(campaign(high // 20, 20, 3)).reasons(LOSSY, DEFAULTS))

@@ -49,7 +49,7 @@ def test_not_as_the_stack_says(wrong, code):
     assert reason.code == code
 
 
-def test_nobody_opens_fast_unasked():
+def test_no_connection_opens_fast_unasked():
     plain = find_stack("TCP+")
     assert not list(fast_open(visit("repeat"), plain))
     [reason] = fast_open(visit("repeat", "accepted"), plain)

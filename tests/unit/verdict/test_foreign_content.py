@@ -130,7 +130,7 @@ def test_a_request_may_be_asked_again_but_not_stay_without_an_answer(status):
 
 
 def test_our_origin_sends_what_was_recorded_to_the_byte():
-    """It says which body it sent, so nothing has to be made up for."""
+    """Our origin says which body it sent, so the check allows nothing."""
     (found,) = against(seen({"coding": "gzip"}, {"body_bytes": 3_000}), made.STACKS["h2"])
     assert "3000 bytes of body instead of" in found
 

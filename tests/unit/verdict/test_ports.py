@@ -13,7 +13,7 @@ HOME = made.PLACE.rpartition(":")[0]
 
 
 def to_port(visit: Visit, port: int, **end: object) -> Visit:
-    """The same visit with packets up to this port of the page's address."""
+    """The visit with packets up to this port of the page's address."""
     assert visit.link
     up = visit.link.up
     ends = (*(up.far_ends or ()), made.far_end(address=HOME, port=port, **end))

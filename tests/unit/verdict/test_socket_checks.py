@@ -26,7 +26,7 @@ def opened(protocol: str = "h1", connection: int = 2) -> ServedSocket:
 
 
 def beside(visit: Visit, *more: Connection) -> Visit:
-    """The visit with a socket on a TCP connection of its own, in whatever state TCP has there."""
+    """The visit with a socket on another TCP connection, in whatever state TCP has there."""
     own = structs.replace(
         visit.connections[0],
         id=2,

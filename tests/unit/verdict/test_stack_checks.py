@@ -311,7 +311,7 @@ def test_a_handshake_on_a_bare_link_may_be_over_before_the_request():
     ],
 )
 def test_another_hosts_first_request_counts_if_it_did_not_wait(name, waited_rtts, said):
-    """A connection that was opened ahead of need takes no early data, since there is none."""
+    """A connection that was opened in advance takes no early data, since there is none."""
     stack = find_stack(name)
     seen = visit(stack, resumed=True, early=3, connection="repeat")
     sent_ms = 300.0 + waited_rtts * made.LTE.least_rtt_ms

@@ -283,7 +283,7 @@ def test_loss_is_judged_by_what_reached_its_stage():
 
 
 @pytest.mark.parametrize(("flight_ms", "said"), [(37.1, set()), (39.0, {"link-drift"})])
-def test_a_bottleneck_that_is_never_idle_says_nothing_of_the_delay(flight_ms, said):
+def test_a_bottleneck_that_is_never_idle_does_not_show_the_delay(flight_ms, said):
     assert codes(with_link("down", transit_min_ms=60.0, flight_min_ms=flight_ms)) == said
 
 
@@ -332,7 +332,7 @@ def test_packets_may_meet_bursts_in_any_share():
     assert on(down, **few, burst_ms=1700.0, burst_watched_ms=8000.0) == set()
 
 
-def test_bursts_that_nobody_asked_for_are_drift():
+def test_unwanted_bursts_are_drift():
     assert on(made.LTE.down, burst_trials=10, burst_lost=0) == {"link-drift"}
     by_packet = GilbertElliott(p=0.05, r=0.2, **BURSTS)
     down = structs.replace(made.LTE.down, gilbert_elliott=by_packet)
@@ -373,7 +373,7 @@ def test_a_trace_bounds_the_realised_rate_from_above():
         "reordered",
     ],
 )
-def test_what_nobody_asked_for_is_drift(what):
+def test_unwanted_effects_are_drift(what):
     assert on(made.LTE.down, **{what: 1}) == {"link-drift"}
 
 
@@ -405,7 +405,7 @@ def test_with_precedence_only_another_testbed_holds_a_thread_up(beside, said):
     assert codes(structs.replace(bound_by_its_link(0.2, **waited), beside=beside)) == said
 
 
-def test_a_bottleneck_busy_with_others_excuses_nobody():
+def test_a_bottleneck_busy_with_others_is_no_excuse():
     busy = bound_by_its_link(0.01, browser_wait_ms=800.0, outside_cpu_s=0.8)
     beside = structs.replace(
         busy, background=(BackgroundReport(load=Background(), seconds=1.0, sent_bytes=1),)

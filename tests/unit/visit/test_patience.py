@@ -9,7 +9,7 @@ BUSY = host.HostReport(wall_ms=10, busy_share=1.0, steal_share=0.0)
 
 
 class Meter:
-    """Tells what it is told to; counts how often it was asked."""
+    """Returns the readings it was made with; counts the calls."""
 
     def __init__(self, *reports: host.HostReport) -> None:
         self.left = list(reports)

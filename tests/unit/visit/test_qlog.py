@@ -20,7 +20,7 @@ EVENTS = [
 
 
 def visit():
-    """Its second connection was accepted 40 ms after the navigation began."""
+    """A visit whose second connection was accepted 40 ms after the navigation began."""
     one = made.visit("h3")
     opened = [
         Connection(id=i, protocol="h3", host="a.test", client_port=i, t_us=one.started_us + late)

@@ -16,7 +16,7 @@ URL = "https://a.test/upload"
 
 
 def posted(*uploads: tuple[float, float, int], plt_ms: float = 3000.0) -> Visit:
-    """From each upload's start to when the origin had all of its bytes."""
+    """A visit with uploads, each from its start to when the origin had all of its bytes."""
     honest = made.visit("h2", plt_ms=plt_ms)
     requests, served = list(honest.requests), list(honest.served)
     for start_ms, received_ms, size in uploads:
@@ -46,7 +46,7 @@ def test_uploads_beside_each_other_share_their_time():
     assert (found["upload_bytes"], found["upload_ms"]) == (1_200_000, 1500)
 
 
-def test_nothing_is_invented_where_nobody_says():
+def test_nothing_is_invented_where_no_log_says():
     visit = posted((500, 2500, 1_000_000))
     silent = tuple(structs.replace(s, received_us=None, received_bytes=None) for s in visit.served)
     found = measures(structs.replace(visit, served=silent), UP, made.STACKS["h2"])

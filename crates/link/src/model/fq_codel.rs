@@ -72,7 +72,8 @@ impl FqCodel {
                 continue;
             }
             let Some(packet) = flow.queue.take(now_ns, gone) else {
-                // An emptied new flow waits behind the old ones, lest it stay new for ever.
+                // An emptied new flow waits behind the old ones, so that it does not stay new
+                // forever.
                 match flow.listed {
                     Listed::New if !self.old.is_empty() => self.requeue(place),
                     _ => self.unlist(place),

@@ -1,4 +1,4 @@
-//! The line behind a queue: when bytes that wait for it have crossed.
+//! The line behind a queue: when waiting bytes have crossed it.
 
 use super::opportunities::Opportunities;
 use super::time::{NEVER_NS, NS};

@@ -31,7 +31,7 @@ pub struct Managed {
 }
 
 impl Managed {
-    /// `overhead` bytes are counted with every packet. A depth by time cannot be had: convert it.
+    /// `overhead` bytes are counted with every packet. A depth by time is not possible: convert it.
     pub fn new(line: Line, discipline: Discipline, depth: Depth, overhead: u32) -> Self {
         Self {
             line,

@@ -80,7 +80,7 @@ pub struct Counts {
     /// Copies made.
     pub duplicated: u64,
     pub host_loss: Vec<HostCount>,
-    /// Of loss in bursts alone.
+    /// None unless loss comes in bursts.
     pub bursts: Option<Bursts>,
 }
 
@@ -124,14 +124,14 @@ pub struct Packet {
     /// How long the bottleneck took to carry it.
     pub line_ns: u64,
     pub dropped: Option<DropCause>,
-    /// To be marked Congestion Experienced when it is sent.
+    /// The link marks it Congestion Experienced when it sends it.
     pub marked: bool,
     /// One of two packets that share an index and a slot.
     pub twin: bool,
     /// The second of the two.
     pub copy: bool,
     pub header: Header,
-    /// Its far end's place in the owner's list.
+    /// Index of its far end in the owner's list.
     pub far: Option<u32>,
 }
 

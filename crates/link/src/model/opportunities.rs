@@ -5,11 +5,12 @@ use super::time::NEVER_NS;
 /// What one opportunity carries.
 pub const OPPORTUNITY_BYTES: u32 = 1500;
 
-/// At each opportunity up to 1500 bytes leave at once. A packet leaves with the opportunity that
-/// takes its last byte: small packets share one, a large one takes several. What an opportunity
-/// has left serves only packets that wait at that instant, and is lost otherwise.
+/// A trace of opportunities, at each of which up to 1500 bytes leave at once. A packet leaves with
+/// the opportunity that takes its last byte: small packets share one, a large one takes several.
+/// What an opportunity has left serves only packets that wait at that instant, and is lost
+/// otherwise.
 pub struct Opportunities {
-    /// Since the start of a lap, ascending, at most `lap_ns`.
+    /// Times since the start of a lap, ascending, at most `lap_ns`.
     times_ns: Vec<u64>,
     lap_ns: u64,
     /// Time 0 of the first lap.

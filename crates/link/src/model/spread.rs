@@ -11,7 +11,8 @@ pub enum Spread {
     Uniform(f64),
     /// Normally, with this standard deviation in ns.
     Normal(f64),
-    /// By quantiles: ns from the delay, ascending, at least two, evenly from the least to the most.
+    /// Quantiles in ns from the delay: ascending, at least two, evenly spaced from the least to the
+    /// most.
     Table(Arc<[f64]>),
 }
 

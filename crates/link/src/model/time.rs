@@ -1,6 +1,6 @@
 //! Units and bounds of the model's time.
 
-/// In a second.
+/// Nanoseconds in a second.
 pub const NS: u64 = 1_000_000_000;
 /// 146 years: a line that is busy until then takes no more time, so that no sum of times and delays
 /// overflows.

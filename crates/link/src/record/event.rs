@@ -25,7 +25,7 @@ pub struct Event {
     pub side: Side,
     pub packet: Packet,
     pub fate: Fate,
-    /// From the Ethernet header on; empty if the form has no use for it.
+    /// The frame from its Ethernet header on; empty if the form does not write it.
     pub frame: Vec<u8>,
 }
 

@@ -22,7 +22,7 @@ use csv::Csv;
 use event::{Event, Fate, Form, Side};
 use pcapng::PcapNg;
 
-/// At 1500 bytes a packet some 24 MB.
+/// Events that may wait to be written: some 24 MB with packets of 1500 bytes.
 const ROOM: usize = 16_384;
 
 /// One direction's end of a record. Dropping the last one ends the record.

@@ -66,7 +66,7 @@ fn codel_leaves_short_waits_and_almost_empty_queues_alone() {
             queue.take(now_ms * MS + 4_999_999, &mut gone);
         }
     }
-    // One packet at a time may wait for ever: with nothing behind it there is nothing to control.
+    // One packet at a time may wait forever: with nothing behind it there is nothing to control.
     for now_ms in 0..1000 {
         queue.put(Packet::new(now_ms, 1500, now_ms * MS, 0));
         queue.take((now_ms + 50) * MS, &mut gone);

@@ -21,7 +21,7 @@ fn host(place: usize) -> u64 {
 
 fn traffic() -> impl Strategy<Value = Vec<Packet>> {
     let gap = prop_oneof![3 => Just(0), 3 => 0..200_000u64, 1 => 0..50 * MS];
-    // Nothing but a header's end, as much as Ethernet carries, jumbo and super-packets.
+    // Only a header's end, the most that Ethernet carries, jumbo and super-packets.
     let bytes = prop_oneof![8 => 0..=1500u32, 1 => Just(0), 1 => 1501..=(1u32 << 18)];
     let sent = (gap, bytes, 0..4usize, any::<bool>());
     prop::collection::vec(sent, 1..200).prop_map(|sent| {

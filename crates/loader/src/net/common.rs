@@ -12,8 +12,8 @@ use crate::event::{Events, Failure, FailureKind, Finish, Head, Outgoing, What};
 use crate::input::ResourceId;
 use crate::net::Shared;
 
-/// Runs a connection from its first request on, like Chromium, which sends no preface on a connection
-/// that nobody uses. Ends when it is over, with the reason if it did not end in order.
+/// Runs a connection from its first request on, like Chromium, which sends no preface on an unused
+/// connection. Ends when it is over, with the reason if it did not end in order.
 pub(super) type Driver = Pin<Box<dyn Future<Output = Option<Failure>>>>;
 
 /// The driver of a TCP connection, and what its first request notifies.
@@ -76,7 +76,7 @@ pub(super) struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Its head is here.
+    /// Begins an answer whose head has come.
     pub fn begin(
         id: ResourceId,
         request: &Outgoing,

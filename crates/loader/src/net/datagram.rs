@@ -3,11 +3,11 @@
 use dragstrip_http3::Reader;
 
 const LONG_HEADER: u8 = 0x80;
-/// Of a long header's type (RFC 9000 section 17.2).
+/// Bits of a long header that hold its type (RFC 9000 section 17.2).
 const TYPE: u8 = 0x30;
 pub(super) const INITIAL: u8 = 0x00;
 pub(super) const HANDSHAKE: u8 = 0x20;
-/// An Initial packet that is no longer has nothing but an ACK frame in it.
+/// Longest Initial packet that holds only an ACK frame.
 pub(super) const MOST_OF_AN_ACK: usize = 100;
 
 /// Type and length of the packet with a long header that begins here.

@@ -43,7 +43,7 @@ enum Flushes {
 }
 
 impl Watched {
-    /// Over a handshake that is through, or one that has early data to wait for.
+    /// A stream whose handshake is through, or has early data to wait for.
     pub fn stream(
         tls: TlsStream<TcpStream>,
         report: &Rc<RefCell<Connection>>,

@@ -48,7 +48,7 @@ impl Handle {
         request: &Outgoing,
         shared: &Shared,
     ) -> Result<Finish, Failure> {
-        // Only one request at a time comes here, so nobody else wants it meanwhile.
+        // Only one request at a time comes here, so no other task wants it meanwhile.
         let Some(mut sender) = self.sender.borrow_mut().take() else {
             return Err(Failure::new(
                 FailureKind::Protocol,

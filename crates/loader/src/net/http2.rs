@@ -113,7 +113,7 @@ fn failure(error: &h2::Error) -> Failure {
     Failure::new(kind, error)
 }
 
-/// Of a request that got no answer: the server may have told that it never looked at it
+/// The failure of a request that got no answer. The server may have said that it never processed it
 /// (RFC 9113 section 8.7).
 fn unsent(error: &h2::Error) -> Failure {
     let refused = error.reason() == Some(h2::Reason::REFUSED_STREAM);

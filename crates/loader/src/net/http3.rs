@@ -25,8 +25,8 @@ const OFFER: Offer = Offer {
 
 pub(super) struct Handle {
     sender: SendRequest<Opener, Bytes>,
-    /// Held while a request leaves. Chromium's requests are tasks of their own, after each of which its
-    /// QUIC sends, so each travels in a packet of its own.
+    /// Held while a request leaves. Chromium's requests are separate tasks, after each of which its
+    /// QUIC sends, so each travels in a separate packet.
     leaving: Mutex<()>,
     /// None until the handshake is through; then whether what was sent before it was taken.
     handshake: watch::Sender<Option<bool>>,
@@ -34,8 +34,8 @@ pub(super) struct Handle {
     given_up: Cell<Option<&'static str>>,
 }
 
-/// With `early` the handshake is not through yet; `through` must follow. The tables know when the
-/// server's settings have come.
+/// Begins HTTP/3 on a connection. With `early` the handshake is not through yet, and `through` must
+/// follow. The tables know when the server's settings have come.
 pub(super) async fn begin(
     quinn: quinn::Connection,
     last_offer: LastOffer,
@@ -75,7 +75,7 @@ impl Handle {
         self.handshake.send_replace(Some(taken));
     }
 
-    /// It is not, and its requests end with that.
+    /// The handshake failed, and the connection's requests end with it.
     pub fn given_up(&self, why: &'static str) {
         self.given_up.set(Some(why));
     }

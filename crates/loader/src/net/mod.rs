@@ -73,7 +73,7 @@ pub struct Network {
     shared: Shared,
     hosts: BTreeMap<String, input::Place>,
     fast_open: bool,
-    /// By whether h2 is offered.
+    /// Settings of TLS without h2 and with it.
     tcp: [rustls::ClientConfig; 2],
     verifier: Arc<Verifier>,
     quic: quic::Client,

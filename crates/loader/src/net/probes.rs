@@ -21,11 +21,11 @@ use tokio::time::{Instant, sleep_until};
 use crate::net::datagram::{INITIAL, MOST_OF_AN_ACK, packet};
 use crate::net::first_flight::needed;
 
-/// Of Chromium (net/quic/quic_context.h): `initial_max_packet_length`.
+/// Chromium's `initial_max_packet_length` (net/quic/quic_context.h).
 const UDP_PAYLOAD: usize = 1250;
-/// Of Chromium: its initial idle timeout of 5 s, less the second by which a client ends earlier.
+/// Chromium's initial idle timeout of 5 s, less the second by which a client ends earlier.
 const IDLE: Duration = Duration::from_secs(4);
-/// Of Chromium: `max_time_before_crypto_handshake`.
+/// Chromium's `max_time_before_crypto_handshake`.
 const LONGEST: Duration = Duration::from_secs(10);
 /// What quinn fills an Initial packet's datagram up to (RFC 9000 section 14.1), and the most that its
 /// probes have: a ClientHello in larger ones would need more of them than Chromium's does.
@@ -119,8 +119,8 @@ impl Handshake {
         true
     }
 
-    /// An answer has come: what waited for it. `complete` if it has part of the ServerHello, or what
-    /// follows that, for then the server has the whole ClientHello.
+    /// Takes what waited for an answer that has come. `complete` if the answer has part of the
+    /// ServerHello, or what follows that, because then the server has the whole ClientHello.
     fn answered(&self, complete: bool) -> Option<Held> {
         let now = Instant::now();
         let mut state = self.state();
@@ -193,7 +193,7 @@ impl AsyncUdpSocket for HandshakeSocket {
         self.inner.local_addr()
     }
 
-    /// One: a datagram that was made shorter or longer has a length of its own.
+    /// One, because a datagram that was made shorter or longer has its own length.
     fn max_transmit_segments(&self) -> usize {
         1
     }
@@ -219,8 +219,8 @@ fn is_initial(datagram: &[u8]) -> bool {
         && packet(datagram).is_some_and(|(kind, _)| kind == INITIAL)
 }
 
-/// As large as Chromium makes it; None for a datagram that stays as it is. Servers pass over what
-/// follows the packet.
+/// The datagram padded to the length that Chromium sends; None for one that stays as it is. Servers
+/// pass over what follows the packet.
 fn filled(datagram: &[u8]) -> Option<Vec<u8>> {
     (datagram.len() < UDP_PAYLOAD && is_initial(datagram)).then(|| {
         let mut longer = datagram.to_vec();
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_probe_that_nobody_answers_makes_way_for_the_next() {
+    async fn an_unanswered_probe_makes_way_for_the_next() {
         let client = Client::new();
         client.initial(1);
         for (probe, after_ms) in [(10, 300), (20, 600)] {

@@ -44,12 +44,12 @@ const SETTINGS: Duration = Duration::from_millis(1);
 /// What QUIC keeps between loads in addition to its tickets.
 pub struct QuicMemory {
     tokens: Arc<dyn TokenStore>,
-    /// Endpoints made so far: each gets a seed of its own.
+    /// Endpoints made so far: each gets its own seed.
     endpoints: Rc<Cell<u64>>,
     last_offers: LastOffers,
 }
 
-/// Of QPACK's table, by host.
+/// The last offer of a QPACK table, by host.
 type LastOffers = Rc<RefCell<BTreeMap<String, LastOffer>>>;
 
 impl Default for QuicMemory {
@@ -123,7 +123,7 @@ impl Client {
         known.entry(host.to_owned()).or_default().clone()
     }
 
-    /// A socket of its own, as Chromium has for each session.
+    /// A new socket, as Chromium has for each session.
     fn endpoint(
         &self,
         address: SocketAddr,

@@ -31,7 +31,7 @@ struct Made {
 }
 
 impl Store {
-    /// For TCP; `alpn` as offered. And who it verifies.
+    /// The settings for TCP, which offer `alpn`, and the verifier of the server's certificates.
     pub fn tcp(
         &mut self,
         ca: &Path,
@@ -43,7 +43,8 @@ impl Store {
         Ok((tuned(made.tcp.clone(), tls, alpn), verifier))
     }
 
-    /// For QUIC, which is always TLS 1.3; and who it verifies.
+    /// The settings for QUIC, which is always TLS 1.3, and the verifier of the server's
+    /// certificates.
     pub fn quic(&mut self, ca: &Path, tls: Tls) -> Result<(ClientConfig, Arc<Verifier>)> {
         let made = self.made(ca, TlsVersion::V1_3, tls.post_quantum)?;
         let verifier = made.verifier.clone();

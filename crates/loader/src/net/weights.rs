@@ -34,7 +34,7 @@ struct Open {
 }
 
 impl Streams {
-    /// Before its HEADERS frame leaves.
+    /// Registers a stream. Call before its HEADERS frame leaves.
     pub fn opened(&self, stream: u32, weight: u16) {
         let mut open = self.0.borrow_mut();
         let urgent = open.iter().filter(|other| other.weight >= weight);
@@ -69,8 +69,8 @@ pub(super) struct Weighted<S> {
     written: usize,
 }
 
-/// What leaves, and where in it a HEADERS frame begins. Chromium writes each by itself, so each request
-/// travels in a packet of its own.
+/// What leaves, and where in it a HEADERS frame begins. Chromium writes each by itself, so each
+/// request travels in a separate packet.
 #[derive(Default)]
 struct Out {
     bytes: Vec<u8>,

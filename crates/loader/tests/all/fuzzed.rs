@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone)]
 struct Answer {
     bytes: Vec<u8>,
-    /// Repeats its bytes until nobody listens.
+    /// Repeats its bytes until the client stops listening.
     endless: bool,
     /// Closes after them; else it stays silent.
     closes: bool,

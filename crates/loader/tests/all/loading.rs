@@ -268,7 +268,7 @@ async fn a_page_moves_to_h3_by_alt_svc_and_remembers_it() {
 }
 
 #[tokio::test]
-async fn what_nobody_answers_is_an_outcome() {
+async fn a_request_without_an_answer_is_an_outcome() {
     let site = Site::new(&[("/", "", TEXT)]);
     let mut page = Site::page(&["/missing"]);
     page["resources"][1]["url"] = json!("https://nobody.test/");
@@ -376,7 +376,7 @@ async fn a_quic_server_that_never_answers_is_given_up_as_chromium_does() {
 }
 
 #[tokio::test]
-async fn early_data_that_nobody_answers_ends_with_the_handshake() {
+async fn unanswered_early_data_ends_with_the_handshake() {
     let site = Site::new(&[("/", "", TEXT)]).tuned(tls(TlsVersion::V1_3, true));
     let mut memory = Memory::default();
     let fields = json!({ "protocol": "h3", "tls": { "early_data": true } });

@@ -34,7 +34,8 @@ pub struct Answer {
     pub headers: HeaderMap,
     pub body: Bytes,
     pub matched: Match,
-    /// Of the recorded body without content encoding, whole; empty if nothing recorded answers.
+    /// Digest of the whole recorded body without content encoding; empty if nothing recorded
+    /// answers.
     pub digest: String,
     /// How long nothing is said at all.
     pub hold: Duration,
@@ -42,7 +43,7 @@ pub struct Answer {
     pub hints: Vec<HeaderValue>,
     /// How long to wait before answering, as the recorded server did.
     pub think: Duration,
-    /// It does not end with its body: see `Answer::keeps_open`.
+    /// Whether the answer stays open after its body: see `Answer::keeps_open`.
     pub open: bool,
 }
 

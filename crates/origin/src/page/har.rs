@@ -27,7 +27,7 @@ pub(crate) struct Entry {
     pub response: Response,
     #[serde(rename = "_dragstrip", default)]
     pub extra: EntryExtra,
-    /// Of a WebSocket.
+    /// Messages of a WebSocket.
     #[serde(rename = "_webSocketMessages", default)]
     pub messages: Vec<Message>,
 }
@@ -40,8 +40,8 @@ pub(crate) struct EntryExtra {
     pub opened_s: f64,
 }
 
-/// As Chromium's exports have it: `time` in seconds of the Unix epoch, `data` as text, or as base64
-/// unless the opcode says text.
+/// A message as Chromium exports it: `time` in seconds of the Unix epoch, `data` as text, or as
+/// base64 unless the opcode says text.
 #[derive(Deserialize)]
 pub(crate) struct Message {
     #[serde(rename = "type")]

@@ -6,9 +6,9 @@ use http::{Method, request};
 /// The one range a request asks for. Several at once may be ignored, and are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Range {
-    /// From the first to the last byte, or to the end.
+    /// Bytes from the first to the last, or to the end.
     From(u64, Option<u64>),
-    /// That many bytes of the end.
+    /// That many bytes at the end.
     Last(u64),
 }
 
@@ -59,7 +59,7 @@ impl Part {
         }
     }
 
-    /// By the recorded `content-range`. What was cut off when recorded is not there.
+    /// The range of a recorded `content-range`. What was cut off when recorded is not there.
     pub fn recorded(headers: &HeaderMap, length: usize) -> Option<Self> {
         let value = headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
         let (span, total) = value.trim().strip_prefix("bytes ")?.split_once('/')?;

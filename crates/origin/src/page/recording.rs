@@ -59,13 +59,14 @@ pub struct Entry {
     /// Path with query, as in the request line.
     pub target: String,
     pub status: StatusCode,
-    /// In recorded order, without those of the recorded connection.
+    /// The headers in recorded order, without those of the recorded connection.
     pub headers: HeaderMap,
     /// The body as it crosses the wire.
     pub wire: Bytes,
     /// The body without content encoding, if `wire` has one.
     pub decoded: Option<Bytes>,
-    /// Of the body without content encoding, by its bytes and not by what the file calls it.
+    /// Digest of the body without content encoding, from its bytes and not from what the file calls
+    /// it.
     pub digest: String,
     /// How long the recorded server took to answer.
     pub think: Duration,

@@ -19,7 +19,7 @@ const MISS: HeaderName = HeaderName::from_static("x-dragstrip");
 pub struct Replay {
     recording: Recording,
     sockets: Sockets,
-    /// By scheme (whether it is https), authority and path.
+    /// Variants by scheme (whether it is https), authority and path.
     paths: HashMap<(bool, String, String), Vec<Variant>>,
     began: SystemTime,
 }
@@ -34,7 +34,7 @@ impl Default for Replay {
 #[derive(Debug)]
 struct Variant {
     method: Method,
-    /// With the mark it begins with; empty if there is none.
+    /// The query with its question mark; empty if there is none.
     query: String,
     entries: Vec<usize>,
     served: usize,

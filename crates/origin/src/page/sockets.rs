@@ -26,7 +26,7 @@ pub struct RecordedSocket {
     pub target: String,
     /// The subprotocol that the server chose; empty for none.
     pub subprotocol: String,
-    /// In the order of their times.
+    /// Frames in the order of their times.
     pub frames: Vec<Frame>,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Sending {
     pub slow_start_exit: SlowStartExit,
 }
 
-/// What makes a controller; its flow can be had before the connection exists.
+/// Makes a controller; its flow is available before the connection exists.
 pub(crate) struct Steering {
     pub sending: Sending,
     pub flow: Arc<Flow>,
@@ -124,7 +124,7 @@ struct RoundTrip {
     measured: bool,
     /// How long the newest packet of this batch was held back.
     newest: Option<Duration>,
-    /// That, smoothed as quinn smooths round trips.
+    /// How long packets were held back, smoothed as quinn smooths round trips.
     held: Duration,
 }
 

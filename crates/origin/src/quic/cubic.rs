@@ -1,10 +1,10 @@
 //! CUBIC's congestion avoidance (RFC 9438; section numbers are its own).
 //!
-//! Windows are bytes, where the RFC has segments; the constants apply to packets of `mtu` bytes. Where
-//! Linux (net/ipv4/tcp_cubic.c) decides otherwise, so does this, for a race of TCP against QUIC must
-//! not be one of two CUBICs:
+//! Windows are bytes, where the RFC has segments; the constants apply to packets of `mtu` bytes.
+//! Where Linux (net/ipv4/tcp_cubic.c) decides otherwise, so does this, because a race of TCP
+//! against QUIC must not be one of two CUBICs:
 //! - until the first loss, the window grows by at least a twentieth per round trip;
-//! - the Reno-friendly estimate grows by alpha for ever, not by 1 once it has reached the last window.
+//! - the Reno-friendly estimate grows by alpha forever, not by 1 once it has reached the last window.
 
 use std::time::{Duration, Instant};
 

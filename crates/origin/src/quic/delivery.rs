@@ -33,7 +33,7 @@ pub(crate) struct Sampler {
     pub delivered: u64,
     delivered_time: Instant,
     first_sent: Instant,
-    /// Until this much is delivered, samples may be limited by the application.
+    /// Delivered bytes up to which samples may be limited by the application.
     app_limited: Option<u64>,
     records: VecDeque<Record>,
     newest: Option<Record>,

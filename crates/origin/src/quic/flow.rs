@@ -12,7 +12,7 @@ use crate::quic::departures::Departures;
 const FREE_PACKETS: u32 = 10;
 
 /// Time that may be made up for by sending the next packets sooner: two ticks of tokio's clock, and
-/// more if the last packet was held, for then the clock, not the application, was late.
+/// more if the last packet was held, because then the clock, not the application, was late.
 const CREDIT: Duration = Duration::from_millis(2);
 const HELD_CREDIT: Duration = Duration::from_millis(10);
 /// Nothing is held longer, whatever the rate.
@@ -47,7 +47,8 @@ pub(crate) struct View {
     pub slow_start_exit: Option<SlowStartExit>,
     /// UDP payload of a full packet.
     pub packet_bytes: u64,
-    /// In packets of the size that was full then; a sender may fall back to smaller ones later.
+    /// The first window, in packets of the size that was full then; a sender may fall back to
+    /// smaller ones.
     pub initial_window_packets: u64,
     pub window: u64,
     /// None if packets leave as fast as the window allows.
@@ -73,7 +74,7 @@ impl Flow {
         }))
     }
 
-    /// Until when the packet that was made last must wait; None if it leaves now.
+    /// The time until which the newest packet must wait; None if it leaves now.
     pub fn hold(&self) -> Option<Instant> {
         let mut state = unpoisoned(&self.0);
         let now = Instant::now();
@@ -100,8 +101,7 @@ impl Flow {
         unpoisoned(&self.0).sent
     }
 
-    /// If the window is full, lets one packet leave all the same, as RFC 9002 section 7.5 lets a
-    /// probe.
+    /// Lets one packet leave although the window is full, as RFC 9002 section 7.5 lets a probe.
     pub fn grant(&self) {
         let mut state = unpoisoned(&self.0);
         state.granted = state.full;

@@ -13,7 +13,7 @@ use crate::algorithms::SlowStartExit;
 
 /// RTT samples of a round before its least one counts: `HYSTART_MIN_SAMPLES`, N_RTT_SAMPLE.
 const SAMPLES: u32 = 8;
-/// Both find a queue where the least round trip grew by an eighth, within these bounds.
+/// Growth of the least round trip that shows a queue: an eighth, within these bounds.
 const SHARE_OF_RTT: u32 = 8;
 const LEAST_GROWTH: Duration = Duration::from_millis(4);
 const MOST_GROWTH: Duration = Duration::from_millis(16);
@@ -25,7 +25,7 @@ pub(crate) struct Acks {
     pub packets: u32,
     /// When the newest of the packets was made.
     pub sent: Instant,
-    /// Of that packet.
+    /// The round trip of the newest packet.
     pub rtt: Duration,
     /// When the newest packet of all was made.
     pub last_sent: Instant,
@@ -41,11 +41,11 @@ impl Acks {
 /// How slow start goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Growth {
-    /// By each acknowledged byte; by at most `packets` for one acknowledgement.
+    /// The window grows by each acknowledged byte; by at most `packets` for one acknowledgement.
     Full { packets: Option<u32> },
     /// RFC 9406's Conservative Slow Start: by a share of the acknowledged bytes.
     Slow { divisor: u32, packets: Option<u32> },
-    /// It is over: the window stays as it is.
+    /// Slow start is over: the window stays as it is.
     Over,
 }
 
@@ -65,7 +65,7 @@ impl Watch {
         }
     }
 
-    /// As configured.
+    /// The configured exit.
     pub fn kind(&self) -> SlowStartExit {
         match self {
             Self::Nothing => SlowStartExit::None,
@@ -97,7 +97,7 @@ impl Watch {
 #[derive(Debug, Clone, Copy)]
 struct Round {
     began: Instant,
-    /// It ends when a packet is acknowledged that was made after this.
+    /// The round ends when a packet is acknowledged that was made after this.
     until: Instant,
     least: Duration,
     samples: u32,
@@ -259,7 +259,7 @@ impl HystartPlusPlus {
     }
 }
 
-/// By how much a round trip of this length grows where there is a queue.
+/// Growth that shows a queue, for a round trip of this length.
 fn growth(rtt: Duration) -> Duration {
     (rtt / SHARE_OF_RTT).clamp(LEAST_GROWTH, MOST_GROWTH)
 }
@@ -279,7 +279,7 @@ mod tests {
     struct Rounds {
         watch: Watch,
         now: Instant,
-        /// Of an acknowledgement.
+        /// Packets of an acknowledgement.
         packets: u32,
     }
 

@@ -1,13 +1,14 @@
 //! What quinn has no settings for is done to its packets where they are encrypted.
 //!
-//! No connection ids to spare: quinn gives a client another connection id in a NEW_CONNECTION_ID frame and sends the frame again
-//! until it is acknowledged. Chromium does not acknowledge a packet that has nothing but such a frame
-//! a second time (quiche's `QuicConnection::OnNewConnectionIdFrame`). quinn's probes carry the oldest
-//! data first: so once the frame's acknowledgement was lost they carry nothing else, later and later,
-//! and a lost answer behind it does not leave for minutes. Nobody moves to another address here, so the
-//! frame becomes a PING, which is acknowledged, and padding.
+//! No connection ids to spare: quinn gives a client another connection id in a NEW_CONNECTION_ID
+//! frame and sends the frame again until it is acknowledged. Chromium does not acknowledge a packet
+//! that has only such a frame a second time (quiche's `QuicConnection::OnNewConnectionIdFrame`).
+//! quinn's probes carry the oldest data first: so once the frame's acknowledgement was lost they
+//! carry nothing else, later and later, and a lost answer behind it does not leave for minutes. No
+//! client moves to another address here, so the frame becomes a PING, which is acknowledged, and
+//! padding.
 //!
-//! Packets that only acknowledge are not told apart by quinn's controllers, and are here.
+//! quinn's controllers do not tell apart packets that only acknowledge; this module does.
 
 use std::sync::Arc;
 

@@ -52,7 +52,7 @@ use crate::tuning::{Tls, Tuning};
 /// is sent next and not which answer came first into the buffer.
 const SEND_WINDOW: u64 = 256 << 20;
 
-/// As Chromium allows, in streams.
+/// Streams that may be blocked, as Chromium allows.
 const BLOCKED_STREAMS: u64 = 100;
 
 const IDLE: Duration = Duration::from_mins(3);
@@ -231,7 +231,7 @@ struct Opened {
     completed: ZeroRttAccepted,
     qpack: Qpack,
     flow: Arc<Flow>,
-    /// That the client may have open at once.
+    /// Streams that the client may have open at once.
     streams: VarInt,
 }
 
@@ -268,8 +268,8 @@ async fn handshake(
     let mut connecting = listener
         .socket
         .accept(incoming, config, flow.clone(), tuning.quic.ecn)?;
-    // A ClientHello of today spans two datagrams. Until all of it is here the client's stream limits
-    // are unknown, and h3 would wait for ever for leave to open its control stream.
+    // A ClientHello of today spans two datagrams. Until all of it is here the client's stream
+    // limits are unknown, and h3 would wait forever for leave to open its control stream.
     let data = connecting.handshake_data().await?;
     let data = data
         .downcast::<HandshakeData>()
@@ -299,7 +299,7 @@ async fn handshake(
     })
 }
 
-/// A host of ours and the client: two hosts may be differently far.
+/// One of our hosts and the client: two hosts may be differently far.
 fn path(incoming: &Incoming) -> Path {
     Path {
         client: incoming.remote_address().ip(),
@@ -307,7 +307,7 @@ fn path(incoming: &Incoming) -> Path {
     }
 }
 
-/// Of that size each way.
+/// QPACK tables of that size each way.
 fn tables(table_bytes: u64) -> Qpack {
     let offer = match table_bytes {
         0 => Offer::default(),

@@ -32,7 +32,7 @@ struct Answer {
 }
 
 impl Order {
-    /// Of a connection on which `most` requests may be open at once.
+    /// The order of a connection on which `most` requests may be open at once.
     pub fn new(most: u32) -> Self {
         Self {
             requests: Requests::new(most),
@@ -111,7 +111,7 @@ impl Drop for Place {
 /// Better ranks have higher numbers, equal ranks the same.
 #[derive(Default)]
 struct Numbers {
-    /// By rank and number of the request.
+    /// Numbers by rank and number of the request.
     open: BTreeMap<(Rank, u64), i32>,
     /// Not every answer has the number of its rank.
     moved: bool,
@@ -131,7 +131,7 @@ impl Numbers {
         changed
     }
 
-    /// It keeps a number by which it waits already, if that is lower.
+    /// Moves a request to a rank. A lower number by which it waits already stays.
     fn move_to(&mut self, nth: u64, rank: Rank) -> Vec<(u64, i32)> {
         let Some(before) = self.remove(nth) else {
             return Vec::new();

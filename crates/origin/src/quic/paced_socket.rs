@@ -18,7 +18,8 @@ use crate::quic::flow::Flow;
 #[derive(Debug)]
 pub(crate) struct PacedSocket {
     inner: Arc<dyn AsyncUdpSocket>,
-    /// Whose poller is made next. quinn makes a connection's poller while it accepts it.
+    /// The flow of the poller that is made next. quinn makes a connection's poller while it accepts
+    /// it.
     accepting: Mutex<Option<Arc<Flow>>>,
     one_at_a_time: Mutex<()>,
     /// Packets may leave as capable of ECN. Of the connections accepted last, for all of a visit are

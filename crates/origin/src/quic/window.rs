@@ -43,7 +43,7 @@ enum Law {
 /// How full the window was (`tcp_cwnd_validate`): over about a round trip, the strongest sign of it.
 #[derive(Debug, Clone, Copy)]
 struct Usage {
-    /// It was full.
+    /// Whether the window was full.
     full: bool,
     /// Most bytes under way.
     most: f64,
@@ -57,7 +57,7 @@ struct Usage {
 /// as the same loss; RFC 9002 section 7.3.2 ends it at the first packet sent after its beginning.
 #[derive(Debug, Clone, Copy)]
 struct Recovery {
-    /// It ends when a packet is acknowledged that was made later.
+    /// Recovery ends when a packet is acknowledged that was made later.
     since: Instant,
     prior: f64,
     delivered: f64,
@@ -74,7 +74,7 @@ struct Batch {
     newest: Option<(Instant, Duration)>,
     packets: u32,
     delivered: f64,
-    /// Of these, what the window may grow by.
+    /// Delivered bytes by which the window may grow.
     grows: f64,
 }
 
@@ -275,8 +275,8 @@ impl Window {
         self.window < self.threshold
     }
 
-    /// It keeps the sender from sending more (`tcp_is_cwnd_limited`): in slow start, also if less
-    /// than half of it would have been enough for what was under way.
+    /// Whether the window keeps the sender from sending more (`tcp_is_cwnd_limited`). In slow start
+    /// it also does if less than half of it would have been enough for what was under way.
     fn is_limiting(&self) -> bool {
         self.usage.full || (self.in_slow_start() && self.window < 2.0 * self.usage.most)
     }

@@ -20,11 +20,11 @@ struct Line {
     window: Window,
     now: Instant,
     rtt: Duration,
-    /// Of one packet.
+    /// Time between packets.
     spacing: Duration,
     queue_packets: u32,
     free: Instant,
-    /// By number, when made.
+    /// When each packet was made, by number.
     sent: BTreeMap<u64, Instant>,
     next: u64,
     acks: VecDeque<(Instant, u64)>,

@@ -13,7 +13,7 @@ use crate::tcp::records::LARGEST;
 pub(crate) struct Body {
     rest: Bytes,
     in_flight: Option<InFlight>,
-    /// Its end never comes.
+    /// Whether the end never comes.
     open: bool,
 }
 
@@ -29,7 +29,7 @@ impl Body {
         }
     }
 
-    /// Of an answer that has its own record in the log.
+    /// The body of an answer that has its own record in the log.
     pub fn none() -> Self {
         Self {
             rest: Bytes::new(),

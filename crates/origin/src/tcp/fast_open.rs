@@ -6,7 +6,7 @@ use std::io;
 use anyhow::{Context, Result, ensure};
 use socket2::Socket;
 
-/// Of this network namespace.
+/// The setting of this network namespace.
 const SETTING: &str = "/proc/sys/net/ipv4/tcp_fastopen";
 /// The bit that lets servers take part (ip-sysctl.rst).
 const SERVERS: u32 = 0x2;

@@ -1,8 +1,8 @@
 //! HTTP/2, by h2 and with the scheduler that h2 lacks.
 //!
-//! h2 sends frames in the order in which it gets them. So it gets them a TLS record at a time, and none
-//! before the kernel has taken all of the record before: what goes next is decided as late as TLS and
-//! TCP allow, among the answers that have bytes and whose client takes them.
+//! h2 sends frames in the order in which it gets them. So it gets one TLS record at a time, and
+//! none before the kernel has taken all of the previous record. The choice of the next frame falls
+//! as late as TLS and TCP allow, among the answers that have bytes and whose client takes them.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -283,7 +283,7 @@ struct Sending {
 }
 
 impl Sending {
-    /// By what its client said last, and what it says itself.
+    /// The rank by what the client said last and what the answer says itself.
     fn rank(&self) -> Rank {
         self.open.asked().merged(self.own).rank(self.open.nth)
     }

@@ -92,7 +92,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
         socket.set_only_v6(true)?;
     }
     socket.set_reuse_address(true)?;
-    socket.set_reuse_port(true)?; // another server may have an address of its own, with this port
+    socket.set_reuse_port(true)?; // another server may have its own address, with this port
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;

@@ -103,7 +103,7 @@ impl Sizer {
         size
     }
 
-    /// The same, without making one.
+    /// The size of the next record, without making one.
     pub fn next_size(&self, now: Instant) -> usize {
         self.size(if self.idle(now) { 0 } else { self.sent })
     }
@@ -148,7 +148,7 @@ struct State {
     /// through.
     overhead: Option<u64>,
     header: Vec<u8>,
-    /// Of the current record's payload, still to come.
+    /// Bytes of the current record's payload that are still missing.
     left: usize,
 }
 
@@ -156,14 +156,14 @@ const HEADER: usize = 5;
 const APPLICATION_DATA: u8 = 23;
 
 impl Meter {
-    /// From now on only answers are sent, and alerts. TLS 1.3 adds a tag of 16 bytes and the type,
-    /// TLS 1.2 with GCM a nonce of 8 bytes and a tag.
+    /// Marks that only answers and alerts follow. TLS 1.3 adds a tag of 16 bytes and the type, TLS
+    /// 1.2 with GCM a nonce of 8 bytes and a tag.
     pub fn answers_begin(&self, tls13: bool) {
         let overhead = if tls13 { 17 } else { 24 };
         unpoisoned(&self.0).overhead.get_or_insert(overhead);
     }
 
-    /// These bytes went to the socket.
+    /// Counts bytes that went to the socket.
     pub fn saw(&self, mut bytes: &[u8]) {
         let mut state = unpoisoned(&self.0);
         while !bytes.is_empty() {

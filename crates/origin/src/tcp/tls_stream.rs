@@ -1,6 +1,6 @@
-//! TLS over TCP, for what tokio-rustls has no path on the server's side: requests that came with the
-//! ClientHello of a resumed connection are answered before the handshake is through (RFC 8446
-//! section 2.3), and the size of every record is ours to say.
+//! TLS over TCP, for what tokio-rustls has no path on the server's side. Requests that came with
+//! the ClientHello of a resumed connection are answered before the handshake is through (RFC 8446
+//! section 2.3). The size of every record is our choice.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::pin::Pin;
@@ -177,7 +177,7 @@ impl TlsStream {
     }
 }
 
-/// At most `length` bytes of the slices, from `start` on.
+/// The part of the slices from `start` on, at most `length` bytes.
 fn part<'a>(slices: &'a [IoSlice<'_>], mut start: usize, mut length: usize) -> Vec<IoSlice<'a>> {
     let mut found = Vec::with_capacity(slices.len());
     for slice in slices {

@@ -73,7 +73,7 @@ impl Updates {
 /// Reads the frames of a client as they pass, whatever the pieces they come in.
 pub(crate) struct Reader {
     updates: Updates,
-    /// Of the frame that passes: its header, as much as came.
+    /// The header of the frame that passes, as much as came.
     header: Vec<u8>,
     /// The payload of an update, as much as came.
     payload: Vec<u8>,
@@ -91,7 +91,7 @@ impl Reader {
         }
     }
 
-    /// These bytes passed.
+    /// Reads bytes that passed.
     pub fn saw(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let (passed, rest) = bytes.split_at(self.left.min(bytes.len()));

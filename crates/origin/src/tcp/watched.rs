@@ -128,7 +128,7 @@ impl Beginning {
         self.offer.filter(|_| self.unread.is_none())
     }
 
-    /// These bytes passed.
+    /// Reads bytes that passed.
     fn saw(&mut self, bytes: &[u8]) {
         let skipped = self.preface.min(bytes.len());
         self.preface -= skipped;
@@ -222,7 +222,7 @@ mod tests {
     const PREFACE_BYTES: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
     #[test]
-    fn an_offer_is_told_once_it_is_complete() {
+    fn an_offer_is_known_once_it_is_complete() {
         let mut beginning = Beginning::new(0);
         beginning.saw(&frame(SETTINGS, 0, 0, &[]));
         assert_eq!(beginning.told(), None);

@@ -1,4 +1,4 @@
-//! How a recorded answer meets the request at hand: ranges, validators, dates, think time.
+//! How a recorded answer meets a request: ranges, validators, dates, think time.
 
 use std::time::{Duration, SystemTime};
 
@@ -91,7 +91,7 @@ fn a_range_is_cut_out_of_the_whole() {
 }
 
 #[test]
-fn recorded_parts_answer_whoever_asks_for_their_bytes() {
+fn recorded_parts_answer_requests_for_their_bytes() {
     let part = |range, body: &[u8]| entry(206, &[("content-range", range)], body);
     // The first was cut off when recorded: it names ten bytes and holds four.
     let mut replay = replay(vec![
@@ -117,7 +117,7 @@ fn recorded_parts_answer_whoever_asks_for_their_bytes() {
 }
 
 #[test]
-fn who_has_the_object_already_is_told_so() {
+fn a_client_that_has_the_object_gets_304() {
     let recorded = [
         ("etag", "W/\"x\""),
         ("last-modified", "Mon, 19 Feb 2018 11:02:47 GMT"),
@@ -140,7 +140,7 @@ fn who_has_the_object_already_is_told_so() {
 }
 
 #[test]
-fn a_recorded_304_waits_for_somebody_who_has_the_object() {
+fn a_recorded_304_waits_for_a_client_that_has_the_object() {
     let mut replay = replay(vec![entry(304, &[], b""), entry(200, &[], b"body")]);
     assert_eq!(get(&mut replay, &[]).status, 200);
     assert_eq!(get(&mut replay, &[]).status, 200);

@@ -23,8 +23,8 @@ struct Browser {
 }
 
 impl Browser {
-    /// At an origin with `/`, as long as ten windows of a connection, `/small`, and `/slow`, which takes
-    /// ten minutes. Each stream has a window of this size.
+    /// Starts an origin with `/`, as long as ten windows of a connection, `/small`, and `/slow`,
+    /// which takes ten minutes. Each stream has a window of this size.
     async fn new(stream_window: usize) -> Self {
         let mut slow = entry("GET", "https://a.test/slow", 200, &[], Some("small"));
         slow["_dragstrip"] = json!({ "think_ms": 600_000 });

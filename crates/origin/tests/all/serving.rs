@@ -490,7 +490,7 @@ async fn a_connection_tells_what_its_transport_really_did() {
 }
 
 #[tokio::test]
-async fn alt_svc_is_told_over_quic_and_over_tcp_when_asked_for() {
+async fn alt_svc_is_sent_over_quic_and_over_tcp_when_asked_for() {
     let (origin, _dir) = serve(&[entry("GET", "https://a.test/", 200, &[], None)], &[]);
     for alt_svc in [false, true] {
         let mut tuning = Tuning::default();
@@ -507,7 +507,7 @@ async fn alt_svc_is_told_over_quic_and_over_tcp_when_asked_for() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_had_is_refused() {
+async fn an_unavailable_tuning_is_refused() {
     let (origin, _dir) = serve(&[], &[]);
     let mut impossible = early_data();
     impossible.tls.version = TlsVersion::V1_2;

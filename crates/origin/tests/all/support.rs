@@ -159,7 +159,7 @@ impl Client {
         Ok(self.connect_and_see(host).await?.0)
     }
 
-    /// With the certificates that the origin showed.
+    /// Connects, and returns the certificates that the origin showed.
     pub async fn connect_and_see(
         &self,
         host: &'static str,

@@ -1,4 +1,4 @@
-"""What becomes of a published claim once we have loads of our own."""
+"""The answer to a published claim from our own loads."""
 
 import math
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ Verdict = Literal[
 ]
 
 ALPHA = 0.025
-"""One-sided: a part alone is decided exactly if its 95 % interval lies on one side."""
+"""One-sided level: a part alone is decided exactly if its 95 % interval lies on one side."""
 WRONG = 0.05
 SHORT = 1.3
 """See `dragstrip.stats.order_interval.SHORT`."""
 _TOGETHER = ALPHA / (WRONG / SHORT)
-"""Parts together may be wrong with `WRONG`, also where each has but five blocks."""
+"""Level of parts together, which may be wrong with `WRONG` even if each has only five blocks."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     alike: float = 1.0
     fails: float = 1.0
     floor: float = 0.0
-    """The least that these could be with so few blocks."""
+    """The least that these probabilities can be with this number of blocks."""
 
 
 class Band(Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,8 +95,9 @@ def judged(answer: Answer) -> Answer:
 
 
 def incomplete(answer: Answer, have: int, cells: int, *, universal: bool = False) -> Answer:
-    """What holds on some of a claim's cells does not settle a claim about all of them; of a claim
-    about every single one (`universal`) one cell that contradicts it does."""
+    """The answer when some of a claim's cells were not run. A result on some cells does not settle
+    a claim about all of them. A claim about every single one (`universal`) is contradicted by one
+    cell."""
     if have >= cells:
         return answer
     fails = answer.fails if universal else 1.0
@@ -131,7 +132,7 @@ def every_one(answers: Sequence[Answer]) -> Answer:
 
 
 def any_of(answers: Sequence[Answer]) -> Answer:
-    """One part is enough; the parts may depend on each other."""
+    """The answer of alternatives: one part is enough. The parts may depend on each other."""
     fails = max(a.fails for a in answers)
     whole = _whole(
         answers,

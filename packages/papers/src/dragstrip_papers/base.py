@@ -21,15 +21,15 @@ def _tag(name: str) -> str:
 class Predicate(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind", tag=_tag
 ):
-    """Parameters as `claims.toml` gives them; `answer` looks at nothing but the evidence."""
+    """Parameters of a claim, as `claims.toml` gives them; `answer` reads only the evidence."""
 
     where: Where = {}
     """The claim's cells, by factor or name; see `dragstrip_papers.cells.Where`."""
     unless: Where = {}
     metric: str = "plt_ms"
     statistic: Statistic = "median"
-    """The paper's own. What decides is the median over rounds; where it is the mean, that must show
-    the same."""
+    """The paper's own statistic. The median over rounds decides. If the paper's is the mean, the
+    mean must show the same."""
     cells: int = 1
     """How many cells the claim is about; with fewer it stays open."""
     loads: int = 2
@@ -39,12 +39,12 @@ class Predicate(
         raise NotImplementedError
 
     def base(self, metric: str) -> dict[str, Any]:
-        """What every kind has, for a predicate on the same cells by another metric."""
+        """Fields of every kind of predicate, for one on the same cells by another metric."""
         own = {name: getattr(self, name) for name in Predicate.__struct_fields__}
         return own | {"metric": metric}
 
     def reached(self, evidence: Evidence) -> list[Measured]:
-        """The cells that `where` and `unless` leave, whatever was measured there."""
+        """The cells that `where` and `unless` leave, with any measurements."""
         return select(evidence.cells, self.where, self.unless)
 
     def found(self, evidence: Evidence, *stacks: str, metric: str = "") -> list[Cell]:
@@ -52,7 +52,8 @@ class Predicate(
 
 
 def ask(predicate: Predicate, evidence: Evidence) -> Answer:
-    """Its answer; where no cell has the loads it asks for, what fewer say and do not settle."""
+    """The predicate's answer. Where no cell has the loads it asks for, fewer loads give numbers and
+    leave it open."""
     answer = predicate.answer(evidence)
     if answer.ours or answer.verdict != "open" or predicate.loads == 1:
         return answer
@@ -66,8 +67,8 @@ def ask(predicate: Predicate, evidence: Evidence) -> Answer:
 def sized(
     found: Estimate, band: Band, *, neutral: float, standin: bool, unit: str = "", **more: Any
 ) -> Answer:
-    """As `settle`; but a figure of the paper's own pages that stand-ins do not show is no news of
-    it. They can only refute the direction, where the band lies on one side of `neutral`."""
+    """Settles an estimate, but lets stand-ins only refute a direction. A figure of the paper's own
+    pages says nothing about stand-ins, unless the band lies on one side of `neutral`."""
     answer = settle(found, band, unit=unit, **more)
     if not standin or band in (Band(low=neutral), Band(high=neutral)):
         return answer
@@ -96,7 +97,7 @@ def named(answer: Answer, name: str) -> Answer:
 
 
 def shorter(whole: Answer, answers: Sequence[Answer], most: int = 4) -> Answer:
-    """Of many parts only the first of those that settle it, or leave it open, are told."""
+    """The answer with only the first of many parts, of those that settle it or leave it open."""
     if len(answers) <= most:
         return whole
     telling = [a for a in answers if a.verdict == whole.verdict] or list(answers)

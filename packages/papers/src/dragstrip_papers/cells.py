@@ -20,7 +20,7 @@ from dragstrip_papers.measured import Evidence, Measured, Values
 
 Value = str | float | list[str | float]
 Where = dict[str, Value]
-"""Field of a cell to what it must be, or to a list of such; text may hold ``*``."""
+"""The value that a field of a cell must have, or a list of such values; text may hold ``*``."""
 Statistic = Literal["mean", "median"]
 Over = Literal["pages", "blocks"]
 """What a claim would hold for other ones of: pages of a corpus, or only loads of the very cells."""
@@ -33,7 +33,7 @@ class Cell(Struct, frozen=True, kw_only=True):
     factors: Mapping[str, float]
     standin: bool
     times: Mapping[str, Values]
-    """By stack, one value a round, all stacks in the same rounds."""
+    """Values by stack, one per round, all stacks in the same rounds."""
     censored: int = 0
     """How many of these are loads that never ended."""
 
@@ -53,14 +53,14 @@ class Cell(Struct, frozen=True, kw_only=True):
 def cells(
     loads: pl.DataFrame, stacks: Sequence[str], metric: str, least_blocks: int = 1
 ) -> list[Cell]:
-    """Those of a frame with at least so many blocks in which every stack has the metric."""
+    """Cells of a frame that have at least `loads` blocks in which every stack has the metric."""
     return aligned(Evidence(loads).cells, stacks, metric, least_blocks)
 
 
 def aligned(
     found: Iterable[Measured], stacks: Sequence[str], metric: str, least_blocks: int = 1
 ) -> list[Cell]:
-    """As `cells`, of cells that were measured."""
+    """Measured cells that have at least `loads` rounds in which every stack has the metric."""
     read = (_align(cell, stacks, metric) for cell in found if {*stacks} <= cell.stacks.keys())
     return [cell for cell in read if cell.blocks >= max(1, least_blocks)]
 
@@ -95,7 +95,7 @@ def _align(cell: Measured, stacks: Sequence[str], metric: str) -> Cell:
 
 
 def by_round(found: Sequence[Cell], measure: Callable[[Mapping[str, Values]], Values]) -> Values:
-    """The mean of a measure over the cells, round by round, as far as every cell has rounds."""
+    """The mean of a measure over the cells, round by round, for the rounds that every cell has."""
     rounds = min(cell.blocks for cell in found)
     return np.asarray(np.mean([measure(cell.times)[:rounds] for cell in found], axis=0))
 

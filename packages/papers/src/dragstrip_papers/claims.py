@@ -31,7 +31,7 @@ from dragstrip_papers.sources import Source
 KEYS = ("biswal2016", "megyesi2016", "cook2017", "wolsing2019", "ranjan2019")
 """The five whose testbeds this one is."""
 KNOWN = (*KEYS, "literature")
-"""Beside them what others published later, as one paper of many sources."""
+"""Keys of the papers, and of what others published later, as one paper of many sources."""
 Tier = Literal["must", "should", "historic", "setup", "cited", "refuted"]
 """must: physics or direction. should: magnitude. historic: of the implementations of its time.
 setup: a property of what was measured. cited: second-hand. refuted: contradicted by an audit of the
@@ -40,16 +40,17 @@ published data."""
 
 class Paper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     version: int
-    """Of the claims: raised with every change of one that can change its answer."""
+    """Version of the claims: raised with every change of one that can change its answer."""
     title: str
     authors: str
     venue: str
     stands_for: dict[str, str]
-    """Our stack to what the paper ran, in words: such a stack is a surrogate in every output."""
+    """What the paper ran, by the name of our stack that stands for it. Every output calls such a
+    stack a surrogate."""
     native: dict[str, str] = {}
     """Surrogate to the stack that speaks what the paper's did, of its generation of browsers."""
     metrics: list[str] = []
-    """The metric of claims that name none of their own, and others to see beside it."""
+    """The metric of claims that name none, and others to see beside it."""
     choices: list[str] = []
     """What the paper leaves open, and what we chose."""
     real_time: list[str] = []
@@ -65,7 +66,7 @@ class Claim(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     says: str
     """The claim in our own words."""
     published: str
-    """Its number or direction, in short."""
+    """The published number or direction, in short."""
     tolerance: str = ""
     note: str = ""
     predicate: AnyPredicate | None = None
@@ -102,16 +103,16 @@ class Published(Struct, frozen=True, kw_only=True):
     paper: Paper
     claims: tuple[Claim, ...]
     studies: tuple[Traversable, ...]
-    """Its study files, the main one first."""
+    """Study files of the paper, the main one first."""
     sources: tuple[Source, ...] = ()
     """Where its claims come from, if not from one publication."""
     cast: dict[str, str] = {}
     """What plays the part of each surrogate; empty where they play themselves."""
 
     def native(self) -> "Published":
-        """The same paper with stacks of its own time. Raises `InputError` if there are none."""
+        """The paper with stacks of its own time. Raises `InputError` if there are none."""
         if not self.paper.native:
-            raise InputError(f"{self.key}: no stack of its time can be had")
+            raise InputError(f"{self.key}: no stack of its time is available")
         return structs.replace(self, cast=self.paper.native)
 
     def specs(self) -> list[StudySpec]:
@@ -130,7 +131,7 @@ class Published(Struct, frozen=True, kw_only=True):
         return structs.replace(spec, stacks=tuple(map(find_stack, names)))
 
     def in_virtual_time(self, specs: Iterable[StudySpec]) -> list[StudySpec]:
-        """Those of its studies that virtual time can answer."""
+        """Studies of the paper that virtual time can answer."""
         return [spec for spec in specs if spec.name not in self.paper.real_time]
 
     @property
@@ -140,7 +141,7 @@ class Published(Struct, frozen=True, kw_only=True):
 
     @property
     def parts(self) -> dict[str, str]:
-        """Of each stack that plays another's part, that part."""
+        """The part of each stack that plays another's."""
         return {player: part for part, player in self.cast.items()}
 
     def stacks(self, specs: Iterable[StudySpec]) -> dict[str, Stack]:
@@ -157,7 +158,7 @@ class Published(Struct, frozen=True, kw_only=True):
         return {} if self.cast else self.paper.stands_for
 
     def surrogates(self, predicate: AnyPredicate) -> dict[str, str]:
-        """The stacks a predicate speaks of that stand for others."""
+        """The stacks that a predicate names and that stand for others."""
         return _of(predicate, self.stands_for)
 
     def players(self, predicate: AnyPredicate) -> dict[str, str]:

@@ -25,7 +25,7 @@ from dragstrip_papers.measured import Evidence, Values
 Rows = Values | Sequence[Sequence[float]]
 DESIGN = ("rate_mbps", "rtt_ms", "loss", "objects", "object_bytes")
 LEAST_PAGES = 8
-"""With fewer a rank correlation has no interval worth the name."""
+"""Fewest pages for a rank correlation with a useful interval."""
 LEAST_STRATA = 5
 
 
@@ -195,7 +195,7 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
         return incomplete(told, len(found), self.cells)
 
     def _mean_rhos(self, strata: Sequence[Sequence[Cell]], rounds: int) -> list[float]:
-        """Over the strata, round by round."""
+        """Mean correlation over the strata, round by round."""
         sizes: dict[int, list[Sequence[Cell]]] = {}
         for group in strata:
             sizes.setdefault(len(group), []).append(group)
@@ -215,7 +215,8 @@ class MonotoneIn(Predicate, kw_only=True, frozen=True):
 
 
 class Correlation(Predicate, kw_only=True, frozen=True):
-    """The pages' b / a on one network go with those on another: Spearman's rho over pages.
+    """The pages' b / a on one network correlate with those on another: Spearman's rho over
+    pages.
 
     With several others one is enough, as the claim names any.
     """
@@ -264,8 +265,9 @@ class SameRanking(Predicate, kw_only=True, frozen=True):
         return incomplete(all_of(answers), sum(map(len, sides)), self.cells)
 
     def _pair(self, a: str, b: str, sides: Sequence[list[Cell]]) -> Answer:
-        """It holds if b is not behind on both sides, or not ahead on both; it fails if it is
-        behind on one and ahead on the other. Either is one of two ways."""
+        """Whether the two stacks keep their order. It holds if b is not behind on both sides, or
+        not ahead on both; it fails if b is behind on one side and ahead on the other. Either is one
+        of two ways."""
         one, other = (ratio_of(side, a, b, self.statistic) for side in sides)
         low, high = 1 / (1 + self.same), 1 + self.same
         ahead = max(r.p_below(high) for r in (one, other))
@@ -283,7 +285,7 @@ class SameRanking(Predicate, kw_only=True, frozen=True):
 
 
 def spearman(x: Rows, y: Rows) -> list[float | None]:
-    """Of each row of x with that of y; None where one of them does not vary."""
+    """Correlation of each row of x with that of y; None where one of them does not vary."""
     from scipy.stats import rankdata  # slow to import
 
     a, b = (rankdata(rows, axis=1) for rows in (x, y))

@@ -20,8 +20,8 @@ from dragstrip_papers.measured import Values
 
 LEVEL = 0.95
 SKEWED = 3.0
-"""Student's t of a mean may miss by this factor more often than it says: where one load in ten is
-late, 5 to 8 % of edges are called shown, at five loads and at a hundred, instead of 2.5 %."""
+"""Factor by which Student's t of a mean may miss more often than it says. Where one load in ten is
+late, 5 to 8 % of edges are called shown instead of 2.5 %, at five loads and at a hundred."""
 
 
 class Estimate(Protocol):
@@ -29,15 +29,15 @@ class Estimate(Protocol):
     def value(self) -> float: ...
     @property
     def own(self) -> float | None:
-        """The paper's own statistic of our loads, where that is another number. It has no interval
-        that holds its level; what is shown is shown by it, too."""
+        """The paper's own statistic of our loads, if it is another number. It has no interval that
+        holds its level, but it must show the same."""
 
     @property
     def floor(self) -> float:
-        """No p can be less, whatever the loads."""
+        """Least p that is possible, whatever the loads."""
 
     def interval(self) -> tuple[float, float] | None:
-        """At 95 %; None with too few blocks or pages."""
+        """Interval at 95 %; None with too few blocks or pages."""
 
     def p_above(self, point: float) -> float: ...
     def p_below(self, point: float) -> float: ...
@@ -84,9 +84,9 @@ class Mean(Struct, frozen=True):
 class Typical(Struct, frozen=True, dict=True):
     """The median over rounds or pages (`dragstrip.stats.order_interval`).
 
-    Where the paper computes means, what they say of our loads must agree: the median alone would
-    answer another question where one stack's loads are skewed and another's are not, and a mean
-    alone has no interval that holds its level then.
+    Where the paper computes means, those of our loads must agree. If one stack's loads are skewed
+    and another's are not, the median alone would answer another question, and a mean alone has no
+    interval that holds its level.
     """
 
     units: Sequence[float]
@@ -176,13 +176,13 @@ class Greatest(Struct, frozen=True, dict=True):
 
 
 FIVE_AGREE = 1 / 32
-"""What one part of five blocks can show."""
+"""Least p of one part of five blocks."""
 
 
 def several(p: Sequence[float]) -> float:
-    """p of "none of these is so", from independent parts: the least p times their number
-    (Bonferroni), or how improbable it is that so many parts have a p that five blocks can reach
-    (Wilkinson), whichever is less, doubled for the choice.
+    """The p of "none of these is so", from independent parts. It is the least p times their number
+    (Bonferroni), or the improbability that this many parts have a p that five blocks can reach
+    (Wilkinson). The lesser one counts, doubled for the choice.
 
     Source: Wilkinson, "A statistical consideration in psychological research", Psychological
     Bulletin 48 (1951), 156-158.
@@ -197,7 +197,7 @@ def several(p: Sequence[float]) -> float:
 def mean_of(
     values: Sequence[float] | Values, low: float = -math.inf, high: float = math.inf
 ) -> Mean:
-    """With Student's t. One value says nothing of its error."""
+    """The mean with Student's t. One value does not show its error."""
     found = np.asarray(values, dtype=float)
     n = len(found)
     error = float(found.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf

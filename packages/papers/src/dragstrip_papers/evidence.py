@@ -1,4 +1,5 @@
-"""What claims are judged by: one row per load that counts, with the factors of its cell.
+"""The evidence that claims are judged by: one row per load that counts, with the factors of its
+cell.
 
 Only complete blocks of valid visits enter (`dragstrip.results.blocks`). A load that failed or timed
 out stands at the client's limit and is counted in `censored`: it is never dropped.
@@ -26,8 +27,8 @@ from dragstrip.visit.metrics import (
     network_plt_ms,
     object_times,
 )
-from dragstrip_papers.measured import Evidence, Key, Struck
-from dragstrip_papers.struck import struck
+from dragstrip_papers.doubts import doubtful_cells
+from dragstrip_papers.measured import DoubtfulCell, Evidence, Key
 
 TIMES = ("plt_ms", "ttfb_ms", "fcp_ms")
 VISUAL = ("fvc_ms", "lvc_ms", "vc85_ms", "speed_index_ms")
@@ -45,7 +46,7 @@ papers: see docs/reference/metrics.md."""
 _NEED_ALL = tuple(name for name in METRICS if name.removeprefix("visual_") not in EARLY)
 """What only a load that ended has."""
 TEXTS = ("block", "page", "network", "connection", "stack")
-"""Beside them `study`, so that a claim can ask for all pages of one, whichever they are."""
+"""Columns of text besides `study`, by which a claim can ask for all pages of one study."""
 FACTORS = ("rate_mbps", "rtt_ms", "loss", "objects", "object_bytes", "page_bytes", "hosts")
 SCHEMA: dict[str, Any] = (
     dict.fromkeys(("study", *TEXTS), pl.String)
@@ -66,18 +67,18 @@ def from_capsules(folders: Iterable[Path], parts: Mapping[str, str] | None = Non
     """
     frames = [nothing()]
     clocks: dict[Clock, Path] = {}
-    doubted: dict[Key, Struck] = {}
+    doubted: dict[Key, DoubtfulCell] = {}
     for folder in folders:
         capsule = Capsule.open(folder)
         study, visits = capsule.manifest.study, list(capsule.visits())
         clocks.setdefault(study.clock, folder)
         if len(clocks) > 1:
             said = " and ".join(f"{path} in {clock.short}" for clock, path in clocks.items())
-            raise InputError(f"{said} are no evidence together: give each a folder of its own")
+            raise InputError(f"{said} are no evidence together: give each its own folder")
         frames.append(loads(study, visits))
-        doubted |= struck(study, visits, parts)
+        doubted |= doubtful_cells(study, visits, parts)
     found = pl.concat(frames).with_columns(pl.col("stack").replace(parts or {}))
-    return Evidence(found, struck=doubted)
+    return Evidence(found, doubts=doubted)
 
 
 def loads(study: Study, visits: Iterable[Visit]) -> pl.DataFrame:
@@ -114,10 +115,8 @@ def _of_page(page: Page, known: corpus.Known | None) -> dict[str, object]:
 
 
 def of_known(known: corpus.Known | None, size: int, hosts: int) -> dict[str, object]:
-    """Factors of a page before it is made; `size` and `hosts` are those of one that is not known.
-
-    A synthetic page's factors are those of its pictures, without the document.
-    """
+    """Factors of a page before it is made; `size` and `hosts` are those of an unknown page. A
+    synthetic page's factors are those of its pictures, without the document."""
     if known is None:
         return {"page_bytes": size, "hosts": hosts, "standin": False}
     return {

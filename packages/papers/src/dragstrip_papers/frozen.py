@@ -19,8 +19,8 @@ DIGESTS: Mapping[str, str] = MappingProxyType(
         "da3d8aa31679": "1.1.17",
     }
 )
-"""Campaigns kept a digest of claims and code before rules had versions: the last ones, and the
-version of the same rules. Older digests have none, and stand as they are."""
+"""Digests of claims and code that campaigns kept before rules had versions: the last ones, and the
+version of the same rules. Older digests are not here, and are shown as they are."""
 
 
 class Frozen(Struct, frozen=True, kw_only=True):
@@ -29,11 +29,12 @@ class Frozen(Struct, frozen=True, kw_only=True):
     now: str
     """Version of the rules that the answers follow."""
     then: tuple[str, ...]
-    """Of those that stood when visits began, each once; empty for a start that kept none."""
+    """Versions that stood when visits began, each once; empty for a start that kept none."""
 
     @classmethod
     def since(cls, now: str, kept: Iterable[str]) -> "Frozen":
-        """`kept` holds what the starts of a campaign kept: versions, or digests."""
+        """Compares today's rules with earlier ones. `kept` holds what the starts of a campaign
+        kept: versions, or digests."""
         return cls(now=now, then=tuple(dict.fromkeys(DIGESTS.get(rules, rules) for rules in kept)))
 
     def words(self) -> str:

@@ -144,7 +144,7 @@ class MagnitudeOrder(Predicate, kw_only=True, frozen=True):
 
 
 LEAST_LOADS = 2
-"""Of a page, below which an ANOVA has no variance within it."""
+"""Fewest loads of a page with which an ANOVA has a variance within it."""
 
 
 class Allowed(Struct, frozen=True, forbid_unknown_fields=True):
@@ -155,12 +155,13 @@ class Allowed(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AnovaCount(Predicate, kw_only=True, frozen=True):
-    """On how many pages is `a` significantly faster, slower, neither (`stats.anova_counts`).
+    """The number of pages on which `a` is significantly faster, slower, or neither
+    (`stats.anova_counts`).
 
-    How many tests reject depends on the number of loads, so only counts over the paper's own
-    number can be held against its own: the first `loads` of every page. Each of `pairs` (a, ref) on
-    each metric and network must hold. Pages that are not run may fall any way. `cells` is the
-    paper's number of pages.
+    The number of tests that reject depends on the number of loads. So only the first `loads` of
+    every page count, which is the paper's own number. Each of `pairs` (a, ref) on each metric and
+    network must hold. Pages that are not run may fall any way. `cells` is the paper's number of
+    pages.
     """
 
     pairs: list[tuple[str, str]]
@@ -221,8 +222,8 @@ def _counts(found: Sequence[Cell], a: str, ref: str) -> AnovaCounts:
 
 
 def _chances(found: Sequence[Cell], a: str, ref: str) -> Values:
-    """That the test finds `a` faster, slower, neither, were the loads to be made again: a row a
-    cell, all of as many loads."""
+    """Chances that the test finds `a` faster, slower or neither, if the loads were made again: one
+    row per cell, all with the same number of loads."""
     from scipy.special import stdtr, stdtrit
 
     x, y = (np.array([cell.times[s] for cell in found]) for s in (a, ref))

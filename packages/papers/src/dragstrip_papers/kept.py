@@ -10,14 +10,14 @@ from pathlib import Path
 
 import msgspec
 import polars as pl
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.verdict.rules import STANDS_SINCE, VERSION
 from dragstrip_papers.answers.ran import Ran, joined
 from dragstrip_papers.claims import Published
 from dragstrip_papers.evidence import SCHEMA
-from dragstrip_papers.measured import CELL, Evidence, Key, Struck
+from dragstrip_papers.measured import CELL, DoubtfulCell, Evidence, Key
 
 FILE = "loads.parquet"
 COLUMNS = {
@@ -49,7 +49,7 @@ COLUMNS = {
     "object_sent_max_ms": "Slowest object, from request sent to last byte.",
     "object_queued_p90_ms": "90th percentile of objects, queueing in the browser included.",
 }
-"""Of its table: `dragstrip_papers.evidence.SCHEMA`, and what each means."""
+"""Columns of the table: `dragstrip_papers.evidence.SCHEMA`, and what each means."""
 _HEAD = "dragstrip"
 """Key of the file's metadata."""
 
@@ -59,11 +59,11 @@ class _Head(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     paper: str
     rules: int
-    """Of the verdict, by which the visits were judged."""
+    """Version of the verdict's rules, by which the visits were judged."""
     cast: dict[str, str]
     """Where the paper's own protocols were run: what plays which surrogate."""
     ran: Ran
-    struck: tuple[tuple[Key, Struck], ...]
+    doubts: tuple[tuple[Key, DoubtfulCell], ...] = field(name="struck")
 
 
 class Kept(Struct, frozen=True):
@@ -83,7 +83,7 @@ def keep(file: Path, paper: Published, ran: Ran, evidence: Evidence) -> None:
         rules=VERSION,
         cast=paper.cast,
         ran=ran,
-        struck=tuple(evidence.struck.items()),
+        doubts=tuple(evidence.doubts.items()),
     )
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".loads-") as folder:
         draft = Path(folder) / file.name
@@ -93,7 +93,8 @@ def keep(file: Path, paper: Published, ran: Ran, evidence: Evidence) -> None:
 
 
 def read(file: Path) -> Kept:
-    """Raises `InputError` for a file that is none of these, or that older rules judged."""
+    """Reads a table of loads. Raises `InputError` for another file, and for one that older rules
+    judged."""
     try:
         said = pl.read_parquet_metadata(file).get(_HEAD, "")
         loads = pl.read_parquet(file)
@@ -115,7 +116,7 @@ def read(file: Path) -> Kept:
     made = tuple(structs.replace(m, elsewhere=m.elsewhere or name) for m in head.ran.made)
     return Kept(
         file=file,
-        evidence=Evidence(loads, struck=dict(head.struck)),
+        evidence=Evidence(loads, doubts=dict(head.doubts)),
         ran=structs.replace(head.ran, made=made),
         paper=head.paper,
         cast=head.cast,
@@ -125,11 +126,9 @@ def read(file: Path) -> Kept:
 def together(
     paper: Published, ran: Ran, evidence: Evidence, others: Sequence[Kept]
 ) -> tuple[Ran, Evidence]:
-    """What was run here and what others kept.
-
-    Raises `InputError` for loads of another paper, clock, client or of other protocols, and for a
-    cell that two of them have: its loads were not made in one sequence of blocks.
-    """
+    """Joins what was run here and what others kept. Raises `InputError` for loads of another paper,
+    clock, client or of other protocols, and for a cell that two of them have: its loads were not
+    made in one sequence of blocks."""
     seen: list[tuple[str, Ran, Evidence]] = [("this folder", ran, evidence)] if ran.made else []
     for other in others:
         if other.paper != paper.key:
@@ -154,7 +153,7 @@ def together(
     return joined([r for _, r, _ in seen]), structs.replace(
         evidence,
         loads=pl.concat([evidence.loads, *(other.evidence.loads for other in others)]),
-        struck={**evidence.struck, **{k: s for o in others for k, s in o.evidence.struck.items()}},
+        doubts={**evidence.doubts, **{k: s for o in others for k, s in o.evidence.doubts.items()}},
     )
 
 

@@ -17,7 +17,8 @@ Scale = Literal["ratio", "ms"]
 
 
 class Sensitivity(Predicate, kw_only=True, frozen=True):
-    """How much longer a stack takes there than here: as a ratio, or in ms."""
+    """How much longer a stack takes on the cells `there` than on the cells `here`: as a ratio, or
+    in ms."""
 
     stack: str
     here: Where

@@ -19,9 +19,9 @@ class Loads(Struct, frozen=True):
     rounds: NDArray[np.int64]
     """Index of the block of each."""
     values: Mapping[str, Values]
-    """By metric, NaN where a load has none."""
+    """Values by metric, NaN where a load has none."""
     censored: NDArray[np.bool_]
-    """Loads that never ended, which stand at the client's limit."""
+    """Whether each load never ended; such loads stand at the client's limit."""
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -44,11 +44,11 @@ class Measured(Struct, frozen=True, kw_only=True):
         return getattr(self, name) if name in CELL else self.factors.get(name)
 
 
-class Struck(Struct, frozen=True):
+class DoubtfulCell(Struct, frozen=True):
     """Invalid visits of a cell in doubt, see `dragstrip_papers.answers.missing`."""
 
     invalid: Mapping[str, int]
-    """By stack."""
+    """Invalid visits by stack."""
     mostly: tuple[str, ...]
     """Stacks of which half of the visits or more are invalid."""
 
@@ -64,13 +64,13 @@ class Evidence(Struct, frozen=True, dict=True):
     audit: pl.DataFrame | None = None
     """One row per foreign capture, column `impossible`; see `dragstrip.audit.judge.AuditRow`."""
     made: tuple[Measured, ...] = ()
-    """Cells that stand in no frame."""
-    struck: Mapping[Key, Struck] = {}
+    """Cells that are not in the frame."""
+    doubts: Mapping[Key, DoubtfulCell] = {}
     """Cells in doubt because of their invalid visits."""
 
     @cached_property
     def cells(self) -> tuple[Measured, ...]:
-        """In the order in which the frame names them."""
+        """Cells in the order in which the frame names them."""
         return self.made or tuple(_cells(self.loads))
 
 

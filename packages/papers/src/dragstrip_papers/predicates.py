@@ -75,25 +75,25 @@ class All(Predicate, kw_only=True, frozen=True):
 
     parts: list[Simple]
     loads: int = 1
-    """Its parts have their own, and are asked by them."""
+    """Least loads of the whole; its parts have and check their own."""
 
     def answer(self, evidence: Evidence) -> Answer:
         return all_of(_answers(self.parts, evidence))
 
 
 class Either(Predicate, kw_only=True, frozen=True):
-    """One reading holds, where the paper leaves open which it means; all are told."""
+    """One reading holds, where the paper leaves open which it means; the answer shows all."""
 
     parts: list[Simple]
     loads: int = 1
-    """Its parts have their own, and are asked by them."""
+    """Least loads of the whole; its parts have and check their own."""
 
     def answer(self, evidence: Evidence) -> Answer:
         return any_of(_answers(self.parts, evidence))
 
 
 def _answers(parts: Sequence[Simple], evidence: Evidence) -> list[Answer]:
-    """Of every part, its number named by the stacks it compares where these differ."""
+    """Answers of all parts, each number named by the stacks it compares where these differ."""
     names = [_compared(part) for part in parts]
     named = len(set(names)) > 1
     found = [ask(part, evidence) for part in parts]

@@ -1,4 +1,4 @@
-"""Which cells a predicate looks at, among those of a study or those that were measured."""
+"""The cells that a predicate looks at, among those of a study or the measured ones."""
 
 from collections.abc import Callable, Iterable
 
@@ -14,7 +14,7 @@ Field = Callable[[str], object]
 
 
 def looks_at(predicate: AnyPredicate, field: Field) -> bool:
-    """Whether a cell with these fields is one of a predicate's, whatever stacks it has."""
+    """Whether a predicate looks at a cell with these fields, whatever its stacks."""
     if parts := getattr(predicate, "parts", None):
         return any(looks_at(part, field) for part in parts)
     if isinstance(predicate, AuditCount):

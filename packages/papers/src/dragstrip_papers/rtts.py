@@ -1,4 +1,4 @@
-"""Predicates in round trips: handshakes, and what is left of QUIC's lead without its own."""
+"""Predicates in round trips: handshakes, and QUIC's lead without its shorter handshake."""
 
 from collections.abc import Sequence
 from math import inf, sqrt
@@ -150,15 +150,16 @@ class Magnitude(Struct, frozen=True):
 
 
 def _corrected(cell: Cell, a: str, ref: str) -> Typical:
-    """What is left, in round trips; the paper's is of the means (`stats.one_rtt`)."""
+    """The lead that is left, in round trips; the paper's own is that of the means
+    (`stats.one_rtt`)."""
     rtt_ms = cell.factors["rtt_ms"]
     units = (cell.times[a] - cell.times[ref] + rtt_ms) / rtt_ms
     return Typical(tuple(units), mean_of(units))
 
 
 def _tally(hits: Sequence[bool], chances: Sequence[float], groups: Sequence[str]) -> Mean:
-    """How many rows, with the error of those that could fall the other way; `chances` are those of
-    a hit, were the loads to be made again. Rows of a group are taken to err together."""
+    """Number of rows, with the error of those that could fall the other way. `chances` are those of
+    a hit if the loads were made again. Rows of a group are taken to err together."""
     spread: dict[str, float] = {}
     for p, group in zip(chances, groups, strict=True):
         spread[group] = spread.get(group, 0.0) + sqrt(ALONE * doubt(min(max(p, 0.0), 1.0)))

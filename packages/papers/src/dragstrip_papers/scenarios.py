@@ -24,7 +24,8 @@ LEAST_LOADS = 5
 
 
 class Levels(Struct, frozen=True, forbid_unknown_fields=True):
-    """From `split` on a factor is `high`; a value of `either` may be read both ways."""
+    """Levels of a factor. Values from `split` on are `high`; a value of `either` may be read both
+    ways."""
 
     factor: str
     split: float
@@ -40,7 +41,8 @@ class Levels(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Scenarios(Predicate, kw_only=True, frozen=True):
-    """`names` says which of our stacks stands for which of the paper's protocols."""
+    """A study's scenarios. `names` says which of our stacks stands for which of the paper's
+    protocols."""
 
     names: dict[str, str]
 
@@ -145,7 +147,8 @@ def _drawn(seed: int, blocks: int) -> NDArray[np.int32]:
 
 
 def _winners(times: Mapping[str, NDArray[np.float64]], drawn: NDArray[np.int32]) -> Winners:
-    """As `dragstrip_papers.stats.rule7010.winners`, of many samples at once."""
+    """Winners of many samples at once, as `dragstrip_papers.stats.rule7010.winners` finds those of
+    one."""
     blocks, samples = drawn.shape
     bars = {name: (1 - FASTER) * (t @ drawn) / blocks for name, t in times.items()}
     below = {name: _below(t, drawn) for name, t in times.items()}
@@ -167,7 +170,7 @@ def _winners(times: Mapping[str, NDArray[np.float64]], drawn: NDArray[np.int32])
 def _below(
     times: NDArray[np.float64], drawn: NDArray[np.int32]
 ) -> Callable[[NDArray[np.float64]], NDArray[np.int32]]:
-    """How many loads of each sample are at most so long."""
+    """Number of loads of each sample that take at most this long."""
     order = np.argsort(times)
     rising = times[order]
     counts = np.zeros((len(times) + 1, drawn.shape[1]), dtype=np.int32)
@@ -177,8 +180,8 @@ def _below(
 
 
 def _sureness(share: float, loads: int) -> float:
-    """p from a share of resamples. Few loads are resampled into too narrow a spread, so what is
-    called sure must be surer."""
+    """The p of a share of resamples. A few loads are resampled into too narrow a spread, so p is
+    raised."""
     return min(1.0, share * sqrt(loads / (loads - 2)) + ALPHA / loads)
 
 

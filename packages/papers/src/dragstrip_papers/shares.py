@@ -17,7 +17,7 @@ from dragstrip_papers.measured import Evidence, Values
 Chance = TypeVar("Chance", float, Values)
 
 LEAST_LOADS = 2
-"""With one load of a cell nothing is known of its noise."""
+"""Fewest loads of a cell; one load does not show its noise."""
 
 
 class FasterShare(Predicate, kw_only=True, frozen=True):
@@ -32,8 +32,8 @@ class FasterShare(Predicate, kw_only=True, frozen=True):
     at_least: float = 0.0
     at_most: float = 1.0
     take: int | None = None
-    """How many loads decide a cell in the paper (biswal2016: 5). If there are more, each full set
-    of that size decides anew, and the share is the mean over the sets."""
+    """Number of loads that decide a cell in the paper (biswal2016: 5). If there are more, each full
+    set of that size decides separately, and the share is the mean over the sets."""
 
     def answer(self, evidence: Evidence) -> Answer:
         found = self.found(evidence, self.a, *self.than)
@@ -52,7 +52,8 @@ class FasterShare(Predicate, kw_only=True, frozen=True):
 
 
 def settle_share(share: Mean, have: int, cells: int, at_least: float, at_most: float) -> Answer:
-    """Of all `cells` a claim is about: those that are missing could fall either way."""
+    """Settles a share of all `cells` that a claim is about: those that are missing could fall
+    either way."""
     total = max(cells, have)
     missing, factor = total - have, total / have
     why = f"{missing} of its {total} cells are not run" if missing else ""
@@ -75,7 +76,7 @@ class ShareOrder(Predicate, kw_only=True, frozen=True):
     same: float | None = None
     """Shares that differ by less are no difference."""
     take: int | None = None
-    """As of `FasterShare`."""
+    """Number of loads that decide a cell, as in `FasterShare`."""
 
     def answer(self, evidence: Evidence) -> Answer:
         reached = self.reached(evidence)
@@ -148,7 +149,7 @@ def _decided(
 
 
 def _sets(blocks: int, take: int | None) -> list[slice]:
-    """The loads that decide a cell together; those that fill no set are left out."""
+    """The sets of loads that each decide a cell; loads that fill no set are left out."""
     size = min(take or blocks, blocks)
     return [slice(i * size, (i + 1) * size) for i in range(blocks // size)]
 
@@ -166,8 +167,8 @@ def _centres(rows: Values, statistic: Statistic) -> Values:
 
 
 def _chances(slow: Values, fast: Values, statistic: Statistic) -> Values:
-    """That the centre of such loads is above that of the others, were it all to be done again. A
-    row a cell."""
+    """Chances that the centre of such loads is above that of the others, if all were made again;
+    one row per cell."""
     from scipy.special import stdtr
 
     n = slow.shape[1]

@@ -5,7 +5,8 @@ from typing import Literal
 from msgspec import Struct
 
 Read = Literal["in full", "in part", "abstract", "second-hand"]
-"""`second-hand`: what others say of it. The rest was read at the source."""
+"""How much of a source was read. `second-hand`: what others say of it. The rest was read at the
+source."""
 
 
 class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -49,7 +49,7 @@ class Chromium53:
     """Made by `chromium53`. Runs one tab at a time, on the X server `display`."""
 
     key_log: Path | None = None
-    """It writes no TLS secrets."""
+    """None: this browser writes no TLS secrets."""
 
     def __init__(
         self, place: BrowserPlace, client: Client, hosts: Sequence[str], display: str
@@ -72,7 +72,7 @@ class Chromium53:
 
     @property
     def itself(self) -> str:
-        """Its product, version and start mode, as it says them itself."""
+        """The browser's product, version and start mode, as it reports them."""
         agent = load53.agent(self.cdp)
         return f"{agent}, in a window on a screen in memory, a fresh process for each visit"
 
@@ -146,8 +146,8 @@ class Chromium53Tab:
         return load53.load(self.cdp, url, self.client)
 
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
-        """It is not cleared but passed by: QtWebEngine answers clearBrowserCache and does
-        nothing."""
+        """Does nothing: QtWebEngine answers clearBrowserCache without clearing. Loads bypass the
+        cache instead."""
         self.cdp.call("Network.setCacheDisabled", load53.TAB, cacheDisabled=True)
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:

@@ -1,9 +1,9 @@
 """One page load in Chromium 53: what `dragstrip.browsers.load` does, in its dialect of DevTools.
 
-What differs: it has no sessions, no contexts and no screencast; a failed document is told by its
-request; page timing comes in whole milliseconds (`performance.timing`), without paint. Handshake
-and first byte of the document are those of its request, on the clock of DevTools, whose zero
-here is navigationStart rounded down: they err to the slow side, by less than 1 ms. The load
+What differs: it has no sessions, no contexts and no screencast; only its request shows that a
+document failed; page timing comes in whole milliseconds (`performance.timing`), without paint.
+Handshake and first byte of the document are those of its request, on the clock of DevTools, whose
+zero here is navigationStart rounded down: they err to the slow side, by less than 1 ms. The load
 event ends at a difference of two whole milliseconds.
 """
 
@@ -28,7 +28,7 @@ _READ_TIMINGS = "JSON.stringify(performance.timing)"
 
 
 class _Timings(Struct, frozen=True):
-    """Of PerformanceTiming, ms of the Unix epoch; 0 means not reached."""
+    """Times of PerformanceTiming, ms of the Unix epoch; 0 means not reached."""
 
     navigationStart: int
     domContentLoadedEventEnd: int
@@ -89,7 +89,7 @@ def load(cdp: Cdp, url: str, client: Client) -> Load:
 def _navigation(
     documents: Sequence[str], seen: Sequence[Exchange], timings: _Timings
 ) -> Navigation:
-    """Of the last document."""
+    """The navigation of the last document."""
     moved = len(documents) > 1
     document = document_of(e for e in seen if not moved or e.request.url == documents[-1])
     return Navigation(
@@ -154,7 +154,7 @@ class _Watch(DevToolsWatch):
 
 
 def _timings(cdp: Cdp, watch: _Watch) -> _Timings | None:
-    """None without a document."""
+    """The page's timings; None without a document."""
     if not watch.loaded and (watch.error or not watch.committed):
         return None
     answer = cdp.call("Runtime.evaluate", expression=_READ_TIMINGS, returnByValue=True)

@@ -116,7 +116,8 @@ def _navigation(seen: Iterable[Exchange], told: Navigation | None) -> Navigation
 
 
 def _timings(cdp: Cdp, watch: "_Watch", tab: str) -> NavigationTimings | None:
-    """None without a document; or if one that did not load is too busy to answer."""
+    """The page's timings. None without a document, or if one that did not load is too busy to
+    answer."""
     if not watch.loaded and (watch.error or not watch.committed):
         return None
     asked = _evaluate(cdp, tab, READ_TIMINGS)
@@ -129,7 +130,7 @@ def _timings(cdp: Cdp, watch: "_Watch", tab: str) -> NavigationTimings | None:
 
 
 def _evaluate(cdp: Cdp, tab: str, expression: str) -> int:
-    """Of what may be a promise."""
+    """The value of an expression that may be a promise."""
     where = {"context": tab}
     return cdp.send("script.evaluate", expression=expression, target=where, awaitPromise=True)
 
@@ -143,7 +144,7 @@ class _Watch(TabWatch):
         self._command = command
         self._navigation = ""
         self._over: dict[str, str] = {}
-        """By navigation, why it ended; nothing if it loaded."""
+        """Why each navigation ended; nothing if it loaded."""
         self.committed = False
         """A document is there."""
 
@@ -211,8 +212,8 @@ class _Watch(TabWatch):
             self._over.setdefault(navigation, why)
 
     def _follow(self, event: Event) -> None:
-        """What the request for a document says of where the page goes: a page that moves on in its
-        load event may begin no navigation of its own."""
+        """Note where the page goes, from the request for a document: a page that moves on in its
+        load event may begin no new navigation."""
         params = event.params
         navigation, error = params["navigation"] or "", params.get("errorText")
         if event.method == "network.beforeRequestSent" and params["context"] == self._tab:
@@ -225,13 +226,15 @@ class _Watch(TabWatch):
 
 
 def _is_events(params: dict[str, Any]) -> bool:
-    """Whether an EventSource asks: Firefox names no such kind, but only that accepts no more."""
+    """Whether an EventSource made the request: Firefox names no such kind, but only EventSource
+    accepts this type alone."""
     headers = {h["name"].lower(): h["value"]["value"] for h in params["request"]["headers"]}
     return headers.get("accept") == "text/event-stream"
 
 
 def with_digests(cdp: Cdp, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
-    """The exchanges, those of a sample with the size and the digest of the body that arrived.
+    """The exchanges, with size and digest of the body for those in a sample. A body in a content
+    coding has a size only if it is read and is no text.
 
     What crossed the wire in a content coding has a size only if its body is read, and is no text.
     """
@@ -245,8 +248,9 @@ def _size(request: Request) -> int:
 
 
 def _body(cdp: Cdp, exchange: Exchange) -> bytes | None:
-    """None if the browser did not keep it, or changed it: in another charset, or without a byte
-    order mark. Bodies with a content coding have no known size."""
+    """The body that the browser received. None if the browser did not keep it, or changed it: in
+    another charset, or without a byte order mark. Bodies with a content coding have no known
+    size."""
     try:
         answer = cdp.call("network.getData", dataType="response", request=exchange.id)
     except BrowserError:

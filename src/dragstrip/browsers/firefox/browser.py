@@ -39,7 +39,8 @@ _PROFILE = "profile"
 _LISTENING = "WebDriverBiDiServer.json"
 """The file in its profile that holds its address once it listens."""
 _ALONE = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-"""Its crash helper has its own session and outlives it, but not a PID namespace."""
+"""A PID namespace for Firefox: its crash helper has a separate session and outlives the browser
+elsewhere."""
 _START_S, _LOOK_S = 60.0, 0.02
 # The process is unprivileged and has no route out (decision 0001).
 _NO_SANDBOX = {
@@ -125,7 +126,7 @@ class Firefox:
 
     cdp: Cdp
     session: int
-    """Of all its processes (setsid(2))."""
+    """Session of all the browser's processes (setsid(2))."""
     told: Mapping[str, Any]
     """What it says of itself: the capabilities of its session."""
     key_log: Path | None = None
@@ -133,7 +134,7 @@ class Firefox:
 
     @property
     def itself(self) -> str:
-        """Its product, version and start mode, as it says them itself."""
+        """The browser's product, version and start mode, as it reports them."""
         headless = "headless" if self.told.get("moz:headless") else "in a window"
         version = f"{self.told['browserName']}/{self.told['browserVersion']}"
         fresh = "a fresh user context for each visit"
@@ -175,7 +176,7 @@ class FirefoxTab:
         return bidi.load(self.cdp, self.tab, url, self.client, done_of(self.page, url))
 
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
-        """It is passed by, not cleared: BiDi clears none."""
+        """Does nothing: BiDi clears no cache. Loads bypass it instead."""
         self.cdp.call("network.setCacheBehavior", cacheBehavior="bypass", contexts=[self.tab])
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
@@ -200,11 +201,9 @@ def firefox_version() -> str:
 def firefox(
     bed: Testbed, protocol: Protocol, client: Client, lines: Sequence[str]
 ) -> Iterator[Firefox]:
-    """Run a browser that can only speak `protocol` and only reach the testbed's hosts; `lines` as
-    `told` gives them. It trusts the origin's throw-away CA, with verification on.
-
-    Raises `TestbedError` and `BrowserError`.
-    """
+    """Run a browser that speaks only `protocol` and reaches only the testbed's hosts; `lines` as
+    `told` gives them. It trusts the origin's throw-away CA, with verification on. Raises
+    `TestbedError` and `BrowserError`."""
     program, place = find_firefox(), inside(bed)
     home = fresh_home(place, f"firefox-{protocol}", _PROFILE)
     prefs = [line for line in lines if line.startswith(_PREF)]

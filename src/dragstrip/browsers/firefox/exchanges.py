@@ -1,4 +1,4 @@
-"""From network events of WebDriver BiDi (W3C) to requests with times.
+"""Turns network events of WebDriver BiDi (W3C) into requests with times.
 
 Pure: events in, exchanges out. BiDi gives times in ms of the Unix epoch, 0 where a phase did not
 happen; everything becomes ms since timeOrigin. It numbers no connections and names no addresses.

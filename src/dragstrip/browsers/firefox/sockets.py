@@ -1,6 +1,6 @@
-"""From network events of WebDriver BiDi (W3C) to WebSockets.
+"""Turns network events of WebDriver BiDi (W3C) into WebSockets.
 
-Firefox reports a socket as a request for an https URL that ends when it opens. It says nothing of
+Firefox reports a socket as a request for an https URL that ends when it opens. It reports no
 messages, and not when a socket is closed.
 """
 

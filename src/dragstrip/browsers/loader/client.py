@@ -34,7 +34,7 @@ from dragstrip.version import __version__
 _PROGRAM = "dragstrip-loader"
 _MOST_BYTES = 500_000_000
 _GRACE_S = 10.0
-"""Beyond the limit of a load, for its answer."""
+"""Time that an answer may take beyond the limit of its load."""
 
 
 def told(
@@ -72,10 +72,10 @@ class Loader:
 
     process: JsonProcess
     stack: Mapping[str, Any]
-    """As `told` gives it."""
+    """The stack as `told` gives it."""
     ca: Path
     forget_cookies: Callable[[], None]
-    """Of TCP Fast Open: the kernel has them."""
+    """Forgets the cookies of TCP Fast Open, which the kernel keeps."""
     key_log: Path | None = None
 
     @property
@@ -132,7 +132,7 @@ class LoaderTab:
         )
 
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
-        """It has none."""
+        """Does nothing: the load generator has no cache."""
 
     def with_digests(self, exchanges: Iterable[Exchange], seed: int) -> tuple[Exchange, ...]:
         """Every one has it already."""

@@ -37,14 +37,14 @@ _CORS = ("Font", "XHR", "Fetch", "Preflight")
 
 
 def headers(graph: Graph, index: int) -> list[Header]:
-    """In Chromium's order."""
+    """Request headers in Chromium's order."""
     node = graph.nodes[index]
     return list(_headers(node, graph.nodes[0], _caller(graph, node)))
 
 
 def _caller(graph: Graph, node: Node) -> Node | None:
-    """What the Referer names: the initiator, a document or a style sheet; of a script, the document
-    that it runs in."""
+    """The Referer's URL: the initiator, if that is a document or a style sheet; for a script, the
+    document that it runs in."""
     at = node.initiator
     while at is not None and graph.nodes[at].kind not in ("Document", "Stylesheet"):
         at = graph.nodes[at].initiator
@@ -94,7 +94,8 @@ def _origin(url: str) -> str:
 
 
 def _site(url: str, other: str) -> str:
-    """By the last two labels of the host; a public suffix list would be right for a few more."""
+    """The value of sec-fetch-site, by the last two labels of the host. A public suffix list would
+    be right for a few more."""
     if _origin(url) == _origin(other):
         return "same-origin"
     hosts = [(urlsplit(u).hostname or "").split(".")[-2:] for u in (url, other)]

@@ -32,7 +32,7 @@ _PRIORITIES = {
     "Low": "lowest",
     "VeryLow": "idle",
 }
-"""Of CDP, in the words of Chromium's network stack."""
+"""Priorities of Chromium's network stack by CDP's names."""
 _VERSIONS = {"h1": "http/1.1", "h2": "h2", "h3": "h3"}
 _TIGHT = 2
 """Requests that are not urgent before the body begins (Blink's ResourceLoadScheduler)."""
@@ -43,7 +43,7 @@ class Error(Struct, frozen=True):
     message: str
 
     def __str__(self) -> str:
-        """As Chromium names it, where the load generator does."""
+        """The error's name in Chromium, where the load generator uses it."""
         named = self.message.startswith("net::")
         return self.message if named else f"{self.kind}: {self.message}"
 
@@ -130,14 +130,15 @@ def _after(wait: Wait) -> dict[str, Any]:
 
 
 def _first(waits: tuple[Wait, ...]) -> tuple[Wait, list[Wait]]:
-    """The load event, or the one that is met by a part of a body, or the last; and the rest."""
+    """Splits waits into the first and the rest: the load event, or one for a part of a body, or the
+    last."""
     special = (w for w in waits if w.node == LOAD or w.bytes is not None)
     first = min(special, key=lambda w: w.node, default=waits[-1] if waits else Wait(0))
     return first, [w for w in waits if w is not first]
 
 
 def read(answer: LoaderAnswer, graph: Graph, sent_s: float, said: str) -> Load:
-    """What a visit wants to know of a load; `said` names graph and source."""
+    """The load as a visit wants it; `said` names graph and source."""
     made = {a.resource: a for a in answer.requests}
     outcome, error = _outcome(answer, made.get(0))
     opened = {c.id: c for c in answer.connections}

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dragstrip.verdict.page_check import Check
 
 _CHANGES = 6
-"""Of a page, without --verbose."""
+"""Changes of a page that are shown without --verbose."""
 _SIBLINGS = 6
 """Children per resource on the terminal. The drawing shows all."""
 
@@ -345,7 +345,7 @@ def _grow(tree: Tree, node: TreeResource) -> None:
 
 
 def _browser(name: str) -> str:
-    """That can replay a page. Raises `InputError`."""
+    """A browser that can replay a page. Raises `InputError`."""
     name = str(Path(name).resolve()) if is_path(name) else name
     try:
         browser = find_browser(name)
@@ -384,7 +384,7 @@ def _print_check(checked: "Check") -> None:
 def _table(
     title: str, shares: tuple[PageShare, ...], addresses: Mapping[str, str] = MappingProxyType({})
 ) -> Table:
-    """With recorded addresses, if there are any."""
+    """A table of shares, with recorded addresses if there are any."""
     table = Table(title, "objects", "bytes", box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"

@@ -13,7 +13,7 @@ from dragstrip.cli.options import AsJson
 from dragstrip.model.errors import InputError
 
 if TYPE_CHECKING:
-    from dragstrip.results.rejudge import Rejudged
+    from dragstrip.results.rejudge import Rejudgement
 
 _NAMED = 3
 """Visits per kind that are shown with their reasons."""
@@ -47,7 +47,7 @@ def _pair(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _show(found: "Rejudged") -> None:
+def _show(found: "Rejudgement") -> None:
     from dragstrip.report.words.numbers import counted
     from dragstrip.results.rejudge import by_change
 

@@ -18,8 +18,8 @@ Records = int | Literal["dynamic"]
 """Plaintext bytes of a TLS record at most, or sizes that grow from one packet to 16384 bytes."""
 
 Driver = Literal["origin", "second-origin", "codec", "program"]
-"""How the testbed runs a server: our origin; a program of ours that replays recordings itself;
-one of ours that speaks its protocols before the origin; or any program with a configuration file
+"""How the testbed runs a server: our origin; our own program that replays recordings itself; our
+own program that speaks its protocols before the origin; or any program with a configuration file
 and a log."""
 
 LOGGED_PROTOCOLS = {
@@ -37,10 +37,10 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A log with one JSON object per line, written when a request has ended; empty objects are
     ignored.
 
-    `fields` maps each of these to its key; ``a.b`` is a nested key, and ``a|b`` means the first
-    that is not empty: `ended` (since the Unix epoch), `took` (since its headers came), `port` (the
-    client's), `protocol`, `method`, `host`, `path`, `status`, and if the server tells, `bytes` (of
-    body) and `resumed`.
+    `fields` maps names to the log's keys; ``a.b`` is a nested key, and ``a|b`` means the first that
+    is not empty. The names are `ended` (since the Unix epoch), `took` (since its headers came),
+    `port` (the client's), `protocol`, `method`, `host`, `path`, `status`, and if the server tells,
+    `bytes` (of body) and `resumed`.
     """
 
     fields: Mapping[str, str]
@@ -77,7 +77,7 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     port: int = 0
     """Port for https; 0 derives one from its name."""
     beside: int = 0
-    """From a host's address at the origin to its address here."""
+    """Step from a host's address at the origin to its address at this server."""
     tls_record: Records | None = None
     """What it sends; None if unknown."""
     make: Mapping[str, str] = {}
@@ -110,12 +110,12 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     digest: str = ""
     """Digest of the program, so that another build is another server."""
     base: str = ""
-    """The server of ours whose program it runs with another configuration."""
+    """Our server whose program it runs with another configuration."""
 
     item: str = ""
     """Item of the catalogue of old programs, for drivers `second-origin` and `codec`."""
     needs: Mapping[str, str] = {}
-    """Other programs it needs, with the Debian package of each."""
+    """Other programs that it needs, with the Debian package of each."""
     warm_up_requests: int = 0
     """Warm-up requests per protocol, over loopback, before it serves a visit."""
 
@@ -132,15 +132,15 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
 
     @property
     def program(self) -> str:
-        """What runs, whatever it is told; equal for two configurations of one program."""
+        """The program without its settings: equal for two configurations of one program."""
         return self.digest or self.base or self.name
 
     def untold_of(self, transport: str) -> Mapping[str, str]:
         """Everything unknown about its side, for connections of this transport."""
-        told = dict(self.untold.get(transport, {}))
+        reasons = dict(self.untold.get(transport, {}))
         if self.driver == "program":
-            told |= _untold_of_programs(self.log)
-        return told
+            reasons |= _untold_of_programs(self.log)
+        return reasons
 
 
 def _untold_of_programs(log: AccessLog | None) -> Mapping[str, str]:

@@ -115,7 +115,7 @@ def _sky(colours: Palette, draw: random.Random, width: int, height: int) -> Imag
 
 
 def _ridge(draw: random.Random, width: int, rough: float) -> Polyline:
-    """A skyline around 0, at most about 1 high; `rough` is how much the small waves count."""
+    """A skyline around 0, at most about 1 high; `rough` is the weight of its small waves."""
     x = np.linspace(0, 1, width)
     line = np.zeros(width)
     for octave in range(7):

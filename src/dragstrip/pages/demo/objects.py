@@ -100,7 +100,7 @@ def _stories() -> list[Story]:
 
 
 def _answer(url: str, ending: str, body: bytes) -> Recorded:
-    """An answer with the headers such a file commonly has."""
+    """An answer with the usual headers of such a file."""
     lasting = "no-cache" if ending in (".html", ".json") else "public, max-age=31536000, immutable"
     etag = hashlib.sha256(body).hexdigest()[:16]
     headers = [

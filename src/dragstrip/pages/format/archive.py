@@ -48,7 +48,7 @@ _FAMILIES: Mapping[str, Literal["h1", "h2", "h3"]] = {
     "h3": "h3",
     "quic": "h3",
 }
-"""By the start of a HAR's httpVersion. Google QUIC counts as HTTP/3."""
+"""Protocol by the start of a HAR's httpVersion. Google QUIC counts as HTTP/3."""
 _EXTENSIONS = {
     "text/html": ".html",
     "text/css": ".css",
@@ -89,10 +89,8 @@ def write_page(path: Path, recording: Recording) -> Page:
 
 
 def load_page(path: Path) -> Page:
-    """Check the page file against its format, bodies included, and say what is in it.
-
-    Raises `PageError`, which names the file and the place in it.
-    """
+    """Check the page file against its format, bodies included, and describe its content. Raises
+    `PageError`, which names the file and the place in it."""
     return _load(path, path)
 
 
@@ -116,7 +114,7 @@ def _write_zip(file: IO[bytes], text: bytes, recording: Recording) -> None:
 
 
 def _load(file: Path, path: Path) -> Page:
-    """`load_page` of a file that is, or is about to be, at `path`."""
+    """Reads the page of a file that is, or will be, at `path`."""
     try:
         with file.open("rb") as whole:
             digest = hashlib.file_digest(whole, "sha256").hexdigest()[:12]
@@ -201,7 +199,7 @@ def _socket(index: int, entry: har.Entry) -> PageSocket:
 
 
 def _spoken(entries: Sequence[har.Entry]) -> dict[str, Literal["h1", "h2", "h3"]]:
-    """By host, the protocol of most of its https answers; in a tie, the older one."""
+    """The protocol of most of a host's https answers, by host; in a tie, the older one."""
     seen: dict[str, Counter[Literal["h1", "h2", "h3"]]] = {}
     for entry in entries:
         place = urlsplit(entry.request.url)
@@ -347,7 +345,7 @@ def _pairs(pairs: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> tuple[
 
 
 def member_name(body: bytes, mime: str) -> str:
-    """Of the zip member that holds `body`; only people need its extension."""
+    """Name of the zip member that holds `body`. Its extension is only for people."""
     return hashlib.sha256(body).hexdigest() + _EXTENSIONS.get(mime, ".bin")
 
 

@@ -67,7 +67,7 @@ class Timings(Part, frozen=True, kw_only=True):
 
 
 class Initiator(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """As browsers' own exports spell it."""
+    """The initiator as browsers' own exports spell it."""
 
     url: str = ""
     inferred: bool = False
@@ -84,7 +84,7 @@ class Message(Part, frozen=True, kw_only=True):
 
     type: Literal["send", "receive"]
     time: float
-    """In seconds of the Unix epoch."""
+    """Time in seconds of the Unix epoch."""
     opcode: int
     """RFC 6455 section 11.8."""
     data: str
@@ -163,5 +163,6 @@ def encode(har: Har) -> bytes:
 
 
 def decode(text: bytes) -> Har:
-    """Raises `msgspec.DecodeError`, whose text ends in the JSON path of what is wrong."""
+    """Read a HAR. Raises `msgspec.DecodeError`, whose text ends in the JSON path of what is
+    wrong."""
     return msgspec.json.decode(text, type=Har)

@@ -1,4 +1,4 @@
-"""What a recording tells of its servers: their addresses, and whom their certificates cover."""
+"""The servers of a recording: their addresses, and the hosts that their certificates cover."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from dragstrip.pages.format.recording import Certificate
 _NAMED = 6
 
 Told = Sequence[tuple[str, str]]
-"""A host and the address that answered for it, of each answer; empty if unknown."""
+"""Hosts with the address that answered for them, for each answer; empty if unknown."""
 
 
 def normal(text: str) -> str:
@@ -29,10 +29,8 @@ def normal(text: str) -> str:
 
 
 def settled(told: Told) -> tuple[list[str], list[str]]:
-    """The address of each answer in its usual spelling, and sentences on what was made of them.
-
-    A proxy on the recorder's machine answers for every host, so its address says nothing.
-    """
+    """The address of each answer in its usual spelling, and sentences on how they were read. A
+    proxy on the recorder's machine answers for every host, so its address is ignored."""
     found = [normal(text) for _, text in told]
     near = {ip for ip in found if ip and _no_server(ip)}
     found = ["" if ip in near else ip for ip in found]
@@ -54,7 +52,7 @@ def settled(told: Told) -> tuple[list[str], list[str]]:
 
 
 def addresses(told: Told) -> dict[str, str]:
-    """By host, the address that answered most often; the first of several. Hosts without one are
+    """The address that answered most often, by host; the first of several. Hosts without one are
     left out."""
     counts: dict[str, Counter[str]] = {}
     for host, ip in told:
@@ -64,8 +62,9 @@ def addresses(told: Told) -> dict[str, str]:
 
 
 def certificate(details: Any) -> Certificate | None:
-    """From the DevTools protocol's `Network.SecurityDetails`, which browsers' HARs hold too:
-    WebPageTest's whole, Playwright's without the alternative names. None if it names nothing."""
+    """The certificate of the DevTools protocol's `Network.SecurityDetails`, which browsers' HARs
+    hold too: WebPageTest's whole, Playwright's without the alternative names. None if it names
+    nothing."""
     if not isinstance(details, dict):
         return None
     listed = details.get("sanList")
@@ -78,8 +77,8 @@ def certificate(details: Any) -> Certificate | None:
 def covered(
     shown: Iterable[tuple[str, Certificate | None]], hosts: Iterable[str]
 ) -> dict[str, tuple[str, ...]]:
-    """By host, those of `hosts` that its certificate covers; a host that showed several has its
-    first one.
+    """The hosts of `hosts` that a host's certificate covers, by host; a host that showed several
+    has its first one.
 
     A certificate covers its names (RFC 9525) and every host that showed it.
     """

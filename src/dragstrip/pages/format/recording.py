@@ -34,16 +34,17 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 class PageError(InputError):
-    """A page is not available; the text names the file, the place in it and what to do."""
+    """An error for a page that is not available. The text names the file, the place in it and what
+    to do."""
 
 
 class Certificate(Struct, frozen=True):
-    """What a recording tells of a server's certificate."""
+    """A server's certificate as far as the recording shows it."""
 
     id: str
-    """The same for the same certificate, as far as the recording tells."""
+    """Id that is equal for equal certificates, as far as the recording tells."""
     names: tuple[str, ...]
-    """DNS names in it, as far as the recording tells; the first label may be ``*``."""
+    """DNS names in it, as far as the recording shows them; the first label may be ``*``."""
 
 
 class Recorded(Struct, frozen=True, kw_only=True, dict=True):
@@ -57,10 +58,10 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
     headers: Headers = ()
     request_headers: Headers = ()
     upload_bytes: int = 0
-    """Of the request's body."""
+    """Length of the request's body."""
     held: bool = False
-    """A script of the document asks for it once all that the markup names has ended, and the load
-    event waits for its end."""
+    """Whether a script of the document asks for it once all that the markup names has ended. The
+    load event waits for its end."""
     wire: bytes = b""
     """The body as it crossed the wire: de-chunked, content encoding kept."""
     started: datetime = EPOCH
@@ -77,7 +78,7 @@ class Recorded(Struct, frozen=True, kw_only=True, dict=True):
     server_ip: str = ""
     """Address of the server that answered, if the recording says."""
     certificate: Certificate | None = None
-    """Of that server, if the recording says."""
+    """The server's certificate, if the recording says."""
 
     @property
     def coding(self) -> str:
@@ -98,9 +99,9 @@ class Message(Struct, frozen=True, kw_only=True):
     """One message of a WebSocket."""
 
     sent: bool
-    """By the page; else by its server."""
+    """Whether the page sent it; otherwise its server did."""
     at_ms: float
-    """From the opening."""
+    """Time since the opening."""
     opcode: int
     """RFC 6455 section 11.8: 1 is text, 2 binary."""
     data: str
@@ -113,12 +114,12 @@ class RecordedSocket(Struct, frozen=True, kw_only=True):
     url: str
     http_version: str = "HTTP/1.1"
     headers: Headers = ()
-    """Of the answer that opened it."""
+    """Headers of the answer that opened it."""
     started: datetime = EPOCH
     open_ms: float = 0.0
-    """From the start."""
+    """Time from the start until it was open."""
     time_ms: float = 0.0
-    """Until it was closed, or the recording ended."""
+    """Time until it was closed, or the recording ended."""
     initiator: str = ""
     messages: tuple[Message, ...] = ()
 
@@ -132,7 +133,8 @@ class Recording(Struct, frozen=True, kw_only=True):
     source: str
     changes: tuple[str, ...] = ()
     answers: Sequence[Recorded]
-    """In recorded order. Iterated more than once, so it may read its bodies from disk."""
+    """The answers in recorded order. Iterated more than once, so it may read its bodies from
+    disk."""
     failures: tuple[Failure, ...] = ()
     sockets: tuple[RecordedSocket, ...] = ()
     screenshot: bytes = b""

@@ -12,8 +12,8 @@ from dragstrip.pages.format.archive import HAR_MEMBER, load_page
 from dragstrip.pages.format.recording import PageError
 
 Change = Callable[[har.Log, zipfile.ZipFile], tuple[har.Log, Mapping[str, bytes]]]
-"""From what a page file says, and the file itself, to what it is to say, and bodies that it needs
-for that, by member. Members that nothing refers to any more are left out."""
+"""A change of a page file: takes what the file says and the file itself; gives what it is to say
+and the bodies that this needs, by member. Members that nothing refers to any more are left out."""
 
 
 def rewrite(page: Page, out: Path, change: Change) -> Page:

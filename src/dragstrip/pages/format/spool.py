@@ -13,7 +13,7 @@ from dragstrip.pages.format.recording import Recorded
 _IN_MEMORY = 32_000_000
 
 
-class Spooled(Recorded, frozen=True, kw_only=True, dict=True):
+class SpooledExchange(Recorded, frozen=True, kw_only=True, dict=True):
     """An exchange whose body is not in memory: its `wire` is empty."""
 
     load: Callable[[], bytes]
@@ -22,10 +22,14 @@ class Spooled(Recorded, frozen=True, kw_only=True, dict=True):
 
 def whole(answer: Recorded) -> Recorded:
     """The exchange with its body in memory."""
-    return structs.replace(answer, wire=answer.load()) if isinstance(answer, Spooled) else answer
+    return (
+        structs.replace(answer, wire=answer.load())
+        if isinstance(answer, SpooledExchange)
+        else answer
+    )
 
 
-class Whole(Sequence[Recorded]):
+class WholeExchanges(Sequence[Recorded]):
     """Exchanges that read their bodies when looked at, so that one is in memory at a time."""
 
     def __init__(self, answers: Iterable[Recorded]) -> None:
@@ -34,10 +38,10 @@ class Whole(Sequence[Recorded]):
     @overload
     def __getitem__(self, at: int) -> Recorded: ...
     @overload
-    def __getitem__(self, at: slice) -> "Whole": ...
-    def __getitem__(self, at: int | slice) -> "Recorded | Whole":
+    def __getitem__(self, at: slice) -> "WholeExchanges": ...
+    def __getitem__(self, at: int | slice) -> "Recorded | WholeExchanges":
         if isinstance(at, slice):
-            return Whole(self._answers[at])
+            return WholeExchanges(self._answers[at])
         return whole(self._answers[at])
 
     def __len__(self) -> int:

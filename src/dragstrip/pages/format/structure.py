@@ -1,4 +1,5 @@
-"""What a page is made of without its bodies: which object asks for which, of what kind and size.
+"""The structure of a page without its bodies: which object asks for which, of what kind and
+size.
 
 A HAR without bodies and a stand-in of the corpus both come to this; `dragstrip.pages.made` makes a
 page of it that a browser loads and paints.
@@ -19,7 +20,7 @@ class Object(Struct, frozen=True, kw_only=True):
     """One request and the shape of its answer. Its place in the list is its identity."""
 
     url: str
-    """As the origin serves it, see `dragstrip.pages.format.urls.servable`."""
+    """The URL as the origin serves it, see `dragstrip.pages.format.urls.servable`."""
     kind: ResourceKind
     size: int
     """Bytes of the answer's body on the wire."""
@@ -41,7 +42,7 @@ class Object(Struct, frozen=True, kw_only=True):
     upload: int = 0
     """Bytes of the request's body."""
     preflighted: bool = False
-    """A CORS preflight went before it."""
+    """Whether a CORS preflight precedes it."""
     blocking: bool = True
     """A script that the parser waits for, where the markup names it."""
     box: tuple[int, int] = (0, 0)
@@ -59,7 +60,7 @@ class Object(Struct, frozen=True, kw_only=True):
 
 
 class Structure(Struct, frozen=True, kw_only=True):
-    """A page to be made. A parent or redirect comes before what it leads to."""
+    """The structure of a page to make. A parent or redirect comes before what it leads to."""
 
     name: str
     title: str

@@ -8,10 +8,10 @@ _DNS_NAME = re.compile(r"(?!.*[-.]$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
 # What a URL may hold as it stands; everything else (spaces, non-ASCII) is percent-encoded.
 URL_CHARACTERS = "%!$&'()*+,;=:@/?~|[]{}^`\\\"<>"
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-"""A host whose last label is one is an IPv4 address, whatever it is (URL standard, section 3.5)."""
+"""A number as the last label of a host makes it an IPv4 address (URL standard, section 3.5)."""
 _DEFAULT_PORT = {"http": 80, "https": 443}
 _LOCAL = "localhost"
-"""RFC 6761 section 6.3."""
+"""Name that stays on the machine (RFC 6761 section 6.3)."""
 
 
 class Unservable(ValueError):
@@ -19,7 +19,7 @@ class Unservable(ValueError):
 
 
 def absolute(base: str, written: str) -> str:
-    """The URL that a document at `base` means, without fragment; empty for what is no URL."""
+    """The URL that a document at `base` means, without fragment; empty if it is no URL."""
     try:
         return urljoin(base, written).partition("#")[0]
     except ValueError:  # such as a bad IPv6 literal
@@ -67,14 +67,14 @@ def servable(url: str, *, keep_http: bool = False) -> str:
     own = port in (None, _DEFAULT_PORT[parts.scheme], _DEFAULT_PORT[scheme])
     if not own and port in _DEFAULT_PORT.values():
         raise Unservable(f"port {port} is another scheme's")
-    # A browser asks for "/?" when it is told to, which is not "/".
+    # A browser that is sent to "/?" asks for that, and not for "/".
     mark = "?" if "?" in url.partition("#")[0] else ""
     place = host if own else f"{host}:{port}"
     return f"{scheme}://{place}{path}{mark}{query}"
 
 
 def servable_socket(url: str, *, keep_http: bool = False) -> str:
-    """The same of a WebSocket's URL, ws or wss. Raises `Unservable`."""
+    """The URL at which the origin serves a WebSocket, ws or wss. Raises `Unservable`."""
     if not url.lower().startswith(("ws:", "wss:")):
         raise Unservable("its scheme is not ws or wss")
     return "ws" + servable("http" + url[2:], keep_http=keep_http).removeprefix("http")

@@ -1,4 +1,4 @@
-"""A page that paints known boxes at known times, to check what is seen of it.
+"""A page that paints known boxes at known times, to check what the frames show of it.
 
 Each box spans the viewport from top to bottom, so its share of the picture is its share of the
 width. The load event waits for the last box.

@@ -10,7 +10,7 @@ _HOST = "https://ranges.test"
 _NUMBERS = "".join(f"{n:03} " for n in range(500))
 _FIRST, _LAST = 100, 199
 AS_ASKED = f"{_HOST}/as-asked"
-"""Asked for if the answer was 206 with exactly those bytes."""
+"""URL that the page asks for if the answer was 206 with exactly those bytes."""
 _DOCUMENT = f"""<!doctype html><title>Ranges</title><script>
 const part = new XMLHttpRequest();
 part.open("GET", "/numbers", false);

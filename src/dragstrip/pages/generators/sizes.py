@@ -11,7 +11,7 @@ MAX_OBJECTS = 10_000
 MAX_TOTAL_BYTES = 1_000_000_000
 _SIZE = r"[0-9.]+[a-zA-Z]*"
 PATTERN = rf"([0-9]+)x({_SIZE})(?:-({_SIZE}))?"
-"""Its groups are the texts that `parse_sizes` takes."""
+"""Pattern whose groups are the texts that `parse_sizes` takes."""
 
 
 class Sizes(Struct, frozen=True, kw_only=True):
@@ -40,8 +40,8 @@ NONE = Sizes(count=0, low=0, high=0)
 
 
 def parse_sizes(count: str, low: str, high: str | None, *, least: int, what: str) -> Sizes:
-    """Raises `PageError`, whose text continues the name of the page. `what` is the kind of the
-    smallest object."""
+    """Reads a range of sizes. Raises `PageError`, whose text continues the name of the page. `what`
+    is the kind of the smallest object."""
     try:
         smallest = parse_size_bytes(low)
         found = Sizes(

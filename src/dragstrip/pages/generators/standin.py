@@ -14,7 +14,7 @@ _SHARES: tuple[tuple[ResourceKind, str, float, float], ...] = (
     ("image", "image/png", 0.12, 0.6),
     ("image", "image/gif", 0.12, 0.02),
 )
-"""Kind, type, share of the objects, and weight of one of them beside the mean object. Our choice,
+"""Kind, type, share of the objects, and weight of one object relative to the mean. Our choice,
 close to the figures of public Web archives."""
 _DOCUMENT_WEIGHT = 1.5
 _SPREAD = 0.8

@@ -4,11 +4,10 @@
 ``mix`` of all three), ``64x10KB@4`` deals the objects to four hosts. ``64x10KB+1x5MB:post`` uploads
 5,000,000 bytes once all that has arrived, ``1x5MB:post`` nothing else.
 
-Each image is a PNG of grey noise in uncompressed deflate blocks: real pixels that a browser
-fetches and decodes to the end, bytes that no middle layer can shrink, and a file length that can
-be chosen to the byte. What does not fill a whole row of pixels goes into an ancillary chunk, which
-decoders skip. Scripts and style sheets are comments of noise around nothing, which browsers parse
-to the end.
+Each image is a PNG of grey noise in uncompressed deflate blocks. So a browser fetches and decodes
+real pixels to the end, no middle layer can shrink the bytes, and the file length is exact to the
+byte. A rest of less than a row of pixels goes into an ancillary chunk, which decoders skip. Scripts
+and style sheets are comments of noise around nothing, which browsers parse to the end.
 """
 
 import math
@@ -108,7 +107,7 @@ def parse_spec(spec: str) -> Spec:
 
 
 def _parse(spec: str) -> Spec:
-    """Raises `PageError`, without naming the page."""
+    """Reads a specification. Raises `PageError`, without naming the page."""
     objects, uploads = split(spec)
     if not objects:
         return Spec(count=0, low=0, high=0, forms=(), hosts=1, uploads=uploads)

@@ -31,8 +31,8 @@ def split(spec: str) -> tuple[str, Sizes]:
 
 
 def script(uploads: Sequence[tuple[str, int]], objects: int) -> str:
-    """For the document's head. It uploads so many bytes to each URL, once that many objects of the
-    markup have ended."""
+    """A script for the document's head. It uploads each number of bytes to its URL, once that many
+    objects of the markup have ended."""
     text = files("dragstrip.pages.generators").joinpath("upload.js").read_text()
     lines = (line.strip() for line in text.splitlines())
     code = "\n".join(line for line in lines if line and not line.startswith("//"))

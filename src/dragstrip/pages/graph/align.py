@@ -14,7 +14,7 @@ class AlignedRequest(Struct, frozen=True):
     """One request as each visit made it."""
 
     made: tuple[Request | None, ...]
-    """By visit; None where it was not made."""
+    """The request of each visit; None where it was not made."""
 
     @property
     def one(self) -> Request:
@@ -26,16 +26,14 @@ class AlignedRequest(Struct, frozen=True):
 
 
 def align(visits: Sequence[Visit]) -> list[AlignedRequest]:
-    """What more than half of the visits asked the network for, by start.
-
-    Requests are the same that share method and URL and come in the same place among those that do;
-    what is left over is matched by its URL without the query.
-    """
+    """Requests that more than half of the visits sent to the network, by start. Requests are the
+    same if they share method, URL and place among such requests. The rest is matched by URL without
+    the query."""
     left = [[r for r in v.requests if r.protocol and not r.from_cache] for v in visits]
     rows = _taken(left, lambda r: (r.method, r.url), len(visits))
     rows += _taken(left, lambda r: (r.method, address(r.url)), len(visits) // 2 + 1)
-    made = [AlignedRequest(tuple(row.get(n) for n in range(len(visits)))) for row in rows]
-    return sorted(made, key=lambda row: row.start_ms)
+    aligned = [AlignedRequest(tuple(row.get(n) for n in range(len(visits)))) for row in rows]
+    return sorted(aligned, key=lambda row: row.start_ms)
 
 
 def _taken(

@@ -17,16 +17,16 @@ class Body(Struct, frozen=True, kw_only=True):
     location: str = ""
     """Where a redirect leads, as written."""
     decoded: bytes = b""
-    """Of documents and style sheets; else empty."""
+    """Decoded body of documents and style sheets; empty for others."""
     wire: bytes = b""
     coding: str = ""
     upload_bytes: int = 0
     held: bool = False
-    """As `dragstrip.pages.format.recording.Recorded.held`."""
+    """Whether the answer was held open, as `dragstrip.pages.format.recording.Recorded.held`."""
 
 
 def bodies(page: Page) -> Iterator[Body]:
-    """In the order of the page's resources. Live pages have none."""
+    """Bodies in the order of the page's resources. Live pages have none."""
     if page.live:
         return
     with zipfile.ZipFile(page.path) as archive:

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from dragstrip.pages.graph.align import AlignedRequest
+from dragstrip.pages.graph.discovery import PlacedRequest, owners
 from dragstrip.pages.graph.scene import Scene
-from dragstrip.pages.graph.way import PlacedRequest, owners
 
 _CORS = ("Font", "XHR", "Fetch", "EventSource")
 _MULTIPLEXED = ("h2", "h3")
 
 
 def by_rule(scene: Scene, asked: Sequence[PlacedRequest]) -> list[bool]:
-    """Of each request, whether it carries credentials as far as the page's structure says."""
+    """Whether each request carries credentials, as far as the page's structure says."""
     found = owners(asked)
     return [
         _has(scene, one, None if owner is None else asked[owner])
@@ -28,8 +28,9 @@ def by_rule(scene: Scene, asked: Sequence[PlacedRequest]) -> list[bool]:
 
 
 def by_visits(rule: Sequence[bool], rows: Sequence[AlignedRequest]) -> list[bool]:
-    """The same, held against visits: requests that shared a connection are alike, whatever the
-    structure says of a few of them. Scripts may ask for credentials, and no markup tells."""
+    """Whether each request carries credentials, corrected by visits. Requests that shared a
+    connection are alike, whatever the structure says of a few of them: scripts may ask for
+    credentials, and no markup shows it."""
     votes: list[Counter[bool]] = [Counter() for _ in rows]
     for visit in range(len(rows[0].made) if rows else 0):
         together: dict[int, list[int]] = defaultdict(list)

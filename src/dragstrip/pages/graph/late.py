@@ -1,8 +1,9 @@
-"""What visits say against the waits that a page's structure suggests, and beside them.
+"""Corrects the waits that a page's structure suggests by the visits.
 
-A wait is belied by a visit whose request started before it. A request that starts later than all
-its waits waits for something else: for the request whose end it follows most steadily over all
-visits, if their networks and stacks differ enough to tell; else it takes that time itself.
+A visit contradicts a wait if its request started before the wait was over. A request that starts
+later than all its waits waits for something else. That is the request whose end it follows most
+steadily over all visits, if their networks and stacks differ enough to show it. Otherwise the
+request takes that time itself.
 """
 
 from collections.abc import Sequence
@@ -10,23 +11,24 @@ from statistics import median
 
 from msgspec import Struct
 
-from dragstrip.model.graph import LOAD, Found, Wait
+from dragstrip.model.graph import LOAD, RequestCause, Wait
 from dragstrip.model.visit import Visit
 from dragstrip.pages.graph.align import AlignedRequest
 
 _SOON_MS = 3.0
-"""What a browser's processes may take to pass a word on, where computing takes no time; a request
-that starts so soon after its waits is explained. Our choice, like the next two."""
+"""Time that a browser's processes may take to pass a word on, where computing takes no time. A
+request that starts this soon after its waits is explained. Our choice, as are the next two
+values."""
 _EARLY_MS = 1.5
-"""A request this much before the end of what it waits for did not wait for it: the browser's
-stamps of the two come from different processes."""
+"""Time before the end of a wait from which on a request did not wait for it: the browser's stamps
+of the two come from different processes."""
 _STEADY = 0.35
 """A further wait must leave less than this share of the unexplained time's spread and size."""
 _MOST_MORE = 3
 """Further waits of one request."""
 
 
-class Late(Struct, frozen=True):
+class RequestWaits(Struct, frozen=True):
     waits: tuple[Wait, ...]
     delay_ms: float
 
@@ -53,8 +55,8 @@ class EventTimes:
         return [r.end_ms if r else None for r in made]
 
     def may_hold_load(self, index: int, *, optional: bool) -> bool:
-        """It had ended before the load event in every visit; if it is `optional`, in every one in
-        which it started before."""
+        """Whether it had ended before the load event in every visit; if it is `optional`, in every
+        visit in which it started before."""
         both = zip(self._rows[index].made, self._load, strict=True)
         known = [(r.end_ms, at) for r, at in both if r and not (optional and r.start_ms > at)]
         return all(end is not None and end <= at + _EARLY_MS for end, at in known)
@@ -73,25 +75,27 @@ def held_back(
     index: int,
     waits: Sequence[Wait],
     moments: Sequence[Sequence[Wait]],
-    found: Found,
-) -> Late:
-    """The waits of a request as the visits bear them out. `moments` are what else a script may wait
-    for besides a request or the load event: DOMContentLoaded, the first layout. What no visit
-    asked for before its load event, whose handlers ask before it ends, waits for that."""
+    found: RequestCause,
+) -> RequestWaits:
+    """The waits of a request that the visits confirm. `moments` are what a script may wait for
+    besides a request or the load event: DOMContentLoaded, the first layout. A request that no visit
+    made before its load event waits for that event, whose handlers make requests before it ends."""
     if not index:
-        return Late((), 0.0)
+        return RequestWaits((), 0.0)
     candidates = [[Wait(LOAD)], *(list(m) for m in moments if all(w.node < index for w in m))]
     candidates += [[Wait(other)] for other in range(index)]
     starts = times.starts(index)
     if all(lag > -_EARLY_MS for lag in _lags(starts, [times.of(Wait(LOAD))])):
         after = (*waits, Wait(LOAD))  # which of them it was makes no difference to the load
-        return Late(_merged(after), _rest(median(_lags(starts, [times.of(w) for w in after]))))
+        return RequestWaits(
+            _merged(after), _rest(median(_lags(starts, [times.of(w) for w in after])))
+        )
     return _explained(times, starts, waits, [] if found == "redirect" else candidates)
 
 
 def finished_when(times: EventTimes, waits: Sequence[Wait]) -> tuple[Wait, ...]:
-    """What DOMContentLoaded waits for, as the visits bear it out: modules' imports for one do not
-    stand in the markup."""
+    """What DOMContentLoaded waits for, according to the visits. The markup does not show
+    everything: it lacks modules' imports."""
     dcl: list[float | None] = list(times.dcl)
     return _explained(times, dcl, waits, [[Wait(n)] for n in range(times.many)]).waits
 
@@ -101,18 +105,18 @@ def _explained(
     starts: Sequence[float | None],
     waits: Sequence[Wait],
     candidates: Sequence[Sequence[Wait]],
-) -> Late:
+) -> RequestWaits:
     kept = [w for w in waits if not _belied(times.of(w), starts)]
     left = _lags(starts, [times.of(w) for w in kept])
     partly = any(w.bytes is not None for w in kept)
     if not left or max(left) <= _SOON_MS or (partly and not _after_all(times, kept, starts)):
-        return Late(tuple(kept), 0.0)
+        return RequestWaits(tuple(kept), 0.0)
     for _ in range(_MOST_MORE):
         better = _best(times, starts, kept, candidates, len(left))
         if better is None or _cost(better[1]) > _STEADY * _cost(left):
             break
         kept, left = better
-    return Late(_merged(kept), _rest(median(left)))
+    return RequestWaits(_merged(kept), _rest(median(left)))
 
 
 def _rest(delay_ms: float) -> float:
@@ -126,7 +130,8 @@ def _best(
     candidates: Sequence[Sequence[Wait]],
     visits: int,
 ) -> tuple[list[Wait], list[float]] | None:
-    """The waits with the further one that the start follows most steadily, and what is left."""
+    """The waits, with the one added that the start follows most steadily, and the remaining
+    lags."""
     best: tuple[list[Wait], list[float]] | None = None
     for more in candidates:
         both = [*kept, *more]
@@ -144,7 +149,7 @@ def _belied(held: Sequence[float | None], starts: Sequence[float | None]) -> boo
 
 
 def _lags(starts: Sequence[float | None], waits: Sequence[Sequence[float | None]]) -> list[float]:
-    """From the last of the waits to the start, in each visit that has both."""
+    """Time from the last of the waits to the start, in each visit that has both."""
     found = []
     for visit, start in enumerate(starts):
         held = [w[visit] for w in waits]
@@ -155,7 +160,8 @@ def _lags(starts: Sequence[float | None], waits: Sequence[Sequence[float | None]
 
 
 def _after_all(times: EventTimes, waits: Sequence[Wait], starts: Sequence[float | None]) -> bool:
-    """It started after the whole of what it waits for a part of: so for something else."""
+    """Whether the request started only after the end of each body of which it needs a part. Then it
+    waits for something else."""
     whole = [times.of(Wait(w.node)) for w in waits]
     return all(lag > _SOON_MS for lag in _lags(starts, whole))
 

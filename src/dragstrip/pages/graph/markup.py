@@ -26,7 +26,7 @@ class Reference(Struct, frozen=True):
     """Bytes of the document, without content encoding, up to the end of the tag."""
     way: Embedding
     anonymous: bool = False
-    """Another origin gets no credentials with it: `crossorigin`, or a module."""
+    """Whether it is sent to other origins without credentials: `crossorigin`, or a module."""
 
 
 class Inline(Struct, frozen=True):
@@ -38,7 +38,7 @@ class Inline(Struct, frozen=True):
 
 class Markup(Struct, frozen=True):
     references: tuple[Reference, ...] = ()
-    """In order of place."""
+    """References in the order of their places."""
     inline: tuple[Inline, ...] = ()
     body: int = 0
     """Where the body begins; the document's length if it has none."""

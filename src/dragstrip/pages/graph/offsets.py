@@ -12,8 +12,8 @@ _STEP = 128
 
 
 def on_wire(wire: bytes, coding: str, offsets: Sequence[int]) -> list[int]:
-    """For each offset of the decoded body the bytes of `wire` that it takes, rounded up to `_STEP`;
-    all of `wire` beyond its end. An unknown coding counts as none."""
+    """The bytes of `wire` that each offset of the decoded body takes, rounded up to `_STEP`; all of
+    `wire` beyond its end. An unknown coding counts as none."""
     decode = _decoder(coding)
     if decode is None:
         return [min(offset, len(wire)) for offset in offsets]

@@ -1,4 +1,4 @@
-"""A graph for the same page in another content coding: other bytes on the wire say as much."""
+"""The graph of a page in another content coding, whose bytes on the wire differ."""
 
 from msgspec import structs
 
@@ -10,7 +10,7 @@ from dragstrip.pages.graph.scene import Scene
 
 
 def recoded(graph: Graph, before: Page, after: Page) -> Graph:
-    """`graph` of the page as `before` has it, for the wire bytes of `after`."""
+    """The graph of the page `before`, for the wire bytes of `after`."""
     old, new = Scene(before), Scene(after)
 
     def moved(wait: Wait) -> Wait:
@@ -32,7 +32,7 @@ def recoded(graph: Graph, before: Page, after: Page) -> Graph:
 
 
 def _moved(at: int, was: Body, now: Body) -> int | None:
-    """None for the end of the body."""
+    """The same place in the new body; None for its end."""
     read = decoded_bytes(was.wire, was.coding, at)
     wire = on_wire(now.wire, now.coding, [read])[0]
     return wire if wire < len(now.wire) else None

@@ -43,7 +43,7 @@ class Document:
         return Wait(node, wire if wire < len(self._body.wire) else None)
 
     def finds(self, url: str) -> Reference | None:
-        """The first reference in markup to this URL; else to its address, because queries often
+        """The first reference in markup to this URL, or else to its address, because queries often
         change."""
         return self._exact.get(url) or self._near.get(address(url))
 
@@ -82,11 +82,11 @@ class Scene:
         self._sheets: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def body(self, url: str) -> Body | None:
-        """As the origin answers: this URL, else the nearest query."""
+        """The body that the origin answers with: this URL's, else the nearest query's."""
         return self._by_url.get(url) or self._by_address.get(address(url))
 
     def document(self, url: str) -> Document | None:
-        """None if no document was recorded there."""
+        """The document at this URL; None if none was recorded there."""
         body = self.body(url)
         if not body or body.resource.mime not in HTML or not body.decoded:
             return None
@@ -96,7 +96,7 @@ class Scene:
         return found
 
     def sheet(self, url: str) -> tuple[frozenset[str], frozenset[str]]:
-        """The absolute URLs a style sheet imports, and those it refers to otherwise."""
+        """The absolute URLs that a style sheet imports, and those of its other references."""
         body = self.body(url)
         if not body or body.resource.mime != "text/css":
             return frozenset(), frozenset()

@@ -13,7 +13,7 @@ def imports(text: str) -> list[str]:
 
 
 def references(text: str) -> list[str]:
-    """URLs of everything else, as written, ``data:`` left out."""
+    """URLs of all other references, as written, without ``data:``."""
     plain = _IMPORT.sub("", _COMMENT.sub("", text))
     found = ("".join(groups) for groups in _URL.findall(plain))
     return [url for url in found if url and not url.lower().startswith("data:")]

@@ -25,13 +25,13 @@ def graph_of(page: Page) -> Graph:
 
 
 def learned_graph(page: Page) -> Graph | None:
-    """None if there is none in the page file."""
+    """The learned graph in the page file; None if there is none."""
     return _graph(page.path, page.digest)
 
 
 def with_graph(page: Page, graph: Graph, out: Path) -> Page:
-    """Write the page file again, with this graph in it; `out` may be the page itself. It appears
-    whole or not at all. Raises `PageError`."""
+    """Write the page file again, with this graph in it; `out` may be the page itself. The file
+    appears whole or not at all. Raises `PageError`."""
 
     def change(log: har.Log, _: zipfile.ZipFile) -> tuple[har.Log, Mapping[str, bytes]]:
         return structs.replace(log, dragstrip=structs.replace(log.dragstrip, graph=graph)), {}
@@ -41,6 +41,6 @@ def with_graph(page: Page, graph: Graph, out: Path) -> Page:
 
 @functools.lru_cache(maxsize=64)
 def _graph(path: Path, digest: str) -> Graph | None:
-    """Of the page file with that digest."""
+    """The stored graph of the page file with that digest."""
     with zipfile.ZipFile(path) as archive:
         return har.decode(archive.read(HAR_MEMBER)).log.dragstrip.graph

@@ -1,5 +1,5 @@
-"""A graph without visits: what the recording names as initiators, else what its markup and style
-sheets refer to, else the document."""
+"""A graph without visits: from the recording's initiators, else from its markup and style sheets,
+else from the document."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from dragstrip.pages.format.recording import HTML
 from dragstrip.pages.format.urls import absolute
 from dragstrip.pages.graph.bodies import Body
 from dragstrip.pages.graph.credentials import by_rule
+from dragstrip.pages.graph.discovery import Discoveries, PlacedRequest
 from dragstrip.pages.graph.scene import Scene
-from dragstrip.pages.graph.way import Discoveries, PlacedRequest
 
 _PRIORITIES = {
     "Document": "VeryHigh",
@@ -27,8 +27,8 @@ Low."""
 
 
 def from_structure(page: Page) -> Graph:
-    """The graph that follows from the recording alone. Every request that was recorded for the
-    visit is in it; one that redirects leads to the next."""
+    """The graph that follows from the recording alone. It has every request that was recorded for
+    the visit; a redirect leads to the next."""
     scene = Scene(page)
     start = next(i for i, b in enumerate(scene.bodies) if b.resource.url == page.url)
     recorded = scene.bodies[start:]
@@ -59,19 +59,19 @@ def _root(follows: dict[int, int], many: int) -> int:
 
 
 def _redirects(recorded: Sequence[Body]) -> dict[int, int]:
-    """Of what a redirect leads to, the redirect."""
+    """The redirect that leads to a body, by the body's index."""
     places: dict[str, list[int]] = {}
     for index, body in enumerate(recorded):
         places.setdefault(body.resource.url, []).append(index)
-    found: dict[int, int] = {}
+    redirects: dict[int, int] = {}
     for index, body in enumerate(recorded):
         if not (300 <= body.resource.status < 400 and body.location):
             continue
         later = places.get(absolute(body.resource.url, body.location), [])
         place = bisect_right(later, index)
         if place < len(later):
-            found.setdefault(later[place], index)
-    return found
+            redirects.setdefault(later[place], index)
+    return redirects
 
 
 def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> list[PlacedRequest]:
@@ -81,14 +81,14 @@ def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> l
     root = _root(follows, len(recorded))
     naming = _Naming(recorded, kinds, scene)
     named = {b.resource.url: i for i, b in reversed(list(enumerate(recorded)))}
-    made: list[PlacedRequest] = []
+    requests: list[PlacedRequest] = []
     for index, body in enumerate(recorded):
         initiator: int | None = None
         by_script = False
         if index and index not in follows:
             initiator = _initiator(index, body, named, naming, root)
             by_script = kinds[initiator] == "Script"
-        made.append(
+        requests.append(
             PlacedRequest(
                 url=body.resource.url,
                 kind=kinds[index],
@@ -96,7 +96,7 @@ def _asked(recorded: Sequence[Body], scene: Scene, follows: dict[int, int]) -> l
                 by_script=by_script,
             )
         )
-    return made
+    return requests
 
 
 class _Naming:
@@ -122,8 +122,8 @@ class _Naming:
 
 
 def _initiator(index: int, body: Body, named: dict[str, int], naming: _Naming, root: int) -> int:
-    """What the recorder named; else the document or style sheet that refers to it; else what the
-    importer guessed; else the document."""
+    """The initiator of a request: the recorder's, else a document or style sheet that refers to it,
+    else the importer's guess, else the document."""
     resource = body.resource
     said = named.get(resource.initiator)
     if said is not None and said < index and not resource.inferred:

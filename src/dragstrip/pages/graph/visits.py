@@ -11,19 +11,19 @@ from dragstrip.model.visit import Visit
 from dragstrip.pages.format.recording import PageError
 from dragstrip.pages.graph.align import AlignedRequest, align
 from dragstrip.pages.graph.credentials import by_rule, by_visits
+from dragstrip.pages.graph.discovery import Discoveries, PlacedRequest
 from dragstrip.pages.graph.late import EventTimes, finished_when, held_back
 from dragstrip.pages.graph.scene import Scene
-from dragstrip.pages.graph.way import Discoveries, PlacedRequest
 
 _STYLES = ("Stylesheet",)
 _NEVER_HOLD = ("XHR", "Fetch", "Ping", "Preflight", "EventSource", "WebSocket", "Prefetch")
 
 
 def from_visits(page: Page, visits: Sequence[Visit], source: str) -> Graph:
-    """What these visits of the page, which all loaded, have in common. What the recording's markup
-    and sheets say a request waits for is checked against each of them: a wait that any visit
-    contradicts is dropped, and a request that starts after all of its waits gets one more wait, or
-    a delay. Raises `PageError` if there is nothing to learn from."""
+    """The graph that visits of a page have in common; only those that loaded count. The recording's
+    markup and sheets give each request's waits. A wait that any visit contradicts is dropped. A
+    request that starts after all of its waits gets one more wait, or a delay. Raises `PageError` if
+    there is nothing to learn from."""
     good = [v for v in visits if v.outcome == "loaded" and v.plt_ms is not None]
     rows = align(good)
     if not rows:
@@ -91,18 +91,23 @@ def _held(scene: Scene, url: str) -> bool:
 
 
 def _redirects(rows: Sequence[AlignedRequest]) -> dict[int, int]:
-    """For the target of a redirect, the redirect: the target starts when it ends."""
-    found: dict[int, int] = {}
+    """The redirect that leads to a request, by the request's index: the target starts when it
+    ends."""
+    redirects: dict[int, int] = {}
     for index, row in enumerate(rows):
         if not 300 <= row.one.status < 400 or row.one.status == 304:
             continue
         for later in range(index + 1, len(rows)):
             other = rows[later].one
             same = other.resource_type == row.one.resource_type
-            if same and later not in found and abs(other.start_ms - (row.one.end_ms or 0)) < 2.0:
-                found[later] = index
+            if (
+                same
+                and later not in redirects
+                and abs(other.start_ms - (row.one.end_ms or 0)) < 2.0
+            ):
+                redirects[later] = index
                 break
-    return found
+    return redirects
 
 
 def _leads(follows: Mapping[int, int], index: int) -> bool:
@@ -114,7 +119,7 @@ def _leads(follows: Mapping[int, int], index: int) -> bool:
 def _asked(rows: Sequence[AlignedRequest], follows: Mapping[int, int]) -> list[PlacedRequest]:
     exact: dict[str, int] = {}
     near: dict[str, int] = {}
-    made: list[PlacedRequest] = []
+    requests: list[PlacedRequest] = []
     for index, row in enumerate(rows):
         one, initiator = row.one, None
         if index and index not in follows:
@@ -124,7 +129,7 @@ def _asked(rows: Sequence[AlignedRequest], follows: Mapping[int, int]) -> list[P
                 while initiator in follows.values():
                     initiator = next(k for k, v in follows.items() if v == initiator)
         seen = [r.initiator_bytes for r in row.made if r and r.initiator_bytes is not None]
-        made.append(
+        requests.append(
             PlacedRequest(
                 url=one.url,
                 kind=one.resource_type,
@@ -134,7 +139,7 @@ def _asked(rows: Sequence[AlignedRequest], follows: Mapping[int, int]) -> list[P
             )
         )
         exact[one.url], near[one.address] = index, index
-    return made
+    return requests
 
 
 def _after_preflights(nodes: Sequence[Node]) -> list[Node]:

@@ -1,4 +1,4 @@
-"""One navigation of a recording: ``FILE#2``."""
+"""Chooses one navigation of a recording: ``FILE#2``."""
 
 from collections.abc import Sequence
 
@@ -12,19 +12,19 @@ from dragstrip.pages.importers.sentences import listed
 _NAMED = 12
 
 
-class Chosen(Struct, frozen=True, kw_only=True):
+class ChosenVisit(Struct, frozen=True, kw_only=True):
     exchanges: Sequence[Recorded]
     start: str = ""
     """URL as recorded; empty for the first document."""
     changes: tuple[str, ...] = ()
 
 
-def choose(contents: Contents, wanted: str, file: str) -> Chosen:
+def choose(contents: Contents, wanted: str, file: str) -> ChosenVisit:
     """What belongs to the navigation that `wanted` names, see `which`. Raises `PageError`."""
     if not contents.navigations:
         if wanted:
             raise PageError(f"there is no #{wanted}: the recording is of one page")
-        return Chosen(exchanges=contents.exchanges)
+        return ChosenVisit(exchanges=contents.exchanges)
     number = which(contents.navigations, wanted)
     navigation = contents.navigations[number]
     shared = borrowed(contents.exchanges, navigation.exchanges)
@@ -39,7 +39,7 @@ def choose(contents: Contents, wanted: str, file: str) -> Chosen:
             f"{len(shared)} objects that its documents and style sheets name were fetched by other "
             f"visits of the recording: {listed([x.url for x in shared])}"
         )
-    return Chosen(
+    return ChosenVisit(
         exchanges=[*(contents.exchanges[i] for i in navigation.exchanges), *shared],
         start=navigation.url,
         changes=tuple(changes),

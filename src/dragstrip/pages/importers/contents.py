@@ -1,4 +1,4 @@
-"""What a reader finds in a recording, whatever its format.
+"""The content of a recording as a reader finds it, whatever its format.
 
 A reader is one function `(path, limits) -> Contents` that raises `PageError`.
 `dragstrip.pages.importers.kinds` registers it; `dragstrip.pages.importers.choose` and `prepare`
@@ -17,7 +17,7 @@ class RecordedNavigation(Struct, frozen=True, kw_only=True):
     """A document that a visit may start at."""
 
     url: str
-    """As recorded. It may redirect."""
+    """The URL as recorded. It may redirect."""
     title: str = ""
     id: str = ""
     """What the recording calls it."""
@@ -28,14 +28,15 @@ class RecordedNavigation(Struct, frozen=True, kw_only=True):
 
 class Contents(Struct, frozen=True, kw_only=True):
     source: str
-    """In words, such as ``a WARC recording``."""
+    """Description of the source, such as ``a WARC recording``."""
     exchanges: Sequence[Recorded]
     """URLs and headers as recorded, in recorded order. Bodies may be on disk
     (`dragstrip.pages.format.spool`)."""
     navigations: tuple[RecordedNavigation, ...] = ()
-    """In recorded order. Without any, all exchanges are one visit, which starts at the first
-    document."""
+    """Navigations in recorded order. If there are none, all exchanges are one visit, which starts
+    at the first document."""
     by_name: bool = False
-    """A visit has all that its documents and style sheets name; `navigations` tell no more."""
+    """Whether visits have all that their documents and style sheets name, instead of what
+    `navigations` say."""
     changes: tuple[str, ...] = ()
-    """Sentences on what the reader could not take as it stands."""
+    """Sentences on what the reader could not take as it is."""

@@ -1,4 +1,4 @@
-"""Import of what is a page file already."""
+"""Import of a file that is a page file already."""
 
 import shutil
 import zipfile

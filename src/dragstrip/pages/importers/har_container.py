@@ -29,7 +29,7 @@ class HarBodies:
         self.is_archive = path.name.lower().endswith(".zip")
 
     def read(self, name: str) -> bytes:
-        """Raises `Missing`; `PageError` beyond a limit."""
+        """Reads a file beside the HAR. Raises `Missing`, or `PageError` beyond a limit."""
         try:
             if self.is_archive:
                 with plain_file(self._path) as file, zipfile.ZipFile(file) as archive:
@@ -43,16 +43,16 @@ class HarBodies:
             raise Missing(f"the archive is damaged ({error})") from None
 
 
-class Opened(NamedTuple):
+class OpenHar(NamedTuple):
     log: Part
     bodies: HarBodies
 
 
-def open_har(path: Path, limits: Limits) -> Opened:
-    """Raises `PageError`, which names the file and what to do."""
+def open_har(path: Path, limits: Limits) -> OpenHar:
+    """Opens a HAR. Raises `PageError`, which names the file and what to do."""
     meter = Meter(limits)
     try:
-        return Opened(parse_log(_text(path, meter)), HarBodies(path, meter))
+        return OpenHar(parse_log(_text(path, meter)), HarBodies(path, meter))
     except HarFlaw as error:
         raise PageError(f"{path} is not a HAR: {error}; export it again") from None
     except PageError as error:
@@ -63,7 +63,7 @@ def open_har(path: Path, limits: Limits) -> Opened:
 
 
 def is_page_file(path: Path) -> bool:
-    """Whether a ``.har.zip`` is a page file of ours and not another program's HAR.
+    """Whether a ``.har.zip`` is one of our page files and not another program's HAR.
 
     An unreadable file counts as ours, because our loader reports best what is wrong with it.
     """
@@ -104,7 +104,8 @@ def attached(path: Path) -> list[Path]:
 
 
 def read_member(archive: zipfile.ZipFile, name: str, meter: Meter) -> bytes:
-    """Raises `PageError`, `KeyError`, and what `zipfile` raises for a broken archive."""
+    """Reads a member of a zip. Raises `PageError`, `KeyError`, and what `zipfile` raises for a
+    broken archive."""
     info = archive.getinfo(name)
     check_ratio(info.compress_size, info.file_size, one_line(name), meter.limits)
     meter.unpacked(info.file_size)

@@ -24,7 +24,7 @@ class HarExchange(Struct, frozen=True, kw_only=True):
     """One entry of a HAR. Sizes are None where the recorder did not know them (HAR's -1)."""
 
     place: str
-    """Where it stands in the file, such as ``log.entries[3]``."""
+    """Place of the entry in the file, such as ``log.entries[3]``."""
     url: str
     method: str
     status: int
@@ -33,12 +33,12 @@ class HarExchange(Struct, frozen=True, kw_only=True):
     headers: Headers
     request_headers: Headers
     content_type: str
-    """From the header, else from ``content.mimeType``."""
+    """Media type of the header, else of ``content.mimeType``."""
     location: str
-    """Target of a redirect, as it was recorded; empty if it is none."""
+    """Target of a redirect, as it was recorded; empty for other answers."""
     started: datetime
     start_ms: float
-    """From the start of the HAR's page."""
+    """Start of the request since the start of the HAR's page."""
     end_ms: float
     headers_bytes: int | None
     body_bytes: int | None
@@ -47,26 +47,27 @@ class HarExchange(Struct, frozen=True, kw_only=True):
     content: bytes | None
     """The body without content encoding, in its charset; None if the HAR does not hold it."""
     wait_ms: float | None
-    """From the request's end to the answer's first byte."""
+    """Time from the request's end to the answer's first byte."""
     connect_ms: float | None
-    """Of TCP, or of QUIC, without TLS; None if it needed no new connection."""
+    """Time to connect by TCP or QUIC, without TLS; None if it needed no new connection."""
     upload_bytes: int
     cached: bool
     initiator: str
     """URL of what caused the request; empty if the HAR does not say."""
     resource_type: str
-    """As Chromium names it, lower case; empty if the HAR does not say."""
+    """Chromium's name of the resource type, lower case; empty if the HAR does not say."""
     priority: str
     early_hints: tuple[str, ...]
     """`link` values of an answer with status 103 before this one, where the HAR has our field."""
     server_ip: str
-    """As it was recorded; empty if the HAR does not say."""
+    """The server's address as it was recorded; empty if the HAR does not say."""
     certificate: Certificate | None
     """None if the HAR does not say."""
     messages: Any = None
-    """Of a WebSocket, as the HAR has them: `dragstrip.pages.importers.har_sockets` reads them."""
+    """Messages of a WebSocket, as the HAR has them: `dragstrip.pages.importers.har_sockets` reads
+    them."""
     opening_ms: float = 0.0
-    """From the start until the answer began, by the HAR's timings."""
+    """Time from the start until the answer began, by the HAR's timings."""
 
     @property
     def mime(self) -> str:
@@ -75,14 +76,15 @@ class HarExchange(Struct, frozen=True, kw_only=True):
 
 
 class Reader:
-    """Makes exchanges of entries, and notes what it had to change."""
+    """Makes exchanges of entries, and notes its changes."""
 
     def __init__(self, bodies: HarBodies, notes: Notes) -> None:
         self._bodies = bodies
         self._notes = notes
 
     def exchange(self, entry: Part, place: str, started: datetime, begun: datetime) -> HarExchange:
-        """Raises `PageError` for a body that is not what it says, and beyond a limit."""
+        """Reads an entry. Raises `PageError` for a body that is not what it says, and beyond a
+        limit."""
         request, response = entry.part("request"), entry.part("response")
         content, timings = response.part("content"), entry.part("timings")
         headers = _pairs(response)
@@ -171,7 +173,8 @@ def _time(timings: Part, name: str) -> float | None:
 
 
 def _connect_ms(timings: Part) -> float | None:
-    """In HAR ``connect`` has ``ssl`` in it; where it is shorter, the tool leaves it out."""
+    """Time to connect without TLS. HAR's ``connect`` includes ``ssl``; where it is shorter, the
+    tool left it out."""
     connect, tls = _time(timings, "connect"), _time(timings, "ssl") or 0.0
     if not connect:
         return None

@@ -15,20 +15,20 @@ from dragstrip.pages.importers.limits import DEFAULT, Limits, beyond
 from dragstrip.pages.importers.sentences import Notes
 
 
-class Visited(Struct, frozen=True, kw_only=True):
+class HarVisit(Struct, frozen=True, kw_only=True):
     """One page of a HAR."""
 
     title: str
     load_ms: float | None
     """Load event, from the page's start; None if it was not recorded."""
     exchanges: tuple[HarExchange, ...]
-    """By start."""
+    """Exchanges in the order of their starts."""
     creator: str
     of: int
     """How many pages the HAR holds."""
     number: int
     changes: tuple[str, ...] = ()
-    """Sentences on what could not be taken as it stands, and on the HAR's other pages."""
+    """Sentences on what could not be taken as it is, and on the HAR's other pages."""
     others: tuple[str, ...] = ()
     """URLs of documents in the HAR's other pages, each with its number: ``#2 https://...``."""
 
@@ -40,12 +40,10 @@ class _Entry(Struct, frozen=True, kw_only=True):
     page: int
 
 
-def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> Visited:
+def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> HarVisit:
     """The page `wanted` of a HAR: its number from 1, its id, its URL or its title; the first by
-    default. A HAR that names no page is one page.
-
-    Raises `PageError`, which names the file and the place in it.
-    """
+    default. A HAR without pages is one page. Raises `PageError`, which names the file and the place
+    in it."""
     log, bodies = open_har(path, limits)
     try:
         notes = Notes()
@@ -62,7 +60,7 @@ def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> Visite
         exchanges = [read(e.part, e.place, e.started, begun) for e in mine]
         load_ms = page.part("pageTimings").number("onLoad")
         said = others(navigations, number, path.name) if len(pages) > 1 else ()
-        return Visited(
+        return HarVisit(
             title=page.text("title", "id"),
             load_ms=load_ms if load_ms is not None and load_ms > 0 else None,
             exchanges=tuple(sorted(exchanges, key=lambda x: x.start_ms)),
@@ -85,8 +83,8 @@ def read_visit(path: Path, wanted: str = "", limits: Limits = DEFAULT) -> Visite
 
 
 def _entries(log: Part, pages: list[Part], notes: Notes, limits: Limits) -> list[_Entry]:
-    """Those with a URL. One without a start began with the one before it; one of an unknown page
-    belongs to the first."""
+    """The entries with a URL. One without a start began with the entry before it; one of an unknown
+    page belongs to the first."""
     parts = log.parts("entries")
     if len(parts) > limits.max_records:
         raise beyond("the number of its entries is", "max_records", limits.max_records)

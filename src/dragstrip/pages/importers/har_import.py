@@ -1,4 +1,4 @@
-"""Import a HAR: with the bodies it holds, or as a made-up page of the same structure."""
+"""Import of a HAR: with the bodies it holds, or as a made-up page of the same structure."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from msgspec import structs
 from dragstrip.pages.format.coding import encode_near
 from dragstrip.pages.format.recording import Headers, PageError, Recorded, Recording, header
 from dragstrip.pages.importers.har_entry import HarExchange
-from dragstrip.pages.importers.har_file import Visited, read_visit
+from dragstrip.pages.importers.har_file import HarVisit, read_visit
 from dragstrip.pages.importers.har_sockets import is_socket, socket_of
 from dragstrip.pages.importers.har_think import think_sentences, think_times
 from dragstrip.pages.importers.kind import kind_of
@@ -55,8 +55,8 @@ def read_har(path: Path, name: str, wish: Wish | None = None) -> Recording:
         raise PageError(f"{path}: {error}") from None
 
 
-def _scrubbed(visited: Visited) -> Visited:
-    """Without the recorder's cookies, credentials and tokens."""
+def _scrubbed(visited: HarVisit) -> HarVisit:
+    """The page without the recorder's cookies, credentials and tokens."""
     after = tuple(map(_scrub, visited.exchanges))
     count = sum(a != b for a, b in zip(after, visited.exchanges, strict=True))
     said = scrubbed(count)
@@ -85,7 +85,7 @@ def _has_bodies(exchanges: Sequence[HarExchange], sizes: Sequence[WireSize]) -> 
 
 
 def _with_bodies(
-    visited: Visited, sizes: Sequence[WireSize], name: str, source: str, wish: Wish
+    visited: HarVisit, sizes: Sequence[WireSize], name: str, source: str, wish: Wish
 ) -> Recording:
     made_up: list[str] = []
     sockets = [socket_of(x) for x in visited.exchanges if is_socket(x)]

@@ -1,6 +1,6 @@
 """The JSON of a HAR, read leniently: tools leave out, null and mistype whatever they do not know.
 
-A `Part` never raises: what is missing or of another type is as if nobody had written it.
+A `Part` never raises: what is missing or of another type counts as not written.
 """
 
 import json
@@ -29,19 +29,19 @@ class Part:
         return name in self._fields
 
     def value(self, name: str) -> Any:
-        """As it stands; None if it is missing."""
+        """The value as it stands; None if it is missing."""
         return self._fields.get(name)
 
     def part(self, name: str) -> "Part":
         return Part(self._fields.get(name))
 
     def parts(self, name: str) -> list["Part"]:
-        """The objects in a list, with empty ones for what is no object, so that places hold."""
+        """The objects in a list, with empty ones for other items, so that places stay the same."""
         found = self._fields.get(name)
         return [Part(item) for item in found] if isinstance(found, list) else []
 
     def text(self, *names: str) -> str:
-        """The first of these fields that holds some text or number; else an empty string."""
+        """The first of these fields that holds text or a number; else an empty string."""
         for name in names:
             found = self._fields.get(name)
             if isinstance(found, str) and found:
@@ -112,7 +112,7 @@ def _parsed(text: bytes) -> Any:
 
 
 def _unicode(text: str) -> str:
-    """With U+FFFD for half a surrogate pair, as a browser encodes it."""
+    """The text with U+FFFD for half a surrogate pair, as a browser encodes it."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -15,19 +15,20 @@ _MILLISECONDS = 1e11
 
 
 def is_socket(exchange: HarExchange) -> bool:
-    """Whether it opened one, over whatever protocol."""
+    """Whether the exchange opened a WebSocket, over any protocol."""
     scheme = exchange.url.partition(":")[0].lower()
     return exchange.status == SWITCHED or (scheme in ("ws", "wss") and exchange.status == 200)
 
 
 def socket_of(exchange: HarExchange) -> RecordedSocket:
-    """What an exchange of which `is_socket` is true says of it. Messages that cannot be read are
-    left out."""
+    """The WebSocket of an exchange for which `is_socket` is true. Unreadable messages are left
+    out."""
     said = list(_messages(exchange.messages))
     lasted_ms = exchange.end_ms - exchange.start_ms
     start_s = exchange.started.timestamp()
     first_ms = min((at_s - start_s for at_s, *_ in said), default=lasted_ms / 1000) * 1000
-    # Whoever notes no time of the handshake had it open when the first message came, at the latest.
+    # A tool that notes no time of the handshake had it open when the first message came, at the
+    # latest.
     open_ms = max(0.0, min(exchange.opening_ms, first_ms))
     return RecordedSocket(
         url=socket_url(exchange.url),
@@ -73,5 +74,5 @@ def _is_base64(data: str) -> bool:
 
 
 def _sound(text: str) -> str:
-    """Without lone surrogates, which UTF-8 has no bytes for."""
+    """The text without lone surrogates, which UTF-8 has no bytes for."""
     return text.encode(errors="replace").decode()

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dragstrip.pages.format.recording import one_line
 from dragstrip.pages.format.urls import Unservable, servable
 from dragstrip.pages.importers.har_entry import HarExchange
-from dragstrip.pages.importers.har_file import Visited
+from dragstrip.pages.importers.har_file import HarVisit
 from dragstrip.pages.importers.kind import kind_of
 
 
-def why_none(visited: Visited) -> str:
+def why_none(visited: HarVisit) -> str:
     """What is wrong with the HAR, and what to do."""
     documents = [x for x in visited.exchanges if kind_of(x) == "document"]
     if not documents:
@@ -35,7 +35,7 @@ def why_none(visited: Visited) -> str:
     )
 
 
-def _no_document(visited: Visited) -> str:
+def _no_document(visited: HarVisit) -> str:
     if visited.others:
         return (
             "this page of the HAR has no document; choose one of the others: "
@@ -56,7 +56,7 @@ def _no_document(visited: Visited) -> str:
 
 
 def _unservable(documents: Sequence[HarExchange]) -> str:
-    """Why none of them can be served; empty if one can."""
+    """Why none of these documents can be served; empty if one can."""
     reason = ""
     for document in documents:
         try:

@@ -1,4 +1,4 @@
-"""Text of a HAR as the bytes that were recorded.
+"""The text of a HAR as the bytes that were recorded.
 
 A HAR holds text as Unicode, whatever its charset was. Encoding it back follows the WHATWG Encoding
 Standard: browsers read ISO-8859-1 and ASCII as windows-1252.
@@ -45,7 +45,7 @@ _LABELS = {
 class Written(NamedTuple):
     body: bytes
     charset: str
-    """In which it is not; empty if it is in the charset that it claims."""
+    """Charset in which the text is not; empty if it is in the charset that it claims."""
 
 
 def encoded(text: str, content_type: str, size: int | None) -> Written:
@@ -82,7 +82,7 @@ def _said(text: str, content_type: str) -> str:
 
 
 def _encode(text: str, codec: str) -> bytes | None:
-    """None if the codec is unknown or lacks a character."""
+    """The text's bytes; None if the codec is unknown or lacks a character."""
     try:
         if codec == _WINDOWS_1252:
             return b"".join(_byte(c) for c in text) if _has_gaps(text) else text.encode("cp1252")

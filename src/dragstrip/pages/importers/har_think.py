@@ -9,11 +9,10 @@ from dragstrip.pages.importers.sentences import listed
 
 
 def think_times(exchanges: Sequence[HarExchange]) -> list[float | None]:
-    """Of each answer in ms: its ``wait``, less the round trip to its host, which is the least of
-    the host's connects (without TLS) and waits. As with `page record`, nothing can be said of a
-    host that answered once over a connection that was there already, and so 0. None for answers
-    from a cache and where the HAR has no ``wait``.
-    """
+    """Think time of each answer in ms: its ``wait``, less the round trip to its host, which is the
+    least of the host's connects (without TLS) and waits. As with `page record`, nothing can be said
+    of a host that answered once over a connection that was there already, and so 0. None for
+    answers from a cache and where the HAR has no ``wait``."""
     trips: dict[str, list[float]] = defaultdict(list)
     for exchange in exchanges:
         if not exchange.cached:

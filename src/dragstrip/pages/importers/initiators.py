@@ -1,4 +1,4 @@
-"""Which request caused which: as the recorder says, else inferred."""
+"""Which request caused which: the recorder's answer, else inferred."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
@@ -26,7 +26,8 @@ class Cause(Struct, frozen=True, kw_only=True):
     """None for requests that the user caused: the start of the visit and what came before."""
     inferred: bool = False
     parent: int | None = None
-    """What must arrive first: the initiator, or what it caused and then waited for."""
+    """The request that must arrive first: the initiator, or one that it caused and then waited
+    for."""
 
 
 _PROMPT_MS = 100.0
@@ -72,7 +73,7 @@ class _Ended:
         insort(self._sorted, (end_ms, -index))
 
     def before(self, moment_ms: float) -> Iterator[int]:
-        """Those that had ended, the last first; of several at once the first asked for."""
+        """Requests that had ended, the last first; of several at once the first asked for."""
         for place in range(bisect_right(self._sorted, (moment_ms, 0)) - 1, -1, -1):
             yield -self._sorted[place][1]
 
@@ -121,7 +122,7 @@ def _awaited(
 
 
 def _follows(made: Sequence[Cause], index: int, initiator: int) -> bool:
-    """Whether it is the initiator, or what it waited for goes back to that."""
+    """Whether the request is the initiator, or goes back to it by what it waited for."""
     at: int | None = index
     while at is not None and at > initiator:
         parent = made[at].parent

@@ -23,7 +23,7 @@ _TYPES: dict[str, ResourceKind] = {
     "video": "fetch",
     "audio": "fetch",
 }
-"""Chromium's resource types and the values of Sec-Fetch-Dest."""
+"""Chromium's resource types and the values of Sec-Fetch-Dest, as our kinds."""
 _ACCEPTS: tuple[tuple[str, ResourceKind], ...] = (
     ("text/html", "document"),
     ("text/css", "style"),
@@ -41,7 +41,7 @@ _FONT_URL = re.compile(r"\.(woff2?|ttf|otf|eot)$", re.IGNORECASE)
 
 
 def kind_of(exchange: HarExchange) -> ResourceKind:
-    """How the browser asked for it: as it reports, else from its Accept header, else from the
+    """The resource type as the browser reports it, else from its Accept header, else from the
     answer."""
     if exchange.method != "GET":
         return "fetch"

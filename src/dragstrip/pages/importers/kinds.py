@@ -1,4 +1,5 @@
-"""Every kind of recording: what reads it, by the ending of its name or by what a folder holds."""
+"""Every kind of recording and its reader, by the ending of its name or by the content of a
+folder."""
 
 import os
 from collections.abc import Callable
@@ -47,7 +48,8 @@ IMPORTERS: dict[str, Importer] = {
     WACZ_ENDING: _by(read_wacz),
     **dict.fromkeys(FLOW_ENDINGS, _by(read_flows)),
 }
-"""By the ending of a file's name, lower case. A HAR may have no bodies, so it has its own way."""
+"""Importers by the ending of a file's name, lower case. A HAR may have no bodies, so it has its own
+importer."""
 
 ACCEPTED = (
     f"give a file ({', '.join(IMPORTERS)}), a folder of WARC files, of mirrored hosts or of "

@@ -9,10 +9,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     """What protects memory, disk and time from a hostile or broken file."""
 
     max_bytes: int = 2_000_000_000
-    """All that a recording may unpack to; a single body may have an eighth of it."""
+    """Most bytes that a recording may unpack to; a single body may have an eighth of them."""
     max_ratio: int = 200
-    """By how much anything in it may be compressed; what unpacks to less than `SMALL` may be by
-    more."""
+    """Largest ratio of compression; anything that unpacks to less than `SMALL` may exceed it."""
     max_records: int = 100_000
     """Exchanges, records, files or members."""
     max_name: int = 16_000
@@ -49,7 +48,7 @@ def _size(count: int) -> str:
 
 
 class Meter:
-    """Counts what is unpacked from one recording."""
+    """Counts the bytes that are unpacked from one recording."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -62,7 +61,7 @@ class Meter:
             raise beyond("it unpacks to", "max_bytes", self.limits.max_bytes)
 
     def record(self) -> None:
-        """One more. Raises `Beyond`."""
+        """Count one more record. Raises `Beyond`."""
         self._records += 1
         if self._records > self.limits.max_records:
             raise beyond("the number of its records is", "max_records", self.limits.max_records)
@@ -79,6 +78,6 @@ def check_body(length: int, what: str, limits: Limits) -> None:
 
 
 def check_ratio(packed: int, unpacked: int, what: str, limits: Limits) -> None:
-    """Raises `Beyond`; `what` was compressed."""
+    """Checks how far `what` was compressed. Raises `Beyond`."""
     if unpacked > SMALL and unpacked > limits.max_ratio * max(packed, 1):
         raise beyond(f"{what} is compressed by a factor of", "max_ratio", limits.max_ratio)

@@ -13,17 +13,17 @@ from msgspec import structs
 
 from dragstrip.pages.format.coding import encode_near
 from dragstrip.pages.format.recording import Headers, Recorded
-from dragstrip.pages.format.spool import Spooled, whole
+from dragstrip.pages.format.spool import SpooledExchange, whole
 from dragstrip.pages.format.urls import is_ip, is_local
 
 _TOP = "test"
-"""No such name is on the internet (RFC 6761 section 6.2)."""
+"""Top level domain that is not on the internet (RFC 6761 section 6.2)."""
 _TEXTS = re.compile(rb"text/|json|javascript|xml", re.IGNORECASE)
 
 
 class LocalHosts:
-    """A name for each such host among URLs. It is replaced where it follows the slashes of a URL,
-    also as JSON and queries escape these. False if there is none."""
+    """Names that replace local hosts in URLs, also where JSON and queries escape the slashes. False
+    if there are no local hosts."""
 
     def __init__(self, urls: Iterable[str]) -> None:
         self._names = {h.encode(): n.encode() for h, n in _names(urls).items()}
@@ -58,7 +58,7 @@ class LocalHosts:
         )
 
     def body(self, answer: Recorded) -> Recorded:
-        """The answer with names in its body, if that is text; else the same object. Raises
+        """The answer with replaced names in its body, if that is text; else the same object. Raises
         `CodingError`."""
         if not _TEXTS.search(answer.mime.encode()):
             return answer
@@ -69,7 +69,7 @@ class LocalHosts:
         wire = encode_near(changed, answer.coding, len(loaded.wire))
         if wire is None:
             return answer
-        if isinstance(answer, Spooled):
+        if isinstance(answer, SpooledExchange):
             return structs.replace(answer, load=partial(bytes, wire))
         return structs.replace(answer, wire=wire)
 
@@ -78,7 +78,7 @@ class LocalHosts:
 
 
 def _names(urls: Iterable[str]) -> dict[str, str]:
-    """By host as URLs spell it."""
+    """Replacement names by host as URLs spell it."""
     found: dict[str, str] = {}
     for url in urls:
         try:

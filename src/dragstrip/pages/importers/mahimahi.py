@@ -56,8 +56,8 @@ class _NotWritten(ValueError):
 
 
 def _document_first(exchange: Recorded) -> tuple[bool, bool, int]:
-    """The document is the resource that no other refers to; of several, the one with the shortest
-    path."""
+    """Puts the document first: the resource that no other refers to; among several, the one with
+    the shortest path."""
     is_document = exchange.method == "GET" and (
         exchange.mime == "text/html" or 300 <= exchange.status < 400
     )

@@ -28,12 +28,12 @@ def named(exchange: Recorded) -> Iterator[tuple[str, Embedding]]:
 
 
 def _spelled(url: str) -> str:
-    """As a browser asks for it."""
+    """The URL as a browser spells it in a request."""
     return url if url.isascii() else quote(url, URL_CHARACTERS)
 
 
 def missing(exchanges: Iterable[Recorded], known: Collection[str]) -> list[str]:
-    """A sentence, if there is need for one, on what they name and is not `known`."""
+    """A sentence on the named URLs that are not `known`; empty if there are none."""
     found = {
         url: None
         for exchange in exchanges

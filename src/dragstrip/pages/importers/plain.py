@@ -1,4 +1,4 @@
-"""Opens what a person gave us, and nothing else: plain files, no links out of a folder."""
+"""Opens only the plain files that a person gave us, and no links out of a folder."""
 
 import gzip
 import io
@@ -52,10 +52,8 @@ def read_plain(path: Path, meter: Meter) -> bytes:
 
 
 def plain_files(folder: Path, limits: Limits) -> tuple[list[Path], list[str]]:
-    """All plain files in a folder and its folders, by name, and sentences on what was left out.
-
-    Links to files are followed if they stay in the folder. Raises `PageError`.
-    """
+    """All plain files in a folder and its folders, by name, and sentences on the others. Links to
+    files are followed if they stay in the folder. Raises `PageError`."""
     found: list[Path] = []
     said: list[str] = []
     inside = folder.resolve()

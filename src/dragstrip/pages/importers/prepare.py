@@ -21,7 +21,7 @@ from dragstrip.pages.format.recording import (
     one_line,
     replaying,
 )
-from dragstrip.pages.format.spool import Spooled, Whole, whole
+from dragstrip.pages.format.spool import SpooledExchange, WholeExchanges, whole
 from dragstrip.pages.format.urls import Unservable, servable, servable_socket
 from dragstrip.pages.importers.choose import choose
 from dragstrip.pages.importers.contents import Contents
@@ -55,7 +55,7 @@ def page_of(contents: Contents, path: Path, name: str, wish: Wish) -> Recording:
 
 
 def _printable(path: Path) -> str:
-    """Its name, which may be no text."""
+    """The path's name, which may be no text."""
     return os.fsencode(path.name or path.resolve().name).decode("utf-8", "replace")
 
 
@@ -70,7 +70,8 @@ def prepare(
     keep_secrets: bool = False,
     limits: Limits = DEFAULT,
 ) -> Recording:
-    """A page of `recorded` and `sockets`, whose URLs and headers are still as they were recorded.
+    """A page of `recorded` and `sockets`, whose URLs and headers are still as they were
+    recorded.
 
     What was http is served as https unless it is kept: then every stack loads it by HTTP/1.1
     without TLS, as a browser does. A visit starts at `start`, a recorded URL, else at the first
@@ -104,13 +105,13 @@ def prepare(
         for a, ip in zip(answers, found, strict=True)
     ]
     opened = tuple(_sockets(sockets, changes, keep_http=keep_http))
-    on_disk = any(isinstance(a, Spooled) for a in answers)
+    on_disk = any(isinstance(a, SpooledExchange) for a in answers)
     return Recording(
         name=name,
         url=first.url,
         source=source,
         changes=tuple(changes),
-        answers=Whole(answers) if on_disk else tuple(answers),
+        answers=WholeExchanges(answers) if on_disk else tuple(answers),
         sockets=opened,
     )
 
@@ -134,7 +135,7 @@ def _with_names(
 def _sockets(
     recorded: Sequence[RecordedSocket], changes: list[str], *, keep_http: bool
 ) -> Iterator[RecordedSocket]:
-    """Those with a URL that the origin can serve."""
+    """The sockets with a URL that the origin can serve."""
     for socket in recorded:
         try:
             yield structs.replace(socket, url=servable_socket(socket.url, keep_http=keep_http))

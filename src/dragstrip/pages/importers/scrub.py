@@ -31,8 +31,8 @@ def scrub_url(text: str) -> str:
 
 
 def scrub(answer: Recorded) -> Recorded:
-    """The same exchange without secret headers and parameters; the same object if it has none.
-    Bodies are left as they are."""
+    """The exchange without secret headers and parameters; the same object if it has none. Bodies
+    are left as they are."""
     cleaned = {
         "url": scrub_url(answer.url),
         "initiator": scrub_url(answer.initiator),
@@ -49,8 +49,8 @@ def scrub_failure(failure: Failure) -> Failure:
 
 
 def scrub_socket(socket: RecordedSocket) -> RecordedSocket:
-    """The same without secret parameters, and without what the page said: no replay needs it, and
-    it often logs in."""
+    """The socket without secret parameters, and without what the page sent: no replay needs that,
+    and it often logs in."""
     said = (structs.replace(m, data="") if m.sent else m for m in socket.messages)
     return structs.replace(
         socket,
@@ -61,7 +61,7 @@ def scrub_socket(socket: RecordedSocket) -> RecordedSocket:
 
 
 def scrubbed(exchanges: int) -> list[str]:
-    """A sentence on so many exchanges, if there are any."""
+    """A sentence on this number of exchanges; none for 0."""
     if not exchanges:
         return []
     of = "1 exchange" if exchanges == 1 else f"{exchanges} exchanges"

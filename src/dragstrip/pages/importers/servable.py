@@ -15,7 +15,7 @@ _MOST_HEADER_BYTES = 200_000
 
 
 def check_message(answer: Recorded | HarExchange, limits: Limits) -> None:
-    """Raises `Unservable`, whose text says why it is left out."""
+    """Checks that the origin can serve an answer. Raises `Unservable`, whose text says why not."""
     method = answer.method
     is_token = len(method) <= _MOST_METHOD and TOKEN.fullmatch(method)
     if not is_token or method.upper() in _FORBIDDEN:

@@ -13,7 +13,7 @@ from dragstrip.pages.format.recording import REDIRECTS, Headers, PageError, head
 from dragstrip.pages.format.structure import Object, ResourceKind, Structure
 from dragstrip.pages.format.urls import Unservable, servable
 from dragstrip.pages.importers.har_entry import HarExchange
-from dragstrip.pages.importers.har_file import Visited
+from dragstrip.pages.importers.har_file import HarVisit
 from dragstrip.pages.importers.har_sockets import is_socket
 from dragstrip.pages.importers.har_start import why_none
 from dragstrip.pages.importers.har_think import think_sentences, think_times
@@ -32,7 +32,7 @@ _NOT_SENT = re.compile(
     "|(expect|public-key)-.*|reporting-endpoints|report-to|nel|sourcemap|x-sourcemap",
     re.IGNORECASE,
 )
-"""Headers that would keep a made-up page from loading, or that describe what is made up."""
+"""Headers that would keep a made-up page from loading, or that describe the recorded body."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 _MOST_BUSY_MS = 500.0
 _NAMED = 12
@@ -49,7 +49,7 @@ class _Kept(Struct, frozen=True, kw_only=True):
 
 
 def skeleton(
-    visited: Visited,
+    visited: HarVisit,
     name: str,
     source: str,
     *,
@@ -158,7 +158,7 @@ def _target(exchange: HarExchange, *, keep_http: bool) -> str:
         return ""
 
 
-def _before_load(kept: list[_Kept], visited: Visited, changes: list[str]) -> list[_Kept]:
+def _before_load(kept: list[_Kept], visited: HarVisit, changes: list[str]) -> list[_Kept]:
     """What began before the load event, including what came from a cache."""
     end = visited.load_ms
     late = [k.url for k in kept if end is not None and k.exchange.start_ms > end]
@@ -179,7 +179,7 @@ def _before_load(kept: list[_Kept], visited: Visited, changes: list[str]) -> lis
 
 
 def _joined(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
-    """Without the redirects from http to its own https URL and without preflights.
+    """The requests without the redirects from http to its own https URL and without preflights.
 
     The browser makes preflights by itself, for the requests that need one.
     """
@@ -203,7 +203,7 @@ def _kind(kept: _Kept) -> ResourceKind:
 
 
 def _redirects(kept: list[_Kept]) -> list[int | None]:
-    """For each request the redirect it follows, if it follows one."""
+    """The redirect that each request follows, if it follows one."""
     follows: list[int | None] = [None] * len(kept)
     free: dict[str, deque[int]] = defaultdict(deque)
     for index, item in enumerate(kept):
@@ -227,7 +227,8 @@ def _start(kinds: list[ResourceKind], follows: list[int | None], first: int) -> 
 
 
 def _from_document(kept: list[_Kept], changes: list[str]) -> list[_Kept]:
-    """Without what a browser asked for before the document, such as its own start page's icons."""
+    """The requests without those that a browser made before the document, such as its own start
+    page's icons."""
     kinds, follows = [_kind(k) for k in kept], _redirects(kept)
     if not kept or _start(kinds, follows, 0) is not None:
         return kept

@@ -44,11 +44,12 @@ _MARKS = (
 META = re.compile(rb"<meta\s[^<>]*?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
 """The charset that markup names."""
 _META_BYTES = 1024
-"""Where browsers look for it (HTML, section 13.2.3.2)."""
+"""Bytes in which browsers look for a charset in the markup (HTML, section 13.2.3.2)."""
 
 
 def content_type(name: str, body: bytes) -> str:
-    """Of a file by its name, which may have a query, else by its first bytes; with its charset."""
+    """The content type of a file, by its name, which may have a query, else by its first bytes;
+    with its charset."""
     # Chromium saves a script as name.js.download.
     plain = name.partition("?")[0].removesuffix(".download")
     ending = PurePosixPath(plain).suffix.lower()

@@ -19,7 +19,7 @@ _BODILESS = (204, 205, 304)
 _USUAL = {"gzip": 6, "br": 5, "zstd": 3, "deflate": 6}
 """Levels at which servers compress on the fly."""
 _RATIO = 0.3
-"""Of a compressed body to its text, where the HAR has none to go by."""
+"""Ratio of a compressed body to its text, where the HAR does not show one."""
 _LEAST_RATIOS = 5
 
 
@@ -34,10 +34,10 @@ def wire_sizes(exchanges: Sequence[HarExchange]) -> list[WireSize]:
     HARs differ, so in this order:
 
     - ``bodySize``, if the recorder counts headers apart (`headersSize` is known): it was measured.
-    - ``Content-Length``: the server's word, exact. Chromium's exports over HTTP/2 give one number
+    - ``Content-Length``: exact, from the server. Chromium's exports over HTTP/2 give one number
       for headers and body together, in `_transferSize` or in `bodySize`. A smaller `bodySize` wins,
-      for then only so much arrived; so does a smaller ``content.size`` of a part (status 206) or of
-      what is no text. A length of 0 is not believed if a body came.
+      because then only that much arrived. So does a smaller ``content.size`` of a part (status 206)
+      or of what is no text. A length of 0 is not believed if a body came.
     - ``bodySize``, then ``_transferSize``, which may count the headers in, some hundred bytes.
     - ``content.size``, the decoded length: all that is known of an answer from a cache. If it was
       compressed, its length is estimated: by compressing it again, or, without its body, by the
@@ -53,7 +53,7 @@ def wire_sizes(exchanges: Sequence[HarExchange]) -> list[WireSize]:
 
 
 def sentences(exchanges: Sequence[HarExchange], sizes: Sequence[WireSize]) -> list[str]:
-    """How many sizes came from which field, and which are none."""
+    """Says how many sizes came from which field, and how many are unknown."""
     said = [f"sizes on the wire are taken from: {_told(sizes)}"]
     both = zip(exchanges, sizes, strict=True)
     if estimated := [x.url for x, size in both if size.field == "an estimate"]:
@@ -75,7 +75,8 @@ def _told(sizes: Iterable[WireSize]) -> str:
 
 
 def _said(exchange: HarExchange) -> WireSize | None:
-    """None if only the decoded length of a compressed body is known."""
+    """The length that the HAR gives; None if only the decoded length of a compressed body is
+    known."""
     if (exchange.status in _BODILESS and not exchange.cached) or exchange.method == "HEAD":
         return WireSize(0, "nothing")
     measured = None if exchange.cached else exchange.body_bytes

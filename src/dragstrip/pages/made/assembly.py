@@ -1,4 +1,4 @@
-"""From a structure to a recording: bodies that ask for each other in the structure's order."""
+"""Makes a recording from a structure: bodies that ask for each other in the structure's order."""
 
 from collections import Counter
 
@@ -17,7 +17,7 @@ _TYPES = {
     "image": ("image/gif", "image/"),
     "font": ("font/woff2", "font"),
 }
-"""Kind -> the type a browser wants of it, and what a recorded type that will do contains."""
+"""Types by kind: the one that a browser wants, and a part of recorded types that will do."""
 
 
 def make(structure: Structure) -> Recording:
@@ -34,8 +34,8 @@ def make(structure: Structure) -> Recording:
 
 
 class _Maker:
-    """Works from the last object to the first: an object is made once it is known what it requests,
-    and what others must request for it."""
+    """Makes objects from the last to the first: an object needs to know what it requests, and what
+    others must request for it."""
 
     def __init__(self, structure: Structure) -> None:
         self._title = structure.title
@@ -63,7 +63,7 @@ class _Maker:
             if index and item.follows is None:
                 self._children[self._above(item)].append(index)
         self._behalf: list[list[MarkupNode]] = [[] for _ in self._objects]
-        """What must be asked for once an object has arrived, because its body cannot ask."""
+        """Requests that others make for an object once it has arrived, because its body cannot."""
         self._fonts: list[list[int]] = [[] for _ in self._objects]
         self._boxes: list[list[int]] = [[] for _ in self._objects]
         """Fonts, and style sheets that name pictures, which the document above has to use."""
@@ -166,7 +166,7 @@ class _Maker:
         return wire, coding
 
     def _node(self, index: int) -> MarkupNode:
-        """What asks for an object and, on its behalf, for what waits for it."""
+        """The markup that asks for an object and, on its behalf, for what waits for it."""
         item = self._objects[index]
         kind = item.kind
         if index in self._asked_before or item.method != "GET":
@@ -184,13 +184,13 @@ class _Maker:
         return [_CODES[kind], item.url, detail, *([behalf] if behalf else [])]
 
     def _box(self, index: int) -> tuple[int, int]:
-        """Of the picture at the end of the redirects."""
+        """Size of the picture at the end of the redirects."""
         item = self._objects[self._last.get(index, index)]
         return item.box if any(item.box) else padded_files.box(_mime(item), item.size)
 
 
 def _repeats(objects: tuple[Object, ...]) -> frozenset[int]:
-    """Requests for what was asked for before; caches would answer an element's request."""
+    """Requests for objects that were requested before; caches would answer an element's request."""
     first: dict[str, int] = {}
     return frozenset(i for i, o in enumerate(objects) if first.setdefault(o.url, i) != i)
 

@@ -31,11 +31,9 @@ _SECTION = 8
 def document(
     title: str, items: Sequence[tuple[str, MarkupNode]], fonts: Sequence[int], styles: Sequence[int]
 ) -> list[str]:
-    """The pieces of a document that names `items`: (``head`` or ``body``, node), in order.
-
-    `fonts` and `styles` are the numbers of those that are asked for below this document: text is
-    set in every font, and every style sheet has a box for the pictures it names.
-    """
+    """The pieces of a document that names `items`: (``head`` or ``body``, node), in order. `fonts`
+    and `styles` are the numbers of the fonts and styles below this document: text is set in every
+    font, and every style sheet has a box for its pictures."""
     head = [_tag(node) for place, node in items if place == "head"]
     body = [node for place, node in items if place == "body"]
     faces = "".join(f".t{n}{{font-family:F{n},sans-serif}}" for n in fonts)
@@ -76,7 +74,7 @@ def script(nodes: Sequence[MarkupNode], busy_ms: float = 0.0) -> str:
 
 
 def style(number: int, images: Sequence[str], fonts: Sequence[tuple[int, str]]) -> str:
-    """A style sheet that names pictures and fonts; its box and its text stand in the document."""
+    """A style sheet that names pictures and fonts; the document has its box and its text."""
     faces = "".join(f'@font-face{{font-family:F{n};src:url("{url}")}}' for n, url in fonts)
     pictures = ",".join(f'url("{url}")' for url in images)
     return faces + (f".g{number}{{background-image:{pictures}}}" if images else "")

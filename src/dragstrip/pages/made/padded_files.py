@@ -27,10 +27,8 @@ _WOFF2_LENGTH, _WOFF2_PRIVATE = 8, 40  # offsets of the fields, WOFF2 section 4.
 
 
 def box(mime: str, size: int) -> tuple[int, int]:
-    """CSS pixels in which a picture of `size` bytes is shown, by the bits a pixel commonly takes.
-
-    Our choice, because recordings rarely say. Wide if large, else 4:3.
-    """
+    """Size in CSS pixels in which a picture of `size` bytes is shown, by the usual bits per pixel.
+    Our choice, because recordings rarely say. Wide if large, else 4:3."""
     if size < _SEEN_FROM_BYTES:
         return 1, 1
     if mime.startswith("image/svg"):
@@ -44,8 +42,8 @@ def box(mime: str, size: int) -> tuple[int, int]:
 def picture(mime: str, size: int, shape: tuple[int, int], seed: str) -> bytes:
     """A picture of exactly `size` bytes, in the format `mime` names where we can write it.
 
-    Browsers go by the first bytes, so another format under that name is shown all the same. What
-    is too short for any format is noise.
+    Browsers go by the first bytes, so they show another format under that name anyway. A picture
+    that is too short for any format is noise.
     """
     if mime.startswith("image/svg"):
         return _svg(size, shape, seed)
@@ -74,7 +72,8 @@ def font(size: int) -> bytes:
 
 
 def _dot(size: int) -> bytes:
-    """One pixel; the rest is a comment, or stands behind the trailer if it is too short for one."""
+    """A picture of one pixel; the rest is a comment, or stands behind the trailer if it is too
+    short for one."""
     room = size - len(_DOT_GIF) - 1
     if room < 4:
         return _DOT_GIF + b";" + b"\0" * room

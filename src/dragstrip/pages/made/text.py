@@ -41,7 +41,7 @@ def fill(pieces: Sequence[str], size: int, comment: Comment, seed: str) -> tuple
 
 
 def _shared(plain: list[bytes], room: int) -> list[tuple[bytes, int]]:
-    """Each piece with its share of the room, the last with what is left over."""
+    """Each piece with its share of the room; the last also gets the remainder."""
     share = room // len(plain)
     return [*((p, share) for p in plain[:-1]), (plain[-1], room - share * (len(plain) - 1))]
 
@@ -65,7 +65,7 @@ def _gzip(plain: list[bytes], size: int, comment: Comment, seed: str) -> bytes:
         stream += part + _stored(padding)
         spare += over
     tail = struct.pack("<II", zlib.crc32(text), len(text) & 0xFFFFFFFF)
-    # What is too short for a block of its own goes into the header's comment.
+    # A rest that is too short for a separate block goes into the header's comment.
     head = _GZIP_HEADER % (_HAS_COMMENT if spare else 0) + b"." * (spare - 1) + b"\0" * (spare > 0)
     return head + stream + end + tail
 
@@ -76,7 +76,8 @@ def _shares(room: int, count: int) -> list[int]:
 
 
 def _stored_room(size: int) -> tuple[int, int]:
-    """Of `size` bytes: how many fit into stored blocks, each with its frame, and what is over."""
+    """How many of `size` bytes fit into stored blocks, each with its frame, and how many are left
+    over."""
     blocks = -(-size // (_STORED + 5))
     inside = size - 5 * blocks
     return (inside, 0) if inside > 0 else (0, size)

@@ -17,7 +17,8 @@ CROWDED = 10
 """Packets. If the queue up drops this many in the median visit while its connections open, virtual
 and real time often disagree on which stack is faster (bench/virtual/clocks.py)."""
 AGREED = 64
-"""Percent of such pairs in which both clocks name the same faster stack."""
+"""Percent of pairs of stacks with so crowded a queue in which both clocks name the same faster
+stack."""
 Standing = Literal["shown", "not shown", "too few", "none"]
 
 
@@ -27,7 +28,8 @@ class CellAnswer(Struct, frozen=True):
 
     standing: Standing
     sentence: str
-    """It also names other differences between the stacks than the protocol."""
+    """The answer in a sentence, which also names differences between the stacks besides the
+    protocol."""
     believe: str
     """What the answer rests on, and what limits it."""
 
@@ -108,7 +110,7 @@ def _range(ratios: list[float]) -> str:
 
 
 def _also(cell: ReportCell, best: str) -> str:
-    """How the best stack differs from the others, besides its protocol."""
+    """Differences of the best stack from the others, besides its protocol."""
     stacks = {r.stack.name: r.stack for r in cell.results}
     said = sentences(stacks[best], list(stacks.values()))
     tuned = any(
@@ -163,7 +165,7 @@ def _why_none(cell: ReportCell) -> str:
 
 
 def _at_once(cell: ReportCell) -> str:
-    """That virtual time crowds the queue up, if it did."""
+    """A sentence that virtual time crowds the queue up, if it did."""
     full = [r for r in cell.results if r.dropped_up >= CROWDED]
     if cell.clock.kind != "network" or not full:
         return ""

@@ -42,7 +42,7 @@ class Belief(Struct, frozen=True, kw_only=True):
     rules: int
     """Version of the rules, see `dragstrip.verdict.rules`."""
     limits: tuple[ThresholdRow, ...]
-    struck: tuple[ReasonCount, ...]
+    reasons: tuple[ReasonCount, ...]
     """Most frequent first."""
     bias: tuple[Bias, ...]
     sentence: str
@@ -55,14 +55,14 @@ def belief(study: Study, table: pl.LazyFrame) -> Belief:
     """`table` is visits.parquet."""
     code = pl.col("verdict").str.split(",").alias("code")
     codes = table.filter(~pl.col("valid")).select(code).explode("code").group_by("code").len()
-    struck = dict(codes.collect(engine="streaming").iter_rows())
+    reasons = dict(codes.collect(engine="streaming").iter_rows())
     found = bias_of_table(table, [s.name for s in study.visited])
     return Belief(
         rules=VERSION,
         limits=limits(study.thresholds),
-        struck=tuple(
+        reasons=tuple(
             ReasonCount(code=code, visits=n, meaning=REASONS[code])
-            for code, n in sorted(struck.items(), key=lambda item: (-item[1], item[0]))
+            for code, n in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
         ),
         bias=tuple(found),
         sentence=sentence(found),

@@ -18,7 +18,7 @@ def beside(stacks: Sequence[Stack]) -> list[str]:
 
 
 def surroundings(stacks: Sequence[Stack]) -> list[str]:
-    """The same without the differences between the stacks themselves."""
+    """What the stacks share: all notes without the differences between them."""
     if any(stack.loaded_by.follows_graphs for stack in stacks):
         said = [predicted(), servers(stacks)]
     else:

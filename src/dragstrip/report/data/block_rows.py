@@ -19,7 +19,7 @@ class StackVisit(Struct, frozen=True):
     outcome: str
     plt_ms: float | None
     detail: str
-    """Why it is not valid, or why it failed; empty otherwise."""
+    """Why the visit is not valid, or why it failed; empty otherwise."""
     file: str | None
     """File name of its page, if it has one."""
 
@@ -29,7 +29,7 @@ class BlockRow(Struct, frozen=True, kw_only=True):
     attempt: int
     counts: bool
     places: tuple[StackVisit | None, ...]
-    """In the order of the stacks; None if no visit was made."""
+    """Visits in the order of the stacks; None if no visit was made."""
     ratios: tuple[float | None, ...]
     """Page load time / the first stack's; None for that stack, and if either did not load."""
 
@@ -55,15 +55,15 @@ def _attempts(cell: ReportCell) -> int:
 
 
 def _kept(cell: ReportCell, stacks: int) -> pl.DataFrame:
-    """All visits, or those of invalid blocks first, then of blocks furthest from the median
-    load."""
+    """All visits if there are few; otherwise those of invalid blocks first, then of blocks furthest
+    from the median load."""
     visits = cell.seen.visits
     if visits.height <= MOST_ROWS * stacks:
         return visits
     log = pl.col("plt_ms").log()
     odd = (log - log.median().over("stack")).abs().max().over("block").fill_null(float("inf"))
-    struck = (~pl.col("valid")).any().over("block")
-    rank = pl.struct(~struck, -odd).rank("dense").alias("rank")
+    invalid = (~pl.col("valid")).any().over("block")
+    rank = pl.struct(~invalid, -odd).rank("dense").alias("rank")
     return visits.with_columns(rank).filter(pl.col("rank") <= MOST_ROWS)
 
 

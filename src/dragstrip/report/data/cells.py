@@ -24,7 +24,8 @@ class StackResult(Struct, frozen=True, kw_only=True):
 
     stack: Stack
     medians: dict[str, Median]
-    """By metric, over the blocks that count, censored loads at the limit; only known ones."""
+    """Medians by metric, over the blocks that count, with censored loads at the limit; only known
+    ones."""
     against_first: dict[str, Comparison]
     """Ratio to the study's first stack; none for that stack itself, or without blocks."""
     loads: Observations
@@ -40,7 +41,7 @@ class StackResult(Struct, frozen=True, kw_only=True):
     sockets: float = 0
     """WebSockets of the page, in the median visit that counts."""
     sockets_beside: float = 0
-    """Those of them over HTTP/1.1, beside a stack of another protocol."""
+    """WebSockets of `sockets` over HTTP/1.1, beside a stack of another protocol."""
 
     @property
     def censored(self) -> int:

@@ -14,7 +14,7 @@ _NAMES = {
 
 
 def judgement(controls: Sequence[Control], saving: Saving | None) -> Iterator[str]:
-    """Sentences, each a line of its own."""
+    """Sentences, one per line."""
     for name, said in by_metric(controls):
         yield f"controls, {name}: {said}"
     if saving and saving.slow:

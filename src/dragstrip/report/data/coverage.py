@@ -1,5 +1,5 @@
-"""How much of its recording a page's loads were: what they never asked for, what was still under
-way when they counted as done, and whether the page moved on by itself."""
+"""How much of its recording a page loaded: what it never asked for, what was still under way when
+it counted as done, and whether it moved on by itself."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -14,7 +14,8 @@ from dragstrip.results.lookup import Lookup
 
 _VISIT = ("block", "attempt", "stack", "page")
 _LATE_MS = 5.0
-"""A browser may tell the end of what its load event waited for a little later than that event."""
+"""Time by which a browser may report the end of a request after the load event that waited for
+it."""
 _SHOWN = 100
 """Characters of a URL."""
 

@@ -16,16 +16,16 @@ _MATCHES = {
 _NO_HOST = "net::ERR_NAME_NOT_RESOLVED"
 _VISIT = ("block", "attempt", "stack", "page")
 _ADDRESS = pl.col("url").str.replace("(?s)[?;].*", "").alias("address")
-"""As `dragstrip.model.page.address`."""
+"""The URL's address, as `dragstrip.model.page.address`."""
 
 
 class AddressGap(Struct, frozen=True, kw_only=True):
-    """An address (see `dragstrip.model.visit.address`) and what happened to the requests for it."""
+    """An address (see `dragstrip.model.visit.address`) and the answers to requests for it."""
 
     address: str
     answer: str
     requests: dict[str, int]
-    """By stack, over all its visits."""
+    """Requests by stack, over all its visits."""
 
 
 class PageFidelity(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class PageFidelity(Struct, frozen=True, kw_only=True):
 
     page: Page
     visits: dict[str, int]
-    """By stack."""
+    """Visits by stack."""
     asked: int
     """Recorded URLs that at least one visit asked for."""
     recorded: int

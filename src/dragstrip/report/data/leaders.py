@@ -12,7 +12,7 @@ from dragstrip.visit.metric import Metric
 from dragstrip.visit.objects import find_metric
 
 ENOUGH_BLOCKS = 5
-"""With fewer blocks there is no interval; the answer says so first."""
+"""Fewest blocks with an interval; below it the answer first says that there is none."""
 ALIKE = 0.05
 """Stacks are alike if the 95 % intervals of their ratios lie within this of 1."""
 
@@ -20,12 +20,13 @@ LeaderKind = Literal["lead", "tie", "alike", "open", "too few", "none"]
 
 
 class Lead(Struct, frozen=True):
-    """`lead`: one stack beats all others. `tie`: several beat some. `alike`: shown to differ by no
-    more than `ALIKE`. `open`: no difference was shown. Then `too few` blocks, or `none`."""
+    """Which stacks lead. `lead`: one stack beats all others. `tie`: several beat some. `alike`:
+    they differ by at most `ALIKE`. `open`: no difference was shown, with `too few` blocks or
+    `none`."""
 
     kind: LeaderKind
     leaders: tuple[str, ...] = ()
-    """The best stack first, then those not shown to be worse."""
+    """The best stack first, then those that are not shown to be worse."""
     by: Comparison | None = None
     """The closest stack that is shown to be worse (`b`), against the best (`a`)."""
     blocks: int = 0

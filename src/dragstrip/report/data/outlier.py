@@ -10,7 +10,7 @@ from msgspec import Struct
 from dragstrip.model.visit import Visit, Visual
 
 FEWEST = 3
-"""With fewer visits, none counts as an outlier."""
+"""Fewest visits among which one can count as an outlier."""
 
 
 class Outlier(Struct, frozen=True):
@@ -21,7 +21,8 @@ class Outlier(Struct, frozen=True):
 
 
 def outlier(typical: Visit, visits: Sequence[Visit]) -> Outlier | None:
-    """From the visits of one stack; None if there are too few, or no frames were recorded."""
+    """The outlier among the visits of one stack; None if there are too few, or no frames were
+    recorded."""
     seen = [(v, v.visual) for v in visits if v.visual and v.id != typical.id]
     if typical.visual is None or len(seen) + 1 < FEWEST:
         return None

@@ -11,17 +11,17 @@ OUTLIERS_FROM = 3
 """Blocks a cell needs before its slowest loads count as outliers."""
 
 
-class Shown(Struct, frozen=True):
+class ShownVisit(Struct, frozen=True):
     row: int
-    """Of visits.parquet."""
+    """Row in visits.parquet."""
     why: str
     """``typical``, ``invalid``, ``slowest`` or ``asked for``."""
 
 
-def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[Shown]:
+def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[ShownVisit]:
     """Each at most once: the ids in `also`; then, while their requests fit into `room`, each
     stack's typical visit, the invalid ones in order, and each stack's slowest."""
-    taken: dict[int, Shown] = {}
+    taken: dict[int, ShownVisit] = {}
     for why, row, requests in _candidates(cell, also):
         if row in taken:
             continue
@@ -29,7 +29,7 @@ def shown(cell: ReportCell, room: int, also: Collection[str] = ()) -> list[Shown
             if room < requests:
                 continue
             room -= requests
-        taken[row] = Shown(row, why)
+        taken[row] = ShownVisit(row, why)
     return list(taken.values())
 
 
@@ -49,7 +49,8 @@ def _candidates(cell: ReportCell, also: Collection[str]) -> Iterator[tuple[str, 
 
 
 def _by_load(cell: ReportCell, rows: pl.DataFrame) -> pl.DataFrame:
-    """Of two middle visits, the faster one is typical. A failed load is the slowest."""
+    """Visits in the order of their loads: of two middle visits, the faster one is typical. A failed
+    load is the slowest."""
     loaded = pl.col("outcome") == "loaded"
     load = pl.when(loaded).then("plt_ms").otherwise(pl.lit(cell.seen.limit_ms))
     return rows.sort(load, maintain_order=True)

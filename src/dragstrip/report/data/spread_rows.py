@@ -16,11 +16,11 @@ class SpreadRow(Struct, frozen=True):
 
     stack: Stack
     columns: tuple[tuple[float, str], ...]
-    """For each of `STATISTICS` its value in ms, and its ratio to the first stack in words."""
+    """Value in ms of each of `STATISTICS`, and its ratio to the first stack in words."""
 
 
 def spread_rows(cell: ReportCell) -> Iterator[SpreadRow]:
-    """None if no block counts."""
+    """Rows of the spread of a cell; None if no block counts."""
     first = cell.results[0].stack.name
     for result in cell.results:
         loads_ms = result.loads.known.tolist()

@@ -21,16 +21,16 @@ class StackRate(Struct, frozen=True):
 class ReasonByStack(Struct, frozen=True):
     code: str
     visits: dict[str, int]
-    """By stack."""
+    """Visits by stack."""
 
 
 class InvalidVisit(Struct, frozen=True):
     row: dict[str, Any]
-    """Of visits.parquet."""
+    """Row of visits.parquet."""
     reasons: tuple[tuple[str, str], ...]
     """Code and detail."""
     file: str | None
-    """Its page, from the report's folder, if it has one."""
+    """Path of the visit's page from the report's folder, if it has one."""
 
 
 class Verdicts(Struct, frozen=True, kw_only=True):

@@ -43,7 +43,7 @@ class EvidenceSummary(Struct, frozen=True, kw_only=True):
     total: int
     invalid: int
     costs: tuple[StackCost, ...]
-    """Of stacks with a visit that reported its cost."""
+    """Costs of stacks with a visit that reported them."""
     cost_ms: float | None
     """Median overhead of a visit."""
     links: tuple[LinkFacts, ...]

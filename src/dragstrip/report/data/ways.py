@@ -1,4 +1,4 @@
-"""What servers did with the same page in ways of their own: content coding, Early Hints."""
+"""How servers differed on the same page: content coding, Early Hints."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

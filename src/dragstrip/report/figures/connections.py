@@ -54,7 +54,8 @@ def connection_pictures(capsule: Capsule, visit: Visit) -> list[ConnectionPictur
 
 
 def sending(flow: Flow, mine: Sequence[Packet], windows: Sequence[Window]) -> ConnectionPicture:
-    """Bytes against time at the origin, above what was in flight and, by the qlog, the window."""
+    """A figure of the origin's bytes against time, above the bytes in flight and, by the qlog, the
+    window."""
     down = [p for p in mine if p.side == "down" and p.payload]
     numbers = _numbers(down)
     sent = [
@@ -185,7 +186,7 @@ def _in_flight(mine: Sequence[Packet]) -> Iterator[Row]:
 
 
 def _told(windows: Sequence[Window]) -> Iterator[Row]:
-    """From the origin's qlog."""
+    """Rows from the origin's qlog."""
     for w in windows:
         for what, value in (("in flight", w.in_flight_bytes), ("window", w.window_bytes)):
             if value is not None:

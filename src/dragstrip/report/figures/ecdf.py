@@ -22,9 +22,9 @@ _WIDTH = 860
 
 
 def curves(cell: ReportCell) -> dict[str, Any]:
-    """By metric, by stack: `x` (seconds for times), `y` (share of visits at most x), the median
-    `mid`, and `lost`, how many loads never got there. Metrics and stacks without a value are left
-    out.
+    """Curves by metric and stack: `x` (seconds for times), `y` (share of visits at most x), the
+    median `mid`, and `lost`, how many loads never got there. Metrics and stacks without a value are
+    left out.
 
     Loads that failed or timed out hold the curve below 1 instead of being drawn at a time they
     never had.
@@ -51,7 +51,8 @@ def curves(cell: ReportCell) -> dict[str, Any]:
 
 
 def specification(study: Study) -> Spec:
-    """For the data sets `curves`, `points` and `middles`, which the page's script fills."""
+    """The figure of the data sets `curves`, `points` and `middles`, which the page's script
+    fills."""
     names = [s.name for s in study.stacks]
     tint = {"domain": names, "range": [colour(s.protocol) for s in study.stacks]}
     patterns = {"domain": names, "range": [list(p) for p in dashes(study.stacks)]}

@@ -1,4 +1,4 @@
-"""From A to B as a waterfall: one bar per factor, each starting where the last one ended."""
+"""A waterfall from A to B: one bar per factor, each starting where the last one ended."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -57,7 +57,8 @@ def drawing(answer: Why, found: WhyCell | Pooled) -> str:
 
 
 def _reach(ratios: list[float]) -> tuple[float, float]:
-    """At least 5 % beyond what is drawn on either side, and at most a factor of 8 in all."""
+    """Range of the axis: at least 5 % beyond the bars on either side, and at most a factor of 8 in
+    all."""
     low, high = min(ratios) / 1.02, max(ratios) * 1.02
     return max(low, 1 / 8), min(high, 8.0)
 

@@ -71,7 +71,7 @@ def _held(wait: Wait, steps: Sequence[float | None], sizes: Sequence[int]) -> fl
 
 
 def _sizes(graph: Graph) -> list[int]:
-    """Of each node the most bytes that anything waits for."""
+    """The most bytes of each node that anything waits for."""
     most = [0] * len(graph.nodes)
     for wait in (w for n in (*graph.nodes,) for w in n.waits):
         if wait.node != LOAD:
@@ -116,7 +116,7 @@ def _grid(last: float, scale: float, height: int) -> Iterator[str]:
 
 
 def _line(graph: Graph, steps: Sequence[float | None], index: int, scale: float) -> str:
-    """From what it waits for last down to the request."""
+    """A line from what a request waits for last down to the request."""
     wait = binding(graph, steps, graph.nodes[index])
     start = steps[index]
     if wait is None or start is None:

@@ -30,11 +30,11 @@ class MatrixEntry(Struct, frozen=True, kw_only=True):
     """Path of its page, from the report's folder."""
     answer: CellAnswer
     leads: dict[str, Lead]
-    """By metric."""
+    """Leads by metric."""
 
 
 class ResultShare(Struct, frozen=True):
-    """How many cells have the same result."""
+    """A result, and the number of cells that have it."""
 
     label: str
     cells: int
@@ -49,7 +49,8 @@ def leads(cell: ReportCell) -> dict[str, Lead]:
 def rows(
     study: Study, entries: Sequence[MatrixEntry]
 ) -> dict[tuple[str, ConnectionMode], list[MatrixEntry | None]]:
-    """By page and connection mode, in the order of networks; None for cells outside the study."""
+    """Entries by page and connection mode, in the order of networks; None for cells outside the
+    study."""
     found = {(e.page, e.network, e.connection): e for e in entries}
     return {
         (p.name, connection): [found.get((p.name, n.name, connection)) for n in study.networks]

@@ -11,7 +11,7 @@ from dragstrip.model.stack import Protocol, Stack
 
 PROTOCOL: dict[Protocol, str] = {"h1": "#c05a00", "h2": "#33479e", "h3": "#1a9c86"}
 FAINT: dict[Protocol, str] = {"h1": "#f0cfae", "h2": "#c3cae6", "h3": "#b5e0d8"}
-"""The same, for the time that a request waits for its answer."""
+"""Colours for the time that a request waits for its answer."""
 IN_THE_DARK: dict[Protocol, str] = {
     "h1": "#e8924a",
     "h2": "#8f9df2",
@@ -19,10 +19,10 @@ IN_THE_DARK: dict[Protocol, str] = {
     "gquic": "#7fb8ad",
     "spdy": "#b9c4f0",
 }
-"""The same hues on a dark ground."""
+"""Colours of the same hues on a dark ground."""
 _LEGACY: dict[Protocol, str] = {"gquic": "#0b564b", "spdy": "#7c8fd8"}
 _LEGACY_FAINT: dict[Protocol, str] = {"gquic": "#94b8b1", "spdy": "#dbe0f4"}
-"""For a protocol's predecessor: the same hue, lighter or darker."""
+"""Colours of a protocol's predecessor: the same hue, lighter or darker."""
 UNKNOWN = "#8b8f98"
 QUEUE, CONNECT, TLS = "#c9ccd3", "#9aa0ab", "#5c626e"
 ALARM = "#b3261e"

@@ -33,7 +33,7 @@ class SpreadLevel(Struct, frozen=True):
 
     network: Network
     loads: tuple[tuple[float, ...], ...]
-    """In the order of the study's stacks."""
+    """Loads in the order of the study's stacks."""
     censored: int
 
 
@@ -42,7 +42,7 @@ class SpreadFigure(Struct, frozen=True, kw_only=True):
     connection: ConnectionMode
     stacks: tuple[Stack, ...]
     levels: tuple[SpreadLevel, ...]
-    """At least two, by rising loss."""
+    """Levels by rising loss, at least two."""
 
 
 CellLoads = Sequence[Observations]
@@ -129,7 +129,7 @@ def _axis(highest_ms: float, y: Callable[[float], float]) -> Iterator[str]:
 def _box(
     loads: Sequence[float], tint: str, centre: float, wide: float, y: Callable[[float], float]
 ) -> Iterator[str]:
-    """Tukey's box left of the centre; right of it every visit, in order."""
+    """Draws Tukey's box left of the centre, and every visit in order right of it."""
     seen, middle = box(loads), centre - wide / 2 - 2
     yield (
         f'<path d="M{middle:.1f} {y(seen.low):.1f}V{y(seen.q1):.1f}M{middle:.1f} {y(seen.q3):.1f}'

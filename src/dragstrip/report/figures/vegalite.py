@@ -9,7 +9,7 @@ from typing import Any
 Spec = dict[str, Any]
 """A Vega-Lite chart, or a part of one."""
 Row = dict[str, Any]
-"""What a mark stands for, by field."""
+"""Values of a mark, by field."""
 
 INK, SOFT, _GRID = "#1d2129", "#9aa0ab", "#e6e8ec"
 

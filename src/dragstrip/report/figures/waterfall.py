@@ -71,7 +71,8 @@ def waterfall(visit: Visit, until_ms: float) -> str:
 
 
 def _groups(visit: Visit) -> list[list[Request]]:
-    """By what they share; groups and their requests in the order of their starts."""
+    """Requests grouped by what they share; groups and their requests in the order of their
+    starts."""
     found: dict[tuple[str, int], list[Request]] = {}
     for request in sorted(visit.requests, key=lambda r: r.start_ms):
         many = request.connection and request.protocol not in (None, "h1")

@@ -14,12 +14,12 @@ from dragstrip.visit.frames import read_frames
 
 
 class Film(Struct, frozen=True, kw_only=True):
-    """From any browser: frames may have any size and picture format."""
+    """The frames of one load in any browser. They may have any size and picture format."""
 
     visit: Visit
     visual: Visual
     frames: tuple[Frame, ...]
-    """In order of time; never empty."""
+    """Frames in order of time; never empty."""
 
     @property
     def name(self) -> str:

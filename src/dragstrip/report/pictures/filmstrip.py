@@ -24,7 +24,7 @@ _GAP = 3
 _HEAD, _NAMES, _CURVES = 22, 13, 150
 """Heights: the axis, a line of marks, the curves."""
 _PIXELS = 2
-"""Of a thumbnail per drawing unit."""
+"""Pixels of a thumbnail per drawing unit."""
 _MARK_ROOM = 74
 """Units between two marks whose names share a line."""
 _STYLE = (
@@ -59,7 +59,7 @@ def filmstrip(films: Sequence[Film], stacks: Sequence[Stack], names: Sequence[st
 
 
 class _Axis:
-    """From time to place. `apart` is the time between columns in ms."""
+    """The axis of times. `apart` is the time between columns in ms."""
 
     def __init__(self, apart: float, columns: int) -> None:
         self.apart, self.columns = apart, columns

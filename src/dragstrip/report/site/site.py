@@ -95,7 +95,7 @@ class _Site:
         self._tables = {name: scan(capsule, name) for name in TABLES}
         self._lookup = Lookup(capsule.path / JOURNAL)
         self._visit_files: dict[int, str] = {}
-        """By row of visits.parquet: the path of the visit's page, from the report's folder."""
+        """Path of each visit's page from the report's folder, by row of visits.parquet."""
         self._loads: dict[CellKey, CellLoads] = {}
 
     def write(self, also: Collection[str]) -> None:

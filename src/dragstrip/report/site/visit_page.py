@@ -1,4 +1,4 @@
-"""What a visit's page says: its verdict, evidence and metrics, beside those of its cell."""
+"""The page of a visit: its verdict, evidence and metrics, beside those of its cell."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from dragstrip.model.reasons import REASONS, Meaning
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Reason, ReasonCode, Visit
 from dragstrip.report.data.cells import ReportCell
-from dragstrip.report.data.shown import Shown
+from dragstrip.report.data.shown import ShownVisit
 from dragstrip.report.figures.connections import ConnectionPicture, connection_pictures
 from dragstrip.report.figures.waterfall import waterfall
 from dragstrip.report.words.numbers import DASH, amount
@@ -21,10 +21,10 @@ from dragstrip.results.dissect import captured
 from dragstrip.results.lookup import Lookup
 from dragstrip.results.observed import metrics_of
 from dragstrip.results.packets import NoTshark
-from dragstrip.visit.carried import Carried, carried
+from dragstrip.visit.carried import ConnectionLoad, carried
 
 CHARTED = ("typical", "asked for")
-"""Whose packets are drawn."""
+"""Kinds of visits whose packets are drawn."""
 
 
 class VisitPage(Struct, frozen=True, kw_only=True):
@@ -39,11 +39,11 @@ class VisitPage(Struct, frozen=True, kw_only=True):
     """None if the browser made no request."""
     readings: tuple[tuple[Reason, Meaning], ...]
     charts: tuple[ConnectionPicture, ...]
-    """Of its connections, from its packets."""
+    """Charts of the visit's connections, from its packets."""
     uncharted: str
     """Why the kept packets have no charts; empty otherwise."""
     artefacts: tuple[Artefact, ...]
-    connections: tuple[Carried, ...]
+    connections: tuple[ConnectionLoad, ...]
     metrics: tuple[tuple[str, str, str, str], ...]
     """Name, meaning, value, and the median of its cell and stack."""
 
@@ -54,7 +54,7 @@ class VisitPage(Struct, frozen=True, kw_only=True):
 
 
 def draw(
-    capsule: Capsule, cell: ReportCell, wanted: list[Shown], lookup: Lookup, stem: str
+    capsule: Capsule, cell: ReportCell, wanted: list[ShownVisit], lookup: Lookup, stem: str
 ) -> list[VisitPage]:
     """The visits, on one time axis; `stem` begins their pages' names.
 
@@ -106,7 +106,7 @@ def _plain(text: str) -> str:
 
 
 def judged(visit: Visit, reasons: list[str]) -> Visit:
-    """With the reasons from the table, which also judges the rest of the block."""
+    """The visit with the reasons from the table, which also judges the rest of the block."""
     pairs = (text.partition(": ") for text in reasons)
     told = tuple(Reason(_code(code), detail) for code, _, detail in pairs)
     return structs.replace(visit, reasons=told)

@@ -19,7 +19,7 @@ from dragstrip.visit.metric import Metric
 
 _STYLE = {"shown": "bold", "not shown": "bold", "too few": "yellow", "none": "red"}
 CELL_METRICS = ("plt_ms", "ttfb_ms")
-"""The cells show only these, and those that the study asks for."""
+"""Metrics that the cells show, besides those that the study asks for."""
 SPELLED_OUT = 12
 """A study with more cells is a list, one line per cell."""
 
@@ -41,9 +41,9 @@ def _parts(study: Study, cells: Sequence[ReportCell]) -> Iterator[RenderableType
 
 
 def _doubts(found: Belief) -> Iterator[RenderableType]:
-    for one in found.struck:
+    for one in found.reasons:
         yield Text(f"{one.code} ({counted(one.visits, 'visit')}): {one.meaning.what}", style="dim")
-        yield Text(f"  what to do: {one.meaning.mend}", style="dim")
+        yield Text(f"  what to do: {one.meaning.fix}", style="dim")
     if found.sentence:
         yield Text(found.sentence, style="red" if any(b.shown for b in found.bias) else "dim")
     if found.machines:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 _PACKED = Path(__file__).with_name("vega.js.gz")
 LICENCES = Path(__file__).with_name("LICENSES.txt")
-"""Of what is inside; goes wherever the script goes."""
+"""Licences of what the script contains; this file goes wherever the script goes."""
 
 
 def script() -> str:

@@ -15,7 +15,7 @@ DASH = "\N{EN DASH}"
 
 
 def duration(ms: float | None) -> str:
-    """``1.234 s`` from one second up, else ``234 ms``; a dash for None."""
+    """A duration: ``1.234 s`` from one second up, else ``234 ms``; a dash for None."""
     if ms is None:
         return DASH
     return f"{ms / 1000:.3f} s" if ms >= 1000 else f"{ms:.0f} ms"

@@ -6,7 +6,7 @@ from dragstrip.model.trace import Trace
 from dragstrip.model.units import plain
 
 _EIGHTHS = " " + "".join(chr(0x2581 + i) for i in range(8))
-"""From nothing to a full block."""
+"""Blocks from empty to full."""
 _ROWS = 4
 _MARGIN = 14
 _SHORTEST_MS = 100.0

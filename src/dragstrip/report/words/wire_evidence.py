@@ -5,7 +5,7 @@ from dragstrip.results.compare.wire_evidence import Evidence, Pointer
 from dragstrip.results.observed import BY_NAME
 
 _WIDER = 1.5
-"""A congestion window that is wider than this times what was sent is not what held it back."""
+"""Factor of the sent bytes from which on a congestion window did not hold the sender back."""
 
 
 def rows(found: Evidence) -> list[tuple[str, str, str]]:

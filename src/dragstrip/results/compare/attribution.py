@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct, structs
 
-from dragstrip.model.bridge import KNOWN, LOSS, REST, Lattice
+from dragstrip.model.bridge import KNOWN, LOSS, REST, BuiltBridge
 from dragstrip.model.clock import ClockKind
 from dragstrip.model.inequality import server_words
 from dragstrip.model.stack import ConnectionMode, Stack
@@ -21,7 +21,7 @@ from dragstrip.stats.log_ratio import LogRatio, third_of_mean
 
 ALPHA = 0.05
 _PAGES = 3
-"""With fewer pages their spread says nothing about other pages."""
+"""Fewest pages whose spread says something about other pages."""
 MATTERS = 0.01
 """An interaction is named if it is shown to be more than this share."""
 
@@ -51,14 +51,14 @@ class Interaction(Span, frozen=True, kw_only=True):
 
 
 class WhyCell(Span, frozen=True, kw_only=True):
-    """B / A on one cell; the parts and what is unexplained multiply to its ratio."""
+    """The ratio B / A on one cell; its parts and the unexplained rest multiply to it."""
 
     page: str
     network: str
     connection: ConnectionMode
     parts: tuple[FactorEffect, ...]
     unexplained: Span
-    """Protocol and implementation, with whatever cannot be changed by itself."""
+    """The share of protocol and implementation, and of whatever cannot be changed by itself."""
     interactions: tuple[Interaction, ...] = ()
     value_a: float
     """The metric of A and of B in its unit: geometric means over blocks."""
@@ -67,7 +67,7 @@ class WhyCell(Span, frozen=True, kw_only=True):
     """Blocks that count."""
     n_without_loss: int | None = None
     censored: int = 0
-    """Loads of them that failed or timed out and took the client's limit."""
+    """Loads of these blocks that failed or timed out and took the client's limit."""
     evidence: Evidence | None = None
     """What was seen of A and B; None in answers older than the field."""
 
@@ -95,21 +95,22 @@ class Why(Struct, frozen=True, kw_only=True):
     cells: tuple[WhyCell, ...]
     pooled: tuple[Pooled, ...]
     with_rest: tuple[str, ...]
-    """What could not be changed by itself and is part of what is unexplained, in words."""
+    """Descriptions of factors that could not be changed by themselves and are part of the
+    unexplained rest."""
     stacks: int
     orders: int
     orders_possible: int
     clock: ClockKind = "real"
-    """Whose milliseconds the times are, see `dragstrip.model.clock.Clock`."""
+    """The clock of the times, see `dragstrip.model.clock.Clock`."""
     servers: tuple[str, ...] = ()
-    """What the step from one server to the other changes at once, in words: of two configurations
-    the lines in which they differ."""
+    """What the step from one server to the other changes at once; for two configurations the lines
+    in which they differ."""
 
 
 def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
     """`study` has a bridge; `table` as for `dragstrip.results.observed.observed`."""
     assert study.bridge
-    lattice = Lattice(study.bridge)
+    bridge = BuiltBridge(study.bridge)
     found = {(c.page, c.network, c.connection): c for c in observed(study, table)}
     twins = study.bridge.twins
     cells: dict[CellKey, tuple[WhyCell, dict[str, LogRatio]]] = {}
@@ -117,48 +118,48 @@ def why(study: Study, table: pl.LazyFrame, metric: str = "plt_ms") -> Why:
         if key[1] in twins.values():
             continue
         twin = found.get((key[0], twins[key[1]], key[2])) if key[1] in twins else None
-        if shares := _shares(lattice, seen, twin, metric):
-            cell = _cell(seen, twin, lattice, shares, metric)
-            found_so = evidence(seen, study.network(key[1]), *_ends(lattice))
+        if shares := _shares(bridge, seen, twin, metric):
+            cell = _cell(seen, twin, bridge, shares, metric)
+            found_so = evidence(seen, study.network(key[1]), *_ends(bridge))
             cells[key] = structs.replace(cell, evidence=found_so), shares
     return Why(
-        a=lattice.a.name,
-        b=lattice.b.name,
+        a=bridge.a.name,
+        b=bridge.b.name,
         metric=metric,
         cells=tuple(cell for cell, _ in cells.values()),
         pooled=tuple(_pools(study, {k: s for k, (_, s) in cells.items()})),
-        with_rest=tuple(f.words for f in lattice.bundled),
-        stacks=len(lattice.stacks),
-        orders=len(lattice.orders.orders),
-        orders_possible=lattice.orders.total,
+        with_rest=tuple(f.words for f in bridge.bundled),
+        stacks=len(bridge.stacks),
+        orders=len(bridge.orders.orders),
+        orders_possible=bridge.orders.total,
         clock=study.clock.kind,
-        servers=tuple(server_words(lattice.a, lattice.b)),
+        servers=tuple(server_words(bridge.a, bridge.b)),
     )
 
 
-def _ends(lattice: Lattice) -> tuple[Stack, Stack]:
+def _ends(bridge: BuiltBridge) -> tuple[Stack, Stack]:
     """A and B as they were raced."""
-    return lattice.stacks[frozenset()], lattice.stacks[lattice.whole]
+    return bridge.stacks[frozenset()], bridge.stacks[bridge.whole]
 
 
-def measured(lattice: Lattice, seen: Observed, metric: str) -> Measured | None:
+def measured(bridge: BuiltBridge, seen: Observed, metric: str) -> Measured | None:
     """The blocks that count in which every stack has a time; None without any."""
-    columns = [seen.of(stack.name, metric).values for stack in lattice.stacks.values()]
+    columns = [seen.of(stack.name, metric).values for stack in bridge.stacks.values()]
     values = np.column_stack(columns)
     values = values[(values > 0).all(axis=1)]
-    return Measured(tuple(lattice.stacks), np.log(values)) if len(values) else None
+    return Measured(tuple(bridge.stacks), np.log(values)) if len(values) else None
 
 
 def _shares(
-    lattice: Lattice, seen: Observed, twin: Observed | None, metric: str
+    bridge: BuiltBridge, seen: Observed, twin: Observed | None, metric: str
 ) -> dict[str, LogRatio] | None:
-    """By factor; the whole difference under an empty name. None without blocks."""
-    tables = _tables(lattice, seen, twin, metric)
+    """Shares by factor; the whole difference under an empty name. None without blocks."""
+    tables = _tables(bridge, seen, twin, metric)
     if not tables:
         return None
-    orders: Sequence[Sequence[str]] = lattice.orders.orders
-    total = lattice.orders.total
-    names = [f.name for f in lattice.players]
+    orders: Sequence[Sequence[str]] = bridge.orders.orders
+    total = bridge.orders.total
+    names = [f.name for f in bridge.players]
     if False in tables:
         orders = attribution.with_loss(orders)
         total *= len(names) + 1
@@ -167,22 +168,24 @@ def _shares(
     return {"": whole} | {n: attribution.share(n, orders, total, tables) for n in names}
 
 
-def _tables(lattice: Lattice, seen: Observed, twin: Observed | None, metric: str) -> Tables | None:
-    with_loss = measured(lattice, seen, metric)
+def _tables(
+    bridge: BuiltBridge, seen: Observed, twin: Observed | None, metric: str
+) -> Tables | None:
+    with_loss = measured(bridge, seen, metric)
     if with_loss is None:
         return None
-    without = measured(lattice, twin, metric) if twin else None
+    without = measured(bridge, twin, metric) if twin else None
     return {True: with_loss} | ({False: without} if without else {})
 
 
 def _cell(
     seen: Observed,
     twin: Observed | None,
-    lattice: Lattice,
+    bridge: BuiltBridge,
     shares: Mapping[str, LogRatio],
     metric: str,
 ) -> WhyCell:
-    tables = _tables(lattice, seen, twin, metric)
+    tables = _tables(bridge, seen, twin, metric)
     assert tables
     return WhyCell(
         page=seen.page,
@@ -191,13 +194,13 @@ def _cell(
         **_span(shares[""]),
         parts=_parts(shares),
         unexplained=_unexplained(shares),
-        interactions=tuple(_interactions(lattice, tables)),
+        interactions=tuple(_interactions(bridge, tables)),
         value_a=_typical(tables[True], frozenset()),
-        value_b=_typical(tables[True], lattice.whole),
+        value_b=_typical(tables[True], bridge.whole),
         n=len(tables[True].logs),
         n_without_loss=len(tables[False].logs) if False in tables else None,
         censored=sum(
-            int(seen.of(stack.name, metric).censored.sum()) for stack in lattice.stacks.values()
+            int(seen.of(stack.name, metric).censored.sum()) for stack in bridge.stacks.values()
         ),
     )
 
@@ -216,13 +219,14 @@ def _parts(shares: Mapping[str, LogRatio]) -> tuple[FactorEffect, ...]:
 
 
 def _unexplained(shares: Mapping[str, LogRatio]) -> Span:
-    """Nothing is left where every difference has a factor: the last stack is B itself."""
+    """The unexplained rest: none where every difference has a factor, because then the last stack
+    is B itself."""
     rest = shares.get(REST.name)
     return Span(**_span(rest)) if rest else Span(ratio=1.0, low=1.0, high=1.0)
 
 
-def _interactions(lattice: Lattice, tables: Tables) -> Iterator[Interaction]:
-    found = attribution.interactions(lattice.stacks, tables)
+def _interactions(bridge: BuiltBridge, tables: Tables) -> Iterator[Interaction]:
+    found = attribution.interactions(bridge.stacks, tables)
     adjusted = holm([one.p() for one in found.values()])
     for (pair, one), p in zip(found.items(), adjusted, strict=True):
         if p <= ALPHA and abs(one.mean) > MATTERS:
@@ -230,7 +234,7 @@ def _interactions(lattice: Lattice, tables: Tables) -> Iterator[Interaction]:
 
 
 def _pools(study: Study, shares: Mapping[CellKey, Mapping[str, LogRatio]]) -> Iterator[Pooled]:
-    """Each network over its pages, then everything, where there are several cells."""
+    """Pools of several cells: each network over its pages, then everything."""
     networks = dict.fromkeys(key[1] for key in shares)
     wanted: list[str | None] = [*networks, *([None] if len(networks) > 1 else [])]
     for connection in study.connections:
@@ -249,7 +253,8 @@ def _pool(
     connection: ConnectionMode,
     cells: Sequence[Mapping[str, LogRatio]],
 ) -> Pooled:
-    """A factor that a cell does not have (loss, where there is none) does nothing there."""
+    """Pools cells. A factor that a cell does not have (loss, where there is none) does nothing
+    there."""
     over_pages = network is not None and len(cells) >= _PAGES
     names = list(dict.fromkeys(name for cell in cells for name in cell))
     nothing = LogRatio(0.0, 0.0, 1, 0)

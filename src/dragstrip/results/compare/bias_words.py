@@ -17,7 +17,8 @@ def where(one: Bias) -> str:
 
 
 def sentence(found: Sequence[Bias]) -> str:
-    """What the lines of `dragstrip.results.bias` come to; empty without an invalid visit."""
+    """A sentence that sums up the rates of `dragstrip.results.bias`; empty without an invalid
+    visit."""
     if not found:
         return ""
     shown = [one for one in found if one.shown]

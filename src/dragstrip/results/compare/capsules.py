@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from dragstrip.model.errors import InputError
 from dragstrip.model.visit import Visit
-from dragstrip.results.bounds import Bound, Filled, filled, in_doubt, invalid_visits
+from dragstrip.results.bounds import Bound, FilledRatio, filled, in_doubt, invalid_visits
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.notes import notes
 from dragstrip.results.observed import BY_NAME, Observed, observed, stayed_invalid
@@ -49,7 +49,8 @@ class CapsuleDifference(Struct, frozen=True, kw_only=True):
     ends: tuple[float, float] | None = None
     """The least and the greatest ratio of a pair, where the estimator is `majority`."""
     pairing: Literal["paired", "unpaired"]
-    """By the seed of the block's link, or in the order the blocks were made."""
+    """Whether loads are paired by the seed of the block's link, or taken in the order the blocks
+    were made."""
     estimator: Literal["ranks", "majority", "quantiles"] = "ranks"
     """`ranks`: the interval of order statistics; `quantiles` of spread; `majority`: as `ranks`, but
     conditions are decided by more than half of the pairs, see `dragstrip.stats.majority`."""
@@ -70,14 +71,15 @@ class Compared(Struct, frozen=True):
     """A difference with the estimate it was read from, for gates to ask further."""
 
     difference: CapsuleDifference
-    estimate: RatioEstimate | Majority | Filled | None
+    estimate: RatioEstimate | Majority | FilledRatio | None
 
 
 class CapsuleComparison(Struct, frozen=True):
     notes: list[str]
     rows: list[Compared]
     stayed_invalid: bool
-    """More blocks of one of them than `dragstrip.results.observed` allows."""
+    """Whether more blocks of one capsule stayed invalid than `dragstrip.results.observed`
+    allows."""
 
 
 class _Load(Struct, frozen=True):
@@ -86,7 +88,7 @@ class _Load(Struct, frozen=True):
 
 
 StackPair = tuple[str, str]
-"""A stack of A and the stack of B that is held against it, by name."""
+"""A stack of A and the stack of B that it is compared with, by name."""
 
 
 def compare_capsules(
@@ -98,12 +100,13 @@ def compare_capsules(
     across_clients: bool = False,
     pairs: Sequence[StackPair] = (),
 ) -> CapsuleComparison:
-    """Every metric, and the spread of those in `spread_of`, of each pair of stacks; without pairs,
-    of every stack that both have. Metrics of single objects are compared if `spread_of` has them.
+    """Compares each pair of stacks in every metric, and in the spread of those in `spread_of`.
+    Without pairs it compares every stack that both have. Metrics of single objects are compared if
+    `spread_of` has them.
 
-    Raises `InputError` if the capsules share no stack on any cell, if one was made in virtual time
-    and the other was not, or one by the load generator, unless `across_clocks` and `across_clients`
-    say that this is the question, or for a pair that they do not have.
+    Raises `InputError` if the capsules share no stack on any cell, or lack a stack of a pair.
+    Raises it also if one was made in virtual time and the other was not, unless `across_clocks`, or
+    one by the load generator, unless `across_clients`.
     """
     for capsule, wanted in ((a, [one for one, _ in pairs]), (b, [other for _, other in pairs])):
         if missing := [name for name in wanted if name not in _stacks(capsule)]:
@@ -158,7 +161,8 @@ def _stacks(capsule: Capsule) -> list[str]:
 def _cells(
     capsule: Capsule, visits: Sequence[Visit], objects: tuple[str, ...]
 ) -> dict[str, Observed]:
-    """By name; those without a visit are left out. `objects` are metrics of single objects."""
+    """Cells by name; those without a visit are left out. `objects` are metrics of single
+    objects."""
     study = structs.replace(capsule.manifest.study, metrics=objects)
     table = frames(visits, study)["visits"].with_row_index("row").lazy()
     return {cell.name: cell for cell in observed(study, table) if cell.begun}
@@ -186,7 +190,8 @@ class _Sides(Struct, frozen=True):
         return structs.replace(self, a=self.a[:both], b=self.b[:both])
 
     def difference(self, found: RatioEstimate | None, **more: Any) -> CapsuleDifference:
-        """As the estimate has it; `more` are fields beyond its value and interval."""
+        """The difference that the estimate shows; `more` are fields beyond its value and
+        interval."""
         low, high = (found.interval() if found else None) or (None, None)
         return CapsuleDifference(
             cell=self.cell.name,
@@ -261,8 +266,11 @@ def _label(pair: StackPair) -> str:
     return b if a == b else f"{b} against {a}"
 
 
-def _filled(found: BlockRatio, in_a: Observed, in_b: Observed, stack: StackPair) -> Filled | None:
-    """With the invalid visits of both sides; None where they do not cast doubt."""
+def _filled(
+    found: BlockRatio, in_a: Observed, in_b: Observed, stack: StackPair
+) -> FilledRatio | None:
+    """The estimate with the invalid visits of both sides filled in; None where they do not cast
+    doubt."""
     of_a, of_b = stack
     if not in_doubt(in_a, of_a) and not in_doubt(in_b, of_b):
         return None
@@ -277,8 +285,8 @@ def _by_seed(cell: Observed, stack: str, metric: str) -> Mapping[int, _Load]:
 
 
 def _estimate(a: Sequence[_Load], b: Sequence[_Load]) -> BlockRatio | None:
-    """None where a value is not above zero, and where no load of either side ended: then there is
-    no ratio."""
+    """The ratio of two sides. None where a value is not above zero, and where no load of either
+    side ended."""
     every = (*a, *b)
     if min(load.value for load in every) <= 0 or all(load.censored for load in every):
         return None

@@ -1,5 +1,5 @@
-"""What a study's controls say of its testbed: how much it sees where nothing differs, and whether
-it finds what is known to differ."""
+"""A study's controls as a test of its testbed: how much it sees where nothing differs, and whether
+it finds a known difference."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ class Control(Struct, frozen=True, kw_only=True):
 
     metric: str
     alarms: tuple[FalseAlarms, ...] = ()
-    """A/A differences that were found though there is none, at 5 % and at 1 %."""
+    """False alarms: A/A differences that were found at 5 % and at 1 %."""
     blocks: int = 0
-    """Pairs of visits that were the same, over all cells."""
+    """Pairs of equal visits, over all cells."""
     floor: float | None = None
     """95 % of single blocks show an A/A difference below this share of 1."""
     least: float | None = None
@@ -37,9 +37,9 @@ class Control(Struct, frozen=True, kw_only=True):
     held: int = 0
     """Comparisons with the positive control, on networks with a round trip."""
     found: int = 0
-    """Of these, how many find it slower at 5 %."""
+    """Number of these comparisons that find it slower at 5 %."""
     effect_rtts: float | None = None
-    """By how many round trips it was slower, the median over blocks."""
+    """Round trips by which it was slower, the median over blocks."""
 
 
 Pairs = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -82,7 +82,7 @@ def _control(
     by_stack: Sequence[tuple[Stack, Mapping[CellKey, Pairs]]],
     blocks: Mapping[CellKey, int],
 ) -> Control:
-    """`blocks` are those of each cell that count, with controls or without."""
+    """A control by the `blocks` of each cell that count, with controls or without."""
     result = Control(metric=metric)
     rtts = {n.name: n.rtt_ms for n in study.networks if n.rtt_ms}
     for stack, by_cell in by_stack:
@@ -115,7 +115,7 @@ def _same(
 
 
 def _alarms(by_cell: Sequence[Pairs], alpha: float) -> FalseAlarms | None:
-    """Of the intervals at 1 - `alpha`; None where no cell has one."""
+    """False alarms of the intervals at 1 - `alpha`; None where no cell has one."""
     found = [_shown(a, b, alpha) for a, b in by_cell]
     held = [shown != 0 for shown in found if shown is not None]
     return false_alarms(held, alpha) if held else None

@@ -4,9 +4,9 @@
 
 `slower > 5%` fails if B's page load time is shown to be more than 5 % above A's. METRIC is a name
 of `dragstrip.visit.metrics`, with or without its `_ms`, or an object's (`object:/app.css:end`);
-slower is higher, faster is lower. The interval must support it: each cell and stack is tested
-one-sided at 2.5 %, so that one alone fails exactly if its 95 % interval lies beyond the threshold,
-and Holm's correction over all of them keeps a build with many cells from failing by chance. A cell
+slower is higher, faster is lower. The interval must support it. Each cell and stack is tested
+one-sided at 2.5 %, so that one alone fails exactly if its 95 % interval lies beyond the threshold.
+Holm's correction over all of them keeps a build with many cells from failing by chance. A cell
 passes if its interval lies on the good side of the threshold; anything else is not decided, and
 fails nothing.
 
@@ -56,8 +56,8 @@ class Gated(Struct, frozen=True, kw_only=True):
     stack: str
     verdict: Literal["failed", "passed", "not decided"]
     p: float | None
-    """That the threshold is not exceeded, adjusted for all conditions, cells and stacks; None where
-    more than half of the pairs decided."""
+    """Probability that the threshold is not exceeded, adjusted for all conditions, cells and
+    stacks; None where more than half of the pairs decided."""
     needs: int
     """Loads per side below which it cannot fail among this many comparisons."""
 
@@ -68,7 +68,7 @@ class Output(Struct, frozen=True, kw_only=True):
     a: str
     b: str
     rules: int
-    """Of the verdict, by which the visits of both were judged."""
+    """Version of the verdict's rules, by which the visits of both were judged."""
     notes: list[str]
     differences: list[CapsuleDifference]
     conditions: list[Gated]

@@ -27,8 +27,8 @@ class PairCells(Struct, frozen=True):
 def largest_differences(
     capsule: Capsule, metric: str, most: int, pair: tuple[Stack, Stack] | None = None
 ) -> list[PairCells]:
-    """The cells with the largest ratios whose 95 % interval leaves 1 out, of the pair or of any two
-    stacks, by pair. Raises `InputError` if none is shown."""
+    """The cells with the largest ratios whose 95 % interval excludes 1. They are of the given pair,
+    or of all pairs of stacks, by pair. Raises `InputError` if there are none."""
     study = capsule.manifest.study
     refresh(capsule)
     pairs: Sequence[tuple[Stack, Stack]] = [pair] if pair else list(combinations(study.stacks, 2))

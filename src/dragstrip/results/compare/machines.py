@@ -19,7 +19,7 @@ from dragstrip.stats.holm import holm
 _LEAST = 2
 """Blocks that each of two machines needs on a cell."""
 _FEW = 3
-"""With fewer machines the odd one is unknown."""
+"""Fewest machines of which one can be the odd one."""
 _ALPHA = 0.05
 
 
@@ -32,25 +32,25 @@ class Disagreement(Struct, frozen=True, kw_only=True):
     ratios: dict[str, float]
     """Geometric mean of page load time b / a, by machine."""
     p: float
-    """That they differ only by chance (analysis of variance of log ratios), adjusted for the number
-    of comparisons (Holm)."""
+    """Probability that they differ only by chance (analysis of variance of log ratios), adjusted
+    for the number of comparisons (Holm)."""
 
 
 class OddMachine(Struct, frozen=True, kw_only=True):
-    """A machine that treats a stack otherwise than the others do, over all cells."""
+    """A machine that treats a stack differently from the other machines, over all cells."""
 
     machine: str
     a: str
     b: str
     factor: float
-    """How many times the others' its ratio b / a is."""
+    """Ratio b / a of the machine as a multiple of the others'."""
     p: float
-    """That it is chance, adjusted for all machines and comparisons."""
+    """Probability that it is chance, adjusted for all machines and comparisons."""
 
 
 class Machines(Struct, frozen=True, kw_only=True):
     visits: dict[str, int]
-    """By machine, those of invalid attempts included."""
+    """Visits by machine, including those of invalid attempts."""
     tested: tuple[Disagreement, ...]
     """Every comparison with the first stack that two machines made often enough."""
     odd: tuple[OddMachine, ...] = ()
@@ -58,8 +58,8 @@ class Machines(Struct, frozen=True, kw_only=True):
 
 
 def machines(study: Study, table: pl.LazyFrame) -> Machines | None:
-    """None if one machine made the study, or the machines are unknown. `table` is
-    visits.parquet."""
+    """How far machines agree; None if one machine made the study, or the machines are unknown.
+    `table` is visits.parquet."""
     if "machine" not in table.collect_schema().names():
         return None
     named = table.filter(pl.col("machine") != "").group_by("machine").len().sort("machine")
@@ -123,7 +123,8 @@ def _of_cell(logs: _Logs) -> Iterator[Disagreement]:
 
 
 def _odd(study: Study, cells: Sequence[_Logs]) -> Iterator[OddMachine]:
-    """Each cell's ratios less their median, so that all of a machine's stand side by side."""
+    """Finds the odd machine by each cell's ratios less their median, so that all ratios of a
+    machine are comparable."""
     first, *others = (s.name for s in study.stacks)
     found: list[OddMachine] = []
     for other in others:

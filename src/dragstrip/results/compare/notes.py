@@ -31,8 +31,8 @@ def notes(
     of_b: Sequence[Visit],
     pairs: Sequence[tuple[str, str]],
 ) -> list[str]:
-    """One sentence each; empty if nothing but chance can differ. `pairs` are the stacks compared,
-    by name."""
+    """Sentences on what else differs than the build; empty if only chance can. `pairs` are the
+    stacks compared, by name."""
     return [
         *_predictions(a, b),
         *_meanings(a, b),
@@ -53,7 +53,7 @@ def _predictions(a: Capsule, b: Capsule) -> Iterator[str]:
 
 
 def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:
-    """Names that stand for something else in the other capsule."""
+    """Names that mean something else in the other capsule."""
     one, other = a.manifest.study, b.manifest.study
     kinds = (
         ("page", {p.name: p.digest for p in one.pages}, {p.name: p.digest for p in other.pages}),
@@ -88,7 +88,7 @@ def _meanings(a: Capsule, b: Capsule) -> Iterator[str]:
 
 
 def _configurations(a: Capsule, b: Capsule, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Of pairs of stacks with one program, the lines in which its configurations differ."""
+    """The lines in which configurations differ, for pairs of stacks with one program."""
     said: dict[tuple[str, ...], list[str]] = {}
     for name_a, name_b in pairs:
         of_a, of_b = (c.manifest.study.stack(n).serving for c, n in ((a, name_a), (b, name_b)))

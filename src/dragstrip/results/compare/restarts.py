@@ -1,8 +1,8 @@
 """How much does a comparison change from one start of the testbed to the next?
 
-Blocks of one start share what a start has to itself: the layout of memory, which caches are warm,
-the temper of a browser's process. So do blocks of one boot, and of one machine. The interval of a
-ratio counts blocks, and so says nothing of starts, boots or machines that made none of them.
+Blocks of one start share the properties of that start: the layout of memory, which caches are warm,
+the state of a browser's process. So do blocks of one boot, and of one machine. The interval of a
+ratio counts blocks, so it does not cover starts, boots or machines that made none of them.
 """
 
 from typing import Literal, get_args
@@ -28,13 +28,13 @@ class Between(Struct, frozen=True, kw_only=True):
     """Geometric mean of b / a, each unit counted once."""
     low: float
     high: float
-    """95 % interval of `ratio` that holds for units yet to come, too."""
+    """95 % interval of `ratio` that also holds for future units."""
     between: float
     """Standard deviation of ln(b / a) between units: 0.01 is about 1 %."""
     within: float
-    """The same between blocks of one unit."""
+    """Standard deviation of ln(b / a) between blocks of one unit."""
     p: float
-    """That the units differ only by chance."""
+    """Probability that the units differ only by chance."""
 
 
 def between(cell: Observed, a: str, b: str, metric: str) -> tuple[Between, ...]:

@@ -1,4 +1,4 @@
-"""From observations to comparisons: two stacks on a page and network, metric by metric."""
+"""Compares two stacks on a page and network, metric by metric, from their observations."""
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
@@ -49,11 +49,12 @@ def compare_all(
 
 
 def compare_stacks(cell: Observed, a: str, b: str, metric: str) -> Comparison | None:
-    """b / a over the blocks that count.
+    """The ratio b / a over the blocks that count.
 
-    None without such a block, and where a value is not above zero (no packet was lost), for then
-    there is no ratio. A load that failed or timed out is slower than every load that ended, and no
-    more is said of it; `censored` says how often, and `none_ended` if no load of either ended.
+    None without such a block, and where a value is not above zero (no packet was lost), because
+    then there is no ratio. A load that failed or timed out is slower than every load that ended,
+    and no more is said of it; `censored` says how often, and `none_ended` if no load of either
+    ended.
     """
     of_a, of_b = cell.of(a, metric), cell.of(b, metric)
     both = ~(np.isnan(of_a.values) | np.isnan(of_b.values))
@@ -93,8 +94,8 @@ def spreads(study: Study, table: pl.LazyFrame) -> list[Spread]:
 def spread(
     cell: Observed, a: str, b: str, statistic: Statistic, metric: str = "plt_ms"
 ) -> Spread | None:
-    """b / a over the blocks that count; loads that failed or timed out stand at the time limit.
-    None without such a block, and where a stack does not spread at all."""
+    """Compares spreads b / a over the blocks that count; failed and timed-out loads stand at the
+    time limit. None without such a block, and where a stack does not spread at all."""
     of_a, of_b = cell.of(a, metric).values, cell.of(b, metric).values
     both = ~(np.isnan(of_a) | np.isnan(of_b))
     values_a, values_b = of_a[both].tolist(), of_b[both].tolist()

@@ -1,5 +1,5 @@
-"""Cells that end early: by group-sequential stopping, with what it decided and what it saved, or
-because they take long."""
+"""Cells that end early: by group-sequential stopping, with its decision and its saving, or because
+they take long."""
 
 import math
 import statistics
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
-from dragstrip.model.bridge import Lattice
+from dragstrip.model.bridge import BuiltBridge
 from dragstrip.model.stack import ConnectionMode
 from dragstrip.model.study import Study, index_of
 from dragstrip.model.visit import BlockVisits, StopRule
@@ -57,14 +57,14 @@ class Saving(Struct, frozen=True, kw_only=True):
 
 
 BlockTimes = Mapping[str, Sequence[Observation | None]]
-"""By stack, page load times of a cell's blocks in the order of their index; None if not known."""
+"""Page load times of a cell's blocks in the order of their index, by stack; None if not known."""
 
 
 def stop_rule(study: Study) -> StopRule | None:
     """A cell ends when it takes long, or when each stack is decided: faster or slower than the
     first, or equivalent."""
     if study.bridge and _sequential(study):
-        return _settled(study, Lattice(study.bridge))
+        return _settled(study, BuiltBridge(study.bridge))
     if not (study.slow or _sequential(study)):
         return None
 
@@ -75,14 +75,15 @@ def stop_rule(study: Study) -> StopRule | None:
     return ends
 
 
-def _settled(study: Study, lattice: Lattice) -> StopRule:
-    """A cell of a bridge ends when every factor's share is decided, on this network by itself."""
+def _settled(study: Study, bridge: BuiltBridge) -> StopRule:
+    """The rule by which a cell of a bridge ends: when every factor's share is decided, on this
+    network by itself."""
     assert study.stopping
-    nodes = tuple(lattice.stacks)
-    names = [stack.name for stack in lattice.stacks.values()]
+    nodes = tuple(bridge.stacks)
+    names = [stack.name for stack in bridge.stacks.values()]
     plan = Plan(
         looks=study.stopping.until(study.runs),
-        alpha=study.stopping.alpha / len(lattice.players),
+        alpha=study.stopping.alpha / len(bridge.players),
         margin=study.stopping.margin,
         spending=study.stopping.spending,
     )
@@ -95,15 +96,15 @@ def _settled(study: Study, lattice: Lattice) -> StopRule:
             return False
         measured = Measured(nodes, np.log(np.array(known)))
         return all(
-            _share_decided(block_values(f.name, lattice.orders.orders, measured), plan)
-            for f in lattice.players
+            _share_decided(block_values(f.name, bridge.orders.orders, measured), plan)
+            for f in bridge.players
         )
 
     return ends
 
 
 def _share_decided(values: Sequence[float], plan: Plan) -> bool:
-    """By the interval that `dragstrip.results.compare.attribution` prints."""
+    """Whether the interval that `dragstrip.results.compare.attribution` prints decides."""
     return decide(values, plan, of_mean).verdict != "go on"
 
 
@@ -112,7 +113,8 @@ def _sequential(study: Study) -> bool:
 
 
 def _takes_long(study: Study, seen: BlockTimes) -> bool:
-    """Judged by the first blocks only, so that more of them never change it."""
+    """Whether the cell takes long, judged by its first blocks alone, so that more of them never
+    change it."""
     if not study.slow:
         return False
     loads_ms = [x.value_ms for loads in seen.values() for x in loads[: study.slow.runs] if x]
@@ -125,7 +127,7 @@ def _decided(study: Study, seen: BlockTimes) -> bool:
 
 
 def saving(study: Study, table: pl.LazyFrame) -> Saving | None:
-    """None for a study whose cells cannot end early. `table` as for
+    """What stopping early saved; None for a study whose cells cannot end early. `table` as for
     `dragstrip.results.observed.observed`."""
     if not (study.slow or _sequential(study)):
         return None
@@ -177,8 +179,8 @@ def _by_index(cell: Observed, stack: str) -> list[Observation | None]:
 
 
 def _decide(study: Study, seen: BlockTimes, b: str) -> Decision:
-    """A load that never ended is slower than every load that did. Such loads never show that two
-    stacks are the same."""
+    """Decides by a load order in which a load that never ended is slower than every load that did.
+    Such loads never show that two stacks are the same."""
     assert study.stopping
     both = zip(seen[study.stacks[0].name], seen[b], strict=True)
     pairs = [(x, y) for x, y in both if x and y]

@@ -40,22 +40,23 @@ class Comparison(Struct, frozen=True, kw_only=True):
     censored: int
     """Blocks of `n` in which a load of `a` or `b` failed or timed out: the worst rank."""
     none_ended: bool = False
-    """No load of `a` or `b` ended: there is nothing to compare, and `ratio` is only the tie."""
+    """Whether no load of `a` or `b` ended: there is nothing to compare, and `ratio` is 1."""
     connection: ConnectionMode = "first"
     also_differ: tuple[str, ...] = ()
-    """In what `b` differs from `a` besides the protocol, such as ``initial window 32 against 10``;
+    """Differences of `b` from `a` besides the protocol, such as ``initial window 32 against 10``;
     `dragstrip why` says how much of the ratio each explains."""
     bound: Bound | None = None
     """If invalid visits affect stacks unequally, or many of a stack: bounds of the ratio for the
     missing visits. Then they decide, not the interval."""
 
     between: tuple[Between, ...] | UnsetType = UNSET
-    """The same over machines, boots and restarts, as far as there were three of them; left out
+    """The spread over machines, boots and restarts, as far as there were three of them; left out
     where there were not, and where a load failed."""
 
     @property
     def least(self) -> float | None:
-        """The lower end of what is shown; None without an interval."""
+        """The lower end of the bound if there is one, else of the interval; None without an
+        interval."""
         return self.low if self.low is None or self.bound is None else self.bound.low
 
     @property
@@ -108,7 +109,7 @@ class VisitLine(Struct, frozen=True, kw_only=True):
 
 
 class PageAddresses(Struct, frozen=True, kw_only=True):
-    """On how many addresses a page's hosts are; each with its own unless it says fewer."""
+    """Number of addresses of a page's hosts; each host has its own unless this says fewer."""
 
     page: str
     hosts: int
@@ -118,7 +119,7 @@ class PageAddresses(Struct, frozen=True, kw_only=True):
 class Summary(Struct, frozen=True, kw_only=True):
     study: str
     clock: ClockKind
-    """Whose milliseconds all times are: ``real``, or virtual (`dragstrip.model.clock.Clock`)."""
+    """The clock of all times: ``real``, or virtual (`dragstrip.model.clock.Clock`)."""
     client: Literal["browser", "loader"] = "browser"
     """What loaded the pages. What the load generator (``loader``) measures is a prediction."""
     pages: tuple[PageAddresses, ...] = ()
@@ -127,16 +128,17 @@ class Summary(Struct, frozen=True, kw_only=True):
     blocks: int
     """Blocks begun, whether or not they count."""
     visits: tuple[VisitLine, ...]
-    """Every visit, those of invalid attempts included."""
+    """Every visit, also those of invalid attempts."""
     comparisons: tuple[Comparison, ...]
     spreads: tuple[Spread, ...] = ()
-    """Of page load time."""
+    """Spreads of page load time."""
     controls: tuple[Control, ...] | UnsetType = UNSET
     """Only of a study that has controls."""
     stopping: Saving | UnsetType = UNSET
     """Only of a study that stops cells early."""
     invalid_rates: tuple[Bias, ...]
-    """Of the cells with an invalid visit: whether some stacks are struck more than others."""
+    """Rates of the cells with an invalid visit, and whether some stacks are affected more than
+    others."""
 
 
 def summarise(

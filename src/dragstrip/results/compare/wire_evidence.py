@@ -1,4 +1,4 @@
-"""What both sides of a difference did on the wire, and the causes that this points to.
+"""The two sides of a difference on the wire, and the causes that they point to.
 
 Evidence is not attribution: `dragstrip.results.compare.attribution` finds by experiment
 what can be changed by itself. What cannot, such as a server's buffers, is left to what was seen.
@@ -21,23 +21,23 @@ SIGNS = (
 )
 """Metrics, in the order in which they are shown."""
 _ROUNDS = 3
-"""A window has stopped growing once so many round trips were full."""
+"""Round trips that a window must fill before it has stopped growing."""
 _FULL = 0.8
 """A round trip is full if it carried this share of what the link can."""
 _LONG = 0.3
 """Such round trips matter if they are this share of the page load time."""
 _NEAR = 0.25
-"""A round trip is a window's if it differs from it by less than this share of it."""
+"""Largest share by which a round trip may differ from a window to count as one."""
 _FEW_LOST = 3
 _LATER_MS, _LATER_SHARE = 5.0, 0.05
-"""Answers that begin later by this, in ms and as a share of the page load time, matter."""
+"""Delay of answers, in ms and as a share of the page load time, from which on it matters."""
 
 Cause = Literal["window", "losses", "spurious", "server"]
 _Values = Mapping[str, float | None]
 
 
 class Sign(Struct, frozen=True, kw_only=True):
-    """A metric on both sides: medians over the visits that count; None if nobody could say."""
+    """A metric on both sides: medians over the visits that count; None if no visit reports it."""
 
     metric: str
     a: float | None
@@ -45,7 +45,7 @@ class Sign(Struct, frozen=True, kw_only=True):
 
 
 class Pointer(Struct, frozen=True, kw_only=True):
-    """That what was seen of one side points to a cause.
+    """A sign that points to a cause on one side.
 
     ``window``: `size` bytes and no more went that way in a round trip, `times` times. ``losses``:
     the link dropped `times` packets more than on the other side. ``spurious``: the sender took
@@ -75,7 +75,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 def evidence(seen: Observed, network: Network, a: Stack, b: Stack) -> Evidence:
-    """Of the visits of a cell that count; a side without any shows nothing."""
+    """The evidence of the visits of a cell that count; a side without any shows nothing."""
     both = [_medians(seen.stacks[stack.name]) for stack in (a, b)]
     signs = (Sign(metric=m, a=both[0][m], b=both[1][m]) for m in SIGNS)
     pointers: list[Pointer] = []

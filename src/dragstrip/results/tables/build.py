@@ -144,7 +144,7 @@ def scan(capsule: Capsule, name: str) -> pl.LazyFrame:
 
 
 def _batches(visits: Iterable[Visit]) -> Iterator[list[Visit]]:
-    """At least one, if an empty one."""
+    """Batches of visits; at least one, which may be empty."""
     left = iter(visits)
     yield list(islice(left, _BATCH_VISITS))
     while batch := list(islice(left, _BATCH_VISITS)):

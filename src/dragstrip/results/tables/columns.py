@@ -96,7 +96,7 @@ _WORDS = {
     "response_start_ms": "First byte of the answer received.",
     "end_ms": "Last byte of the answer received.",
 }
-"""For columns whose field says nothing in the model."""
+"""Meanings of columns whose field has no docstring in the model."""
 
 _TABLE_RECORD = {
     "visits": "Visit",
@@ -127,7 +127,7 @@ def unit(column: str) -> str:
 
 
 def meaning(table: str, column: str) -> str:
-    """In a sentence or two; empty if nothing is said of it."""
+    """Meaning of a column in a sentence or two; empty if unknown."""
     keys = {name: said for name, said in _docs()["Visit"].items() if name in KEYS}
     own = {**_WORDS, **keys, **_docs().get(_TABLE_RECORD.get(table, ""), {})}
     if table == "visits":

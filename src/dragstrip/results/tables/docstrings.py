@@ -1,4 +1,4 @@
-"""What the fields of the model's records mean: the docstrings that stand under them.
+"""Meanings of the fields of the model's records, from the docstrings under them.
 
 So a table of columns or limits cannot fall behind the model.
 """

@@ -1,4 +1,4 @@
-"""HARs of a capsule's visits, one each, with what dragstrip thinks of the visit inside.
+"""HARs of a capsule's visits, one per visit, each with dragstrip's verdict.
 
 The HAR that was recorded with the visit has all headers; where it is gone, one is made from the
 journal, without them. The page's `_dragstrip` field names stack, network and verdict, so that a
@@ -21,7 +21,8 @@ Archive = dict[str, Any]
 
 
 def write_hars(capsule: Capsule, folder: Path) -> list[Path]:
-    """One ``.har`` a visit into `folder`, which exists; returns them in the order of the visits."""
+    """Writes one ``.har`` per visit into `folder`, which exists; returns them in the order of the
+    visits."""
     recorded = dict(_recorded(capsule.path / "har"))
     written = []
     for visit in capsule.visits():
@@ -35,7 +36,7 @@ def write_hars(capsule: Capsule, folder: Path) -> list[Path]:
 
 
 def _recorded(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The HARs beside the journal, by the id of their visit, whatever their names."""
+    """The HARs beside the journal, by the id of their visit."""
     for path in sorted(folder.glob("*.har")):
         yield _read(path)["log"]["pages"][0]["id"], path
 

@@ -1,4 +1,5 @@
-"""One row per stack: what it is, and in what it differs from the first besides the protocol."""
+"""One row per stack: its properties, and its differences from the first stack besides the
+protocol."""
 
 import polars as pl
 

@@ -2,9 +2,9 @@
 
 One-way random effects: value = mean + group's own + block's own. The components of the variance are
 those of the analysis of variance, whose expected mean squares are equated with what was found. The
-interval is that of the mean over groups yet to come: Student's t of the groups' means, each of
-which counts once. It is exact where all groups have as many blocks and all effects are normal; how
-it does elsewhere is in docs/reference/coverage.md.
+interval is that of the mean over future groups: Student's t of the groups' means, each of which
+counts once. It is exact where all groups have the same number of blocks and all effects are normal;
+how it does elsewhere is in docs/reference/coverage.md.
 
 Source: Searle, Casella and McCulloch, "Variance Components" (1992), section 3.6 (unequal groups);
 Burdick and Graybill, "Confidence Intervals on Variance Components" (1992), section 3.3 (unweighted
@@ -18,27 +18,28 @@ from statistics import fmean, stdev
 from msgspec import Struct
 
 LEAST_GROUPS = 3
-"""Of two groups Student's t says next to nothing: its quantile is 12.7."""
+"""Fewest groups. With two, Student's t says next to nothing: its quantile is 12.7."""
 
 
 class Components(Struct, frozen=True):
-    """In the unit of the values."""
+    """Parts of the spread, in the unit of the values."""
 
     mean: float
-    """Of the groups' means."""
+    """Mean of the groups' means."""
     between: float
     """Standard deviation of the groups' own effects; 0 where blocks explain all there is."""
     within: float
     """Standard deviation of blocks of one group."""
     p: float
-    """Of "the groups do not differ" (F test); 1 where no group has two blocks."""
+    """The p of "the groups do not differ" (F test); 1 where no group has two blocks."""
     low: float
     high: float
-    """95 % interval of the mean over groups yet to come."""
+    """95 % interval of the mean over future groups."""
 
 
 def components(groups: Sequence[Sequence[float]], level: float = 0.95) -> Components | None:
-    """None with fewer than `LEAST_GROUPS` groups, or where a value is infinite."""
+    """Splits the spread of groups. None with fewer than `LEAST_GROUPS` groups, or where a value is
+    infinite."""
     from scipy.special import fdtrc, stdtrit  # SciPy loads slowly
 
     sizes = [len(group) for group in groups]

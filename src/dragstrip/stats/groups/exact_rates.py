@@ -16,7 +16,7 @@ import numpy as np
 
 MOST_TABLES = 200_000
 _TIE = 1 + 1e-9
-"""Tables as probable as the one seen count, whatever rounding does to them."""
+"""Tolerance of rounding: a table that is as probable as the one seen counts."""
 
 
 def exact_rates(failed: Sequence[int], made: Sequence[int]) -> float:
@@ -51,16 +51,16 @@ def _log_ways(
 ) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
     from scipy.special import gammaln  # loads slowly
 
-    found: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = (
+    logs: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = (
         gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     )
-    return found
+    return logs
 
 
 def _chi_squared(groups: Sequence[tuple[int, int]]) -> float:
     from scipy.special import chdtrc  # of scipy.stats, which takes seconds to load
 
-    struck = sum(k for k, _ in groups) / sum(n for _, n in groups)
-    spread = struck * (1 - struck)
-    found = sum((k - n * struck) ** 2 / (n * spread) for k, n in groups)
-    return float(chdtrc(len(groups) - 1, found))
+    rate = sum(k for k, _ in groups) / sum(n for _, n in groups)
+    spread = rate * (1 - rate)
+    statistic = sum((k - n * rate) ** 2 / (n * spread) for k, n in groups)
+    return float(chdtrc(len(groups) - 1, statistic))

@@ -1,7 +1,7 @@
 """Which of many groups is not like all others?
 
-Each group is held against the others together by a rank test, so that a few wild values name
-nobody; p values hold for all groups at once.
+A rank test compares each group with all others together, so that a few wild values single out no
+group. The p values hold for all groups at once.
 
 Source: Mann and Whitney, "On a test of whether one of two random variables is stochastically larger
 than the other", Annals of Mathematical Statistics 18 (1947), 50-60; `dragstrip.stats.holm`.
@@ -15,26 +15,26 @@ from msgspec import Struct
 from dragstrip.stats.holm import holm
 
 
-class Odd(Struct, frozen=True):
+class OddGroup(Struct, frozen=True):
     group: str
     shift: float
     """Median of the group less the median of the others."""
     p: float
-    """That it is chance, adjusted for the number of groups."""
+    """Probability of such a shift by chance, adjusted for the number of groups."""
 
 
-def odd_ones(groups: Mapping[str, Sequence[float]], least: int = 5) -> list[Odd]:
-    """Every group of `least` values or more; those of fewer are only among the others."""
+def odd_ones(groups: Mapping[str, Sequence[float]], least: int = 5) -> list[OddGroup]:
+    """Tests every group of `least` values or more; smaller groups count only among the others."""
     from scipy.stats import mannwhitneyu  # slow to import
 
     names = np.repeat(list(groups), [len(own) for own in groups.values()])
     values = np.array([value for own in groups.values() for value in own], dtype=float)
-    found = []
+    shifts = []
     for name, own in groups.items():
         others = values[names != name]
         if len(own) < least or len(others) < least:
             continue
         p = float(mannwhitneyu(own, others).pvalue)
-        found.append(Odd(name, float(np.median(own) - np.median(others)), p))
-    adjusted = holm([one.p for one in found])
-    return [Odd(one.group, one.shift, p) for one, p in zip(found, adjusted, strict=True)]
+        shifts.append(OddGroup(name, float(np.median(own) - np.median(others)), p))
+    adjusted = holm([one.p for one in shifts])
+    return [OddGroup(one.group, one.shift, p) for one, p in zip(shifts, adjusted, strict=True)]

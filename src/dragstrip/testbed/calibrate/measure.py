@@ -259,7 +259,8 @@ def _changed(network: Network, **values: Any) -> Network:
 
 
 def refuse_unless_good(calibration: Calibration) -> None:
-    """Raises `TestbedError` naming the first reading that is out of tolerance."""
+    """Refuses a calibration that is out of tolerance. Raises `TestbedError` naming the first such
+    reading."""
     bad = [r for r in calibration.readings if not r.good]
     if bad:
         more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""

@@ -22,7 +22,7 @@ from typing import Any
 _CLONE_NEWNET = 0x40000000
 _SO_TIMESTAMPNS = 35
 _HEADERS = {socket.SOCK_DGRAM: 28, socket.SOCK_STREAM: 52}
-"""Of IPv4, and of UDP or of TCP with time stamps."""
+"""Bytes of IPv4's header, and of UDP's or of TCP's with time stamps."""
 _PACKET = 1500
 _KINDS = {"udp": socket.SOCK_DGRAM, "tcp": socket.SOCK_STREAM}
 _SILENCE_S = 2.0
@@ -155,7 +155,7 @@ def _send_at(end: socket.socket, mbps: float, seconds: float) -> int:
 
 
 def _burst_ms(arrived: list[int], gap_ns: float) -> float:
-    """How far packets run ahead of a line that sends one every `gap_ns`, at most: 99th percentile.
+    """How far packets run ahead of a line that sends one every `gap_ns`, as the 99th percentile.
 
     Token bucket: what has arrived since any earlier packet, less what the line could carry.
     """

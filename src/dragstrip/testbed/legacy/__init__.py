@@ -1,1 +1,1 @@
-"""Browsers and servers of other years: what they are, where they come from, where they are kept."""
+"""Browsers and servers of other years: their sources, and where they are kept."""

@@ -1,6 +1,6 @@
-"""A program of ours in C++ beside an unpacked archive, linked with the archive's own libraries.
+"""Our program in C++ beside an unpacked archive, linked with the archive's own libraries.
 
-`NAME.libraries` beside `NAME.cpp` lists them, one a line; the folder they are in is `lib`. No
+`NAME.libraries` beside `NAME.cpp` lists them, one per line; the folder they are in is `lib`. No
 headers are needed: the sources declare what they use.
 """
 
@@ -12,10 +12,8 @@ from dragstrip.testbed.legacy.fetch import Progress, run
 
 
 def build_cpp(item: Item, scratch: Path, target: Path, progress: Progress) -> None:
-    """Compile the sources of `item` into its `run`; what else lies beside them goes along.
-
-    Raises `TestbedError` with the compiler's last words.
-    """
+    """Compile the sources of `item` into its `run`, and copy the other files beside them. Raises
+    `TestbedError` with the compiler's last lines."""
     program = target / item.run
     program.parent.mkdir(exist_ok=True)
     for source in item.sources.glob("*.cpp"):

@@ -1,4 +1,4 @@
-"""A program of ours in Go, built with the modules its go.sum names.
+"""Our program in Go, built with the modules its go.sum names.
 
 `go` checks every module against go.sum. They are vendored, so that those to be changed can be: each
 `NAME.toml` beside the sources holds the rules (see `rewrite`) for the vendored module whose path

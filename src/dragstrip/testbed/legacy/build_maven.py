@@ -1,7 +1,7 @@
-"""A program of ours in Java, with the libraries its jars.sha256 lists.
+"""Our program in Java, with the libraries its jars.sha256 lists.
 
-Maven fetches what pom.xml asks for, by the versions that stand there, but holds nothing to a hash
-of ours. So every library is checked before anything is compiled or run with it.
+Maven fetches the versions that pom.xml names, but does not check our hashes. So we check every
+library before anything is compiled or run with it.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from dragstrip.testbed.legacy.catalogue import Item
 from dragstrip.testbed.legacy.fetch import Progress, run
 
 _RELEASE = "17"
-"""Of Java. Unix sockets came with 16."""
+"""Release of Java. Unix sockets came with 16."""
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:copy-dependencies"
 
 

@@ -1,4 +1,4 @@
-"""A program of ours in JavaScript, with the packages its package-lock.json names.
+"""Our program in JavaScript, with the packages its package-lock.json names.
 
 `npm ci` checks every package against the lock file and takes no other version.
 """

@@ -1,4 +1,4 @@
-"""What can be installed, and where what is installed lies."""
+"""The programs that can be installed, and where installed ones are."""
 
 import hashlib
 from collections.abc import Mapping
@@ -17,33 +17,33 @@ Group = Literal["gquic", "spdy", "netty"]
 Registry = Literal["npm", "pypi", "go", "maven"]
 
 OPTIONAL: frozenset[Group] = frozenset({"netty"})
-"""Whoever asks for everything goes without these where the machine lacks what they need."""
+"""Groups that `install all` leaves out if the machine lacks what they need."""
 
 
 class Item(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A browser or server of another year: an archive to unpack, or with sources of ours in the
-    folder `legacy/NAME` a program to build."""
+    """A browser or server of another year: an archive to unpack, or a program to build from our
+    sources in the folder `legacy/NAME`."""
 
     name: str
     group: Group
     what: str
     registry: Registry
     package: str
-    """As the registry calls it."""
+    """Name in the registry."""
     version: str
     hash: str
     bytes: int
     """About what crosses the network."""
     licence: str
     changed: str = ""
-    """What is changed in it before it runs, and why; empty if nothing is."""
+    """Changes to the program before it runs, and why; empty if there are none."""
     run: str
     """What is started, within the item's folder."""
     members: Mapping[str, str] = {}
     """Member of the archive to path in the item's folder; one that ends with `.br` is decoded, and
     one that ends with `/` is a whole folder."""
     arguments: tuple[str, ...] = ()
-    """What the registry's client must be told besides."""
+    """Further arguments for the registry's client."""
     libraries: Mapping[str, str] = {}
     """Shared libraries the machine must have, with the Debian package of each."""
     programs: Mapping[str, str] = {}
@@ -51,7 +51,7 @@ class Item(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def sources(self) -> Path:
-        """Where sources of ours for it are; the folder need not exist."""
+        """The folder of our sources for it, which need not exist."""
         package = Path(__file__).parents[2]
         shipped = package / "_legacy" / self.name
         return shipped if shipped.is_dir() else package.parent.parent / "legacy" / self.name

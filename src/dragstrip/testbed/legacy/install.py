@@ -1,4 +1,4 @@
-"""Puts an item of the catalogue where it belongs: all of it or nothing."""
+"""Installs an item of the catalogue whole, or not at all."""
 
 import ctypes
 import shutil
@@ -44,7 +44,8 @@ def install(item: Item, progress: Progress = lambda _: None) -> None:
 
 
 def lacking(items: Iterable[Item]) -> str:
-    """What the machine lacks for installing and running `items`, and the mend; or nothing."""
+    """What the machine lacks for installing and running `items`, and how to fix it; empty if
+    nothing."""
     missing: dict[str, str] = {}
     for item in items:
         programs = {**CLIENT_PROGRAMS[item.registry], **item.programs}

@@ -1,4 +1,4 @@
-"""Changes to somebody else's sources, as rules that refuse what they do not expect.
+"""Changes to third-party sources, as rules that refuse what they do not expect.
 
 A rules file is TOML, any number of
 

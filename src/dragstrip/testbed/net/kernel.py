@@ -11,17 +11,17 @@ _FAST_OPEN, _STOCK = 3, 1
 _ECN, _PASSIVE = 1, 2
 """net.ipv4.tcp_ecn: asked for and given, and Linux's own default (given if asked for)."""
 _STATE, _SYN_RECV = 3, "03"
-"""In a line of /proc/net/tcp."""
+"""Field of a line in /proc/net/tcp, and the state to look for."""
 _BUFFERS = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
 class Kernel:
-    """Holds both ends to a stack. Made with the namespaces; remembers what it set."""
+    """Holds both ends to a stack. Made with the namespaces; remembers the values it set."""
 
     def __init__(self, spaces: Namespaces, at_origin: int) -> None:
         self._spaces = spaces
         self._connections = Path(f"/proc/{at_origin}/net/tcp")
-        """Of the origin's namespace, in which this process is."""
+        """Connections of the origin's namespace, in which this process is."""
         self._own_buffers: dict[str, str] = {}
         self._set: dict[str, object] = {}
 

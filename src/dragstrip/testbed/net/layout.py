@@ -14,9 +14,10 @@ class Layout(Struct, frozen=True):
     """A testbed's addresses while it serves a page."""
 
     addresses: Mapping[str, str]
-    """By host; those of pages that are served in turn are among them."""
+    """The address of each host, including those of pages that are served in turn."""
     certificates: Mapping[str, tuple[str, ...]] = {}
-    """By host, whom its certificate covers; hosts that are not here have one of their own."""
+    """The hosts that each host's certificate covers; hosts that are not here have their own
+    certificates."""
 
 
 def one_each(hosts: Iterable[str]) -> Layout:
@@ -25,8 +26,8 @@ def one_each(hosts: Iterable[str]) -> Layout:
 
 
 def layouts(pages: Iterable[Sequence[PageServer]]) -> list[Layout]:
-    """One per page. Pages have the same addresses as far as possible, because a browser that is
-    open knows only those it began with."""
+    """One layout per page. Pages have the same addresses as far as possible, because a browser that
+    is open knows only those it began with."""
     made: list[dict[str, str]] = []
     found: list[tuple[Sequence[PageServer], dict[str, str]]] = []
     for servers in pages:
@@ -40,7 +41,7 @@ def layouts(pages: Iterable[Sequence[PageServer]]) -> list[Layout]:
 
 
 def _fits(servers: Sequence[PageServer], addresses: Mapping[str, str]) -> bool:
-    """Whether hosts that have an address already share it with the same hosts of the page."""
+    """Whether hosts that already have an address share it with the same hosts of the page."""
     known = [{addresses[h] for h in server.hosts if h in addresses} for server in servers]
     taken = [ip for of in known for ip in of]
     return all(len(of) <= 1 for of in known) and len(set(taken)) == len(taken)

@@ -32,8 +32,8 @@ class Link:
     def configure(self, network: Network, seed: int, record: Path | None = None) -> None:
         """Become `network` with this random stream; forgets packets and counters.
 
-        What becomes of every packet is written to `record` (``.csv`` or ``.pcapng``), which is
-        complete after the next `configure` or `passthrough`. Raises `TestbedError`.
+        The fate of every packet is written to `record` (``.csv`` or ``.pcapng``), which is complete
+        after the next `configure` or `passthrough`. Raises `TestbedError`.
         """
         self._process.ask(
             "configure",
@@ -55,7 +55,7 @@ class Link:
 
 
 def _wired(direction: Direction, addresses: Mapping[str, str]) -> dict[str, Any]:
-    """As the link takes it: hosts by address."""
+    """The direction as the link takes it: hosts by address."""
     fields: dict[str, Any] = msgspec.to_builtins(direction)
     try:
         fields["hosts"] = [

@@ -2,9 +2,9 @@
 
 A keeper process holds a private mount and PID namespace. The network namespaces `client`, `link`
 and `origin` are named inside that mount namespace only, so any number of testbeds use the same
-names and addresses without meeting. The keeper waits for its stdin to end: when the owner dies,
-even by kill -9, the keeper (PID 1 of its namespace) ends, the kernel kills every process of the
-testbed, and with the last of them the namespaces and interfaces are gone.
+names and addresses without meeting. The keeper waits for its stdin to end. When the owner dies,
+even by kill -9, the keeper (PID 1 of its namespace) ends and the kernel kills every process of the
+testbed. The namespaces and interfaces go with the last of them.
 """
 
 import contextlib
@@ -70,7 +70,8 @@ class Namespaces:
         return f"/proc/{self.keeper_pid}/root/run/netns/{where}"
 
     def enter(self, *more: str) -> list[str]:
-        """`nsenter` into the testbed's user and PID namespace, and what `more` options name."""
+        """The command `nsenter` into the testbed's user and PID namespace, and into those that
+        `more` names."""
         user = ["--user", "--preserve-credentials"] if self.rootless else []
         return ["nsenter", "--target", str(self.keeper_pid), *user, "--pid", *more, "--"]
 
@@ -79,8 +80,8 @@ class Namespaces:
 def namespaces() -> Iterator[Namespaces]:
     """Create the three namespaces; they and every process inside end with the block.
 
-    As an ordinary user this works through a user namespace. Raises `TestbedError` where
-    namespaces cannot be had.
+    As an ordinary user this works through a user namespace. Raises `TestbedError` where namespaces
+    are not available.
     """
     for program in ("unshare", "nsenter", "ip"):
         if not shutil.which(program):

@@ -116,7 +116,7 @@ def _status(root: Path) -> dict[str, str]:
 
 
 def _told(root: Path, path: str) -> str:
-    """The file's text, or nothing where there is none."""
+    """The file's text; empty if the file is missing."""
     try:
         return (root / path).read_text(errors="replace").strip()
     except OSError:

@@ -1,7 +1,7 @@
 """Interfaces, addresses and routes of a testbed.
 
-Both ends know each other's hardware address and have one route, so nothing but the page's own
-packets crosses the link: no ARP, no neighbour discovery, no way out.
+Both ends know each other's hardware address and have one route, so only the page's own packets
+cross the link: no ARP, no neighbour discovery, no way out.
 """
 
 from collections.abc import Iterable
@@ -13,10 +13,10 @@ CLIENT_IP = "10.64.0.1"
 GATEWAY_IP = "10.64.0.2"
 _MAC: dict[NamespaceName, str] = {"client": "02:00:00:00:00:01", "origin": "02:00:00:00:00:02"}
 OFFLOADS_OFF = ("tx", "off", "tso", "off", "gso", "off", "gro", "off")
-"""For `ethtool -K`. Else the kernel hands the link super-packets of up to 64 kB and unfinished
-checksums."""
+"""Arguments of `ethtool -K`. Otherwise the kernel hands the link super-packets of up to 64 kB and
+unfinished checksums."""
 NO_TCP_MEMORY = "net.ipv4.tcp_no_metrics_save=1"
-"""A visit must not learn from the one before."""
+"""A setting that keeps a visit from learning from earlier ones."""
 _SYSCTLS = (NO_TCP_MEMORY, "net.ipv6.conf.all.disable_ipv6=1")
 
 

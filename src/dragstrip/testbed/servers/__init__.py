@@ -1,4 +1,4 @@
-"""The far end of the link: our origin, and beside or before it what else the stacks ask for.
+"""The far end of the link: our origin, and the other servers that the stacks ask for.
 
 How each kind of server runs says a file beside this one; which servers there are,
 `dragstrip.model.servers`.
@@ -26,7 +26,7 @@ _DRIVERS: Mapping[Driver, Callable[[Server, ServerSite], RunningProgram]] = {
     "codec": Codec,
     "program": Program,
 }
-"""Of every server but our origin, which is always there."""
+"""Drivers of every server except our origin, which always runs."""
 _PLAIN = "plain.sock"
 
 
@@ -47,11 +47,12 @@ class Servers:
 
     @property
     def authority(self) -> str:
-        """Of all servers: their certificates are like the origin's."""
+        """Issuer of all servers' certificates, which are like the origin's."""
         return self._origin.authority
 
     def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
-        """Other servers know only the addresses and certificates that they were started with."""
+        """Serve a page. Other servers know only the addresses and certificates that they were
+        started with."""
         self._origin.serve(page, think=think, layout=layout)
         if layout and layout != self._layout:
             self._layout = layout
@@ -87,7 +88,7 @@ class Servers:
         return self._started[server.name]
 
     def qlog(self, folder: Path | None) -> None:
-        """Of our own origin only."""
+        """Write qlogs into this folder; only our own origin does."""
         self._origin.qlog(folder)
 
     def look(self) -> None:

@@ -1,4 +1,4 @@
-"""A foreign server's access log as evidence: what it says, and nothing it does not."""
+"""Another server's access log as evidence, without guessing what it does not say."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ class AccessLine(Struct, frozen=True, kw_only=True):
     """A request that ended."""
 
     began_us: int
-    """Since the Unix epoch; so is `ended_us`."""
+    """Start of the request since the Unix epoch; so is `ended_us`."""
     ended_us: int
     port: int
     """The client's."""
@@ -135,9 +135,9 @@ def _said(said: Mapping[str, Any], form: AccessLog) -> bool:
 def requests(lines: Sequence[AccessLine], behind: Sequence[Served]) -> tuple[Served, ...]:
     """Each line as the origin would have logged it.
 
-    How the recording answered, and with which body, is the word of `behind`, what the origin saw of
-    the same requests: it depends on method and URL alone. What the server answered by itself, from
-    files or a cache of its own, is the server's word.
+    The origin's log of the same requests, `behind`, says how the recording answered and with which
+    body, because that depends on method and URL alone. The server's log says what the server
+    answered by itself, from files or its cache.
     """
     origins = {(s.method, s.url): s for s in behind}
 

@@ -5,20 +5,20 @@ from collections.abc import Mapping
 from dragstrip.testbed.servers.site import ServerSite
 
 Paths = Mapping[str, Mapping[str, str]]
-"""By host the paths of `certificate` (with its intermediate), `key` and `both`; under no name those
+"""The paths of `certificate` (with its intermediate), `key` and `both` by host; under no name those
 of one certificate for all hosts."""
 
 
 class CertificateFiles:
-    """In the folder of `site`, which is there when they are asked for."""
+    """The certificates' files in the folder of `site`, which exists when they are asked for."""
 
     def __init__(self, site: ServerSite) -> None:
         self._site = site
         self._written: dict[int | None, Paths] = {}
 
     def of_size(self, least_bytes: int | None) -> Paths:
-        """Chains as `Stack.certificate_bytes` has them; the same files for the same size. Hosts
-        that share a certificate share its files."""
+        """Chains with the size of `Stack.certificate_bytes`; the same files for the same size.
+        Hosts that share a certificate share its files."""
         if least_bytes not in self._written:
             self._written[least_bytes] = self._write(least_bytes)
         return self._written[least_bytes]

@@ -2,8 +2,8 @@
 codecs that are not ours: node-spdy's (legacy/spdy-origin) and Netty's (legacy/netty-origin).
 
 They speak TLS and HTTP with certificates of the throw-away CA and ask the origin over a Unix socket
-for every answer. Each has addresses of its own, so that the origin's stay the origin's and a
-browser which knows nothing but a hosts file can be led to any of them.
+for every answer. Each has its own addresses, so that a browser with only a hosts file can be led to
+any of them.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from dragstrip.testbed.servers.site import ServerSite, addresses_of
 from dragstrip.testbed.servers.template import arguments
 
 _WARM_UP_STEP = 500
-"""So many requests stay far below what a command may take."""
+"""Requests of one command, far below what it may take."""
 
 
 class _Connections(Struct, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class Codec:
     """Starts at once and stays: a process that is fresh for each visit would be a cold one."""
 
     def __init__(self, server: Server, site: ServerSite) -> None:
-        """Raises `TestbedError` where it is not installed."""
+        """Prepares the server. Raises `TestbedError` if it is not installed."""
         self._server = server
         self._warm: set[str] = set()
         program = installed(server.item)
@@ -48,7 +48,7 @@ class Codec:
                     f"{needed} is missing: apt-get install {package}, or race other stacks"
                 )
         site.folder.mkdir()
-        hosts: dict[str, str] = {}  # one an address will do: whom a certificate is for, TLS says
+        hosts: dict[str, str] = {}  # one per address is enough: TLS names the host
         for host, ip in addresses_of(server, site.addresses).items():
             hosts.setdefault(ip, host)
         site.spaces.configure("origin", [f"addr replace {ip}/32 dev lo" for ip in hosts])
@@ -83,7 +83,7 @@ class Codec:
         pass
 
     def tune(self, stack: Stack, rtt_ms: float) -> None:
-        """Its TLS is 1.2, see `Stack`."""
+        """Tunes the server for a stack. Its TLS is 1.2, see `Stack`."""
         self._process.ask(
             "tune", dict[str, Any], protocol=stack.protocol, resumption=stack.resumption
         )
@@ -102,8 +102,8 @@ class Codec:
         return self._process.ask("connections", _Connections).connections
 
     def log(self, behind: OriginLog) -> OriginLog:
-        """How the recording answered, and with which body, is the word of `behind`, what the origin
-        saw of the same requests: it depends on method and URL alone."""
+        """The server's log, in which the origin's log of the same requests, `behind`, says how the
+        recording answered and with which body: that depends on method and URL alone."""
         told = self._process.ask("log", OriginLog)
         origins = {(s.method, s.url): s for s in behind.requests}
 

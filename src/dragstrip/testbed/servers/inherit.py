@@ -2,9 +2,9 @@
 
     python inherit.py PORT ADDRESS... -- PROGRAM ARGUMENT...
 
-The program inherits one listening socket an address, from descriptor 3 on. The kernel prefers the
-more special address, provided both servers bind with SO_REUSEPORT (socket(7)), which some programs
-cannot be told to do. Knows nothing of dragstrip, so it starts fast.
+The program inherits one listening socket per address, from descriptor 3 on. The kernel prefers the
+more specific address if both servers bind with SO_REUSEPORT (socket(7)), which some programs have
+no option for. This script imports nothing of dragstrip, so it starts fast.
 """
 
 import fcntl
@@ -17,7 +17,7 @@ _BACKLOG = 1024
 
 
 def listening(port: int, address: str) -> socket.socket:
-    """Raises `OSError`."""
+    """A listening socket on the address. Raises `OSError`."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)

@@ -29,7 +29,8 @@ class OriginLog(Struct, frozen=True, kw_only=True):
     cpu_s: float | None
     """CPU time of the origin since it started; None if another server stands before it."""
     congestion: tuple[str, ...] = ()
-    """For TCP connections whose server reports no transport state, as the kernel reports it."""
+    """Congestion control of TCP connections as the kernel reports it, for servers that report no
+    transport state."""
 
 
 class _Serving(Struct, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ class Certificates(Struct, frozen=True, kw_only=True):
     """What another server needs to speak for the origin's hosts, in PEM."""
 
     key: str
-    """Of all leaves."""
+    """The private key of all leaves."""
     chains: dict[str, str]
     """Leaf and intermediate by host."""
     shared: str
@@ -62,7 +63,7 @@ class RunningServer(Protocol):
         """Issuer of its certificates, known once it serves a page; empty if unknown."""
 
     def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
-        """None keeps the addresses as they are."""
+        """Serve a page; `layout` None keeps the addresses as they are."""
 
     def tune(self, stack: Stack, rtt_ms: float = 0.0) -> None: ...
     def qlog(self, folder: Path | None) -> None: ...
@@ -83,12 +84,12 @@ class Origin:
         self._shown: Path | None = None
         """The page file that it answers from."""
         self._hints: dict[EarlyHints, Mapping[str, tuple[str, ...]]] = {}
-        """Of the page, as far as they were asked for: to find them takes time."""
+        """Hints of the page, as far as they were asked for: finding them takes time."""
         self.ca: Path | None = folder / _CA
         """Certificate of the throw-away CA, PEM."""
         self.authority = ""
         self.pid = only_child(process.pid)
-        """Of the program itself: what entered the namespace is its parent."""
+        """Process id of the program itself, whose parent entered the namespace."""
 
     def serve(self, page: Page, *, think: bool = False, layout: Layout | None = None) -> None:
         """Replay this page from now on; with `think` as slowly as the recorded servers."""
@@ -165,8 +166,8 @@ class Origin:
         return self._hints[named]
 
     def _h1_only(self, stack: Stack) -> list[str]:
-        """Hosts for which nothing but HTTP/1.1 may be offered. A browser that is held to one
-        protocol needs no such help."""
+        """Hosts for which only HTTP/1.1 may be offered. A browser that is held to one protocol
+        needs no such help."""
         if stack.discovery != "as-recorded" or self._page is None:
             return []
         spoken = self._page.spoken
@@ -186,8 +187,8 @@ class Origin:
     def certificates(
         self, hosts: Sequence[str], least_bytes: int | None = None
     ) -> dict[str, dict[str, str]]:
-        """By host `certificate` (leaf, intermediate) and `key` in PEM, like the origin's own; by
-        no name one for all hosts. Their size is that of `Stack.certificate_bytes`."""
+        """PEM of each host's `certificate` (leaf, intermediate) and `key`, like the origin's own;
+        by no name one for all hosts. Their size is that of `Stack.certificate_bytes`."""
         made = self.chains(hosts, least_bytes)
         chains = {**made.chains, "": made.shared}
         return {h: {"certificate": chain, "key": made.key} for h, chain in chains.items()}
@@ -199,7 +200,7 @@ class Origin:
         )
 
     def connections(self) -> tuple[Connection, ...]:
-        """Connections that belong to the next `log`, as they stand now."""
+        """Connections that belong to the next `log`, in their present state."""
         return self._process.ask("connections", _Connections).connections
 
     def log(self) -> OriginLog:

@@ -48,7 +48,7 @@ def unpacked(server: Server) -> tuple[UnpackedPackage, ...]:
 
 
 def version_of(server: Server) -> str:
-    """What is there of a server that is not ours, in words; empty for ours."""
+    """Version of an installed server that is not ours; empty for ours."""
     if packages := unpacked(server):
         return f"{packages[0].name} {packages[0].version}"
     if server.digest:
@@ -62,7 +62,7 @@ def version_of(server: Server) -> str:
 
 
 def installed(server: Server) -> Path:
-    """Its folder. Raises `TestbedError` with what to do."""
+    """The server's folder. Raises `TestbedError` with what to do."""
     if not unpacked(server):
         raise TestbedError(
             f"{home_of(server).name} is not installed: run `dragstrip servers install "
@@ -72,7 +72,7 @@ def installed(server: Server) -> Path:
 
 
 def loader(home: Path) -> list[str]:
-    """Puts before a program of the folder: the dynamic loader and libraries that came with it."""
+    """Prefix of a program of the folder: the dynamic loader and libraries that came with it."""
     found = sorted(home.glob("usr/lib/*/ld-linux-*.so.*")) + sorted(home.glob("lib*/ld-linux-*"))
     if not found:
         raise TestbedError(f"{home} has no dynamic loader: install it again")
@@ -81,10 +81,8 @@ def loader(home: Path) -> list[str]:
 
 
 def install(server: Server, say: Callable[[str], None]) -> tuple[UnpackedPackage, ...]:
-    """Fetch, verify and unpack it with all it needs; what was there before is replaced.
-
-    Raises `TestbedError`.
-    """
+    """Fetch, verify and unpack a server with all it needs; an older copy is replaced. Raises
+    `TestbedError`."""
     for program in ("apt-get", "dpkg-deb"):
         if not shutil.which(program):
             raise TestbedError(f"{program} is missing: dragstrip downloads servers with it")
@@ -143,7 +141,7 @@ class _Apt:
 
 
 def _mirror() -> str:
-    """Of this machine's first Debian source. Raises `TestbedError`."""
+    """The mirror of this machine's first Debian source. Raises `TestbedError`."""
     shown = _run("apt-get", "indextargets", "--format", "$(REPO_URI)|$(ORIGIN)|$(RELEASE)")
     for line in shown.splitlines():
         address, origin, _ = line.split("|")

@@ -1,9 +1,9 @@
-"""Anybody's server as the far end of the link: Caddy, nginx, or one that a study brings.
+"""Any server as the far end of the link: Caddy, nginx, or one that a study brings.
 
 It terminates TLS, HTTP and QUIC with certificates of the throw-away CA, and asks the origin over a
 Unix socket for every answer, or serves the page from a document root. It runs in the origin's
-namespace, which has no way out but the link, without any capability. Its access log is its word on
-each request; its TCP's congestion control is read from the kernel.
+namespace, which has no way out but the link, without any capability. Its access log reports each
+request; the kernel reports its TCP's congestion control.
 """
 
 import contextlib
@@ -36,27 +36,28 @@ _PATIENCE_S = 20.0
 _LOOK_S = 0.005
 _LAST_WORDS = 3
 _TICKET_KEY_BYTES = 80
-"""As nginx and HAProxy want it."""
+"""Length of a ticket key as nginx and HAProxy want it."""
 _SHORT_KEY_BYTES = 48
-"""As Apache wants it."""
+"""Length of a ticket key as Apache wants it."""
 _TICKET_KEYS = 3
-"""As many as HAProxy wants, in base64."""
+"""Number of ticket keys that HAProxy wants, in base64."""
 _UNPRIVILEGED = (
     *("unshare", "--user", "--map-user=65534", "--map-group=65534"),
     *("--pid", "--fork", "--kill-child"),
     *("setpriv", "--no-new-privs"),
 )
-"""In a user namespace of its own it is nobody and has no capability, over the network least of all;
-what files it may read is still what its owner may. In a PID namespace of its own its workers end
-with it: one that lingers would still hold the port."""
+"""A command that runs without privileges. In its own user namespace the program is the user
+`nobody` and has no capability, least of all over the network; it may still read what its owner may.
+In its own PID namespace its workers end with it: one that lingers would still hold the port."""
 
 
 class Program:
-    """One configuration at a time. Ending the process is what ends its connections for certain: a
-    new configuration leaves requests under way, and often QUIC's listener, as they were."""
+    """A server that runs one configuration at a time. Only ending the process surely ends its
+    connections: a new configuration leaves requests under way, and often QUIC's listener, as they
+    were."""
 
     def __init__(self, server: Server, site: ServerSite) -> None:
-        """Raises `TestbedError` where a program is missing."""
+        """Prepares the server. Raises `TestbedError` if a program is missing."""
         for needed, package in server.needs.items():
             if not shutil.which(needed):
                 raise TestbedError(
@@ -69,7 +70,7 @@ class Program:
         self._used = mentioned(server.config, *server.command, *server.environment.values())
         self._page: Page | None = None
         self._roots: dict[str, Path | None] = {}
-        """By page; None for one that files cannot be."""
+        """Root of each page's files; None for a page that cannot be files."""
         self._wish: tuple[object, ...] = ()
         self._child: subprocess.Popen[bytes] | None = None
         self._heard: set[str] = set()
@@ -86,8 +87,8 @@ class Program:
         self._page = page
 
     def tune(self, stack: Stack, rtt_ms: float) -> None:
-        """Run with the stack's TLS and protocol. What else it asks is the kernel's or cannot be
-        had, which `Stack` refuses."""
+        """Run with the stack's TLS and protocol. The stack's other properties are the kernel's, or
+        not available, which `Stack` refuses."""
         values = self._values(stack)
         config = render(self._server.config, f"server {stack.server}, config", **values)
         argv = arguments(self._server.command, **values)
@@ -200,7 +201,7 @@ class Program:
     def _server_at(
         self, address: str, certificates: Mapping[str, Mapping[str, str]]
     ) -> dict[str, Any]:
-        """Its certificates, each with the hosts that show it."""
+        """A server's certificates, each with the hosts that show it."""
         shown: dict[str, dict[str, Any]] = {}
         for host in (h for h, ip in self._addresses.items() if ip == address):
             paths = certificates[host]
@@ -208,8 +209,8 @@ class Program:
         return {"address": address, "certificates": list(shown.values())}
 
     def _document_root(self) -> Path | None:
-        """The page as files, if anything asks for them. Raises `PageError` for a page that files
-        cannot be; who takes the JSON file, which has everything, may do without them."""
+        """The page as files, if anything asks for them. Raises `PageError` for a page that cannot
+        be files. A server that takes the JSON file, which has everything, may do without them."""
         asked = self._used & {"root", "roots"}
         takes_all = "config" in self._used and not self._server.config
         if not self._page or not (asked or takes_all):
@@ -285,9 +286,8 @@ class Program:
         return output.read_text(errors="replace") if output.exists() else ""
 
     def _part_from_clients(self) -> None:
-        """Abort what is left of its connections, at both ends: many a server leaves without a word
-        to its QUIC clients, and what TCP still has to say would cross the link in the next visit.
-        """
+        """Abort the connections that are left, at both ends. Many servers leave their QUIC clients
+        without a close, and TCP's last packets would cross the link in the next visit."""
         for where, side in (("client", "dport"), ("origin", "sport")):
             sockets = f"--numeric --no-header --tcp --udp {side} = :{self._port}"
             abort = f"ss --kill {sockets} > /dev/null && ss {sockets}"

@@ -1,7 +1,7 @@
-"""Servers of ours that serve old protocols, beside the origin and with the same control commands.
+"""Our servers for old protocols, beside the origin and with the same control commands.
 
-Each is a program of the catalogue (`dragstrip.testbed.legacy`) with a port of its own on every
-address of the origin, certificates of the same throw-away CA, and the same recording. The browser's
+Each is a program of the catalogue (`dragstrip.testbed.legacy`) with its own port on every address
+of the origin, certificates of the same throw-away CA, and the same recording. The browser's
 resolver leads to its port, so URLs and hosts stay as they are.
 """
 
@@ -22,10 +22,11 @@ from dragstrip.testbed.servers.site import ServerSite, port_of
 
 
 class SecondOrigin:
-    """Runs until `stop`. Nothing of it can be tuned, and `Stack` refuses what asks for it."""
+    """A second server that runs until `stop`. It has no tuning, and `Stack` refuses what asks for
+    it."""
 
     def __init__(self, server: Server, site: ServerSite) -> None:
-        """Raises `TestbedError` if it is not installed or does not start."""
+        """Starts the server. Raises `TestbedError` if it is not installed or does not start."""
         program = installed(server.item)
         site.folder.mkdir()
         certificates = site.folder / "certificates.json"

@@ -1,4 +1,4 @@
-"""What a server finds at the far end of the link, and what the testbed asks of it there."""
+"""The far end of the link as a server finds it, and what the testbed asks of the server there."""
 
 import zlib
 from collections.abc import Mapping
@@ -16,7 +16,8 @@ from dragstrip.testbed.servers.origin import Origin, OriginLog
 
 PORT = 443
 _CHOSEN_PORTS = 20_000, 10_000
-"""The first of them, and how many: above those of known servers, below a client's own."""
+"""First port, and number of ports, for servers without a known one: above those of known servers,
+below a client's."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class ServerSite:
 
     spaces: Namespaces
     folder: Path
-    """Of this server alone; not there yet."""
+    """Folder of this server alone, which does not exist yet."""
     origin: Origin
     plain: Path
     """Unix socket at which the origin answers any request over plain HTTP/1.1."""
@@ -33,8 +34,8 @@ class ServerSite:
     """The origin's address of each host."""
 
     def certificates(self, least_bytes: int | None = None) -> dict[str, dict[str, str]]:
-        """By host `certificate` (with its intermediate) and `key`, PEM; by no name of all hosts.
-        Their size is that of `Stack.certificate_bytes`."""
+        """PEM of each host's `certificate` (with its intermediate) and `key`; by no name those for
+        all hosts. Their size is that of `Stack.certificate_bytes`."""
         return self.origin.certificates(list(self.addresses), least_bytes)
 
 
@@ -42,7 +43,7 @@ class RunningProgram(Protocol):
     """A server that is there. Everything may raise `TestbedError`."""
 
     def serve(self, page: Page, *, think: bool) -> None:
-        """The page changes; who asks the origin for every answer need do nothing."""
+        """Serve a page. A server that asks the origin for every answer need do nothing."""
 
     def tune(self, stack: Stack, rtt_ms: float) -> None:
         """Hold connections accepted from now on to the stack."""
@@ -51,10 +52,11 @@ class RunningProgram(Protocol):
         """Take note of what ends with the connections, while they are open."""
 
     def close(self) -> None:
-        """End every connection; what lets clients resume stays good."""
+        """End every connection; session tickets stay valid."""
 
     def connections(self) -> tuple[Connection, ...]:
-        """Connections that belong to the next `log`, as they stand now, as far as it knows them."""
+        """Connections that belong to the next `log`, in their present state, as far as the server
+        knows them."""
 
     def log(self, behind: OriginLog) -> OriginLog:
         """What was asked for and connected since the last call. `behind` is what the origin saw."""
@@ -63,7 +65,7 @@ class RunningProgram(Protocol):
 
 
 def port_of(server: Server) -> int:
-    """Where it answers https; the same for the same name in every testbed."""
+    """Port at which a server answers https, the same in every testbed."""
     first, many = _CHOSEN_PORTS
     return server.port or first + zlib.crc32(server.name.encode()) % many
 

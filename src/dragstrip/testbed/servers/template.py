@@ -13,7 +13,7 @@ _SPREAD = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 def render(text: str, what: str, **values: Any) -> str:
-    """Raises `TestbedError` naming `what` and the line of it that is wrong."""
+    """Fills in a template. Raises `TestbedError` naming `what` and its wrong line."""
     try:
         return _JINJA.from_string(text).render(**values)
     except TemplateError as error:
@@ -24,7 +24,8 @@ def render(text: str, what: str, **values: Any) -> str:
 
 
 def arguments(command: Iterable[str], **values: Any) -> list[str]:
-    """A list that stands alone becomes an argument for each of its members. Raises as `render`."""
+    """The arguments of a command. A list that stands alone becomes an argument for each of its
+    members. Raises as `render`."""
     made: list[str] = []
     for text in command:
         alone = _SPREAD.fullmatch(text.strip())

@@ -1,8 +1,8 @@
 """Addresses of `dragstrip link`: out of the ranges reserved for measuring, and never twice.
 
-Links are numbered by the interface they make in the caller's namespace, whose name the kernel
-gives away only once. A link hands a part of its own range to every link nested in it, so that
-packets find their way back without address translation.
+Links are numbered by the interface they make in the caller's namespace, whose name the kernel gives
+away only once. A link gives part of its range to every link nested in it, so that packets find
+their way back without address translation.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from itertools import islice
 POOL = IPv4Network("198.18.0.0/15")
 """RFC 2544 appendix C.2.2: for the measurement of network devices."""
 _POOL6 = IPv6Network("2001:2::/48")
-"""RFC 5180 section 8: the same for IPv6."""
+"""Pool for IPv6 (RFC 5180 section 8)."""
 _NARROWER = {POOL.prefixlen: 24, 24: 27, 27: 30}
 
 
@@ -25,7 +25,7 @@ class Subnet:
 
     @property
     def net6(self) -> IPv6Network:
-        """The same range under the IPv6 prefix."""
+        """The subnet's range under the IPv6 prefix."""
         base = int(_POOL6.network_address) | int(self.net.network_address)
         return IPv6Network((base, 96 + self.net.prefixlen))
 
@@ -53,7 +53,7 @@ class Subnet:
 
 
 def around(client: IPv4Address) -> Subnet:
-    """The range a link's client was given, told from its address alone: the widest it can be."""
+    """The widest range that a link's client can have been given, from its address alone."""
     for length in sorted(_NARROWER.values()):
         found = Subnet(IPv4Network((int(client), length), strict=False))
         if found.client == client:

@@ -1,7 +1,7 @@
-"""A command inside a link: everything about it as if it ran outside, but for its network.
+"""A command inside a link: everything is as if it ran outside, except its network.
 
-It keeps user, folder, environment, open files and terminal. It sees a process tree of its own,
-which the kernel kills whole when the owner ends, and a name server that can be reached.
+It keeps user, folder, environment, open files and terminal. It has its own process tree, which the
+kernel kills whole when the owner ends, and a name server that it can reach.
 """
 
 import os
@@ -24,8 +24,8 @@ _PASSED_ON = (
 )
 _WATCHED = {*_PASSED_ON, signal.SIGCHLD}
 _LOOKS_AGAIN_S = 0.2
-"""SIGCHLD that comes while no thread waits for it may go to a thread that a library has started
-and that does not block it, and be lost."""
+"""Time after which the command is looked at again. A SIGCHLD that comes while no thread waits for
+it may go to a library's thread that does not block it, and be lost."""
 _SI_KERNEL = 0x80
 """`si_code` of a signal the terminal sent, to the command as well (sigaction(2))."""
 
@@ -78,12 +78,12 @@ def run_inside(spaces: Namespaces, subnet: Subnet, command: Sequence[str]) -> in
 
 
 def watch_signals() -> None:
-    """From now on signals wait for `run_inside`, in this thread and those it starts."""
+    """Makes signals wait for `run_inside`, in this thread and those it starts."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
 
 
 def _send(nsenter: int, number: int) -> None:
-    """To the command itself, which is nsenter's one child."""
+    """Sends a signal to the command itself, which is nsenter's one child."""
     try:
         os.kill(only_child(nsenter), number)
     except (OSError, IndexError):

@@ -38,7 +38,7 @@ TUN = "/dev/net/tun"
 _START_S = 5.0
 _PASTA_MAC = "02:00:00:00:00:03"
 _INNER = Subnet(IPv4Network("198.18.0.0/24"))
-"""Between relay and pasta; its gateway leads to the caller's loopback."""
+"""Subnet between relay and pasta; its gateway leads to the caller's loopback."""
 _OPTIONS = (
     "--foreground --no-netns-quit --ns-ifname pasta --mtu 65520 --netmask 24 "
     "--tcp-ports none --udp-ports none --tcp-ns none --udp-ns none "
@@ -91,7 +91,7 @@ def _pasta(spaces: Namespaces) -> list[str]:
 
 
 def _wire(spaces: Namespaces, subnet: Subnet) -> None:
-    """Addresses and routes of the origin namespace, and what happens to packets in it."""
+    """Sets addresses and routes of the origin namespace, and what happens to packets in it."""
     spaces.run("origin", "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
     lines = [
         f"link add gate address {GATEWAY_MAC} type veth peer name origin netns link",
@@ -138,7 +138,7 @@ table inet way {{
 
 
 def _await(spaces: Namespaces, said: IO[str], complaint: str, *check: str) -> None:
-    """Until `check` succeeds in the origin namespace."""
+    """Wait until `check` succeeds in the origin namespace."""
     deadline = time.monotonic() + _START_S
     while True:
         try:

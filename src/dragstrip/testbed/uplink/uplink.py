@@ -1,4 +1,4 @@
-"""The way from the far end of a link into the network of whoever asked for the link.
+"""The way from the far end of a link into the network of the user who asked for the link.
 
 As root it is a pair of interfaces into the caller's namespace (`uplink_veth`): the caller's own
 addresses are reached without translation, by the kernel's own TCP. An ordinary user may not enter
@@ -34,7 +34,7 @@ class Uplink:
 
     subnet: Subnet
     beyond: str
-    """How far it leads, in words."""
+    """Description of how far it leads."""
     resolver: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
     """While entered, the gateway's address answers DNS as the caller's resolvers do."""
 
@@ -54,7 +54,8 @@ def far_end(
 
 
 def plug_client(spaces: Namespaces, subnet: Subnet) -> None:
-    """Give the client namespace its interface, addresses and the one route. Raises `TestbedError`.
+    """Give the client namespace its interface, its addresses and its only route. Raises
+    `TestbedError`.
 
     Both ends know each other's hardware address: no ARP and no neighbour discovery on the link.
     """
@@ -96,7 +97,7 @@ def _lines(
         ends, ("", "nodad")[: 1 + has_ipv6()], strict=False
     ):
         lines += [
-            # Not `peer`: that would make a route of its own with the wrong source.
+            # Not `peer`: that would add a route with the wrong source.
             f"addr add {own} dev {name} {nodad}",
             f"neigh add {peer} lladdr {peer_mac} dev {name} nud permanent",
             # onlink: IPv6 learns a moment later that the interface has a carrier.
@@ -107,7 +108,8 @@ def _lines(
 
 
 def caller_range() -> Subnet:
-    """What the caller may give away: the whole pool, or its part if it is in a link itself."""
+    """The range that the caller may give away: the whole pool, or its part if it is in a link
+    itself."""
     outer = subprocess.run(
         ["ip", "-json", "-4", "addr", "show", "dev", IFACE], capture_output=True, text=True
     )

@@ -1,4 +1,4 @@
-"""The way out for root: an interface in the caller's namespace, and nothing else there.
+"""The way out for root: a single interface in the caller's namespace.
 
 Addresses, routes and settings belong to the interface and vanish with it, and it vanishes with the
 namespace at its other end. Translation, where the caller's kernel forwards, is a table that

@@ -1,4 +1,4 @@
-"""Claims about absolute times of pages that nobody has: no number of blocks answers them."""
+"""Claims about absolute times of pages that are lost: no number of blocks answers them."""
 
 import polars as pl
 
@@ -8,15 +8,15 @@ from dragstrip_papers.parts import parts_of
 from dragstrip_papers.predicates import AnyPredicate
 
 _NAMED = 3
-"""So many pages are named; more are counted."""
+"""Most pages that are named; more are counted."""
 
 
 def absent(claim: Claim, reached: pl.DataFrame) -> str:
-    """Why no load of the pages of the cells it looks at (see `dragstrip_papers.campaign.space`)
+    """Why no load of the cells that a claim looks at (see `dragstrip_papers.campaign.space`)
     answers it.
 
-    It asks for nothing but absolute times, and there are only stand-ins of its pages. Empty if
-    that is not so.
+    The claim asks only for absolute times, and there are only stand-ins of its pages. Empty for
+    other claims.
     """
     if claim.predicate is None or not _absolute(claim.predicate):
         return ""

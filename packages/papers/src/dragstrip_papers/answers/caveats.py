@@ -1,4 +1,4 @@
-"""What must be said beside an answer, whatever it is."""
+"""Notes that must stand beside an answer."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -24,7 +24,7 @@ def caveats(
 
 
 LARGE_BYTES = 500_000
-"""From here on our servers' own speed shows where no link limits them."""
+"""Size of a page from which on our servers' own speed shows where no link limits them."""
 
 
 def _censored(cells: Iterable[Measured], named: Iterable[str]) -> str:

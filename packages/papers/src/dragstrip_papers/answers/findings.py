@@ -16,7 +16,7 @@ from dragstrip_papers.answer import Answer, Verdict
 from dragstrip_papers.answers.absent import absent
 from dragstrip_papers.answers.caveats import caveats
 from dragstrip_papers.answers.more import More, more
-from dragstrip_papers.answers.near import Near, Stacks, pages_of
+from dragstrip_papers.answers.near import Closeness, Stacks, pages_of
 from dragstrip_papers.answers.noise import noiseless
 from dragstrip_papers.answers.predicted import beyond
 from dragstrip_papers.answers.ran import Made, Ran
@@ -52,15 +52,15 @@ class Place(Struct, frozen=True, kw_only=True):
     blocks: int = 0
     """Blocks that count."""
     number: int = 0
-    """Its place among the cells of the capsule's study, from 1; 0 if the capsule is not here."""
+    """Number of the cell in the capsule's study, from 1; 0 if the capsule is not here."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One claim: published, ours, and what becomes of it."""
+    """One claim: what the paper published, our number, and the answer."""
 
     id: str
     source: str
-    """Of those of the paper; empty for a paper that is its own."""
+    """Source of the claim, one of the paper's; empty for a paper that is its own."""
     read: str
     """How much of the source was read, see `dragstrip_papers.sources`; empty without one."""
     section: str
@@ -74,26 +74,26 @@ class Finding(Struct, frozen=True, kw_only=True):
     """Our number with its 95 % interval; empty if there is none."""
     why: str
     more: More | None = None
-    """Of an open claim, see `dragstrip_papers.answers.more`."""
+    """More loads that would decide an open claim, see `dragstrip_papers.answers.more`."""
     surrogates: dict[str, str]
     """Stacks that stood for the paper's own, and for what; empty if none did."""
     players: dict[str, str]
     """Stacks of the paper's own time, by the surrogate whose part they play."""
     servers: str
-    """Who served its stacks, and by how much those differ, see `dragstrip.study.gaps`; empty if one
-    server did."""
-    near: Near
+    """The servers of its stacks, and by how much they differ, see `dragstrip.study.gaps`; empty if
+    there was only one."""
+    near: Closeness
     restates: str
     """The claim whose number this is in another unit; empty for one that is counted."""
     caveats: tuple[str, ...]
     cells: int
     """How many the claim is about in our studies."""
     behind: tuple[Place, ...]
-    """Those of them that were run."""
+    """Cells of the claim that were run."""
 
     @property
     def unrun(self) -> bool:
-        """Whether it is open, and nothing of it was run."""
+        """Whether the claim is open, and none of its cells was run."""
         return self.verdict == "open" and self.cells > 0 and not self.behind
 
 
@@ -103,11 +103,11 @@ class Findings(Struct, frozen=True, kw_only=True):
     authors: str
     venue: str
     rules: int
-    """Of the verdict, by which all visits were judged."""
+    """Version of the verdict's rules, by which all visits were judged."""
     frozen: Frozen
-    """The rules that answer, and those that stood when the visits began."""
+    """The rules that answer, and the rules at the time when the visits began."""
     verdicts: dict[str, int]
-    """Of claims that restate no other."""
+    """Number of claims by answer, without those that restate another."""
     restated: int
     cells_run: int
     cells_total: int
@@ -142,7 +142,7 @@ def findings(
     evidence: Evidence,
     numbers: Mapping[Key, int] = NO_NUMBERS,
 ) -> Findings:
-    """Every claim answered by the loads `evidence`, which `ran` made; `numbers` are those of the
+    """Answers every claim by the loads `evidence`, which `ran` made. `numbers` are those of the
     cells whose capsules are beside the page."""
     cells = _counted(space(specs, paper.parts), evidence.loads, numbers)
     stacks = paper.stacks(specs)
@@ -250,11 +250,11 @@ def _near(
     behind: pl.DataFrame,
     asked: Mapping[str, int],
     client: ClientName,
-) -> Near:
+) -> Closeness:
     told = behind if len(behind) else reached
     kind: Stacks = "surrogate" if {*named} & {*paper.stands_for} else "native"
     standins = set(told.filter(pl.col("standin"))["page"])
-    return Near(
+    return Closeness(
         stacks=kind if named else "none",
         pages=pages_of(told["page"].unique(), standins),
         loads=min(behind["blocks"].to_list(), default=0),

@@ -1,6 +1,6 @@
 """Would a claim be answered the same if the visits that do not count were known?
 
-Where invalid visits strike stacks unequally (`dragstrip.results.bias`), the loads that count are a
+Where invalid visits affect stacks unequally (`dragstrip.results.bias`), the loads that count are a
 choice. The claim is then answered again with each stack's invalid visits filled in: once as slow as
 the slowest load of its cell that counts, once as quick as the quickest. An answer that this turns
 stays open; so does one that rests on a cell where half of a stack's visits are invalid.
@@ -14,7 +14,7 @@ from msgspec import structs
 
 from dragstrip_papers.answer import Answer
 from dragstrip_papers.base import ask
-from dragstrip_papers.measured import Evidence, Loads, Measured, Struck, Values
+from dragstrip_papers.measured import DoubtfulCell, Evidence, Loads, Measured, Values
 from dragstrip_papers.predicates import AnyPredicate, stacks_of
 from dragstrip_papers.reached import reached
 
@@ -26,12 +26,12 @@ DECIDED = ("reproduced", "equivalent", "contradicted")
 
 def with_missing(answer: Answer, predicate: AnyPredicate, evidence: Evidence) -> Answer:
     """The answer, unless visits that are missing could turn it."""
-    if answer.verdict not in DECIDED or not evidence.struck:
+    if answer.verdict not in DECIDED or not evidence.doubts:
         return answer
     doubted = {
-        cell.key: evidence.struck[cell.key]
+        cell.key: evidence.doubts[cell.key]
         for cell in reached(predicate, evidence.cells)
-        if cell.key in evidence.struck
+        if cell.key in evidence.doubts
     }
     named = stacks_of(predicate, {s: None for cell in evidence.cells for s in cell.stacks})
     for (_, page, network, _), cell in doubted.items():
@@ -52,8 +52,9 @@ def _open(answer: Answer, why: str) -> Answer:
     return structs.replace(answer, verdict="open", why=why)
 
 
-def _filled(cell: Measured, lost: Struck | None, stack: str, worst: Centre) -> Measured:
-    """With a round for each invalid visit of the stack: itself at its worst, others as usual."""
+def _filled(cell: Measured, lost: DoubtfulCell | None, stack: str, worst: Centre) -> Measured:
+    """The cell with a round for each invalid visit of the stack: itself at its worst, others as
+    usual."""
     more = lost.invalid.get(stack, 0) if lost else 0
     if not more or stack not in cell.stacks:
         return cell

@@ -20,13 +20,13 @@ from dragstrip_papers.predicates import AnyPredicate
 from dragstrip_papers.reached import reached
 
 TIMES = (2, 3, 4, 6, 8, 12, 16, 24, 32)
-"""As many times the loads are tried, in this order."""
+"""Multiples of the loads that are tried, in this order."""
 _CORPUS = (Gain, MagnitudeOrder, MeanDelta)
 """Kinds that speak of pages of which the paper's are a sample, if they do not say otherwise."""
 
 
 class More(Struct, frozen=True, kw_only=True):
-    """What would decide a claim, were it like what was run."""
+    """What would decide a claim if further loads were like those that were run."""
 
     of: Literal["blocks", "pages"] | None
     """None: no number of `TIMES` would."""
@@ -34,7 +34,7 @@ class More(Struct, frozen=True, kw_only=True):
     """Blocks of the cell with the fewest, or pages."""
     need: int = 0
     answer: Verdict = "open"
-    """That it would then have."""
+    """Answer of the claim once it has them."""
 
     def words(self) -> str:
         """``about 152 pages like its 38 (then contradicted)``."""
@@ -44,8 +44,8 @@ class More(Struct, frozen=True, kw_only=True):
 
 
 def more(predicate: AnyPredicate, evidence: Evidence) -> More | None:
-    """Of an open claim; None where not all of it was run, where its loads alone decide it, and for
-    counts of significant tests, whose number of loads is the paper's."""
+    """What would decide an open claim. None where not all of it was run, where its loads alone
+    decide it, and for counts of significant tests, whose number of loads is the paper's."""
     own = reached(predicate, evidence.cells)
     if any(len(reached(part, own)) < part.cells for part in parts_of(predicate)):
         return None
@@ -71,7 +71,7 @@ _Taken = Callable[[Sequence[Measured], int], Iterable[Measured]]
 
 
 def _of_corpus(predicate: AnyPredicate) -> bool:
-    """Whether any part of it would hold for other pages, too."""
+    """Whether any part of the claim is about other pages, too."""
     return any(
         getattr(part, "over", "pages" if isinstance(part, _CORPUS) else "blocks") == "pages"
         for part in parts_of(predicate)

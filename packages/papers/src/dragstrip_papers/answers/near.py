@@ -12,13 +12,13 @@ Stacks = Literal["native", "surrogate", "none"]
 Pages = Literal["recorded", "as described", "stand-in", "none"]
 
 
-class Near(Struct, frozen=True, kw_only=True):
+class Closeness(Struct, frozen=True, kw_only=True):
     stacks: Stacks
-    """`native`: stacks of the paper's own time played every part; `surrogate`: today's stand for
-    them; `none` is needed."""
+    """`native` if stacks of the paper's own time played every part; `surrogate` if today's stacks
+    stand for them; `none` if no stack is needed."""
     pages: Pages
-    """`as described`: made of what the paper says of them, which is all there is to them;
-    `stand-in`: of that size and shape, but made up; `recorded` somewhere."""
+    """`recorded` somewhere; `as described` if made of everything that the paper says of them;
+    `stand-in` if of that size and shape, but made up."""
     loads: int
     """The least of any cell that was run; 0 if none was."""
     asked: int
@@ -43,7 +43,8 @@ class Near(Struct, frozen=True, kw_only=True):
 
 
 def pages_of(pages: Iterable[str], standins: Collection[str]) -> Pages:
-    """The worst of these pages. `standins` are those that are one."""
+    """The kind of these pages that is furthest from the paper. `standins` are the pages that are
+    stand-ins."""
     known = {name.replace("/", "-") for name in corpus.known()}
     kinds = {
         "stand-in"

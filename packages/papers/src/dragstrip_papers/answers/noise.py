@@ -1,7 +1,8 @@
 """What loads without noise cannot answer: how many tests find a difference.
 
-Such a count depends on how far loads of one page differ among themselves. In virtual time nothing
-but loss makes them differ, so that tests find differences which a paper's loads would have hidden.
+Such a count depends on how far loads of one page differ among themselves. In virtual time only loss
+makes them differ, so that tests find differences that the noise of a paper's loads would have
+hidden.
 """
 
 import polars as pl

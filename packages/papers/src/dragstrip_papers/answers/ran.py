@@ -1,4 +1,4 @@
-"""What was run, as far as answers tell it beside the loads: how, by whom, under which rules."""
+"""The record of what was run, besides the loads: how, by whom, under which rules."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,8 @@ class Made(Struct, frozen=True, kw_only=True):
     cells: int
     """Cells with a block that counts."""
     bias: str
-    """Whether invalid visits strike some stacks more than others; empty without one."""
+    """Whether invalid visits affect some stacks more than others; empty without an invalid
+    visit."""
     how: tuple[str, ...]
     """Program, machine and browsers, see `dragstrip_papers.provenance`."""
     commands: tuple[str, ...]
@@ -54,7 +55,7 @@ class Ran(Struct, frozen=True, kw_only=True):
 
 
 def ran_in(folders: Sequence[Path], loads: pl.DataFrame) -> Ran:
-    """What the capsules `folders` say; `loads` are those of theirs that count.
+    """What the capsules `folders` say; `loads` are their loads that count.
 
     Raises `InputError` if a browser made some of them and the load generator others.
     """
@@ -70,13 +71,13 @@ def ran_in(folders: Sequence[Path], loads: pl.DataFrame) -> Ran:
 
 
 def numbers(folders: Sequence[Path]) -> Mapping[Key, int]:
-    """Of every cell of these capsules its place among those of its study, from 1."""
+    """Number of every cell of these capsules in its study, from 1."""
     studies = [Capsule.open(folder).manifest.study for folder in folders]
     return {(s.name, *cell): n for s in studies for n, cell in enumerate(s.cells(), start=1)}
 
 
 def joined(parts: Sequence[Ran]) -> Ran:
-    """All of it. Only what one client made by one clock is evidence together."""
+    """One record of all parts. Only loads by one client and one clock are evidence together."""
     seen = [part for part in parts if part.made] or list(parts[:1]) or [Ran()]
     return structs.replace(
         seen[0],

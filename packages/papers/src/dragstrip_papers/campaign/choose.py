@@ -64,5 +64,5 @@ class _Price:
 
 
 def cost_s(cells: pl.DataFrame, chosen: Sequence[int], runs: int) -> float:
-    """Expected seconds of so many blocks of each chosen row."""
+    """Expected seconds of `runs` blocks of each chosen row."""
     return _Price(cells, runs)(chosen)

@@ -18,7 +18,7 @@ WITH_CACHE = "repeat-cached"
 
 
 def by_client(specs: Iterable[StudySpec], client: str) -> list[StudySpec]:
-    """The same studies, visited by this client. Raises `InputError`."""
+    """The studies, visited by this client. Raises `InputError`."""
     return [structs.replace(o, stacks=loaded_by(o.stacks, client)) for o in specs]
 
 
@@ -42,7 +42,7 @@ def client_of(folders: Sequence[Path]) -> ClientName:
     if len(made) > 1:
         raise InputError(
             f"the load generator made {made[True]} and a browser made {made[False]}: they are no "
-            "evidence together; give each a folder of its own"
+            "evidence together; give each its own folder"
         )
     return "loader" if True in made else "browser"
 

@@ -1,4 +1,4 @@
-"""Fill a time with cells: those that fit, and then more where visits take less than planned."""
+"""Fills a time limit with cells, and adds more if visits take less time than planned."""
 
 import time
 from collections.abc import Callable, Sequence

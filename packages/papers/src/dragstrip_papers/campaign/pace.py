@@ -1,4 +1,4 @@
-"""What visits in virtual time cost a machine: computing, however long a load lasts."""
+"""The cost of visits in virtual time for a machine: computing, however long a load lasts."""
 
 from functools import cache
 from importlib import resources
@@ -15,10 +15,11 @@ class Pace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     visit_cpu_s: float
     object_cpu_s: float
     mb_cpu_s: float
-    """Of a visit of a browser in virtual time; a repeat visit moves its page twice."""
+    """CPU seconds of a browser's visit in virtual time, per megabyte; a repeat visit moves its page
+    twice."""
     slow_mb_cpu_s: float
-    """Of a megabyte in addition, where packets come one by one: all of it up to `slow_mbps` on the
-    way down, and less in proportion on faster lines."""
+    """CPU seconds in addition per megabyte, where packets come one by one: all of it up to
+    `slow_mbps` on the way down, and less in proportion on faster lines."""
     slow_mbps: float
     real_at_once: float
     """Blocks in real time that run beside each other."""
@@ -40,6 +41,6 @@ class Pace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def pace() -> Pace:
-    """From `pace.toml`."""
+    """Reads `pace.toml`."""
     text = resources.files("dragstrip_papers.campaign").joinpath("pace.toml").read_bytes()
     return msgspec.toml.decode(text, type=Pace)

@@ -1,4 +1,4 @@
-"""What of a paper is to be run, at which scale, and into which capsules.
+"""The part of a paper to run, at which scale, and into which capsules.
 
 A paper's folder holds a capsule for each of its studies, named like it. A larger scale continues
 the same capsules: cells and runs are only ever added.
@@ -27,7 +27,7 @@ SMOKE_RUNS = 5
 """Fewer blocks hardly ever have an interval that decides anything."""
 SMOKE_RERUNS = 1
 SMOKE_SHARE = 0.8
-"""Of the time, to plan with: a cell that reruns cut short by a block decides nothing."""
+"""Share of the time to plan with: a cell that reruns cut short by a block decides nothing."""
 _RACE = 2
 """Stacks in a race, at least."""
 
@@ -51,7 +51,7 @@ class Part(Struct, frozen=True, kw_only=True):
 
     @property
     def keys(self) -> frozenset[CellKey]:
-        """Of its cells."""
+        """Keys of its cells."""
         return frozenset(self.cells.select(CELL).iter_rows())
 
     @property
@@ -82,12 +82,13 @@ def campaign(
     claims: Sequence[Claim] = (),
     networks: Sequence[str] = (),
 ) -> list[Part]:
-    """At scale `smoke` what is there and fits the budget, at `paper` or a share of 1 every cell.
+    """The parts to run: at scale `smoke` what exists and fits the budget, at `paper` or a share of
+    1 every cell.
 
-    Without any time nothing, not even what is there. A share scales the runs; cells that take long
-    have those of `slow`. With `virtual` a cell costs what it takes to compute. With `claims` only
-    the cells that these look at, with `networks` only those on them. Raises `InputError` for any
-    other scale, and for a network that the studies have not.
+    Without any time it has no parts, not even for what exists. A share scales the runs; slow cells
+    have the runs of `slow`. With `virtual` a cell costs what it takes to compute. `claims` and
+    `networks` narrow the cells to those that the claims look at, and to these networks. Raises
+    `InputError` for any other scale, and for an unknown network.
     """
     whole = space(specs, paper.parts)
     if virtual:
@@ -127,12 +128,12 @@ def _virtual_block_s(specs: Sequence[StudySpec]) -> pl.Expr:
 
 
 def present(folder: Path, specs: Sequence[StudySpec]) -> Cells:
-    """Those that the capsules of a paper's folder have."""
+    """Cells that the capsules of a paper's folder have."""
     return frozenset((o.name, *cell) for o in specs for cell in _cells_of(folder / o.name))
 
 
 def beyond(parts: Sequence[Part], there: Cells) -> list[Part]:
-    """The parts with those cells alone that are not there."""
+    """The parts with only those of their cells that are missing."""
     return [
         structs.replace(part, cells=part.cells.filter([k not in there for k in _keys(part.cells)]))
         for part in parts
@@ -144,7 +145,7 @@ def _keys(cells: pl.DataFrame) -> Iterator[tuple[str, ...]]:
 
 
 def of_ones_own(specs: Sequence[StudySpec], pages: Sequence[str]) -> list[StudySpec]:
-    """The studies of a paper with `pages` instead of theirs, if there are any."""
+    """The studies of a paper with `pages` instead of its own, if there are any."""
     if not pages:
         return list(specs)
     own = tuple(p for given in pages for p in expand(given))
@@ -152,21 +153,21 @@ def of_ones_own(specs: Sequence[StudySpec], pages: Sequence[str]) -> list[StudyS
 
 
 def asked_about(specs: Sequence[StudySpec], pages: Sequence[str]) -> list[StudySpec]:
-    """The studies that answers are about. Pages of the paper narrow what is visited, not what it
-    claims; pages of one's own take their place there, too."""
+    """The studies that answers are about. Pages of the paper narrow what is visited, and not the
+    claims; the user's own pages replace the paper's in both."""
     theirs = {page for spec in specs for page in spec.pages}
     own = of_ones_own(specs, pages)
     return list(specs) if all(theirs.issuperset(o.pages) for o in own) else own
 
 
 def chosen(specs: Sequence[StudySpec], names: Sequence[str]) -> list[StudySpec]:
-    """Those of a paper's studies that are named, all by default. Raises `InputError`."""
+    """The named studies of a paper, all by default. Raises `InputError`."""
     _check("study", names, "paper has", [spec.name for spec in specs])
     return [spec for spec in specs if spec.name in names or not names]
 
 
 def _check(option: str, names: Sequence[str], has: str, known: Iterable[str]) -> None:
-    """Raises `InputError` for a name that is not known."""
+    """Checks the names of an option. Raises `InputError` for an unknown one."""
     every = dict.fromkeys(known)
     for name in names:
         if name not in every:
@@ -198,12 +199,10 @@ def spoken_of(
     folder: Path,
     names: Sequence[str] = (),
 ) -> list[StudySpec]:
-    """The studies with only those stacks that the claims speak of, at least two, and those that
-    their capsules in `folder` have; without claims all.
-
-    With `names` no other stacks, and only the studies that have two of them. Raises `InputError`
-    for a name that no study has, and if no study is left.
-    """
+    """The studies with the stacks that the claims name, at least two, and those that their capsules
+    in `folder` have; without claims all. With `names` they have only these stacks, and only studies
+    with two of them are left. Raises `InputError` for a name that no study has, and if no study is
+    left."""
     if not claims and not names:
         return list(specs)
     every = [stack.name for spec in specs for stack in spec.stacks]
@@ -224,7 +223,7 @@ def spoken_of(
 
 
 def _said(claims: Sequence[Claim], names: Sequence[str], parts: Mapping[str, str]) -> list[str]:
-    """Those of the stacks that the claims speak of, and others to make it a race."""
+    """Stacks that the claims speak of, and others to make it a race."""
     roles = {name: parts.get(name, name) for name in names}
     said = {r for c in claims if c.predicate for r in stacks_of(c.predicate, roles.values())}
     kept = [name for name, role in roles.items() if role in said]
@@ -233,8 +232,8 @@ def _said(claims: Sequence[Claim], names: Sequence[str], parts: Mapping[str, str
 
 
 def asked_for(claims: Iterable[Claim], cells: pl.DataFrame) -> pl.DataFrame:
-    """The cells of a space that any of these claims looks at. Raises `InputError` if one of them
-    looks at none."""
+    """The cells of a space that any of these claims looks at. Raises `InputError` if a claim looks
+    at none."""
     frames = []
     for claim in claims:
         found = reach(claim.predicate, cells)
@@ -269,7 +268,7 @@ def study_of(part: Part, folder: Path, cache: Path) -> Study:
 
 
 def capsules_of(folder: Path, specs: Sequence[StudySpec]) -> list[Path]:
-    """Those capsules of a paper's folder that exist."""
+    """Capsules of a paper's folder that exist."""
     return [f for o in specs if ((f := folder / o.name) / MANIFEST).exists()]
 
 
@@ -279,5 +278,5 @@ def _cells_of(folder: Path) -> list[CellKey]:
 
 
 def _study_in(folder: Path) -> Study | None:
-    """That of its capsule, if it has one."""
+    """The study of its capsule, if it has one."""
     return Capsule.open(folder).manifest.study if (folder / MANIFEST).exists() else None

@@ -51,7 +51,7 @@ def space(specs: Iterable[StudySpec], parts: Mapping[str, str] | None = None) ->
 
 
 def reach(predicate: AnyPredicate | None, cells: pl.DataFrame) -> pl.DataFrame:
-    """The cells of a space that a predicate looks at; none of them without a predicate."""
+    """The cells of a space that a predicate looks at; no cells without a predicate."""
     if predicate is None:
         return cells.clear()
     if parts := getattr(predicate, "parts", None):
@@ -69,7 +69,7 @@ def reach(predicate: AnyPredicate | None, cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def unhindered(cells: pl.DataFrame) -> pl.DataFrame:
-    """Those where neither a rate nor a delay holds anything up: computing is all that takes time
+    """Cells in which neither a rate nor a delay holds anything up: only computing takes time
     there."""
     return cells.filter(pl.col("rate_mbps").is_null() & (pl.col("rtt_ms").fill_null(0) == 0))
 

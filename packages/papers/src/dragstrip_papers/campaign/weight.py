@@ -7,7 +7,7 @@ from dragstrip.pages import corpus
 from dragstrip.pages.generators.synth import parse_spec
 
 UNKNOWN_BYTES = 2_000_000
-"""For a recording that has not been opened."""
+"""Bytes assumed for a recording that has not been opened."""
 
 
 def weight(page: str) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What a shell completes for `dragstrip reproduce`: names of papers, and those in the paper that
+"""Completions of a shell for `dragstrip reproduce`: names of papers, and names in the paper that
 was typed before."""
 
 from collections.abc import Callable, Iterable

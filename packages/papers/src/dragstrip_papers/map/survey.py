@@ -36,29 +36,30 @@ class NearestStanding(Struct, frozen=True, kw_only=True):
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """Between the map and other visits to the same cells."""
+    """Agreement between the map and other visits to the same cells."""
 
     cells: int
     same: int
-    """In which both name the same answer: h3, h2 or neither."""
+    """Cells in which both name the same answer: h3, h2 or neither."""
     opposite: int
-    """In which one names h3 and the other h2."""
+    """Cells in which one names h3 and the other h2."""
     rank: float | None
     """Spearman's, of the ratios; None for fewer than three."""
 
 
-class Checked(Struct, frozen=True, kw_only=True):
+class PairAgreement(Struct, frozen=True, kw_only=True):
     """Such agreement for one pair of stacks."""
 
     whole: Agreement
     short: Agreement | None
-    """Where the queue holds fewer than `SHORT_QUEUE` packets; None if no such cell was visited."""
+    """Agreement in cells whose queue holds fewer than `SHORT_QUEUE` packets; None if no such cell
+    was visited."""
     longer: Agreement | None
 
 
 class Map(Struct, frozen=True, kw_only=True):
     weights: tuple[float, ...]
-    """By factor, in the order of `SAMPLED_FACTORS`."""
+    """Weights by factor, in the order of `SAMPLED_FACTORS`."""
     standing: dict[str, NearestStanding]
 
 
@@ -78,8 +79,8 @@ def places(cells: pl.DataFrame, sample: Sample) -> Floats:
 
 
 def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
-    """Weights are chosen on every second cell; trust is measured on the others, with all cells as
-    neighbours. Raises `ValueError` for fewer cells than neighbours need."""
+    """A map of the cells. Weights are chosen on every second cell; trust is measured on the others,
+    with all cells as neighbours. Raises `ValueError` for fewer cells than neighbours need."""
     where = places(cells, sample)
     answers = {name: nearest.outcomes(ratios(cells, *pair)) for name, pair in PAIRS.items()}
     even, odd = np.arange(len(where)) % 2 == 0, np.arange(len(where)) % 2 == 1
@@ -95,7 +96,7 @@ def surveyed(cells: pl.DataFrame, sample: Sample) -> Map:
 
 
 def page_data(
-    cells: pl.DataFrame, sample: Sample, found: Map, checked: Mapping[str, Checked]
+    cells: pl.DataFrame, sample: Sample, found: Map, checked: Mapping[str, PairAgreement]
 ) -> bytes:
     """A script that sets `dragstripMap`: pages that open from a disk may load scripts, not JSON.
     `checked` is Chromium's agreement by pair, empty if it visited no cell."""
@@ -128,5 +129,5 @@ def _row(cell: dict[str, Any], stacks: Sequence[str]) -> list[float | None]:
 
 
 def _plain(value: float) -> float:
-    """Without the digits that only take room."""
+    """The value without the digits that only take room."""
     return int(value) if value == int(value) else float(f"{value:.6g}")

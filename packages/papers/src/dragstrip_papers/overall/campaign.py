@@ -1,4 +1,4 @@
-"""Campaigns that could answer claims: what is run, by which commands, and at what cost."""
+"""Campaigns that could answer claims: their cells, commands and cost."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -27,7 +27,7 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Studies of a paper, and how often each of their cells is run."""
 
     name: str
-    """Of its folder: campaigns of one name continue each other."""
+    """Name of its folder: campaigns of one name continue each other."""
     paper: str
     blocks: int
     way: Way
@@ -35,14 +35,15 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     studies: tuple[str, ...] = ()
     """All if empty."""
     pages: tuple[str, ...] = ()
-    """Instead of those of the studies, if any."""
+    """Pages that replace those of the studies, if any."""
     networks: tuple[str, ...] = ()
     """All of the studies if empty."""
     controls_every: int = 1
-    """Campaigns of one name make one study, so they must agree on it."""
+    """Which blocks visit the controls: each Nth. Campaigns of one name make one study, so they must
+    have the same number."""
 
     def commands(self) -> list[str]:
-        """What to give, one after the other."""
+        """The commands to give, one after the other."""
         folder = f"capsules/{self.name}"
         said = [f"dragstrip reproduce {self.paper}", *_OPTIONS[self.way]]
         said += [f"--study {name}" for name in self.studies]
@@ -54,7 +55,8 @@ class Campaign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return [" ".join([*said, f"--scale {scale}", f"--out {folder}"])]
 
     def cells(self) -> pl.DataFrame:
-        """Of `dragstrip_papers.campaign.space`, with `visited`: how many visits a block has."""
+        """Cells of `dragstrip_papers.campaign.space`, with `visited`: how many visits a block
+        has."""
         paper = published(self.paper)
         specs = (paper.native() if self.way == "native" else paper).specs()
         chosen = [
@@ -87,6 +89,6 @@ class _File(Struct, forbid_unknown_fields=True):
 
 
 def campaigns() -> list[Campaign]:
-    """From `campaigns.toml`."""
+    """Reads `campaigns.toml`."""
     text = resources.files("dragstrip_papers.overall").joinpath("campaigns.toml").read_bytes()
     return msgspec.toml.decode(text, type=_File).campaign

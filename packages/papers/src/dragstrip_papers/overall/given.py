@@ -30,7 +30,7 @@ class Told(Struct, frozen=True, kw_only=True):
     """Our number with its interval; empty if there is none."""
     why: str = ""
     more: More | None = None
-    """What would decide it, if it is open and some of it was run."""
+    """More loads that would decide it, if it is open and some of it was run."""
     printed: str = ""
     """The answer that the page prints, where today's rules give another or cannot tell."""
     stacks: Stacks = "none"
@@ -72,7 +72,7 @@ def read(folder: Path) -> list[Given]:
 
 
 def write(folder: Path, given: Given) -> Path:
-    """One answer a line, so that changes can be read."""
+    """Writes one answer per line, so that changes can be read."""
     rows = [msgspec.json.encode(told).decode() for told in given.answers]
     head = msgspec.to_builtins(given) | {"answers": []}
     text = msgspec.json.encode(head).decode().removesuffix("[]}")

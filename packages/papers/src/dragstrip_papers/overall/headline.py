@@ -1,4 +1,4 @@
-"""A paragraph on each paper that can be quoted, held against the answers it speaks of."""
+"""A paragraph on each paper that can be quoted, checked against the answers it names."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,18 +14,19 @@ from dragstrip_papers.overall.rows import Row
 
 
 class Headline(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What of a paper holds today, what never did, and what is not known yet."""
+    """The parts of a paper that hold today, that never did, and that are unknown."""
 
     paper: str
     text: str
-    """With counts of its answers as fields: ``{reproduced}``, ``{not_testable}``, ``{all}``."""
+    """The paragraph, with counts of its answers as fields: ``{reproduced}``, ``{not_testable}``,
+    ``{all}``."""
     rests_on: dict[str, Verdict]
     """Claims the text speaks of, by number, and the answers it takes them to have."""
     quotes: dict[str, str] = {}
-    """Of such claims, a number in the text that their answer gives."""
+    """Numbers in the text that the answers of such claims give, by claim."""
 
     def words(self, rows: Sequence[Row]) -> str:
-        """The paragraph. Raises `InputError` where the answers are no longer those it speaks of."""
+        """The paragraph. Raises `InputError` if the answers are no longer those that it names."""
         own = {row.id: row for row in rows if row.paper == self.paper}
         for number, answer in self.rests_on.items():
             row = own[f"{self.paper}-{number}"]
@@ -49,7 +50,7 @@ class _File(Struct, forbid_unknown_fields=True):
 
 
 def headlines(file: Path) -> list[Headline]:
-    """From docs/results/headlines.toml. Raises `InputError` for a file that is wrong."""
+    """Reads docs/results/headlines.toml. Raises `InputError` for a file that is wrong."""
     try:
         return msgspec.toml.decode(file.read_bytes(), type=_File).headline
     except msgspec.DecodeError as error:
@@ -57,7 +58,7 @@ def headlines(file: Path) -> list[Headline]:
 
 
 def counts(rows: Sequence[Row]) -> dict[str, int]:
-    """Of each answer, with ``_`` for spaces, of those `decided`, and of `all`."""
+    """Counts of each answer, with ``_`` for spaces, of those `decided`, and of `all`."""
     found = Counter(row.answer for row in rows)
     named = {verdict.replace(" ", "_"): found[verdict] for verdict in VERDICTS}
     decided = found["reproduced"] + found["equivalent"] + found["contradicted"]

@@ -20,9 +20,11 @@ from dragstrip_papers.rtts import OneRtt, OneRttTable
 from dragstrip_papers.shares import Extreme
 
 ENOUGH = 0.8
-"""A claim is worth a run that answers it so often, whether it is true or false."""
+"""Share of right answers, in true worlds and in false ones, that makes a run of a claim
+worthwhile."""
 _SIZED = (Difference, Extreme, OneRtt, OneRttTable, Sensitivity)
-"""Kinds that a stand-in's size leaves untestable, see `dragstrip_papers.base.sized`."""
+"""Kinds of predicates that are not testable on a stand-in because of its size, see
+`dragstrip_papers.base.sized`."""
 LARGE = 100
 """Cells; a claim about more is cheapest with the load generator."""
 
@@ -44,7 +46,7 @@ class Power(Struct, frozen=True):
 
 
 Powers = Mapping[str, Mapping[int, Power]]
-"""By claim and number of loads."""
+"""Power by claim and number of loads."""
 
 
 class _World(Struct):
@@ -60,9 +62,9 @@ class Needs(Struct, frozen=True, kw_only=True):
     cells: int
     blocks: int
     power: Power | None
-    """At so many blocks; None for claims that no loads decide."""
+    """Power with this number of blocks; None for claims that no loads decide."""
     pages: tuple[str, ...] = ()
-    """Those of its pages that are stand-ins, where their size may leave it untestable."""
+    """Pages of the claim that are stand-ins, where their size may leave it untestable."""
 
     def words(self) -> str:
         """``24 cells x 5 blocks (virtual or browser)``."""
@@ -79,7 +81,8 @@ class Needs(Struct, frozen=True, kw_only=True):
         return f"; that answers {true} % of worlds in which it is true, {false} % of false ones"
 
     def _recording(self) -> str:
-        """Of a claim about one or two pages; for others stand-ins are pages like any."""
+        """Says that recordings would tell more, if the claim is about one or two pages. A claim
+        about many pages does not depend on the size of a stand-in."""
         few = 0 < len(self.pages) <= 2
         return f"; a recording of {' and '.join(self.pages)} would tell more" if few else ""
 
@@ -93,7 +96,7 @@ _WHERE: Mapping[Way, str] = {
 
 
 def powers(file: Path) -> Powers:
-    """From docs/reference/claims-power.json."""
+    """Reads docs/reference/claims-power.json."""
     found: dict[str, dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in msgspec.json.decode(file.read_bytes(), type=list[_World]):
         state = row.world.split()[0]
@@ -128,7 +131,7 @@ def needs(
 
 
 def _sized(predicate: AnyPredicate) -> bool:
-    """Whether it asks how large an effect is, which on a stand-in is no news of the page."""
+    """Whether it asks how large an effect is. On a stand-in that says nothing about the page."""
     return any(isinstance(part, _SIZED) for part in parts_of(predicate))
 
 
@@ -139,10 +142,11 @@ def least(known: Mapping[int, Power]) -> int:
 
 
 def ways(claim: Claim, paper: Published, reached: pl.DataFrame) -> tuple[Way, ...]:
-    """Where it can be answered, the best first.
+    """Ways in which a claim can be answered, the best first.
 
-    Natively what is about implementations of its time; in real time what is drawn, and what
-    nothing but computing delays; in virtual time what the network makes.
+    A claim about implementations of its time is answered natively. A claim about what is drawn, or
+    about delays that only computing makes, is answered in real time. A claim about effects of the
+    network is answered in virtual time.
     """
     assert claim.predicate
     named = stacks_of(claim.predicate, paper.paper.stands_for)

@@ -16,7 +16,7 @@ from dragstrip_papers.overall.rows import Row
 from dragstrip_papers.parts import parts_of
 
 WORTH = 0.05
-"""A claim whose chance of an answer a campaign raises by less is not told."""
+"""Least rise of a claim's chance of an answer with which the plan names the claim."""
 _LEAST_HOURS = 0.01
 _SPENT = 2
 """Loads made spend the chance of up to this many times as many loads."""
@@ -28,13 +28,13 @@ class Step(Struct, frozen=True, kw_only=True):
     campaign: Campaign
     cells: int
     visits: int
-    """Of the whole campaign."""
+    """Visits of the whole campaign."""
     hours: float
-    """Beyond what steps before it made in the same folder."""
+    """Hours beyond what earlier steps made in the same folder."""
     claims: tuple[str, ...]
-    """That it makes likelier to be answered."""
+    """Claims that the campaign makes likelier to be answered."""
     answers: float
-    """To be expected of it, beyond the steps before."""
+    """Answers to be expected of the campaign, beyond the steps before."""
 
 
 Made = dict[str, dict[Cell, int]]
@@ -103,7 +103,7 @@ class _Open:
         self._known = {claim: known.get(claim, {}) for claim in self._cells}
 
     def blocks(self, made: Made) -> dict[Cell, int]:
-        """Of every cell in its folder, once it has run."""
+        """Blocks of every cell in its folder, once it has run."""
         there = dict(made.get(self.campaign.name, {}))
         for cell in self._costs:
             there[cell] = max(self.campaign.blocks, there.get(cell, 0))
@@ -114,13 +114,13 @@ class _Open:
         return self._chances(self._least(self.blocks(made)))
 
     def spent(self, made: Made) -> dict[str, float]:
-        """The same of what its folder holds before."""
+        """How likely each claim is answered by what its folder holds before."""
         least = self._least(made.get(self.campaign.name, {}))
         asked = _asked(self.campaign.paper)
         return self._chances({c: _SPENT * n for c, n in least.items() if n >= asked[c]})
 
     def over(self, made: Made) -> bool:
-        """Whether its folder holds all of it."""
+        """Whether its folder holds all its cells."""
         return self._left_s(made) == 0
 
     def _least(self, there: Mapping[Cell, int]) -> dict[str, int]:
@@ -138,7 +138,7 @@ class _Open:
         return sum(max(0.0, p - sure[i]) for i, p in self.chances(made).items())
 
     def hours(self, made: Made) -> float:
-        """What is left to be made of it."""
+        """Hours of the campaign that are left."""
         return max(self._left_s(made) / 3600, _LEAST_HOURS)
 
     def _left_s(self, made: Made) -> float:
@@ -159,7 +159,7 @@ class _Open:
 
 
 def _raise(sure: dict[str, float], chances: Mapping[str, float]) -> None:
-    """To the chances that are higher."""
+    """Raises each certainty to the chance, if that is higher."""
     sure.update({claim: max(chance, sure[claim]) for claim, chance in chances.items()})
 
 
@@ -191,6 +191,6 @@ def _can(campaign: Campaign, row: Row | None) -> bool:
 
 
 def _power(known: Mapping[int, Power], blocks: int) -> Power:
-    """Of the most simulated loads that are not more than these."""
+    """Power of the most simulated loads that are not more than these."""
     fewer = [loads for loads in known if loads <= blocks]
     return known[max(fewer)] if fewer else Power(0, 0)

@@ -17,7 +17,7 @@ from dragstrip_papers.overall.needs import Needs, Powers, needs
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """One answer, and the page it stands on."""
+    """One answer, and the page that shows it."""
 
     answer: Verdict
     ours: str
@@ -32,7 +32,7 @@ class Source(Struct, frozen=True, kw_only=True):
     stacks: str
     pages: str
     page: str
-    """In docs/results, without its suffix."""
+    """Page in docs/results, without its suffix."""
     made: str
     rules: str
     """Version of the rules that answered, or an older digest; empty if they were not kept."""
@@ -54,18 +54,18 @@ class Row(Struct, frozen=True, kw_only=True):
     way: Way | None
     """How the answer was found; None for one that needs no loads."""
     near: str
-    """``native``, ``surrogate`` or ``none``, and what its pages are; of the answer, or for an open
-    claim of the best try."""
+    """How near the answer came to the paper, ``native``, ``surrogate`` or ``none``, and the kind of
+    its pages; for an open claim those of the best try."""
     ours: str
     n: int
     page: str
-    """Where the answer stands; empty if nothing was run."""
+    """Page that shows the answer; empty if nothing was run."""
     sources: dict[Way, Source]
     """The best answer of each way."""
     needs: Needs | None
-    """Of open claims."""
+    """Needs of open claims."""
     more: More | None
-    """Of open claims of which all cells were run: what would decide them."""
+    """What would decide an open claim of which all cells were run."""
     restates: str
 
 
@@ -138,9 +138,10 @@ def _weight(answer: tuple[Given, Told]) -> tuple[int, bool, int, int, str]:
 
 
 def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame) -> Way | None:
-    """The nearest way to the paper that decides the claim. If none does: the nearest that ran all
-    of `reached`, the cells that the claim looks at, or else the nearest that ran any. Virtual time
-    has no noise, so for a claim about noise it only stands in for runs that were never made."""
+    """The way nearest to the paper that decides the claim. If none does: the nearest way that ran
+    all of `reached`, the cells that the claim looks at, or else the nearest that ran any. Virtual
+    time has no noise, so for a claim about noise it only stands in for runs that were never
+    made."""
     if claim.predicate is None:
         return None
     ended = [way for way, source in sources.items() if source.answer in DECIDED]
@@ -154,7 +155,7 @@ def _decided_by(claim: Claim, sources: dict[Way, Source], reached: pl.DataFrame)
 def _answer(
     claim: Claim, sources: dict[Way, Source], way: Way | None, missing: str
 ) -> tuple[Verdict, str]:
-    """What follows from the claim itself comes first: no run can change it."""
+    """The answer and its reason. Reasons in the claim itself come first: no run can change them."""
     if claim.predicate is None:
         return "not testable", claim.untestable
     if claim.setup:

@@ -50,7 +50,7 @@ def seconds(loads: pl.DataFrame) -> list[tuple[float, float]]:
 def gains(
     evidence: Evidence, stacks: Sequence[Stack], ref: str, metrics: dict[str, str]
 ) -> Figure | None:
-    """Over pages: gain of the mean against `ref`, negative where the stack is faster.
+    """Gains of the mean against `ref` over pages, negative where the stack is faster.
 
     One panel per network and metric; `metrics` maps a column to its short name.
     """

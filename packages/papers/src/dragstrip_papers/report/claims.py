@@ -35,7 +35,7 @@ TINT = {
 
 
 def write(folder: Path, found: Findings, figures: Sequence[Figure]) -> Path:
-    """Writes all of it and returns the page's path."""
+    """Writes the page with its files and returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "claims.json").write_bytes(
         msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
@@ -95,13 +95,13 @@ def summary(found: Findings) -> str:
 
 
 def nothing_run(unrun: Sequence[Finding]) -> str:
-    """What stands above claims of which nothing was run."""
+    """Text above the claims of which nothing was run."""
     stay = "stays" if len(unrun) == 1 else "stay"
     return f"Nothing was run here of {words.counted(len(unrun), 'claim')}, which {stay} open"
 
 
 def by_run(found: Findings) -> tuple[list[Finding], list[Finding]]:
-    """The claims, and those of which nothing was run."""
+    """The claims of which something was run, and the other claims."""
     unrun = [claim for claim in found.claims if claim.unrun]
     return [claim for claim in found.claims if not claim.unrun], unrun
 
@@ -112,7 +112,7 @@ def cell(place: Place) -> str:
 
 
 def link(place: Place) -> str:
-    """From the claims page to the cell in its capsule's report."""
+    """Link from the claims page to the cell in its capsule's report."""
     file = page_file(place.number, cell(place))
     return quote(f"{place.study}/report/{file}")
 
@@ -142,7 +142,7 @@ def beside(claim: Finding) -> list[str]:
 
 
 def markdown(found: Findings) -> str:
-    """The same as Markdown: a table of all claims but those of which nothing was run."""
+    """The claims page as Markdown: a table of all claims of which something was run."""
     seen, unrun = by_run(found)
     lines = [
         f"# {found.title}",
@@ -197,7 +197,7 @@ def markdown(found: Findings) -> str:
 
 
 def _grouped(left_out: Sequence[Place]) -> list[tuple[str, str, list[Place]]]:
-    """By study and network, in their order."""
+    """Cells by study and network, in their order."""
 
     def key(place: Place) -> tuple[str, str]:
         return place.study, place.network

@@ -14,7 +14,7 @@ from dragstrip_papers.overall.headline import Headline, counts
 from dragstrip_papers.overall.rows import Row, Source
 
 MOST = 90
-"""Characters of our number; the rest stands on the page of the answer, and in the JSON."""
+"""Most characters of our number; the page of the answer and the JSON have the rest."""
 COLUMNS = (
     "claim",
     "says",
@@ -153,7 +153,7 @@ def _predicted(row: Row) -> str:
 
 
 def short(ours: str) -> str:
-    """As many whole parts of it as fit `MOST` characters, the first in any case."""
+    """The leading whole parts of our number that fit `MOST` characters, at least the first."""
     first, *others = ours.split("; ")
     if len(first) > MOST:
         return first[: MOST - 1].rsplit(" ", 1)[0] + " …"

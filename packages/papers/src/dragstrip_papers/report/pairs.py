@@ -51,7 +51,8 @@ def pairs(
     statistic: Statistic = "median",
     take: int | None = None,
 ) -> list[PairRatio]:
-    """Of every cell in which both have the metric; `take` keeps only a cell's first loads."""
+    """Ratios of every cell in which both have the metric; `take` keeps only a cell's first
+    loads."""
     found = [c.first(take) if take else c for c in cells(loads, (a, b), metric)]
     return [_pair(cell, a, b, statistic) for cell in found]
 

@@ -1,4 +1,5 @@
-"""megyesi2016's decision tree: the published one leaf by leaf, and the one our loads grow."""
+"""megyesi2016's decision tree: the published one leaf by leaf, and the one that grows from our
+loads."""
 
 from collections.abc import Mapping, Sequence
 
@@ -38,14 +39,14 @@ class TreeNode(Struct, frozen=True):
     """The branch that leads here."""
     below: tuple["TreeNode", ...] = ()
     winner: str = ""
-    """Of a leaf."""
+    """Winner of a leaf."""
     note: str = ""
     standing: str = ""
-    """Of a leaf that is compared: ``agrees``, ``differs`` or ``not run``."""
+    """Result for a leaf that is compared: ``agrees``, ``differs`` or ``not run``."""
 
 
 def published(claimed: Tree, evidence: Evidence) -> Figure:
-    """The paper's tree; each leaf also shows how our scenarios in it came out."""
+    """The paper's tree; each leaf also shows the results of our scenarios in it."""
     labels = claimed.labels(evidence)
     read = [{n: level.of(cell) for n, level in claimed.levels.items()} for cell, _ in labels]
     compared = decision_tree.agreement(claimed.leaves, read, [won[0] for _, won in labels])
@@ -137,7 +138,7 @@ def _tally(found: Mapping[str, int]) -> str:
 
 
 def _drawn(root: TreeNode) -> alt.LayerChart:
-    """Depth runs from left to right; leaves stand below each other."""
+    """Draws the tree: depth runs from left to right; leaves stand below each other."""
     depth = _depth(root)
     step = _WIDTH * 0.62 / max(depth, 1)
     nodes: list[Row] = []

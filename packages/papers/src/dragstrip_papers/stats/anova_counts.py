@@ -28,13 +28,14 @@ class Counts(Struct, frozen=True, kw_only=True):
 
 class AnovaCounts(Struct, frozen=True, kw_only=True):
     printed: Counts
-    """As the paper counts."""
+    """Counts as the paper makes them."""
     holm: Counts
-    """With p values adjusted for the number of pages."""
+    """Counts with p values adjusted for the number of pages."""
 
 
 def anova_counts(runs: Runs, alpha: float = 0.01) -> AnovaCounts:
-    """Raises `ValueError` if a page has fewer than two runs of a stack."""
+    """Counts the pages on which stacks differ. Raises `ValueError` if a page has fewer than two
+    runs of a stack."""
     if any(min(len(ref), len(b)) < 2 for ref, b in runs.values()):
         raise ValueError("an ANOVA needs at least two runs of each stack on every page")
     p = _p_of_pages(runs)

@@ -34,7 +34,7 @@ def cell_ratio(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def share_below_one(ratios: Iterable[float]) -> Share:
-    """Raises `ValueError` without cells."""
+    """The share of ratios below 1. Raises `ValueError` without cells."""
     found = list(ratios)
     if not found:
         raise ValueError("a share needs cells")

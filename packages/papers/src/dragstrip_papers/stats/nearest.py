@@ -1,4 +1,4 @@
-"""What the nearest cells of a sample say of a place between them.
+"""The nearest cells of a sample as a prediction for a place between them.
 
 The k nearest neighbours' vote, and how often it is right where a cell is left out of its own vote
 (Fix and Hodges 1951; Stone 1974). Nothing is fitted but one weight per factor. The page of the
@@ -20,9 +20,10 @@ Answer = Literal["b", "neither", "a"]
 ANSWERS: tuple[Answer, ...] = ("b", "neither", "a")
 
 NEIGHBOURS = 25
-"""Our choice: shares in steps of 4 %, and no more cells than lie near in a sample of a thousand."""
+"""Number of neighbours. Our choice: shares in steps of 4 %, and no more cells than lie near in a
+sample of a thousand."""
 MARGIN = 0.02
-"""Of a ratio: what is nearer to 1 is no difference; our choice."""
+"""Margin of a ratio: one that is nearer to 1 is no difference; our choice."""
 _TRIED = (0.25, 0.5, 1.0, 1.5, 2.0)
 _ROUNDS = 2
 
@@ -50,15 +51,15 @@ def votes(places: Floats, answers: NDArray[np.int_], k: int = NEIGHBOURS) -> Flo
 
 
 def surprise(shares: Floats, answers: NDArray[np.int_], k: int = NEIGHBOURS) -> float:
-    """Mean logarithmic score of left-out cells, lower is better; an answer nobody gave counts as
+    """Mean logarithmic score of left-out cells, lower is better; an answer without a vote counts as
     half a vote (Good 1952)."""
     given = (shares[np.arange(len(answers)), answers] * k + 0.5) / (k + 1.5)
     return float(-np.log(given).mean())
 
 
 def weights(places: Floats, answers: Sequence[NDArray[np.int_]]) -> tuple[float, ...]:
-    """One per factor: those of a few with which left-out cells are told best, for all `answers`
-    together. Found factor by factor, so not always the best of all."""
+    """One weight per factor: those of a few by which the votes predict left-out cells best, for all
+    `answers` together. Found factor by factor, so not always the best of all."""
     found = [1.0] * places.shape[1]
 
     def cost(tried: Sequence[float]) -> float:

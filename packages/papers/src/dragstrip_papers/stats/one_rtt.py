@@ -12,17 +12,17 @@ from statistics import fmean
 from msgspec import Struct
 
 
-class Corrected(Struct, frozen=True):
+class CorrectedLead(Struct, frozen=True):
     """mean(quic) - (mean(tcp) - one round trip); negative: QUIC is faster by more than that."""
 
     ms: float
     rtts: float
-    """The same in round trips."""
+    """The lead in round trips."""
 
 
-def one_rtt_corrected(tcp: Sequence[float], quic: Sequence[float], rtt_ms: float) -> Corrected:
+def one_rtt_corrected(tcp: Sequence[float], quic: Sequence[float], rtt_ms: float) -> CorrectedLead:
     """Times in ms. Raises `ValueError` if the round trip is not above zero."""
     if rtt_ms <= 0:
         raise ValueError(f"a round trip is above zero, not {rtt_ms:g} ms")
     left = fmean(quic) - (fmean(tcp) - rtt_ms)
-    return Corrected(left, left / rtt_ms)
+    return CorrectedLead(left, left / rtt_ms)

@@ -17,11 +17,11 @@ NEAR = 0.03
 
 
 class Errors(Struct, frozen=True, kw_only=True):
-    """Of predicted against true times, pair by pair."""
+    """Errors of predicted against true times, pair by pair."""
 
     cells: int
     mean_absolute: float
-    """Share of the true time, like the next three."""
+    """Mean absolute error as a share of the true time; so are the next three."""
     median_absolute: float
     largest: float
     bias: float
@@ -31,19 +31,21 @@ class Errors(Struct, frozen=True, kw_only=True):
 
 
 class Ratios(Struct, frozen=True, kw_only=True):
-    """Of predicted against true ratios of two stacks."""
+    """Agreement of predicted and true ratios of two stacks."""
 
     cells: int
     near: float
-    """Share of cells whose ratios are `NEAR` each other; 1 without cells, like the next."""
+    """Share of cells whose ratios are `NEAR` each other; 1 without cells."""
     decided: int
     """Cells in which the true ratio is further from 1 than `SAME`."""
     same_sign: float
-    """Share of those in which the predicted ratio is on the same side of 1."""
+    """Share of decided cells in which the predicted ratio is on the same side of 1; 1 without such
+    cells."""
 
 
 def errors(predicted: Sequence[float], true: Sequence[float]) -> Errors:
-    """Raises `ValueError` without a cell, or for a time that is not above zero."""
+    """How far predicted times are off. Raises `ValueError` without a cell, or for a time that is
+    not above zero."""
     if not true or min(*predicted, *true) <= 0:
         raise ValueError("times must be above zero, and there must be some")
     off = sorted(abs(p / t - 1) for p, t in zip(predicted, true, strict=True))

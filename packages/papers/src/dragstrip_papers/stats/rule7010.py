@@ -37,5 +37,5 @@ def winners(times: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
 
 
 def label(won: Sequence[str]) -> str:
-    """As the paper writes it: ``QUIC``, ``QUIC|SPDY`` or ``EQUAL``."""
+    """The label in the paper: ``QUIC``, ``QUIC|SPDY`` or ``EQUAL``."""
     return "|".join(won) or EQUAL

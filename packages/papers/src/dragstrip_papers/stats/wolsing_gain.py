@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 Runs = Mapping[str, tuple[Sequence[float], Sequence[float]]]
-"""Times by page: those of the reference and those of `b`."""
+"""Times by page, as a pair: the reference's and the times of `b`."""
 
 
 def gain(ref: Sequence[float], b: Sequence[float]) -> float:
-    """Of one page. Raises `statistics.StatisticsError` without values."""
+    """Gain on one page. Raises `statistics.StatisticsError` without values."""
     return (fmean(b) - fmean(ref)) / fmean(ref)
 
 

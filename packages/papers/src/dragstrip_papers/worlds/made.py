@@ -50,7 +50,7 @@ CLEAR = 1.25
 PAGES_SPREAD = 0.05
 """Standard deviation of what pages have to themselves, as a share, where a claim is about pages."""
 FEW_PAGES = 2
-"""So few pages beyond an edge are no clear case."""
+"""Fewest pages beyond an edge that make a clear case."""
 UNSURE = 0.2
 """Share of the cells that could come out either way, where a claim counts cells."""
 
@@ -59,7 +59,7 @@ class World(Struct, frozen=True):
     state: State
     side: Side = "high"
     alone: bool = False
-    """Only the first of its parts or cells is so; the others are clearly true."""
+    """Whether only the first of its parts or cells has this state; the others are clearly true."""
     counted: bool = False
     """Cells are counted, and no whole number lies on the edge: `edge` is just beyond it, and
     `inside` just within."""
@@ -97,7 +97,8 @@ class Levels:
         loads: int,
         chosen: dict[object, list[Place]] | None = None,
     ) -> None:
-        """`chosen` keeps what `chosen` found, for the next levels of the same places."""
+        """Begins a world. `chosen` keeps what the method `chosen` found, for the next levels of the
+        same places."""
         self.places = places
         self._chosen = {} if chosen is None else chosen
         self.draw = draw
@@ -129,7 +130,8 @@ class Levels:
         there: Callable[[float], float],
         back: Callable[[float], float],
     ) -> None:
-        """b is `there` of a; where b stands already, a is `back` of b. Where both do, they stay."""
+        """Sets b to `there` times a. If b is set already, a becomes `back` times b. If both are,
+        they stay."""
         if not self.stands(place, b, metric):
             self.put(place, a, metric, self.at(place, a, metric))
             self.put(place, b, metric, there(self.at(place, a, metric)))
@@ -153,7 +155,7 @@ class Levels:
 
 
 def worlds(predicate: AnyPredicate) -> list[World]:
-    """Those to be looked at."""
+    """Worlds in which to test a predicate."""
     sides = _sides(predicate)
     edges = () if _certain(predicate) else sides
     counted = isinstance(predicate, FasterShare | ScenarioShare | Tree | AnovaCount)
@@ -190,7 +192,7 @@ def _sides(predicate: AnyPredicate) -> list[Side]:
 
 
 def _band(predicate: AnyPredicate) -> tuple[float, float]:
-    """What it allows, for those kinds that have a band; both ends infinite for others."""
+    """The band that a predicate allows, for kinds that have one; both ends infinite for others."""
     match predicate:
         case Ratio() | RatioShift() | ImpliedBytes() | Absolute() | Extreme() | Corpus():
             low = predicate.at_least if predicate.at_least > 0 else -inf
@@ -253,7 +255,7 @@ def _(predicate: All, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: Either, world: World, levels: Levels) -> None:
-    """True: the first reading holds, the others do not."""
+    """Makes the first reading hold and the others not."""
     for i, part in enumerate(predicate.parts):
         other = World("false", world.side)
         build(part, world if i == 0 or world.state != "true" else other, levels)
@@ -318,8 +320,8 @@ def _(predicate: RatioShift, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: MonotoneIn, world: World, levels: Levels) -> None:
-    """ln(b / a) goes with the logarithm of the factor. On the edge it does so on the lines of the
-    highest rate, and the other way on all others: over a grid of two rates it goes nowhere."""
+    """Lets ln(b / a) rise with the logarithm of the factor. On the edge it rises at the highest
+    rate and falls at all others, so that over a grid of two rates it does neither."""
     p = predicate
     places = levels.chosen(p.where, p.unless, [p.a, p.b])
     most = max(place.factors.get("rate_mbps", 0.0) for place in places)
@@ -399,7 +401,8 @@ def _(predicate: MagnitudeOrder, world: World, levels: Levels) -> None:
 
 @build.register
 def _(predicate: AnovaCount, world: World, levels: Levels) -> None:
-    """Pages on which the test finds `a` faster always, or half of the time; then slower, neither.
+    """Sets on how many pages the test finds `a` faster always, or half of the time. The others are
+    slower, or neither.
 
     The one count with a band decides; where `none` has it, those that differ are half and half. Of
     three stacks that are all compared two are alike, or their differences would add up.
@@ -566,7 +569,7 @@ def _(predicate: ShareOrder, world: World, levels: Levels) -> None:
 
 
 def _beat(levels: Levels, p: FasterShare | ShareOrder, place: Place, way: int) -> None:
-    """Of several rivals the first decides, and the others are behind."""
+    """Makes a stack win. The first of several rivals decides, and the others are behind."""
     for i, rival in enumerate(p.than):
         levels.put(place, rival, p.metric, BASE_MS if i == 0 else BASE_MS * 2)
     levels.put(place, p.a, p.metric, BASE_MS * CLEAR**-way)
@@ -579,7 +582,7 @@ def _count(
     band: tuple[float, float],
     put: Callable[[Place, int], None],
 ) -> None:
-    """So many cells for the claim that the share lies where the world wants it."""
+    """Sets how many cells win, so that the claim's share lies where the world wants it."""
     low, high = max(band[0], 0.0), min(band[1], 1.0)
     edge = low if (world.side == "low" and band[0] > -inf) or band[1] == inf else high
     wrong = edge / 2 if edge == low else min(1.0, (1 + edge) / 2)

@@ -51,12 +51,12 @@ class Tally(Struct, frozen=True):
 
     @property
     def right(self) -> float:
-        """Share of right answers; where the claim lies on its edge there is none to miss."""
+        """Share of right answers; without a meaning where the claim lies on its edge."""
         return self.share("reproduced" if self.world.state == "true" else "contradicted")
 
     @property
     def wrong(self) -> float:
-        """Share of wrong ones: on the edge itself the greater of both."""
+        """Share of wrong answers; on the edge itself the more frequent of both sides."""
         reproduced, contradicted = self.share("reproduced"), self.share("contradicted")
         match self.world.state:
             case "true":
@@ -112,7 +112,7 @@ def simulate(
 
 
 class _Asked:
-    """A predicate with what it looks at: the same in every try."""
+    """A predicate with what it looks at, the same in every try."""
 
     def __init__(self, predicate: AnyPredicate, places: Sequence[Place]) -> None:
         self.places = places
@@ -180,7 +180,7 @@ def _centre(cv: float, shape: Shape, what: Literal["mean", "median"]) -> float:
 
 @cache
 def _q70(cv: float, shape: Shape, loads: int) -> float:
-    """Of the mean, where so many loads have 70 % below it half of the time."""
+    """Time, as a multiple of the mean, below which 70 % of `loads` loads lie half of the time."""
     many = _many(cv, shape)
     share = (ceil(0.7 * loads) - 1 / 3) / (loads + 1 / 3)  # the binomial's median
     return float(np.quantile(many, share) / many.mean())

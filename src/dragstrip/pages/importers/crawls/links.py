@@ -28,12 +28,12 @@ class Links(Struct, frozen=True, kw_only=True):
 
     linked: frozenset[str] = frozenset()
     framed: frozenset[str] = frozenset()
-    """Also where it moves on to by itself."""
+    """URLs of frames, and those that the document moves on to by itself."""
     title: str = ""
 
 
 def links(text: str, url: str) -> Links:
-    """Of the document at `url`."""
+    """The links of the document at `url`."""
     linked: set[str] = set()
     framed: set[str] = set()
     base, title = url, ""
@@ -53,6 +53,6 @@ def links(text: str, url: str) -> Links:
 
 
 def _joined(base: str, written: str) -> str:
-    """Empty for what is no URL of the web."""
+    """The absolute URL; empty if it is no URL of the web."""
     found = absolute(base, html.unescape(written).strip())
     return found if found.startswith(("http:", "https:")) else ""

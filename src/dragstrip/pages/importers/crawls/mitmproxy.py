@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from dragstrip.pages.format.recording import EPOCH, Headers, PageError, Recorded, header
-from dragstrip.pages.format.spool import Spool, Spooled
+from dragstrip.pages.format.spool import Spool, SpooledExchange
 from dragstrip.pages.importers.contents import Contents
 from dragstrip.pages.importers.crawls.navigations import navigations
 from dragstrip.pages.importers.crawls.tnetstrings import Malformed, values
@@ -97,7 +97,7 @@ def _answer(
     meter.unpacked(len(response.content))
     began, ended = request.timestamp_start, response.timestamp_end
     peer = flow.server_conn.peername if flow.server_conn else None
-    return Spooled(
+    return SpooledExchange(
         url=url,
         method=request.method.decode("latin-1"),
         status=response.status_code,

@@ -19,11 +19,12 @@ from dragstrip.pages.importers.crawls.links import Links, links
 from dragstrip.pages.importers.named import text_of
 
 _PAUSE_S = 10.0
-"""Nothing was asked for so long before a start that nothing leads to; our choice."""
+"""Time without a request before a start to which nothing leads; our choice."""
 
 
 _MOVES_S = 5.0
-"""So soon after its start a page moves on by itself, where no link leads on; our choice."""
+"""Time after its start within which a page moves on by itself, where no link leads on; our
+choice."""
 
 
 class _Seen(Struct, frozen=True, kw_only=True):
@@ -32,7 +33,7 @@ class _Seen(Struct, frozen=True, kw_only=True):
     url: str
     referer: str
     dest: str
-    """Sec-Fetch-Dest; for those of scripts' requests also ``empty`` if other headers say so."""
+    """Sec-Fetch-Dest; for requests of scripts also ``empty`` if other headers imply it."""
     page: str
     is_document: bool
     target: str
@@ -114,7 +115,7 @@ def _dest(asked: Headers) -> str:
 
 
 def _heads(seen: Sequence[_Seen]) -> list[int]:
-    """For each exchange the first redirect that led to it; itself if none did."""
+    """The first redirect that led to each exchange; itself if none did."""
     heads: list[int] = []
     leading: dict[str, int] = {}
     for index, one in enumerate(seen):
@@ -144,7 +145,7 @@ def _starts(
 
 
 class _Signs:
-    """What the crawl up to a document says of it."""
+    """Signs in the crawl before a document of how it was reached."""
 
     def __init__(self, seen: Sequence[_Seen], heads: Sequence[int], told: _Told) -> None:
         self.linked: set[str] = set()
@@ -176,7 +177,7 @@ class _Signs:
         return alone or self._pauses[self._heads[index]] >= _PAUSE_S
 
     def _moved_on(self, head: _Seen) -> bool:
-        """Whether the latest start led to it by itself, by a script or by ``<meta>``."""
+        """Whether the latest start led to it by a script or by ``<meta>``."""
         latest = self._latest
         return (
             latest is not None
@@ -201,12 +202,12 @@ def _pauses(seen: Sequence[_Seen]) -> list[float]:
 
 
 def _links(exchange: Recorded, url: str) -> Links | None:
-    """None for a document without content."""
+    """The links of a document; None if it has no content."""
     return links(text_of(exchange), url) if whole(exchange).wire else None
 
 
 def _owners(seen: Sequence[_Seen], heads: Sequence[int], starts: Sequence[int]) -> list[int | None]:
-    """For each exchange the start it belongs to; None for what nobody asked for."""
+    """The start that each exchange belongs to; None for what no page asked for."""
     by_page = {seen[start].page: start for start in reversed(starts) if seen[start].page}
     by_start = {seen[start].url: start for start in reversed(starts)}
     first_of = {heads[start]: start for start in starts}

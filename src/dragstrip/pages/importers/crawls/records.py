@@ -28,11 +28,11 @@ class Damaged(ValueError):
 
 class RawRecord(Struct, frozen=True, kw_only=True):
     where: str
-    """For sentences, such as ``record 3 (https://a.test/)``."""
+    """Name of the place for sentences, such as ``record 3 (https://a.test/)``."""
     type: str
     uri: str
     fields: dict[str, str]
-    """By name in lower case."""
+    """Fields by name in lower case."""
     block: bytes
 
     def field(self, name: str) -> str:
@@ -94,8 +94,8 @@ class _Lines(BufferedReader):  # type: ignore[misc]
 def records(
     file: IO[bytes], path: Path | str, meter: Meter, changes: list[str], *, arc: bool = False
 ) -> Iterator[RawRecord]:
-    """The records of an opened file; `path` names it in errors. Sentences on what was repaired
-    join `changes`. Raises `PageError`."""
+    """The records of an opened file; `path` names it in errors. Sentences on repairs join
+    `changes`. Raises `PageError`."""
     where = "its first record"
     try:
         # warcio is left no HTTP to parse, because it takes a message that breaks off for its end.

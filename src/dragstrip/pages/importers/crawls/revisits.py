@@ -1,4 +1,4 @@
-"""Which body a WARC's revisit record stands for (WARC 1.1, section 6.7)."""
+"""The body that a WARC's revisit record stands for (WARC 1.1, section 6.7)."""
 
 import base64
 import binascii
@@ -15,13 +15,13 @@ Digest = tuple[str, bytes]
 
 
 class Refers(Struct, frozen=True, kw_only=True):
-    """How a record is named, and what it refers to; texts are empty where it does not say."""
+    """A record's own names, and the names it refers to; texts are empty where it does not say."""
 
     id: str = ""
     uri: str = ""
     date: str = ""
     digest: str = ""
-    """Of the payload, as written."""
+    """Digest of the payload, as written."""
     to_id: str = ""
     to_uri: str = ""
     to_date: str = ""
@@ -39,7 +39,7 @@ class Bodies:
         self._hashed: dict[str, dict[bytes, Recorded]] = {}
 
     def of(self, revisit: Refers) -> Recorded | None:
-        """None if the body is in another file."""
+        """The record that a revisit refers to; None if the body is in another file."""
         said = (
             self._by_id.get(revisit.to_id) if revisit.to_id else None,
             self._by_date.get((revisit.to_uri, revisit.to_date)),
@@ -53,12 +53,12 @@ class Bodies:
         return found[1] if found else None
 
     def add(self, revisit: Refers, found: Recorded) -> None:
-        """A revisit with the body that it stands for, so that others may refer to it."""
+        """Add a revisit with the body that it stands for, so that others may refer to it."""
         self._by_id.setdefault(revisit.id, (revisit, found))
         self._by_date.setdefault((revisit.uri, revisit.date), (revisit, found))
 
     def _with(self, wanted: Digest) -> Recorded | None:
-        """The answer with this digest, which its record may not tell."""
+        """The answer with this digest, which its record may lack."""
         algorithm, value = wanted
         if wanted in self._by_digest or algorithm not in _SIZES:
             return self._by_digest.get(wanted)

@@ -28,7 +28,7 @@ def values(file: IO[bytes], most: int, depth: int) -> Iterator[Any]:
 
 
 def _digits(file: IO[bytes]) -> bytes:
-    """Of a length; nothing at the end of the file."""
+    """The digits of a length; nothing at the end of the file."""
     digits = b""
     while (byte := file.read(1)) != b":":
         if not byte and not digits:

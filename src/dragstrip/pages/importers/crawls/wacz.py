@@ -19,7 +19,7 @@ from dragstrip.pages.importers.plain import plain_file
 ENDING = ".wacz"
 _ENDINGS = (".warc", ".warc.gz", ".warc.zst")
 PAGE_LISTS = ("pages.jsonl", "extraPages.jsonl")
-"""In the folder ``pages``."""
+"""Lists of pages in the folder ``pages``."""
 
 
 class _Page(Struct, frozen=True):

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from warcio.statusandheaders import StatusAndHeadersParser
 
 from dragstrip.pages.format.recording import EPOCH, Headers, Recorded
-from dragstrip.pages.format.spool import Spool, Spooled
+from dragstrip.pages.format.spool import Spool, SpooledExchange
 from dragstrip.pages.importers.contents import Contents, RecordedNavigation
 from dragstrip.pages.importers.crawls.navigations import navigations
 from dragstrip.pages.importers.crawls.records import RawRecord, records
@@ -32,7 +32,7 @@ class _Record(Struct, frozen=True, kw_only=True):
     """A record that says something of one exchange."""
 
     kind: str
-    """One of `_KINDS`."""
+    """Kind of the record: one of `_KINDS`."""
     where: str
     refers: Refers
     concurrent_to: str
@@ -49,7 +49,7 @@ def read_warc(path: Path, limits: Limits = DEFAULT) -> Contents:
 def read_warcs(
     paths: Sequence[Path], limits: Limits = DEFAULT, told: Sequence[RecordedNavigation] = ()
 ) -> Contents:
-    """What several WARC files of one crawl hold, by time; `told` are the pages that it lists.
+    """The content of several WARC files of one crawl, by time; `told` are the pages that it lists.
     Raises `PageError`."""
     crawl = Crawl(limits)
     for path in paths:
@@ -80,7 +80,8 @@ class Crawl:
     def contents(
         self, source: str, told: Sequence[RecordedNavigation] = (), *, several: bool = False
     ) -> Contents:
-        """All that was added; `told` are the pages that the recording lists."""
+        """The content of all files that were added; `told` are the pages that the recording
+        lists."""
         exchanges, pages = self._exchanges()
         if several:
             order = sorted(range(len(exchanges)), key=lambda i: exchanges[i].started)
@@ -118,7 +119,7 @@ class Crawl:
         )
 
     def _http(self, raw: RawRecord) -> Recorded | None:
-        """The message in a record's block; None if there is none that can be read."""
+        """The HTTP message in a record's block; None if it is not readable."""
         is_request = raw.type == "request"
         if not raw.block.strip():
             if raw.type == "response":
@@ -135,7 +136,7 @@ class Crawl:
             return None
         headers: Headers = tuple((str(n), str(v)) for n, v in http.headers)
         body = dechunked(block.read(), headers)
-        return Spooled(
+        return SpooledExchange(
             url=raw.uri,
             method=http.protocol if is_request else "GET",
             status=int(status),
@@ -149,7 +150,7 @@ class Crawl:
         )
 
     def _date(self, raw: RawRecord) -> datetime:
-        """When it began; where the file does not say, when what stands before it began."""
+        """Start of the record; if the file does not say, the start of the record before it."""
         try:
             date = datetime.fromisoformat(raw.field("warc-date"))
             self._latest = date if date.tzinfo else date.replace(tzinfo=UTC)
@@ -188,19 +189,19 @@ class Crawl:
         return exchanges, pages
 
     def _revisited(self, record: _Record, found: Recorded | None) -> Recorded | None:
-        if not isinstance(found, Spooled):
+        if not isinstance(found, SpooledExchange):
             what = "revisits left out, because the file does not hold the body they refer to"
             self._notes.add(what, record.where)
             return None
         own = record.http
-        if not isinstance(own, Spooled) or own.status == 304:
+        if not isinstance(own, SpooledExchange) or own.status == 304:
             started = own.started if own else found.started
             return structs.replace(found, url=record.refers.uri, started=started)
         return structs.replace(own, load=found.load)
 
 
 def _bare(identifier: str) -> str:
-    """Without the angle brackets, which some writers leave out."""
+    """The identifier without its angle brackets, which some writers leave out."""
     return identifier.strip().removeprefix("<").removesuffix(">")
 
 

@@ -71,7 +71,7 @@ def _start(html: bytes) -> Recorded:
 
 
 def _saved_from(html: bytes) -> str:
-    """Where the browser says it saved the page from; a made-up host if it does not say."""
+    """URL from which the browser says that it saved the page; a made-up host if it does not say."""
     said = _SAVED_FROM.search(html[:4096])
     try:
         return servable((said[1] or said[2]).decode()) if said else NOWHERE

@@ -31,7 +31,7 @@ class _Part(Struct, frozen=True, kw_only=True):
     mime: str
     charset: str
     location: str
-    """As written; empty if there is none."""
+    """The location as written; empty if there is none."""
     cid: str
     body: bytes
 

@@ -34,7 +34,7 @@ class _Place(Struct, frozen=True):
     scheme: str
     host: str
     path: str
-    """As the file is called, with its query."""
+    """Name of the file, with its query."""
 
     def url(self) -> str:
         path, mark, query = self.path.partition("?")
@@ -43,7 +43,7 @@ class _Place(Struct, frozen=True):
         return f"{self._origin()}{_quoted(path)}{mark}{_quoted(query)}"
 
     def url_of(self, name: str) -> str:
-        """By the name of the file as a converted link spells it."""
+        """The URL of a file, by its name as a converted link spells it."""
         folder, slash, _ = self.path.rpartition("/")
         return f"{self._origin()}{_quoted(folder)}{slash}{name}"
 
@@ -122,7 +122,7 @@ def _answer(place: _Place, body: bytes) -> Recorded:
 
 
 def _turned_back(places: Sequence[_Place], found: list[Recorded]) -> tuple[list[Recorded], int]:
-    """With ``../HOST/`` in documents and style sheets as the host's URL."""
+    """The recording with ``../HOST/`` in documents and style sheets as the host's URL."""
     schemes = {p.host: p.scheme for p in places}
     if len(schemes) < 2:
         return found, 0
@@ -142,7 +142,7 @@ def _turned_back(places: Sequence[_Place], found: list[Recorded]) -> tuple[list[
 
 
 def _asked_by_name(places: Sequence[_Place], found: list[Recorded]) -> list[Recorded]:
-    """Files with a query are asked for by the name of the file where links were converted."""
+    """Files by the name with the query, as converted links ask for them."""
     text = "\n".join(text_of(x) for x in found if x.mime in REFERRING)
     made = []
     for place, one in zip(places, found, strict=True):

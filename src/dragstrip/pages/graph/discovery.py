@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from dragstrip.model.graph import Found, Wait
+from dragstrip.model.graph import RequestCause, Wait
 from dragstrip.pages.graph.scene import Document, Scene
 
 _PARSER_FOUND = ("frame",)
@@ -26,12 +26,12 @@ class PlacedRequest(Struct, frozen=True, kw_only=True):
     by_script: bool = False
     """A script asked for it, which may stand in the initiator's markup."""
     bytes_seen: int | None = None
-    """Of the initiator's body without content encoding, the least that had arrived when it was
-    asked for."""
+    """Bytes of the initiator's body, without content encoding, that had arrived when it was asked
+    for; the least of all visits."""
 
 
 class Discovery(Struct, frozen=True):
-    found: Found
+    found: RequestCause
     waits: tuple[Wait, ...]
 
 
@@ -167,14 +167,14 @@ class Discoveries:
         return Discovery("style", _all((*painted, Wait(sheet))))
 
     def _here(self, urls: Iterable[str]) -> list[Wait]:
-        """Of a style sheet, what it imports has to be there too."""
+        """The waits for these URLs; a style sheet is there once what it imports is, too."""
         left = [self._index[url] for url in urls if url in self._index]
-        found: list[Wait] = []
+        waits: list[Wait] = []
         while left:
             at = left.pop(0)
-            found.append(Wait(at))
+            waits.append(Wait(at))
             left += self._imports.get(at, ())
-        return found
+        return waits
 
     def _document(self, index: int) -> Document | None:
         one = self._asked[index]
@@ -182,15 +182,15 @@ class Discoveries:
 
 
 def owners(asked: Sequence[PlacedRequest]) -> list[int | None]:
-    """For each request the document that it belongs to."""
-    found: list[int | None] = []
+    """The document that each request belongs to."""
+    owner_of: list[int | None] = []
     for index, one in enumerate(asked):
         by = one.initiator
         if by is None or asked[by].kind == "Document":
-            found.append(by)
+            owner_of.append(by)
         else:
-            found.append(found[by] if by < index else _owner_of(asked, index))
-    return found
+            owner_of.append(owner_of[by] if by < index else _owner_of(asked, index))
+    return owner_of
 
 
 def _owner_of(asked: Sequence[PlacedRequest], index: int) -> int | None:

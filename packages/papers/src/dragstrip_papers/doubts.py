@@ -6,12 +6,12 @@ from dragstrip.model.study import Study, block_id
 from dragstrip.model.visit import Visit
 from dragstrip.results.bias import EVERYWHERE, bias
 from dragstrip.results.bounds import MOSTLY
-from dragstrip_papers.measured import Key, Struck
+from dragstrip_papers.measured import DoubtfulCell, Key
 
 
-def struck(
+def doubtful_cells(
     study: Study, visits: Iterable[Visit], parts: Mapping[str, str] | None = None
-) -> dict[Key, Struck]:
+) -> dict[Key, DoubtfulCell]:
     """The cells in doubt. A stack in `parts` is called what it plays."""
     parts, seen = parts or {}, list(visits)
     shown = {one.cell for one in bias(seen, [s.name for s in study.visited]) if one.shown}
@@ -27,5 +27,5 @@ def struck(
         mostly = tuple(s for s, (lost, made) in stacks.items() if lost / made >= MOSTLY)
         if mostly or shown & {EVERYWHERE, cell}:
             lost = {stack: lost for stack, (lost, _) in stacks.items()}
-            found[name, page, network, connection] = Struck(lost, mostly)
+            found[name, page, network, connection] = DoubtfulCell(lost, mostly)
     return found
