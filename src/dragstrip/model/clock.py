@@ -45,8 +45,8 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def prices_ns(self) -> dict[str, int]:
-        """Prices that browser and server pay in virtual time: of a ``syscall``, of the ``keys`` that
-        a handshake begins with, and of a ``page`` of memory."""
+        """Prices that browser and server pay in virtual time: of a ``syscall``, of a handshake's
+        ``keys``, and of a ``page`` of memory."""
         return dict(_PRICES_NS.get(self.kind, {}))
 
     def lateness_us(self, limit_us: float) -> float:
