@@ -172,8 +172,8 @@ def _at_once(cell: ReportCell) -> str:
     dropped = listed([f"{r.stack.name} {r.dropped_up:g}" for r in full])
     return (
         "Where computing takes no time a page's connections begin at once, and meanwhile the queue "
-        f"up dropped packets ({dropped} in the median visit). Where it drops {CROWDED} or more, real time "
-        f"names the same faster stack in only {AGREED} % of pairs: race this without "
+        f"up dropped packets ({dropped} in the median visit). Where it drops {CROWDED} or more, "
+        f"real time names the same faster stack in only {AGREED} % of pairs: race this without "
         "--no-computing, or in real time, too."
     )
 
