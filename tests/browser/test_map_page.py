@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 
 from dragstrip_papers.map.sampled import SAMPLED_FACTORS, ratios
-from dragstrip_papers.map.survey import PAIRS, Agreement, Checked, page_data, places, surveyed
+from dragstrip_papers.map.survey import PAIRS, Agreement, PairAgreement, page_data, places, surveyed
 from dragstrip_papers.stats.nearest import NEIGHBOURS, outcomes
 from made_map import SAMPLE, made_map
 from reader import Reader, reader
 
 DOCS = Path(__file__).parents[2] / "docs" / "map"
 CHECKED = {
-    "stock": Checked(
+    "stock": PairAgreement(
         whole=Agreement(cells=60, same=45, opposite=2, rank=0.9),
         short=Agreement(cells=10, same=5, opposite=1, rank=0.5),
         longer=Agreement(cells=50, same=40, opposite=1, rank=0.9),
