@@ -10,7 +10,7 @@ and once more by the recording's structure alone. Links lose the same packets in
 folder that was begun is continued. Networks that need more blocks have a separate folder. If a cell
 is in several folders, `write` takes the one with the most blocks. With `--browser` the second step
 is there already: the capsule of a study in virtual time, such as one that answers a paper. With
-`--computing` system calls take time on both sides; such cells have a separate table. `--kept` takes
+`--computing` computing takes time on both sides; such cells have a separate table. `--kept` takes
 cells of docs/reference/loader.json, too, as long as no folder has them.
 """
 
@@ -31,7 +31,7 @@ from page_graph import rows
 from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
 from dragstrip.model.browsers import LOADER
-from dragstrip.model.clock import COMPUTING, Clock
+from dragstrip.model.clock import NETWORK, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Client, Study
 from dragstrip.pages.graph.store import with_graph
@@ -131,7 +131,7 @@ def main() -> None:
     making.add_argument("--networks", nargs="+", default=NETWORKS)
     making.add_argument("--stacks", nargs="+", default=STACKS)
     making.add_argument("--runs", type=int, default=RUNS)
-    making.add_argument("--computing", action="store_true", help="system calls take time")
+    making.add_argument("--computing", action="store_true", help="computing takes time")
     making.add_argument("--jobs", default="1")
     writing = steps.add_parser("write")
     writing.add_argument("folders", nargs="+", type=Path)
@@ -260,7 +260,7 @@ def _overflow(folder: Path) -> dict[Key, Overflow]:
 
 def write(folders: Sequence[Path], kept: Found | None) -> None:
     first = Capsule.open(folders[0] / "browser")
-    computing = [f for f in folders if _clock(f) == COMPUTING]
+    computing = [f for f in folders if _clock(f) != NETWORK]
     folders = [f for f in folders if f not in computing]
     # Each line once: the head, and a page whose graph was judged before.
     graphs = _by_page(kept.graphs if kept else ())

@@ -1,14 +1,13 @@
 """How fast is virtual time? Seconds of loads, of the wall clock and of the processor.
 
-    uv run python bench/virtual/speed.py [--native] [--write]
+    uv run python bench/virtual/speed.py [--native]
     uv run python bench/virtual/speed.py --client loader
 
 Runs three studies, one guest at a time and then one per core. They load the demo page over LTE, a
 page of 50 objects on a slow lossy link (loads of 11 s), and 13 MB at 1 Mbit/s (loads of 160 s).
 Seconds are of whole commands: start, guests, verdict, tables and report. `--native` runs the first
 two in real time, too, which needs a quiet machine. `--client loader` takes the load generator, one
-guest at a time and eight times as many runs, because it makes many visits in a guest. `--write`:
-the table goes to docs/reference/virtual-speed.json.
+guest at a time and eight times as many runs, because it makes many visits in a guest.
 """
 
 import argparse
@@ -16,15 +15,12 @@ import json
 import os
 import sys
 import tempfile
-from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from spent import spent_by
 
 from dragstrip.model.browsers import LOADER
 
-DOCS = Path(__file__).parents[2] / "docs" / "reference" / "virtual-speed.json"
 DRAGSTRIP = [sys.executable, "-c", "from dragstrip.cli import main; main()"]
 LOADER_RUNS = 8
 STUDIES = {
@@ -62,7 +58,6 @@ class Row(Struct, kw_only=True):
 
 def main() -> None:
     asked = arguments()
-    rows = []
     for name, (pages, network, stacks, runs) in STUDIES.items():
         ways = [("network", 1)]
         if asked.client == LOADER:
@@ -75,14 +70,11 @@ def main() -> None:
             if jobs > 1 and runs == 1:
                 continue
             row = measured(name, pages, network, stacks, runs, clock, jobs, asked.client)
-            rows.append(row)
             print(
                 f"| {row.study} | {row.clock}, {row.jobs} at once | {row.visits} | "
                 f"{row.load_s:.1f} | {row.wall_s:.1f} | {row.cpu_s:.1f} | {row.times:.1f} |",
                 flush=True,
             )
-    if asked.write:
-        DOCS.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=2) + b"\n")
 
 
 def measured(
@@ -118,7 +110,6 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--native", action="store_true", help="in real time, too")
     parser.add_argument("--client", default="", help="who loads the pages, by default a browser")
-    parser.add_argument("--write", action="store_true")
     return parser.parse_args()
 
 

@@ -39,7 +39,7 @@ def race(
     restarts: int = 1,
     addresses: "Addresses" = "recorded",
     virtual: bool = False,
-    computing: bool = False,
+    computing: bool | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
 ) -> "Frames":
@@ -73,7 +73,7 @@ def run(
     *,
     out: str | Path,
     virtual: bool = False,
-    computing: bool = False,
+    computing: bool | None = None,
     jobs: int | None = None,
     shard: str | None = None,
     cluster: str | None = None,

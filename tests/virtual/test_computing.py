@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dragstrip.conduct.visits import make_visits
-from dragstrip.model.clock import COMPUTING, KEYS_NS, NETWORK, SYSCALL_NS, Clock
+from dragstrip.model.clock import KEYS_NS, NETWORK, SYSCALL_NS, VIRTUAL, Clock
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import Capsule
@@ -43,14 +43,14 @@ def keys_ms(out: Path, visit: Visit) -> float:
 
 def test_computing_takes_time_and_the_same_on_a_busy_machine(tmp_path):
     with busy():
-        visits, beside = raced(tmp_path / "busy", COMPUTING)
-    _, idle = raced(tmp_path / "idle", COMPUTING)
+        visits, beside = raced(tmp_path / "busy", VIRTUAL)
+    _, idle = raced(tmp_path / "idle", VIRTUAL)
     assert beside == idle
     assert len(idle) == 3
     free, _ = raced(tmp_path / "free", NETWORK)
     for one in visits:
         assert one.valid, one.reasons
-        assert one.clock == "computing"
+        assert one.clock == "virtual"
         assert one.link
         late_us = max(s.lateness_max_us or 0 for s in (one.link.down, one.link.up))
         assert late_us < 10 + SYSCALL_NS / 1000

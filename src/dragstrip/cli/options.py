@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from dragstrip.model.clock import KEYS_NS, SYSCALL_NS
 from dragstrip.study.presets import networks, stacks
 
 
@@ -105,17 +104,16 @@ Virtual = Annotated[
     bool,
     typer.Option(
         "--virtual",
-        help="Race in virtual time: computing takes no time, so every machine gives the same "
-        "result.",
+        help="Race in virtual time, in which every machine gives the same result.",
     ),
 ]
 Computing = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--computing",
-        help="Race in virtual time in which each system call of browser and server takes "
-        f"{SYSCALL_NS / 1000:g} us, and a handshake's keys {KEYS_NS / 1000:g} us, which stands for "
-        "computing. See docs/reference/virtual-computing.md.",
+        "--computing/--no-computing",
+        help="In virtual time: whether browser and server take time for what they compute, or the "
+        "network alone decides (default: they do; the load generator predicts the network alone).",
+        show_default=False,
     ),
 ]
 ByClient = Annotated[

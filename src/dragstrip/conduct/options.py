@@ -4,13 +4,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from dragstrip.conduct.clocks import timed
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, Shard, parse_shard
 from dragstrip.execution.concurrency import MOST_JOBS, parse_jobs
-from dragstrip.model.clock import COMPUTING, NETWORK, REAL, Clock
+from dragstrip.model.browsers import LOADER
+from dragstrip.model.clock import NETWORK, REAL, VIRTUAL, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, Study
 from dragstrip.study.clients import study_by
@@ -28,9 +28,10 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     calibrate: bool | None = None
     """See `dragstrip.conduct.calibration.before_visits`."""
     virtual: bool = False
-    """Whether visits run in virtual time, in which computing takes none."""
-    computing: bool = False
-    """Whether visits run in virtual time, in which system calls stand for computing."""
+    """Whether visits run in virtual time."""
+    computing: bool | None = None
+    """Whether computing takes time there, which asks for virtual time too. None: with browsers it
+    does; the load generator predicts their network alone."""
     client: str | None = None
     """``browser`` or ``loader``; None leaves the study's own."""
     jobs: int | str | None = None
@@ -50,16 +51,22 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     @property
     def clock(self) -> Clock:
         """The clock that is asked for."""
-        if self.computing:
-            return COMPUTING
-        return NETWORK if self.virtual else REAL
+        return self._clock(predicted=self.client == LOADER)
+
+    def _clock(self, *, predicted: bool) -> Clock:
+        if self.computing is None:
+            return REAL if not self.virtual else NETWORK if predicted else VIRTUAL
+        return VIRTUAL if self.computing else NETWORK
 
     def adapt(self, study: Study) -> Study:
         """The study with the client, restarts and clock that are asked for. Raises
         `InputError`."""
         if self.client:
             study = study_by(study, self.client)
-        return timed(spread(study, self.restarts), self.clock)
+        if self.computing is None and (not self.virtual or study.clock.virtual):
+            return spread(study, self.restarts)
+        clock = self._clock(predicted=study.predicted)
+        return structs.replace(spread(study, self.restarts), clock=clock)
 
     def check(self, clock: Clock) -> None:
         """Raises `InputError` for what a study with this clock cannot do."""

@@ -1,29 +1,35 @@
 """Which clock a study's visits are timed by."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
-ClockKind = Literal["real", "network", "computing"]
+ClockKind = Literal["real", "network", "computing", "virtual"]
 
 SYSCALL_NS = 7_000
-"""What a system call takes with the clock ``computing``: the value with which 24 pages over DSL
-load, and lose packets, much as in real time (docs/reference/virtual-computing.md)."""
+"""What a system call takes where computing counts: the value with which 24 pages over DSL load, and
+lose packets, much as in real time (docs/decisions/0046-a-price-for-system-calls.md)."""
 
 KEYS_NS = 200_000
-"""What it takes with that clock to make the keys of a handshake, which needs no system call: for
-each ClientHello and ServerHello of TLS, and each QUIC packet that has room for one. With it browser
-and server take as long over them as in real time (docs/reference/virtual-computing.md)."""
+"""What it takes there to make the keys of a handshake, which needs no system call: for each
+ClientHello and ServerHello of TLS, and each QUIC packet that has room for one
+(docs/decisions/0047-a-price-for-keys.md)."""
+
+PAGE_NS = 20_000
+"""What each page of memory takes that a program's first thread gets: scripts, style and layout run
+there, and need memory for all they do (docs/decisions/0082-a-price-for-memory.md)."""
 
 
 class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Times by different clocks are never mixed in an estimate.
 
     ``real`` is this machine's time. The others are virtual: a guest's clock jumps over idle time,
-    and gives the same bytes on every machine. With ``network`` computing takes no time, so only
-    network and timers decide a load's time. With ``computing`` each system call of browser and
-    server takes `SYSCALL_NS`, which stands for what they compute, and the keys of a handshake,
-    which need no call, take `KEYS_NS`.
+    and gives the same bytes on every machine. With ``virtual`` browser and server take time for
+    what they compute: `SYSCALL_NS` for each system call, `KEYS_NS` for the keys of a handshake, and
+    `PAGE_NS` for each page of memory. With ``network`` computing takes no time, so only network and
+    timers decide a load's time. ``computing`` is ``virtual`` as it was when memory had no price;
+    capsules of that day have it.
     """
 
     kind: ClockKind = "real"
@@ -39,9 +45,9 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def prices_ns(self) -> dict[str, int]:
-        """Prices that browser and server pay in virtual time: of a ``syscall``, and of the ``keys``
-        that a handshake begins with."""
-        return {"syscall": SYSCALL_NS, "keys": KEYS_NS} if self.kind == "computing" else {}
+        """Prices that browser and server pay in virtual time: of a ``syscall``, of a handshake's
+        ``keys``, and of a ``page`` of memory."""
+        return dict(_PRICES_NS.get(self.kind, {}))
 
     def lateness_us(self, limit_us: float) -> float:
         """How late a packet may leave the link, in us, if it may be `limit_us` late where computing
@@ -53,18 +59,25 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return _WORDS[self.kind]
 
 
-_SHORT: dict[ClockKind, str] = {
-    "real": "real time",
-    "network": "virtual time",
-    "computing": "virtual time with computing",
+_PRICES_NS: Mapping[ClockKind, Mapping[str, int]] = {
+    "computing": {"syscall": SYSCALL_NS, "keys": KEYS_NS},
+    "virtual": {"syscall": SYSCALL_NS, "keys": KEYS_NS, "page": PAGE_NS},
 }
-_WORDS: dict[ClockKind, str] = {
+_CALLS = f"each system call takes {SYSCALL_NS / 1000:g} us"
+_KEYS = f"a handshake's keys {KEYS_NS / 1000:g} us"
+_SHORT: Mapping[ClockKind, str] = {
+    "real": "real time",
+    "network": "virtual time without computing",
+    "computing": "virtual time without a price for memory",
+    "virtual": "virtual time",
+}
+_WORDS: Mapping[ClockKind, str] = {
     "real": "real time",
     "network": "virtual time; computing takes none",
-    "computing": f"virtual time; each system call takes {SYSCALL_NS / 1000:g} us, and a "
-    f"handshake's keys {KEYS_NS / 1000:g} us",
+    "computing": f"virtual time; {_CALLS}, and {_KEYS}",
+    "virtual": f"virtual time; {_CALLS}, {_KEYS}, and a page of memory {PAGE_NS / 1000:g} us",
 }
 
 REAL = Clock()
 NETWORK = Clock(kind="network")
-COMPUTING = Clock(kind="computing")
+VIRTUAL = Clock(kind="virtual")

@@ -4,21 +4,28 @@ import pytest
 from msgspec import structs
 
 import made
-from dragstrip.conduct.clocks import timed
-from dragstrip.model.clock import COMPUTING, NETWORK, REAL
+from dragstrip.conduct.options import RunOptions
+from dragstrip.model.clock import NETWORK, REAL, VIRTUAL, Clock
+
+OLDER = Clock(kind="computing")
 
 
 @pytest.mark.parametrize(
     ("own", "asked", "becomes"),
     [
-        (REAL, NETWORK, NETWORK),
-        (REAL, COMPUTING, COMPUTING),
-        (NETWORK, REAL, NETWORK),
-        (NETWORK, COMPUTING, COMPUTING),
-        (COMPUTING, REAL, COMPUTING),
-        (COMPUTING, NETWORK, COMPUTING),
+        (REAL, {}, REAL),
+        (REAL, {"virtual": True}, VIRTUAL),
+        (REAL, {"virtual": True, "computing": False}, NETWORK),
+        (REAL, {"virtual": True, "client": "loader"}, NETWORK),
+        (REAL, {"computing": True, "client": "loader"}, VIRTUAL),
+        (NETWORK, {}, NETWORK),
+        (NETWORK, {"virtual": True}, NETWORK),
+        (NETWORK, {"computing": True}, VIRTUAL),
+        (VIRTUAL, {"virtual": True}, VIRTUAL),
+        (VIRTUAL, {"computing": False}, NETWORK),
+        (OLDER, {"virtual": True}, OLDER),
     ],
 )
 def test_a_study_keeps_its_own_clock_unless_another_is_asked_for(own, asked, becomes):
     study = structs.replace(made.study(), clock=own)
-    assert timed(study, asked).clock == becomes
+    assert RunOptions(**asked).adapt(study).clock == becomes

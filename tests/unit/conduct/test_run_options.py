@@ -14,7 +14,7 @@ from dragstrip.cli.commands import load
 from dragstrip.cli.run_options import WORDS, takes_run_options
 from dragstrip.conduct.options import ONE_BY_ONE, RunOptions
 from dragstrip.conduct.visits import make_visits
-from dragstrip.model.clock import COMPUTING, NETWORK, REAL
+from dragstrip.model.clock import NETWORK, REAL, VIRTUAL
 from dragstrip.model.errors import InputError
 
 ROOT = Path(__file__).parents[3]
@@ -82,13 +82,14 @@ def test_a_command_gets_its_options_as_one_value_in_the_order_of_its_help():
 @pytest.mark.parametrize(
     ("virtual", "computing", "clock"),
     [
-        (False, False, REAL),
+        (False, None, REAL),
+        (True, None, VIRTUAL),
+        (False, True, VIRTUAL),
         (True, False, NETWORK),
-        (False, True, COMPUTING),
-        (True, True, COMPUTING),
+        (False, False, NETWORK),
     ],
 )
-def test_computing_counts_in_virtual_time_only(virtual, computing, clock):
+def test_computing_asks_for_virtual_time(virtual, computing, clock):
     assert RunOptions(virtual=virtual, computing=computing).clock == clock
 
 

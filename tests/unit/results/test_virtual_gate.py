@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from dragstrip.cli import app, exits
-from dragstrip.model.clock import COMPUTING, NETWORK
+from dragstrip.model.clock import NETWORK, VIRTUAL
 from dragstrip.model.network import Direction
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.capsules import compare_capsules
@@ -13,17 +13,17 @@ from dragstrip.stats.block_ratio import block_ratio
 from dragstrip.stats.majority import Majority
 from made_capsule import capsule, study
 
-VIRTUAL = study(clock=NETWORK)
+NO_CHANCE = study(clock=NETWORK)
 
 
-def pair(folder, a, b, of=VIRTUAL) -> tuple[Capsule, Capsule]:
+def pair(folder, a, b, of=NO_CHANCE) -> tuple[Capsule, Capsule]:
     return tuple(
         capsule(folder / name, {"h2": times, "h3": times}, of=of)
         for name, times in (("a", a), ("b", b))
     )
 
 
-def verdicts(folder, a, b, of=VIRTUAL, text="slower > 1%") -> set[str]:
+def verdicts(folder, a, b, of=NO_CHANCE, text="slower > 1%") -> set[str]:
     rows = compare_capsules(*pair(folder, a, b, of)).rows
     return {g.verdict for g in gate([parse(text)], rows)}
 
@@ -60,16 +60,16 @@ def test_many_cells_need_no_more_loads(tmp_path):
     [
         study(),
         structs.replace(
-            VIRTUAL,
+            NO_CHANCE,
             networks=(
                 structs.replace(
-                    VIRTUAL.networks[0], up=structs.replace(VIRTUAL.networks[0].up, loss=0.01)
+                    NO_CHANCE.networks[0], up=structs.replace(NO_CHANCE.networks[0].up, loss=0.01)
                 ),
             ),
         ),
         structs.replace(
-            VIRTUAL,
-            stacks=tuple(structs.replace(s, browser="firefox") for s in VIRTUAL.stacks),
+            NO_CHANCE,
+            stacks=tuple(structs.replace(s, browser="firefox") for s in NO_CHANCE.stacks),
         ),
     ],
     ids=["real time", "random loss", "a browser with luck of its own"],
@@ -89,7 +89,7 @@ def test_chance_is_whatever_is_drawn_for_a_packet():
 
 
 def test_computing_that_repeats_itself_is_no_noise(tmp_path):
-    of = study(clock=COMPUTING)
+    of = study(clock=VIRTUAL)
     assert verdicts(tmp_path, [1000.0] * 3, [1100.0, 1101.0, 1102.0], of) == {"failed"}
 
 
@@ -109,7 +109,7 @@ def test_over_many_seeds_a_test_decides_what_pairs_do_not(tmp_path):
 def test_a_paint_in_another_group_fails_no_gate(tmp_path):
     """Nothing changed but the seeds: three loads of each side happen to be of two groups."""
     a, b = (
-        capsule(tmp_path / name, {"h2": [1000.0] * 3, "h3": [1000.0] * 3}, of=VIRTUAL, fcp_ms=fcp)
+        capsule(tmp_path / name, {"h2": [1000.0] * 3, "h3": [1000.0] * 3}, of=NO_CHANCE, fcp_ms=fcp)
         for name, fcp in (("a", 1200.0), ("b", 2840.0))
     )
     rows = compare_capsules(a, b).rows

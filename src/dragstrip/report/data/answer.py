@@ -96,7 +96,7 @@ def _block_by_block(cell: ReportCell) -> tuple[bool, str]:
         said = f"On {where} no stack is faster than {listed(level)} {blocks}."
         return False, said + _also(cell, best)
     parts = listed([f"{_range(ratios[name])} faster than {name}" for name in ahead])
-    said = f"{best} loads {where} {parts}, {blocks}. Virtual time has no noise."
+    said = f"{best} loads {where} {parts}, {blocks}. The same seed gives the same load."
     if level:
         said += f" It is not faster than {listed(level)} {blocks}."
     return True, said + _also(cell, best)
@@ -171,10 +171,10 @@ def _at_once(cell: ReportCell) -> str:
         return ""
     dropped = listed([f"{r.stack.name} {r.dropped_up:g}" for r in full])
     return (
-        "In virtual time a page's connections begin at once, and meanwhile the queue up dropped "
-        f"packets ({dropped} in the median visit). Where it drops {CROWDED} or more, real time "
-        f"names the same faster stack in only {AGREED} % of pairs: race this with --computing "
-        "or in real time, too."
+        "Where computing takes no time a page's connections begin at once, and meanwhile the queue "
+        f"up dropped packets ({dropped} in the median visit). Where it drops {CROWDED} or more, "
+        f"real time names the same faster stack in only {AGREED} % of pairs: race this without "
+        "--no-computing, or in real time, too."
     )
 
 

@@ -72,9 +72,9 @@ class ReportCell(Struct, frozen=True, kw_only=True):
 
     @property
     def exact(self) -> bool:
-        """Loads have no noise: computing takes no time, and nothing is random."""
+        """Loads repeat themselves: in virtual time, and nothing of the network is random."""
         steady = all(r.stack.loaded_by.steady for r in self.results)
-        return self.clock.kind == "network" and not self.network.chance and steady
+        return self.clock.virtual and not self.network.chance and steady
 
 
 def cell_title(page: str, network: str, connection: str, clock: Clock = REAL) -> str:

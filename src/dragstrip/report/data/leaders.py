@@ -59,7 +59,7 @@ def lead(cell: ReportCell, metric: str = "plt_ms") -> Lead:
 
 
 def few_but_exact(cell: ReportCell) -> bool:
-    """Too few blocks for an interval, but their loads have no noise."""
+    """Too few blocks for an interval, but their loads repeat themselves."""
     return cell.exact and 0 < cell.counted < ENOUGH_BLOCKS
 
 
