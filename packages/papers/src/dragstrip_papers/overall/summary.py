@@ -22,7 +22,7 @@ class Sentence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One fact, with its number and its link."""
 
     text: str
-    """In Markdown. Fields are filled in: ``{wolsing2019-28}`` is a link to that claim's page,
+    """Markdown. Fields are filled in: ``{wolsing2019-28}`` is a link to that claim's page,
     ``{decided}`` a count of `facts`."""
     rests_on: dict[str, Verdict] = {}
     """The claims it speaks of, and the answers it takes them to have."""
