@@ -182,7 +182,7 @@ def _core() -> Iterator[int]:
 
 
 def _named(free: socket.socket, name: str) -> bool:
-    """Whether it got the name: nobody else on this machine has it, until its end."""
+    """Whether the socket got the name, which no other on this machine has until it closes."""
     try:
         free.bind(f"\0{name}")
     except OSError:
