@@ -52,7 +52,7 @@ def _rounds_s(size: int, hosts: int, network: Network) -> float:
 
 class StudyPace:
     """The cost of a study's visits, cell by cell. An unvisited cell is expected to deviate from
-    `visit_s` like the others."""
+    `visit_s` as much as the visited cells do."""
 
     def __init__(self, study: Study, visits: Iterable[Visit] = ()) -> None:
         self._study = study
