@@ -47,10 +47,10 @@ def _alone(study: Study) -> bool:
 
 
 def batches(study: Study) -> list[tuple[Block, ...]]:
-    """All blocks of the study, in batches, each in the order in which it is made.
+    """All blocks of the study in batches. A guest makes the blocks of a batch in this order.
 
-    Runs that are added later come after those that are there, so these stay what they were, as do
-    the first cells of a larger sample.
+    Added runs come after the existing ones, and a larger sample begins with the cells of a smaller
+    one. So earlier blocks stay unchanged.
     """
     return _drawn(study) if study.sampled else _crossed(study)
 

@@ -89,7 +89,7 @@ class StudyPace:
         return known * self._expected[cell]
 
     def load_s(self, cell: CellKey) -> float:
-        """Seconds from its navigation to its end."""
+        """Seconds from the start of a visit's navigation to the visit's end."""
         if cell in self._loaded:
             return self._loaded[cell].value
         return load_s(*self._weight(cell), self._study.network(cell[1]))

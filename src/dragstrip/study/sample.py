@@ -65,7 +65,7 @@ class DrawnCell(Struct, frozen=True, kw_only=True):
     """A cell before its page is made."""
 
     page: str
-    """Like ``synth:12x3KB``."""
+    """Name of a synthetic page, such as ``synth:12x3KB``."""
     network: Network
 
 

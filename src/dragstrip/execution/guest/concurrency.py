@@ -18,7 +18,7 @@ _START_S = 5.0
 _LOAD_SHARE = 0.3
 """Real time for each second of a load, much of which is idle."""
 _S_PER_MB = 4.0
-"""Further real time for each megabyte: packets cost most."""
+"""Real time that a visit takes in addition for each megabyte: packets cost most."""
 
 
 class GuestConcurrency:
