@@ -70,7 +70,7 @@ def test_computing_takes_time_and_the_same_on_a_busy_machine(tmp_path):
 
 
 def test_a_script_takes_time_for_the_memory_that_it_fills(tmp_path):
-    """It makes no system call for it, so this alone is what it computes."""
+    """Filling memory makes no system call, so the memory alone is what the script pays for."""
     fills = b"<script>for (const x of new Uint8Array(8 << 20).fill(1)) if (!x) break</script>"
     page = Recorded(url="https://a.test/", headers=(("content-type", "text/html"),), wire=fills)
     recording = Recording(name="x", url=page.url, source="made", answers=(page,))
