@@ -80,8 +80,9 @@ def facts(rows: Sequence[Row], kept: Collection[str]) -> dict[str, int]:
     (`kept`), and of those whose rules were not frozen before the first visit (`unfrozen`)."""
     decided = [row for row in rows if row.answer in DECIDED]
     by_way = Counter(row.way for row in decided)
+    ways: dict[str, int] = {way: by_way[way] for way in WAYS}
     return counts(rows) | {
-        **{way: by_way[way] for way in WAYS},
+        **ways,
         "kept": sum(row.page in kept for row in decided),
         "unfrozen": sum(not (row.way and row.sources[row.way].frozen) for row in decided),
     }
