@@ -24,15 +24,15 @@ def diff(
 ) -> None:
     """Print what differs between two stacks."""
     one, other = find_stack(a), find_stack(b)
-    found = differences(one, other)
+    rows = differences(one, other)
     console = Console()
-    if not found:
+    if not rows:
         console.print(f"{a} and {b} are the same stack ({one.fingerprint})", highlight=False)
         return
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     table.add_column(a, style="bold")
     table.add_column(b, style="bold")
-    for what, ours, theirs in found:
+    for what, ours, theirs in rows:
         table.add_row(what, ours, theirs)
     console.print(table)

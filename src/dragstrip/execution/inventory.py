@@ -24,8 +24,8 @@ def browsers_of(study: Study) -> dict[str, str]:
 
 def servers_of(study: Study) -> dict[str, str]:
     """Versions of the servers that are not ours."""
-    found = {s.server: version_of(s.serving) for s in study.visited}
-    return {name: version for name, version in found.items() if version}
+    versions = {s.server: version_of(s.serving) for s in study.visited}
+    return {name: version for name, version in versions.items() if version}
 
 
 def guest_of(study: Study) -> str:

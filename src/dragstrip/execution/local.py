@@ -72,10 +72,10 @@ class LocalExecutor:
         for attempt, worker in list(self._busy.items()):
             if worker.connection not in ready:
                 continue
-            made = worker.answer()
-            if made is None:
+            result = worker.answer()
+            if result is None:
                 continue
-            yield AttemptState(host=self._host, attempt=attempt, made=(made,))
+            yield AttemptState(host=self._host, attempt=attempt, made=(result,))
             if not worker.go_on():
                 self._idle.append(self._busy.pop(attempt))
                 yield AttemptState(host=self._host, attempt=attempt, over=True)

@@ -61,7 +61,7 @@ def visit_session(
                 ahead.keep(not study.clock.virtual and wants_precedence(last))
                 if order.attempt and not ahead.taken:
                     patience.await_quiet(study.thresholds)  # the main reason for reruns
-            made = session.visit(
+            result = session.visit(
                 VisitPlan(
                     block=order.block,
                     attempt=order.attempt,
@@ -71,7 +71,7 @@ def visit_session(
                     client=study.client,
                 )
             )
-            last, load = made
+            last, load = result
             return structs.replace(last, testbed=start), load
 
         yield visit
@@ -103,15 +103,17 @@ def open_session(study: Study, artefacts: Path | None = None) -> Iterator["Sessi
     """
     live = any(page.live for page in study.pages)
     ca = Path(study.ca) if study.ca else None
-    found = layouts(servers(page, study.addresses) for page in study.pages)
+    page_layouts = layouts(servers(page, study.addresses) for page in study.pages)
     with contextlib.ExitStack() as resources:
-        bed = resources.enter_context(live_testbed(ca) if live else testbed_of(found))
+        bed = resources.enter_context(live_testbed(ca) if live else testbed_of(page_layouts))
         yield Session(
             bed,
             study.client,
             resources,
             artefacts,
-            layouts={page.name: layout for page, layout in zip(study.pages, found, strict=True)},
+            layouts={
+                page.name: layout for page, layout in zip(study.pages, page_layouts, strict=True)
+            },
             think=study.think_time,
             warm_ups=study.warm_ups,
             rehearse_each=study.clock != NETWORK,
@@ -119,7 +121,10 @@ def open_session(study: Study, artefacts: Path | None = None) -> Iterator["Sessi
 
 
 class Session:
-    """Made by `open_session`. Rehearses each page before its first visit, and serves it."""
+    """An open testbed with its browsers, which `open_session` makes.
+
+    It rehearses each page before its first visit, and serves it.
+    """
 
     def __init__(
         self,
@@ -210,20 +215,20 @@ class Session:
             self._bed.origin.log()
             loaded = tab.load(page.url)
         self._bed.origin.close()
-        found = rehearsal(page, loaded, self._bed.origin.log().requests)
-        self._rehearsed[page.digest, opened, connection] = found
+        rehearsed = rehearsal(page, loaded, self._bed.origin.log().requests)
+        self._rehearsed[page.digest, opened, connection] = rehearsed
 
     def _known(self, page: Page) -> tuple[str, ...]:
-        found = (r.misses for (digest, *_), r in self._rehearsed.items() if digest == page.digest)
-        return tuple(sorted(frozenset().union(*found)))
+        misses = (r.misses for (digest, *_), r in self._rehearsed.items() if digest == page.digest)
+        return tuple(sorted(frozenset().union(*misses)))
 
     def _fetched(
         self, page: Page, stack: Stack, connection: ConnectionMode
     ) -> tuple[int, ...] | None:
         """What all successful rehearsals in the stack's browser fetched; None if none succeeded."""
-        made = self._rehearsals(page, stack, connection)
-        found = [r.fetched for r in made if r.fetched is not None]
-        return tuple(sorted(frozenset.intersection(*found))) if found else None
+        rehearsals = self._rehearsals(page, stack, connection)
+        fetched = [r.fetched for r in rehearsals if r.fetched is not None]
+        return tuple(sorted(frozenset.intersection(*fetched))) if fetched else None
 
     def _rehearsals(self, page: Page, stack: Stack, connection: ConnectionMode) -> list[Rehearsal]:
         """The page's rehearsals in the stack's browser, over any protocol."""

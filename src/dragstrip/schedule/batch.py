@@ -56,8 +56,8 @@ def batches(study: Study) -> list[tuple[Block, ...]]:
 
 
 def _drawn(study: Study) -> list[tuple[Block, ...]]:
-    """Cells of a sample have little in common; the study says how many share a guest. Browsers do
-    not."""
+    """Batches of a sample, whose cells have little in common. The study says how many blocks share
+    a guest; with browsers each block has its own."""
     size = 1 if _alone(study) or not study.predicted else study.per_guest
     rounds: dict[int, list[Block]] = {}
     for block in study.blocks():
@@ -72,7 +72,7 @@ def _drawn(study: Study) -> list[tuple[Block, ...]]:
 def _crossed(study: Study) -> list[tuple[Block, ...]]:
     reach, looks = extent(study), study.looks()
     places = {network.name: place for place, network in enumerate(study.networks)}
-    found: dict[Hashable, list[Block]] = {}
+    batches_of: dict[Hashable, list[Block]] = {}
     for block in study.blocks():
         place = places[block.network]
         key = (
@@ -82,5 +82,7 @@ def _crossed(study: Study) -> list[tuple[Block, ...]]:
             bisect_right(looks, block.index),  # a cell may end there
             block.index // reach.runs,
         )
-        found.setdefault(key, []).append(block)
-    return [tuple(sorted(b, key=lambda b: (b.index, places[b.network]))) for b in found.values()]
+        batches_of.setdefault(key, []).append(block)
+    return [
+        tuple(sorted(b, key=lambda b: (b.index, places[b.network]))) for b in batches_of.values()
+    ]

@@ -89,7 +89,7 @@ class StudyFile(SpecOptions, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 def read_spec(path: Path) -> StudySpec:
     """Read a study file without making a page. Raises `InputError` naming file and place."""
     file = _decode(path)
-    own = {name: _own(path, name, table) for name, table in file.network.items()}
+    networks = {name: _own(path, name, table) for name, table in file.network.items()}
     options = {name: getattr(file, name) for name in SpecOptions.__struct_fields__}
     try:
         check_sample(file.sample, len(file.pages), len(file.networks))
@@ -97,7 +97,7 @@ def read_spec(path: Path) -> StudySpec:
         return StudySpec(
             **options | {"name": file.name or path.stem},
             pages=tuple(p for given in file.pages for p in expand(_beside(path, given))),
-            networks=tuple(own.get(n) or find_network(n, path.parent) for n in file.networks),
+            networks=tuple(networks.get(n) or find_network(n, path.parent) for n in file.networks),
             stacks=loaded_by(
                 [variations.get(s) or find_stack(s) for s in file.stacks],
                 _program(file.client),
@@ -158,21 +158,21 @@ def _client(table: dict[str, Any]) -> Client:
 
 def _brought(folder: Path, tables: dict[str, dict[str, Any]]) -> dict[str, Stack]:
     """The stacks of the servers that a study brings."""
-    found: dict[str, Stack] = {}
+    stacks_by_name: dict[str, Stack] = {}
     for name, table in tables.items():
-        found |= stacks_of(read_server(name, table, folder))
-    return found
+        stacks_by_name |= stacks_of(read_server(name, table, folder))
+    return stacks_by_name
 
 
 def _stacks(tables: dict[str, dict[str, Any]], brought: dict[str, Stack]) -> dict[str, Stack]:
     """Variations may build upon the known stacks and upon those before them."""
-    own = dict(brought)
+    stacks_by_name = dict(brought)
     for name, fields in tables.items():
         try:
-            own[name] = make_stack(name, fields, {**stacks(), **own})
+            stacks_by_name[name] = make_stack(name, fields, {**stacks(), **stacks_by_name})
         except msgspec.ValidationError as error:
             raise InputError(f"stack.{name}: {placed(str(error))}") from None
-    return own
+    return stacks_by_name
 
 
 def _beside(study: Path, page: str) -> str:

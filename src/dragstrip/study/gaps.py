@@ -79,8 +79,8 @@ def servers(stacks: Sequence[Stack], known: Iterable[Gap] | None = None) -> str:
     if len(served) < 2:
         return ""
     said = (f"{', '.join(s.name for s in mine)}: {server}" for server, mine in served.items())
-    found = _sentences(served, tuple(gaps() if known is None else known))
-    return f"Servers: {'; '.join(said)}. Over one protocol, {'; '.join(found)}."
+    sentences = _sentences(served, tuple(gaps() if known is None else known))
+    return f"Servers: {'; '.join(said)}. Over one protocol, {'; '.join(sentences)}."
 
 
 OWN_PARITY = "0.841 (0.811 to 0.872)"
@@ -90,9 +90,9 @@ TCP+, both from our origin, 31 blocks: `uv run python bench/parity 31` (docs/ref
 
 
 def own_parity(stacks: Sequence[Stack]) -> Iterator[str]:
-    """What our own origin adds where no link limits it: one server, and yet two."""
-    own = [s for s in stacks if s.server == OURS]
-    if len({s.protocol == "h3" for s in own}) == 2:
+    """The gap between HTTP/3 and TCP in our own origin without a rate limit, if stacks use both."""
+    ours = [s for s in stacks if s.server == OURS]
+    if len({s.protocol == "h3" for s in ours}) == 2:
         yield (
             f"without a rate limit our origin sends 1 MB over QUIC in {OWN_PARITY} of TCP's time: "
             "so much of a difference may be the server's"

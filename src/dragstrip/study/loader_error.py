@@ -40,16 +40,16 @@ def measured() -> LoaderError | None:
 
 def predicted() -> str:
     """What stands beside every answer that rests on the load generator."""
-    found = measured()
-    if not found:
+    error = measured()
+    if not error:
         return (
             "Predictions: the load generator made these loads, not a browser; how far it is off is "
             "not measured."
         )
     by_kind = "; ".join(
-        f"on {kind.pages} {name} {kind.errors.words}" for name, kind in found.kinds.items()
+        f"on {kind.pages} {name} {kind.errors.words}" for name, kind in error.kinds.items()
     )
     return (
         "Predictions: the load generator made these loads, not a browser. How far its page load "
-        f"times are off those of {found.browser}: {by_kind} (docs/reference/loader.md)."
+        f"times are off those of {error.browser}: {by_kind} (docs/reference/loader.md)."
     )

@@ -61,11 +61,11 @@ def read_network(name: str, table: Mapping[str, Any], folder: Path) -> Network:
 
 def placed(message: str) -> str:
     """msgspec says ``... - at `$.runs```: put the place first, and say what to do."""
-    found = re.fullmatch(r"(.*) - at `\$\.?(.*)`", message)
-    said = found[1] if found else message
+    match = re.fullmatch(r"(.*) - at `\$\.?(.*)`", message)
+    said = match[1] if match else message
     for pattern, words in _WORDS.items():
         said = re.sub(pattern, words, said)
-    return f"{found[2]}: {said}" if found else said
+    return f"{match[2]}: {said}" if match else said
 
 
 _WORDS = {

@@ -99,15 +99,15 @@ def _check_ports(pages: Sequence[Page], stacks: Sequence[Stack]) -> None:
                 "a server speaks one of them: import it again without --keep-http"
             )
     for stack, page in product(stacks, (p for p in pages if p.ports)):
-        own = f"page {page.name!r} is asked for at port {page.ports[0]}"
+        why = f"page {page.name!r} is asked for at port {page.ports[0]}"
         if stack.server != OURS:
             raise InputError(
-                f"stack {stack.name!r}: {own}, and server {stack.server} answers at one port only: "
+                f"stack {stack.name!r}: {why}, and server {stack.server} answers at one port only: "
                 "race the page on our origin"
             )
         if stack.discovery == "as-recorded":
             raise InputError(
-                f"stack {stack.name!r}: {own}, and the browser speaks a recorded protocol only at "
+                f"stack {stack.name!r}: {why}, and the browser speaks a recorded protocol only at "
                 "the ports of http and https: race other stacks"
             )
 

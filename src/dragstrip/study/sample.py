@@ -71,8 +71,8 @@ class DrawnCell(Struct, frozen=True, kw_only=True):
 
 def draw(sample: Sample, seed: int) -> list[DrawnCell]:
     """The sample's cells in their order. Equal cells count once. Raises `InputError`."""
-    found = {f"{d.page} {d.network.name}": d for d in _all(sample, seed)}
-    return list(found.values())
+    cells = {f"{d.page} {d.network.name}": d for d in _all(sample, seed)}
+    return list(cells.values())
 
 
 def _all(sample: Sample, seed: int) -> Iterator[DrawnCell]:

@@ -148,17 +148,17 @@ def _network_files(network: dict[str, Any], direction: dict[str, Any]) -> None:
 
 def field_docs(kind: type) -> Mapping[str, str]:
     """The docstring below each field of a struct and of those that it extends, on one line."""
-    found: dict[str, str] = {}
+    docs: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if issubclass(base, Struct) and base is not Struct:
-            found |= _own_docs(base)
-    return found
+            docs |= _own_docs(base)
+    return docs
 
 
 def _own_docs(kind: type) -> Mapping[str, str]:
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     assert isinstance(tree, ast.ClassDef)
-    found = {}
+    docs = {}
     for field, below in zip(tree.body, tree.body[1:], strict=False):
         if (
             isinstance(field, ast.AnnAssign)
@@ -166,8 +166,8 @@ def _own_docs(kind: type) -> Mapping[str, str]:
             and isinstance(below, ast.Expr)
             and isinstance(below.value, ast.Constant)
         ):
-            found[field.target.id] = " ".join(str(below.value.value).split())
-    return found
+            docs[field.target.id] = " ".join(str(below.value.value).split())
+    return docs
 
 
 def _describe(schema: dict[str, Any], kind: type) -> None:
@@ -178,11 +178,11 @@ def _describe(schema: dict[str, Any], kind: type) -> None:
 
 def _structs(*kinds: type) -> dict[str, type]:
     """The structs of the model by name, those that others hold included."""
-    found: dict[str, type] = {}
+    types: dict[str, type] = {}
     modules = {inspect.getmodule(base) for kind in (*kinds, Direction) for base in kind.__mro__}
     modules |= {m for n, m in sys.modules.items() if n.startswith("dragstrip.model")}
     for module in filter(None, modules):
         for name, kind in inspect.getmembers(module, inspect.isclass):
             if issubclass(kind, Struct):
-                found[name] = kind
-    return found
+                types[name] = kind
+    return types

@@ -23,32 +23,32 @@ def measure(networks: Sequence[Network], effort: Effort, console: Console) -> Ca
 
 def full(networks: Sequence[Network], console: Console) -> Calibration:
     """What `dragstrip doctor --calibrate` does."""
-    found = measure(networks, THOROUGH, console)
-    console.print(table(found))
-    word = "[green]yes[/green]" if found.good else "[red]no[/red]"
-    console.print(f"within tolerance: {word} ({found.took_s:.0f} s)", highlight=False)
-    return found
+    calibration = measure(networks, THOROUGH, console)
+    console.print(table(calibration))
+    word = "[green]yes[/green]" if calibration.good else "[red]no[/red]"
+    console.print(f"within tolerance: {word} ({calibration.took_s:.0f} s)", highlight=False)
+    return calibration
 
 
 def before_visits(networks: Sequence[Network]) -> Calibration:
     """Measure the networks of a study and print the result. Raises `TestbedError`."""
     console = Console(stderr=True)
     began = time.monotonic()
-    found = measure(networks, BRIEF, console)
-    if not found.good:
-        console.print(table(found))
-        return found
+    calibration = measure(networks, BRIEF, console)
+    if not calibration.good:
+        console.print(table(calibration))
+        return calibration
     took = time.monotonic() - began
-    lines = sum(r.measured is not None for r in found.readings)
+    lines = sum(r.measured is not None for r in calibration.readings)
     console.print(
         f"calibrated {len(networks)} network{'s'[: len(networks) > 1]} in {took:.0f} s: "
         f"{lines} readings within tolerance",
         highlight=False,
     )
-    return found
+    return calibration
 
 
-def table(found: Calibration) -> Table:
+def table(calibration: Calibration) -> Table:
     shown = Table("network", box=None, pad_edge=False)
     shown.columns[0].overflow = "fold"
     for name in ("way", "quantity"):
@@ -56,7 +56,7 @@ def table(found: Calibration) -> Table:
     for name in ("asked", "measured", "error"):
         shown.add_column(name, no_wrap=True, justify="right")
     shown.add_column("verdict")
-    for r in found.readings:
+    for r in calibration.readings:
         verdict = r.verdict if r.good else f"[red]{r.verdict}[/red]"
         shown.add_row(
             r.network,

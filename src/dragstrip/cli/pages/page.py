@@ -225,14 +225,14 @@ def show(
     resolved = resolve(page, page_cache())
     _print(resolved, verbose=True)
     _print_tree(resolved)
-    made = []
+    results = []
     for one in checked(resolved, virtual=virtual, browser=checking) if checks else ():
-        made.append(one)
+        results.append(one)
         _print_check(one)
     if out:
         from dragstrip.report.figures.page_view import draw
 
-        out.write_text(draw(resolved, made), encoding="utf-8")
+        out.write_text(draw(resolved, results), encoding="utf-8")
         Console().print(f"drawn: {out}", highlight=False)
 
 
@@ -266,15 +266,17 @@ def graph(
     if out and not learn_from:
         raise InputError("--out keeps what was learned: say from which visits with --from")
     resolved = resolve(page, page_cache())
-    found = learn(resolved, Capsule.open(learn_from)) if learn_from else graph_of(resolved)
-    print_graph(found)
+    page_graph = learn(resolved, Capsule.open(learn_from)) if learn_from else graph_of(resolved)
+    print_graph(page_graph)
     target = drawing or Path(f"{resolved.name}-graph.html")
-    target.write_text(draw_graph(resolved, found), encoding="utf-8")
+    target.write_text(draw_graph(resolved, page_graph), encoding="utf-8")
     console = Console()
     console.print(f"drawn: {target}", highlight=False)
     if learn_from:
-        made = with_graph(resolved, found, out or Path(f"{resolved.name}.har.zip"))
-        console.print(f"page with this graph: {made.path}, digest {made.digest}", highlight=False)
+        page_file = with_graph(resolved, page_graph, out or Path(f"{resolved.name}.har.zip"))
+        console.print(
+            f"page with this graph: {page_file.path}, digest {page_file.digest}", highlight=False
+        )
 
 
 def _target(out: Path | None, name: str) -> Path:
@@ -357,16 +359,16 @@ def _browser(name: str) -> str:
 
 
 def _print_check(checked: "Check") -> None:
-    found, console = checked.fidelity, Console()
-    tau = "-" if found.order_tau is None else f"{found.order_tau:.2f}"
+    replay, console = checked.fidelity, Console()
+    tau = "-" if replay.order_tau is None else f"{replay.order_tau:.2f}"
     picture = "no recorded picture"
     if checked.distance:
         apart = checked.distance
         picture = f"{apart.differing:.2%} of the pixels differ, SSIM {apart.ssim:.3f}"
     console.print(
         f"[bold]{checked.protocol}[/bold] {checked.outcome} {checked.error}: asked again for "
-        f"{found.asked} of {found.recorded} recorded requests, {found.bytes_share:.1%} of their "
-        f"bytes, {found.hosts_asked} of {found.hosts} hosts, order {tau} (Kendall tau); "
+        f"{replay.asked} of {replay.recorded} recorded requests, {replay.bytes_share:.1%} of their "
+        f"bytes, {replay.hosts_asked} of {replay.hosts} hosts, order {tau} (Kendall tau); "
         f"{checked.answered_share:.1%} of {checked.requests} requests answered, "
         f"{checked.answers.get('query', 0)} by the nearest query; {picture}",
         highlight=False,

@@ -113,10 +113,10 @@ def _claims(
     patterns = [compile_pattern(p) for p in ([pattern] if pattern else NAME_PATTERNS)]
 
     def named(name: str) -> Claims:
-        found = from_name(name, patterns)
-        if found is None and pattern:
+        claims = from_name(name, patterns)
+        if claims is None and pattern:
             raise InputError(f"{name}: does not fit the pattern {pattern!r}; widen it with *")
-        return found or Claims()
+        return claims or Claims()
 
     return named
 

@@ -19,16 +19,16 @@ def merge(
     as_json: AsJson = False,
 ) -> int:
     """Join the result folders of one study, such as its shards."""
-    found = merged(part, out)
+    result = merged(part, out)
     console = Console(stderr=True)
-    said = f"{found.visits} visits of {found.blocks} blocks from {len(part)} folders"
-    if found.copies:
-        said += f"; {found.copies} duplicates count once"
+    said = f"{result.visits} visits of {result.blocks} blocks from {len(part)} folders"
+    if result.copies:
+        said += f"; {result.copies} duplicates count once"
     console.print(said, highlight=False)
-    if found.dropped:
-        shown = ", ".join(found.dropped[:3]) + (", ..." if len(found.dropped) > 3 else "")
+    if result.dropped:
+        shown = ", ".join(result.dropped[:3]) + (", ..." if len(result.dropped) > 3 else "")
         console.print(
-            f"{len(found.dropped)} blocks were made in several folders; one folder's visits count "
+            f"{len(result.dropped)} blocks were made in several folders; one folder's visits count "
             f"for each ({shown})",
             highlight=False,
             markup=False,

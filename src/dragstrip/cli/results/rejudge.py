@@ -34,10 +34,12 @@ def rejudge(
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.rejudge import rejudge as judged
 
-    found = judged(Capsule.open(folder), dict(map(_pair, limit or ())))
+    rejudgement = judged(Capsule.open(folder), dict(map(_pair, limit or ())))
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
-    _show(found)
+        sys.stdout.buffer.write(
+            msgspec.json.format(msgspec.json.encode(rejudgement), indent=2) + b"\n"
+        )
+    _show(rejudgement)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -47,31 +49,31 @@ def _pair(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _show(found: "Rejudgement") -> None:
+def _show(rejudgement: "Rejudgement") -> None:
     from dragstrip.report.words.numbers import counted
     from dragstrip.results.rejudge import by_change
 
     console = Console(stderr=True, highlight=False)
-    then = " and ".join(map(str, found.rules_then))
-    console.print(f"Made under rules {then}, judged by rules {found.rules}.")
-    if found.limits:
+    then = " and ".join(map(str, rejudgement.rules_then))
+    console.print(f"Made under rules {then}, judged by rules {rejudgement.rules}.")
+    if rejudgement.limits:
         console.print(
             "Limits that are not the defaults: "
-            + ", ".join(f"{name} {value}" for name, value in found.limits.items())
+            + ", ".join(f"{name} {value}" for name, value in rejudgement.limits.items())
         )
-    for words in found.changes:
+    for words in rejudgement.changes:
         console.print(f"  since then: {words}")
-    if not found.changed:
-        console.print(f"{counted(found.visits, 'visit')}: no verdict changes.")
+    if not rejudgement.changed:
+        console.print(f"{counted(rejudgement.visits, 'visit')}: no verdict changes.")
         return
-    table = Table(title=f"{len(found.changed)} of {found.visits} verdicts change")
+    table = Table(title=f"{len(rejudgement.changed)} of {rejudgement.visits} verdicts change")
     for name in ("before", "now", "visits", "such as"):
         table.add_column(name, justify="right" if name == "visits" else "left")
-    for (before, after), those in by_change(found.changed).items():
+    for (before, after), those in by_change(rejudgement.changed).items():
         example = "\n".join(
             "; ".join([one.visit, *(reason.detail for reason in one.reasons)])
             for one in those[:_NAMED]
         )
         table.add_row(before, after, str(len(those)), example)
     console.print(table)
-    console.print(f"Blocks that count: {found.blocks_then} before, {found.blocks} now.")
+    console.print(f"Blocks that count: {rejudgement.blocks_then} before, {rejudgement.blocks} now.")

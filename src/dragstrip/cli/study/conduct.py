@@ -80,16 +80,16 @@ def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
             addresses=study.addresses,
         )
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
-    found = list(cells(study, table, (*CELL_METRICS, *(m.name for m in asked_metrics(study)))))
+    results = list(cells(study, table, (*CELL_METRICS, *(m.name for m in asked_metrics(study)))))
     console = Console(stderr=True)
-    console.print(render(study, found, belief(study, table)))
+    console.print(render(study, results, belief(study, table)))
     for sentence in judgement(control, saved):
         console.print(sentence, highlight=False, markup=False)
     if gaps := unchecked(table):
         console.print(f"the verdict could not check {'; '.join(gaps)}", highlight=False)
     if said := told(study.pages, study.addresses):
         console.print(said, highlight=False)
-    in_words = len(found) <= SPELLED_OUT  # the answers say what the stacks differ in
+    in_words = len(results) <= SPELLED_OUT  # the answers say what the stacks differ in
     for said in (surroundings if in_words else beside)(study.stacks):
         console.print(said, highlight=False)
     tables = {name: scan(capsule, name) for name in ("visits", "requests", "served")}

@@ -210,11 +210,11 @@ def _present(folder: Path, metric: str, *, as_json: bool) -> int:
     study = capsule.manifest.study
     report = redraw(capsule)
     table = scan(capsule, "visits")
-    found: Why = answer(study, table, metric)
+    result: Why = answer(study, table, metric)
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")
     console = Console(stderr=True)
-    console.print(render(found))
+    console.print(render(result))
     if said := told(study.pages, study.addresses):
         console.print(said, highlight=False)
     console.print(f"report: {report}", highlight=False)

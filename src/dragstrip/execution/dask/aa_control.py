@@ -36,17 +36,17 @@ def aa_control(
     began = time.monotonic()
     visits: list[Visit] = []
     with tempfile.TemporaryDirectory() as folder:
-        own = _of(study, seed, Path(folder))
+        round_study = _of(study, seed, Path(folder))
         run_here(
-            Schedule(own, []),
+            Schedule(round_study, []),
             lambda visit, _: visits.append(visit),
-            session=session(own, Path(folder), ()),
+            session=session(round_study, Path(folder), ()),
         )
     return AAControl(
-        stack=own.stacks[0].name,
-        page=own.pages[0].name,
-        network=own.networks[0].name,
-        rounds=(round_of(own, visits, time.monotonic() - began),),
+        stack=round_study.stacks[0].name,
+        page=round_study.pages[0].name,
+        network=round_study.networks[0].name,
+        rounds=(round_of(round_study, visits, time.monotonic() - began),),
     )
 
 
@@ -54,7 +54,7 @@ def _of(study: Study, seed: int, cache: Path) -> Study:
     """The study whose visits are one round."""
     first = study.stacks[0]
     same, *_ = controls_of([first])
-    found = StudySpec(
+    aa_study = StudySpec(
         name="A/A control",
         pages=[PAGE],
         networks=[NETWORK],
@@ -64,7 +64,7 @@ def _of(study: Study, seed: int, cache: Path) -> Study:
         client=structs.replace(study.client, frames=False, net_log=False, qlog=False, pcap=False),
         thresholds=study.thresholds,
     ).resolve(cache)
-    return structs.replace(found, reruns=_RERUNS)
+    return structs.replace(aa_study, reruns=_RERUNS)
 
 
 def round_of(study: Study, visits: Sequence[Visit], took_s: float) -> Round:

@@ -21,22 +21,22 @@ class MachineMatch:
         self._model = known[0] if known else None
         self._admit_others = admit_others
 
-    def refusal(self, found: Fingerprint, among: Sequence[Fingerprint]) -> str:
+    def refusal(self, fingerprint: Fingerprint, among: Sequence[Fingerprint]) -> str:
         """Why this machine may not; empty if it may. `among` are those that came together, it
         included."""
         model = self._model = self._model or _commonest(among, self._clock)
-        if reasons := unlike(model, found):
+        if reasons := unlike(model, fingerprint):
             return "; ".join(reasons)
-        reasons = differences(model, found, self._clock)
+        reasons = differences(model, fingerprint, self._clock)
         if reasons and not self._admit_others:
             return f"{'; '.join(reasons)} (--admit-other-machines lets it in, as another machine)"
         return ""
 
 
-def _commonest(found: Sequence[Fingerprint], clock: Clock) -> Fingerprint:
+def _commonest(fingerprints: Sequence[Fingerprint], clock: Clock) -> Fingerprint:
     def alike(one: Fingerprint) -> int:
-        return sum(not unlike(one, o) and not differences(one, o, clock) for o in found)
+        return sum(not unlike(one, o) and not differences(one, o, clock) for o in fingerprints)
 
-    counted = Counter({msgspec.json.encode(one): alike(one) for one in found})
+    counted = Counter({msgspec.json.encode(one): alike(one) for one in fingerprints})
     [(most, _)] = counted.most_common(1)
     return msgspec.json.decode(most, type=Fingerprint)

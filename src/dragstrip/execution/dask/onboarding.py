@@ -108,20 +108,20 @@ class Onboarding:
             return
 
         def then(worker: PoolWorker, get: Get) -> Iterable[AttemptState]:
-            found: Calibration | None = self._health.result(worker, get)
-            if found is not None:
-                machine.fingerprint = structs.replace(machine.fingerprint, calibration=found)
-                self._measured(worker, machine, found)
+            calibration: Calibration | None = self._health.result(worker, get)
+            if calibration is not None:
+                machine.fingerprint = structs.replace(machine.fingerprint, calibration=calibration)
+                self._measured(worker, machine, calibration)
             self._measure_new()
             return ()
 
         self._tasks.submit(worker, then, worker_tasks.calibrate, self._setup.token)
 
-    def _measured(self, worker: PoolWorker, machine: PoolMachine, found: Calibration) -> None:
-        if found.good:
+    def _measured(self, worker: PoolWorker, machine: PoolMachine, calibration: Calibration) -> None:
+        if calibration.good:
             self._control(worker, machine)
             return
-        bad = next(r for r in found.readings if not r.good)
+        bad = next(r for r in calibration.readings if not r.good)
         self._refuse_all(machine, f"its link is out of tolerance: {bad.describe()}")
 
     def _control(self, worker: PoolWorker, machine: PoolMachine) -> None:
@@ -131,9 +131,9 @@ class Onboarding:
             return
 
         def then(worker: PoolWorker, get: Get) -> Iterable[AttemptState]:
-            found: AAControl | None = self._health.result(worker, get)
-            if found is not None:
-                whole = found.after(machine.fingerprint.aa_control)
+            control: AAControl | None = self._health.result(worker, get)
+            if control is not None:
+                whole = control.after(machine.fingerprint.aa_control)
                 machine.fingerprint = structs.replace(machine.fingerprint, aa_control=whole)
                 if whole.refusal:
                     self._refuse_all(machine, whole.refusal)

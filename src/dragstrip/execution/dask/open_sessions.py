@@ -69,15 +69,15 @@ class OpenSessions:
         """Raises `TestbedError`, `InputError` and `Abandoned`."""
         self._used = time.monotonic()
         worker = self._take()
-        made: list[MadeVisit] = []
+        visits: list[MadeVisit] = []
         try:
             worker.begin(attempt)
-            while len(made) < attempt.visits:
+            while len(visits) < attempt.visits:
                 self._used = time.monotonic()
                 if wait([worker.connection], _LOOK_S):
-                    found = worker.answer()
-                    if found is not None:
-                        made.append(found)
+                    visit = worker.answer()
+                    if visit is not None:
+                        visits.append(visit)
                         worker.go_on()
                 elif given_up():
                     raise Abandoned
@@ -86,7 +86,7 @@ class OpenSessions:
             raise
         self._rest(worker)
         self._used = time.monotonic()
-        return Result(made=made, files=self._files(made))
+        return Result(made=visits, files=self._files(visits))
 
     def close(self) -> dict[str, bytes]:
         """End all sessions and return what belongs to whole browsers."""
@@ -114,13 +114,13 @@ class OpenSessions:
         with self._lock:
             self._idle.append((time.monotonic(), worker))
 
-    def _files(self, made: Sequence[MadeVisit]) -> dict[str, bytes]:
-        found = {}
-        for visit, _ in made:
+    def _files(self, visits: Sequence[MadeVisit]) -> dict[str, bytes]:
+        files = {}
+        for visit, _ in visits:
             for artefact in artefacts(self.folder, visit):
-                found[str(artefact.path.relative_to(self.folder))] = artefact.path.read_bytes()
+                files[str(artefact.path.relative_to(self.folder))] = artefact.path.read_bytes()
                 artefact.path.unlink()
-        return found
+        return files
 
     def _tidy(self) -> None:
         while not self._closed.wait(_IDLE_S / 4):

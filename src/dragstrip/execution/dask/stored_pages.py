@@ -13,10 +13,10 @@ from dragstrip.testbed.cache import cache_folder, unfinished
 
 def relocated(study: Study) -> Study | tuple[str, ...]:
     """The study with paths that hold its pages here; or the digests of those that are missing."""
-    found = {page.digest: _found(page) for page in study.pages}
-    if missing := tuple(digest for digest, path in found.items() if path is None):
+    paths = {page.digest: _found(page) for page in study.pages}
+    if missing := tuple(digest for digest, path in paths.items() if path is None):
         return missing
-    pages = (structs.replace(page, path=found[page.digest]) for page in study.pages)
+    pages = (structs.replace(page, path=paths[page.digest]) for page in study.pages)
     return structs.replace(study, pages=tuple(pages))
 
 

@@ -114,13 +114,13 @@ class Tasks:
         return self._client.submit(task, *args, **pinned, **options)
 
     def _finished(self, seconds: float) -> list[Future]:
-        found = []
+        futures = []
         try:
-            found.append(self._done.get(timeout=max(0.001, seconds)))
+            futures.append(self._done.get(timeout=max(0.001, seconds)))
             while True:
-                found.append(self._done.get_nowait())
+                futures.append(self._done.get_nowait())
         except queue.Empty:
-            return found
+            return futures
 
     def _fetch(self, good: Sequence[Future]) -> dict[str, Any]:
         """Several results at once, which takes hardly longer than one; none if that fails."""
@@ -128,14 +128,14 @@ class Tasks:
             return {}
 
         async def fetch() -> list[Any]:
-            found: list[Any] = await self._client.gather(good, asynchronous=True)
-            return found
+            values: list[Any] = await self._client.gather(good, asynchronous=True)
+            return values
 
         try:
-            found = self._client.sync(fetch, callback_timeout=FETCH_S)
+            values = self._client.sync(fetch, callback_timeout=FETCH_S)
         except Exception:  # each says by itself what is wrong
             return {}
-        return {future.key: value for future, value in zip(good, found, strict=True)}
+        return {future.key: value for future, value in zip(good, values, strict=True)}
 
     def _result(self, worker: PoolWorker, future: Future) -> Any:
         """Does not wait for a worker that died between its answer and this."""

@@ -74,8 +74,8 @@ class WorkerPool:
 
     def machine_of(self, worker: PoolWorker) -> PoolMachine:
         assert worker.fingerprint
-        made = PoolMachine(worker.fingerprint)
-        return self.machines.setdefault(worker.fingerprint.machine.id, made)
+        machine = PoolMachine(worker.fingerprint)
+        return self.machines.setdefault(worker.fingerprint.machine.id, machine)
 
     def ready_now(self, worker: PoolWorker, host: Host) -> None:
         worker.host = host
@@ -84,8 +84,8 @@ class WorkerPool:
 
     def free(self, host: Host) -> PoolWorker:
         """The one with most room for an attempt."""
-        own = (w for w in self.workers.values() if w.host is host and not w.refused)
-        return max(own, key=lambda worker: worker.room - len(worker.running))
+        workers = (w for w in self.workers.values() if w.host is host and not w.refused)
+        return max(workers, key=lambda worker: worker.room - len(worker.running))
 
     def pace(self, worker: PoolWorker, attempt_s: float) -> None:
         """How many attempts its tasks hold from now on, if one takes so long."""

@@ -130,7 +130,7 @@ def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest
 
 def _init() -> str:
     needed = _needed()
-    told = {
+    values = {
         "bytecode": bytecode(needed),
         "cache": cache_folder("").absolute(),
         "package": _PACKAGE,
@@ -143,7 +143,7 @@ def _init() -> str:
         exact=EXACT_TIMERS,
         no_rdrand=_NO_RDRAND,
         programs_are_in=PROGRAMS,
-        **{name: shlex.quote(str(value)) for name, value in told.items()},
+        **{name: shlex.quote(str(value)) for name, value in values.items()},
     )
 
 

@@ -45,10 +45,10 @@ def _make(root: Path, name: str, path: str) -> None:
     with unfinished(root) as scratch:
         if (root / name).exists():  # made while this waited for the lock
             return
-        told = {"PYTHONPATH": path, "PYTHONPYCACHEPREFIX": str(scratch / name)}
+        variables = {"PYTHONPATH": path, "PYTHONPYCACHEPREFIX": str(scratch / name)}
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         argv = [sys.executable, "-c", f"import {', '.join(_MODULES)}"]
-        subprocess.run(argv, env=environment | told, capture_output=True)
+        subprocess.run(argv, env=environment | variables, capture_output=True)
         seen = scratch / name / SEEN_AT[1:]
         seen.mkdir(parents=True, exist_ok=True)
         (seen / _PACKAGE.name).symlink_to(os.path.relpath(_below(scratch / name), seen))
@@ -70,6 +70,6 @@ def _digest(path: str) -> str:
     seen = hashlib.sha256(f"{sys.version}|{sys.executable}|{SEEN_AT}|{path}".encode())
     for file in (*sorted(_PACKAGE.rglob("*.py")), *map(Path, site.getsitepackages())):
         with contextlib.suppress(OSError):
-            found = file.stat()
-            seen.update(f"{file}|{found.st_mtime_ns}|{found.st_size}".encode())
+            status = file.stat()
+            seen.update(f"{file}|{status.st_mtime_ns}|{status.st_size}".encode())
     return seen.hexdigest()[:16]

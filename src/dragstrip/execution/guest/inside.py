@@ -50,9 +50,9 @@ def main(folder: Path, capsule: Path) -> None:
     threading.Thread(target=_beat, args=(folder / ALIVE,), daemon=True).start()
     ended: Exception | None = None
     try:
-        for number, made in enumerate(_results(job, capsule)):
+        for number, result in enumerate(_results(job, capsule)):
             os.sync()  # what belongs to a visit is there before it is
-            write(folder, result_file(number), made)
+            write(folder, result_file(number), result)
     except DragstripError as error:
         ended = error
     except Exception as error:  # whatever it is, the owner must hear of it

@@ -55,14 +55,14 @@ class _Blocks:
             self._running = None
             self._running = self._start(order)
         try:
-            made = self._running.made(order)
+            result = self._running.made(order)
             if self._running.over(order):
                 self._running.finish()
         except BaseException:
             self._open.close()
             self._running = None
             raise
-        visit, load = made
+        visit, load = result
         return structs.replace(visit, clock=self._study.clock.kind), load
 
     def _start(self, order: VisitOrder) -> "_Guest":
@@ -74,9 +74,9 @@ class _Blocks:
             artefacts=self._artefacts is not None,
         )
         seed = seed_of(self._study, blocks[0].id, order.attempt)
-        own = self._open.enter_context(workspace()) if self._artefacts else None
-        run = guest_run(job, self._study.clock, seed, own, self._still_s)
-        return _Guest(self._open.enter_context(run), job, own, self._artefacts)
+        folder = self._open.enter_context(workspace()) if self._artefacts else None
+        run = guest_run(job, self._study.clock, seed, folder, self._still_s)
+        return _Guest(self._open.enter_context(run), job, folder, self._artefacts)
 
     def _blocks(self, order: VisitOrder) -> tuple[Block, ...]:
         """What a guest has to make for this order and those that follow it."""
@@ -96,30 +96,33 @@ class _Guest:
     """
 
     def __init__(
-        self, run: GuestRun, job: BlockJob, own: Path | None, capsule: Path | None
+        self, run: GuestRun, job: BlockJob, folder: Path | None, capsule: Path | None
     ) -> None:
         self._run = run
-        self._own, self._capsule = own, capsule
+        self._own, self._capsule = folder, capsule
         self._attempt = job.attempt
         visits = [(block.id, stack) for block in job.blocks for stack in block.order]
         self._number = {visit: number for number, visit in enumerate(visits)}
         self._given: set[int] = set()
 
     def makes(self, order: VisitOrder) -> bool:
-        """Whether that is to come. What was given out is asked for again to be made again."""
+        """Whether the guest still makes this visit.
+
+        It does not if it handed the visit out before: a second order asks to repeat the visit.
+        """
         number = self._number.get((order.block.id, order.stack))
         return order.attempt == self._attempt and number is not None and number not in self._given
 
     def over(self, order: VisitOrder) -> bool:
-        """Nothing comes after it."""
+        """Whether this visit is the guest's last."""
         return self._number[order.block.id, order.stack] == len(self._number) - 1
 
     def made(self, order: VisitOrder) -> MadeVisit:
         number = self._number[order.block.id, order.stack]
-        found: MadeVisit = self._run.result(number)
+        result: MadeVisit = self._run.result(number)
         self._given.add(number)
-        self._keep(f"*/{glob.escape(found[0].file_name)}.*")
-        return found
+        self._keep(f"*/{glob.escape(result[0].file_name)}.*")
+        return result
 
     def finish(self) -> None:
         self._run.finish()

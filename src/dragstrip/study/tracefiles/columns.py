@@ -52,16 +52,16 @@ def unit_in(text: str) -> Unit | None:
     ``bytes_sec`` bytes per second, ``rx_bytes`` bytes in each interval. None if it gives none, or
     leaves bits and bytes open as ``MBPS`` does."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", " ", text)
-    for found in _UNIT.finditer(spaced.replace("_", " ")):
-        if unit := _unit(found, bracketed=f"({found[0]}" in text or f"[{found[0]}" in text):
+    for match in _UNIT.finditer(spaced.replace("_", " ")):
+        if unit := _unit(match, bracketed=f"({match[0]}" in text or f"[{match[0]}" in text):
             return unit
     return None
 
 
-def _unit(found: re.Match[str], *, bracketed: bool) -> Unit | None:
-    prefix, base, per = found["prefix"] or "", found["base"], (found["per"] or "").strip()
+def _unit(match: re.Match[str], *, bracketed: bool) -> Unit | None:
+    prefix, base, per = match["prefix"] or "", match["base"], (match["per"] or "").strip()
     if len(base) == 1:
-        shouted = found[0].isupper() and len(found[0]) > 2 and "/" not in found[0]
+        shouted = match[0].isupper() and len(match[0]) > 2 and "/" not in match[0]
         if shouted or not (per or bracketed or (prefix and base == "B")):
             return None  # MBPS says neither, and one letter alone may be anything
         is_byte = base == "B"
@@ -112,11 +112,11 @@ def find_columns(names: Sequence[str], chosen: dict[str, str]) -> Columns:
     sides: dict[Side, Column] = {}
     ways: tuple[tuple[Side, frozenset[str], frozenset[str]], ...]
     ways = (("down", _DOWN, _UP), ("up", _UP, _DOWN))
-    for side, own, other in ways:
+    for side, words, other in ways:
         if side in given:
             sides[side] = given[side]
             continue
-        mine = [c for c in rates if _words(c.name) & own and not _words(c.name) & other]
+        mine = [c for c in rates if _words(c.name) & words and not _words(c.name) & other]
         if side == "down" and not mine:
             mine = [c for c in rates if not _words(c.name) & (_UP | _DOWN)]
         if mine:

@@ -18,7 +18,7 @@ _MOST_ENTRIES = 65_536
 def read_distribution(path: Path) -> tuple[float, ...]:
     """The quantiles, in units of the jitter, ascending. Raises `InputError` naming file and
     line."""
-    found: list[int] = []
+    values: list[int] = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
         for word in line.partition("#")[0].split():
             try:
@@ -30,10 +30,10 @@ def read_distribution(path: Path) -> tuple[float, ...]:
                     f"{path}, line {number}: {word[:20]!r} is no whole number from -{_LARGEST} to "
                     f"{_LARGEST - 1}; give a table of tc, like /usr/lib/tc/pareto.dist"
                 )
-            found.append(value)
-    if not 2 <= len(found) <= _MOST_ENTRIES:
+            values.append(value)
+    if not 2 <= len(values) <= _MOST_ENTRIES:
         raise InputError(
-            f"{path}: a table has 2 to {_MOST_ENTRIES} numbers, not {len(found)}; give a table of "
+            f"{path}: a table has 2 to {_MOST_ENTRIES} numbers, not {len(values)}; give a table of "
             "tc, like /usr/lib/tc/pareto.dist"
         )
-    return tuple(value / _SCALE for value in sorted(found))
+    return tuple(value / _SCALE for value in sorted(values))

@@ -33,16 +33,16 @@ def trace_network(text: str, folder: Path = Path()) -> Network:
         del options["up"]
     played = read_played(path, options)
     if rate:
-        up, told = structs.replace(both, rate_mbps=rate), f"up {wanted} as asked for"
+        up, note = structs.replace(both, rate_mbps=rate), f"up {wanted} as asked for"
     elif beside.is_file():
         other = read_played(beside)
-        up, told = structs.replace(both, trace=other.up or other.down), f"up from {wanted}"
+        up, note = structs.replace(both, trace=other.up or other.down), f"up from {wanted}"
     elif played.up:
-        up, told = structs.replace(both, trace=played.up), ""
+        up, note = structs.replace(both, trace=played.up), ""
     else:
         up = structs.replace(both, trace=played.down)
-        told = "both directions play it, because it has one rate only"
-    said = "; ".join(filter(None, (*played.notes, told)))
+        note = "both directions play it, because it has one rate only"
+    said = "; ".join(filter(None, (*played.notes, note)))
     return Network(
         name=text.replace(file, path.name),
         source=f"recorded in {path.name}{f': {said}' if said else ''}",

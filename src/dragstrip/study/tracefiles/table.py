@@ -32,8 +32,8 @@ def read_json(text: str) -> Log:
         raise ValueError("it is nested too deep") from None
     if isinstance(value, dict) and isinstance(value.get("intervals"), list):
         sums = [i.get("sum") for i in value["intervals"] if isinstance(i, dict)]
-        told = [s for s in sums if isinstance(s, dict)]
-        return _records([{k: s.get(k) for k in ("start", "bits_per_second")} for s in told])
+        records = [s for s in sums if isinstance(s, dict)]
+        return _records([{k: s.get(k) for k in ("start", "bits_per_second")} for s in records])
     if isinstance(value, dict):
         lists = {k: v for k, v in value.items() if isinstance(v, list)}
         longest = max((len(v) for v in lists.values()), default=0)
@@ -90,9 +90,9 @@ def is_number(cell: str) -> bool:
 
 
 def _separator(lines: Sequence[str]) -> str | None:
-    """The one that the lines have most often in the same number; None is white space."""
+    """The separator that each line has most often in the same number; None is white space."""
     counts = {s: {line.count(s) for line in lines} for s in _SEPARATORS}
-    even = [s for s, found in counts.items() if len(found) == 1 and found != {0}]
+    even = [s for s, numbers in counts.items() if len(numbers) == 1 and numbers != {0}]
     return max(
         even or [s for s in _SEPARATORS if 0 not in counts[s]],
         default=None,

@@ -117,15 +117,15 @@ def _times(
 
 def _unwrapped(times: Sequence[float | None]) -> list[float | None]:
     """Times of day without a date go on after midnight; dates stay as they are."""
-    made: list[float | None] = []
+    unwrapped: list[float | None] = []
     midnights, before = 0.0, 0.0
     for at in times:
         if at is not None:
             if 0 <= at < before - _DAY_S / 2 and before < _DAY_S:
                 midnights += _DAY_S
             before = at
-        made.append(None if at is None else at + midnights)
-    return made
+        unwrapped.append(None if at is None else at + midnights)
+    return unwrapped
 
 
 def _time_scale(name: str, numbers: Sequence[float]) -> float:
@@ -152,12 +152,12 @@ def _time_scale(name: str, numbers: Sequence[float]) -> float:
 def _durations(log: Log, column: Column | None) -> list[float | None]:
     if column is None:
         return [None] * len(log.rows)
-    found = [
+    durations = [
         _number(r.cells[column.place]) if column.place < len(r.cells) else None for r in log.rows
     ]
-    known = [n for n in found if n is not None and n > 0]
+    known = [n for n in durations if n is not None and n > 0]
     scale = _time_scale(column.name, known or [1.0])
-    return [n * scale if n is not None and n > 0 else None for n in found]
+    return [n * scale if n is not None and n > 0 else None for n in durations]
 
 
 def _merged(samples: Sequence[_Sample], *, add: bool) -> Iterator[_Sample]:
@@ -173,8 +173,8 @@ def _merged(samples: Sequence[_Sample], *, add: bool) -> Iterator[_Sample]:
 
 
 def _usual_s(samples: Sequence[_Sample]) -> float:
-    told = [s.lasts_s for s in samples if s.lasts_s is not None]
-    return median(told or [b.at_s - a.at_s for a, b in pairwise(samples)] or [1.0])
+    durations = [s.lasts_s for s in samples if s.lasts_s is not None]
+    return median(durations or [b.at_s - a.at_s for a, b in pairwise(samples)] or [1.0])
 
 
 def _rates(

@@ -28,7 +28,7 @@ def lacking(given: Path | None) -> str:
     return f"{', '.join(missing)} missing: apt-get install {' '.join(missing.values())}"
 
 
-def build(given: Path | None = None, told: BuildProgress = lambda _what, _bytes: None) -> Path:
+def build(given: Path | None = None, progress: BuildProgress = lambda _what, _bytes: None) -> Path:
     """Build the kernel from the sources `given` or Debian's; returns its path.
 
     Raises `TestbedError` if this machine lacks something, if the sources are not those that our
@@ -38,21 +38,21 @@ def build(given: Path | None = None, told: BuildProgress = lambda _what, _bytes:
     if lack := lacking(given):
         raise TestbedError(lack)
     with unfinished(root()) as scratch:
-        work, made = scratch / "work", scratch / "made"
+        work, staging = scratch / "work", scratch / "made"
         work.mkdir()
-        tree = sources(work, given, lambda arrived: told("fetching", arrived))
-        told("building", 0)
+        tree = sources(work, given, lambda arrived: progress("fetching", arrived))
+        progress("building", 0)
         rewrite(rules(), tree)
-        built = _make(tree, scratch / "objects", lambda _: told("building", 0))
-        made.mkdir()
-        shutil.move(built, made / "linux")
-        shutil.copy(scratch / "objects" / ".config", made / "config")
-        shutil.copy(rules(), made / "rules.toml")
-        shutil.copy(tree / "COPYING", made / "COPYING")
-        made.chmod(0o755)
+        built = _make(tree, scratch / "objects", lambda _: progress("building", 0))
+        staging.mkdir()
+        shutil.move(built, staging / "linux")
+        shutil.copy(scratch / "objects" / ".config", staging / "config")
+        shutil.copy(rules(), staging / "rules.toml")
+        shutil.copy(tree / "COPYING", staging / "COPYING")
+        staging.chmod(0o755)
         folder = root() / f"linux-{version(tree)}-{digest()}"
         shutil.rmtree(folder, ignore_errors=True)
-        made.rename(folder)
+        staging.rename(folder)
         return folder / "linux"
 
 
@@ -93,6 +93,6 @@ def _refuse_unless(config: Path) -> None:
         line.split("=", 1) for line in config.read_text().splitlines() if line[:1] not in ("#", "")
     )
     for name, value in options():
-        found = there.get(f"CONFIG_{name}", "n")
-        if found != value:
-            raise TestbedError(f"these sources have no option {name}={value}: it became {found}")
+        setting = there.get(f"CONFIG_{name}", "n")
+        if setting != value:
+            raise TestbedError(f"these sources have no option {name}={value}: it became {setting}")

@@ -28,8 +28,8 @@ _LIMIT = 200_000_000
 def pack(kernel: Path, archive: Path) -> None:
     """Write a kernel of this recipe to `archive` (.tar.xz), the same bytes each time."""
     folder = kernel.parent
-    told = _SOURCES.format(version=name_of(kernel).split("-")[1], package=PACKAGE, suite=SUITE)
-    contents = {name: (folder / name).read_bytes() for name in FILES} | {"SOURCES": told.encode()}
+    text = _SOURCES.format(version=name_of(kernel).split("-")[1], package=PACKAGE, suite=SUITE)
+    contents = {name: (folder / name).read_bytes() for name in FILES} | {"SOURCES": text.encode()}
     scratch = archive.with_name(f"{archive.name}.unfinished")
     try:
         with tarfile.open(scratch, "w:xz") as tar:
@@ -50,29 +50,29 @@ def take(archive: Path) -> Path:
     """
     try:
         with tarfile.open(archive) as tar:
-            found = {m.name: m for m in tar if m.isfile() and m.size <= _LIMIT}
-            folder = next((n.split("/")[0] for n in found if n.endswith("/linux")), "")
-            if any(f"{folder}/{name}" not in found for name in FILES):
+            members = {m.name: m for m in tar if m.isfile() and m.size <= _LIMIT}
+            folder = next((n.split("/")[0] for n in members if n.endswith("/linux")), "")
+            if any(f"{folder}/{name}" not in members for name in FILES):
                 raise InputError(f"{archive} is no kernel that `dragstrip virtual pack` wrote")
             if not folder.endswith(f"-{digest()}") or "/" in folder:
                 raise InputError(
                     f"{archive} holds {folder}, and this version needs one that ends in "
                     f"-{digest()}: get that one, or build it (dragstrip virtual install)"
                 )
-            contents = {name: _read(tar, found[f"{folder}/{name}"]) for name in FILES}
+            contents = {name: _read(tar, members[f"{folder}/{name}"]) for name in FILES}
     except (tarfile.TarError, EOFError, OSError) as error:
         raise InputError(f"{archive} cannot be read: {error}") from None
     with unfinished(root()) as scratch:
-        made = scratch / "made"
-        made.mkdir()
+        unpacked = scratch / "made"
+        unpacked.mkdir()
         for name, content in contents.items():
-            (made / name).write_bytes(content)
-        (made / "linux").chmod(0o755)
-        if not _runs(made / "linux"):
+            (unpacked / name).write_bytes(content)
+        (unpacked / "linux").chmod(0o755)
+        if not _runs(unpacked / "linux"):
             raise InputError(f"the kernel of {archive} does not run on this machine")
-        made.chmod(0o755)
+        unpacked.chmod(0o755)
         if not (root() / folder).exists():
-            made.rename(root() / folder)
+            unpacked.rename(root() / folder)
     return root() / folder / "linux"
 
 

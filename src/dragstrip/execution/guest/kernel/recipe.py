@@ -37,14 +37,14 @@ def rules() -> Path:
 
 def options() -> list[tuple[str, str]]:
     """Kernel options beyond the defaults, with the value of each: ``y``, ``n`` or a number."""
-    found = []
+    values = []
     for line in _beside("options.txt").read_text().splitlines():
         word = line.strip()
         if not word or word.startswith("#"):
             continue
         name, _, value = word.partition("=")
-        found.append((name[1:], "n") if name.startswith("-") else (name, value or "y"))
-    return found
+        values.append((name[1:], "n") if name.startswith("-") else (name, value or "y"))
+    return values
 
 
 @cache
@@ -63,8 +63,8 @@ def root() -> Path:
 
 def installed() -> Path | None:
     """The newest kernel of this recipe, if there is one."""
-    found = sorted(root().glob(f"linux-*-{digest()}/linux"), key=_version)
-    return found[-1] if found else None
+    kernels = sorted(root().glob(f"linux-*-{digest()}/linux"), key=_version)
+    return kernels[-1] if kernels else None
 
 
 def unfit() -> str:
@@ -77,11 +77,11 @@ def unfit() -> str:
 
 def kernel() -> Path:
     """The guest's kernel. Raises `TestbedError` with what to do where there is none."""
-    found = installed()
-    if not found:
+    path = installed()
+    if not path:
         missing = "the kernel for virtual time is missing: dragstrip virtual install"
         raise TestbedError(unfit() or missing)
-    return found
+    return path
 
 
 def name_of(kernel: Path) -> str:

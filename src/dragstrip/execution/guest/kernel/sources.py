@@ -63,7 +63,7 @@ def _fetched(work: Path, progress: Progress) -> Path:
     line = f"deb [signed-by={_KEYRING}] {_mirror()} {SUITE} main\n"
     (apt / "sources.list").write_text(line)
     (apt / "status").touch()
-    told = {
+    settings = {
         "Dir::State::lists": apt / "lists",
         "Dir::State::status": apt / "status",
         "Dir::Cache": apt / "cache",
@@ -73,13 +73,13 @@ def _fetched(work: Path, progress: Progress) -> Path:
         "Acquire::Languages": "none",
         "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
     }
-    arguments = [word for name, value in told.items() for word in ("-o", f"{name}={value}")]
+    arguments = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
     for command in (["update"], ["download", PACKAGE]):
         _run(["apt-get", *arguments, "--quiet", *command], apt, progress)
-    found = list(apt.glob(f"{PACKAGE}_*.deb"))
-    if len(found) != 1:
-        raise TestbedError(f"apt-get left {len(found)} packages {PACKAGE}, not one")
-    return found[0]
+    packages = list(apt.glob(f"{PACKAGE}_*.deb"))
+    if len(packages) != 1:
+        raise TestbedError(f"apt-get left {len(packages)} packages {PACKAGE}, not one")
+    return packages[0]
 
 
 def _mirror() -> str:
