@@ -4,17 +4,17 @@
 
 Each side is a study file; what its pages, servers and traces are is read beside it. The sides race
 in turns, block after block, so that what the machine does meanwhile meets both alike. `gate/` then
-holds the capsules `base` and `change` with their reports, `compare.json` and `comment.md`.
+holds the capsules `base` and `change` with their reports, `compare.json`, `junit.xml`, `summary.md`
+and `comment.md`.
 Exit codes are those of `dragstrip compare`: 1 if a condition failed, 4 if none did, some are not
 decided and too many blocks of a side stayed invalid.
 """
 
 import argparse
-import json
+import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from msgspec import structs
 
@@ -41,9 +41,10 @@ def main() -> int:
     except TestbedError as error:
         print(f"action/race.py: {error}", file=sys.stderr)
         return 3
-    found = compare(asked.out, asked.fail_if)
-    (asked.out / "comment.md").write_text(comment(found.answer, asked.run_url))
-    return found.code
+    code = compare(asked.out, asked.fail_if)
+    summary = (asked.out / "summary.md").read_text()
+    (asked.out / "comment.md").write_text(comment(summary, asked.run_url))
+    return code
 
 
 def race(base: Path, change: Path, out: Path, *, virtual: str) -> None:
@@ -66,69 +67,27 @@ def _until(study: Study, runs: int) -> Study:
     return structs.replace(study, runs=runs, stopping=None)
 
 
-class Found:
-    """What `dragstrip compare` said."""
-
-    def __init__(self, code: int, answer: dict[str, Any]) -> None:
-        self.code, self.answer = code, answer
-
-
-def compare(out: Path, conditions: list[str]) -> Found:
+def compare(out: Path, conditions: list[str]) -> int:
+    """Writes `compare.json`, `junit.xml` and `summary.md`; the exit code of `dragstrip compare`."""
     argv = ["compare", str(out / "base"), str(out / "change"), "--json"]
+    argv += ["--markdown", str(out / "summary.md")]
+    if conditions:
+        argv += ["--junit", str(out / "junit.xml")]
+        argv += ["--annotate", "github"] if os.environ.get("GITHUB_ACTIONS") else []
     done = _call(*argv, *(word for c in conditions for word in ("--fail-if", c)), may_fail=True)
     (out / "compare.json").write_text(done.stdout)
     sys.stderr.write(done.stderr)
     if done.returncode not in (exits.DONE, exits.FAILED_CONDITION, exits.STAYED_INVALID):
         sys.exit(done.returncode)
-    return Found(done.returncode, json.loads(done.stdout))
+    return done.returncode
 
 
-def comment(answer: dict[str, Any], run_url: str = "") -> str:
-    """The answer as Markdown."""
-    failed = [c for c in answer["conditions"] if c["verdict"] == "failed"]
-    open_ = [c for c in answer["conditions"] if c["verdict"] == "not decided"]
-    if failed:
-        head = "slower than allowed"
-    elif open_ and answer["stayed_invalid"]:
-        head = "cannot tell, too many invalid loads"
-    else:
-        head = "no regression shown"
-    lines = [MARK, f"### dragstrip: {head}", ""]
-    lines += [
-        "| page and network | stack | metric | change / base | loads |",
-        "|---|---|---|---|---|",
-    ]
-    for row in answer["differences"]:
-        if row["statistic"] == "median" and row["metric"] in _shown(answer):
-            lines.append(
-                f"| {row['cell'].replace('|', ' over ')} | {row['stack']} | {row['metric']} "
-                f"| {_ratio(row)} | {row['n_a']} |"
-            )
-    lines += ["", *(f"- {_said(c)}" for c in (*failed, *open_))]
-    lines += [f"- Note: {note}" for note in answer["notes"]]
+def comment(summary: str, run_url: str = "") -> str:
+    """The summary of `dragstrip compare`, as the action's comment."""
+    lines = [MARK, summary]
     if run_url:
-        lines += ["", f"[Reports of both sides]({run_url}) are among the artifacts of this run."]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _shown(answer: dict[str, Any]) -> set[str]:
-    return {"plt_ms"} | {c["condition"].split()[0] for c in answer["conditions"]}
-
-
-def _ratio(row: dict[str, Any]) -> str:
-    if row["ratio"] is None:
-        return "no loads that count"
-    if row["low"] is None:
-        ends = row["ends"]
-        spread = f" (pairs {ends[0]:.5f} to {ends[1]:.5f})" if ends else ""
-        return f"{row['ratio']:.5f}{spread}"
-    return f"{row['ratio']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
-
-
-def _said(gated: dict[str, Any]) -> str:
-    where = f"{gated['stack']} on {gated['cell'].replace('|', ' over ')}"
-    p = "by more than half of the pairs" if gated["p"] is None else f"p {gated['p']:.2g}"
-    return f"**{gated['condition']}**: {gated['verdict']} for {where} ({p})"
+        lines += [f"[Reports of both sides]({run_url}) are among the artifacts of this run.", ""]
+    return "\n".join(lines)
 
 
 def _call(*argv: str, may_fail: bool = False) -> subprocess.CompletedProcess[str]:

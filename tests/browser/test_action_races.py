@@ -46,7 +46,7 @@ def test_two_sides_race_in_turns_and_the_comment_says_how_they_differ(tmp_path):
     assert turns == ["base", "change", "change", "base"]
     comment = (tmp_path / "gate" / "comment.md").read_text()
     for stack in ("h2", "h3"):
-        assert f"| synth-4x20KB over side | {stack} | plt_ms |" in comment
+        assert f"| synth-4x20KB over side | {stack} | plt |" in comment
     assert "network side differs" in comment
     assert {row["stack"] for row in answer["differences"]} == {"h2", "h3"}
     for side in ("base", "change"):

@@ -4,7 +4,7 @@ import pytest
 import simulate
 from msgspec import structs
 
-from dragstrip.model.clock import NETWORK, REAL
+from dragstrip.model.clock import NETWORK, REAL, VIRTUAL
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Timeline, Visit
 from dragstrip.report.data.answer import CellAnswer, answer
@@ -55,17 +55,17 @@ def test_a_shown_difference_names_stack_size_interval_and_blocks() -> None:
 
 
 def exactly(*plts: tuple[float | None, ...]) -> str:
-    virtual = structs.replace(cell_of(*plts), clock=NETWORK)
+    virtual = structs.replace(cell_of(*plts), clock=VIRTUAL)
     return answer(virtual, 180).sentence.partition(" h2 and h1 also")[0]
 
 
 def test_few_blocks_are_enough_in_virtual_time() -> None:
     assert exactly((1000, 940), (1000, 938)) == (
         "h2 loads demo over LTE in virtual time 6.0 to 6.2 % faster than h1, in each of 2 blocks. "
-        "Virtual time has no noise."
+        "The same seed gives the same load."
     )
     assert exactly((1000, 940)).endswith(
-        "6.0 % faster than h1, in its one block. Virtual time has no noise."
+        "6.0 % faster than h1, in its one block. The same seed gives the same load."
     )
     assert exactly((1000, 940), (1000, 1002), (1000, 950)) == (
         "On demo over LTE in virtual time no stack is faster than h1 in each of 3 blocks."
@@ -98,6 +98,7 @@ def test_virtual_time_owns_up_to_a_queue_that_its_burst_of_connections_filled() 
     virtual = answer(cell, 180).believe
     assert "the queue up dropped packets (h2 12 in the median visit)" in virtual
     assert "the queue up dropped" not in answer(structs.replace(cell, clock=REAL), 180).believe
+    assert "the queue up dropped" not in answer(structs.replace(cell, clock=VIRTUAL), 180).believe
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Batches follow from the study alone, whoever makes them, and however often it is resumed."""
+"""Batches follow from the study alone, whatever makes them, and however often it is resumed."""
 
 from random import Random
 
@@ -20,7 +20,7 @@ VIRTUAL = structs.replace(made.study(runs=3), clock=NETWORK)
 
 
 def predicted(runs: int, networks: int) -> Study:
-    """By the load generator."""
+    """A study that the load generator visits."""
     [lte] = VIRTUAL.networks
     return structs.replace(
         VIRTUAL,

@@ -59,7 +59,7 @@ def complete_serial(study: Study, folder: Path) -> list[str]:
 
 
 def machines(folder: Path) -> dict[str, set[str]]:
-    """Of each attempt at a block, those that made its visits."""
+    """The machines that made the visits of each attempt at a block."""
     found: dict[str, set[str]] = {}
     for visit in Capsule.open(folder).as_made():
         found.setdefault(f"{visit.block} {visit.attempt}", set()).add(visit.machine)

@@ -43,7 +43,7 @@ def test_short_attempts_share_tasks_and_give_the_visits_of_a_serial_run(
     assert max(sizes) > 1, "how many depends on how long the machine takes"
 
 
-def test_each_restart_has_a_testbed_of_its_own_on_every_worker(study, tmp_path, cluster):
+def test_each_restart_has_its_own_testbed_on_every_worker(study, tmp_path, cluster):
     of = structs.replace(study, runs=12, restarts=3)
     run_on(cluster.address, tmp_path / "c", of, pause_s=0.02)
     restarts = {block.id: of.restart_of(block) for block in of.blocks()}

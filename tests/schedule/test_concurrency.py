@@ -125,7 +125,7 @@ def test_overloaded_visits_lower_the_number_and_calmer_ones_raise_it_again():
         concurrency.learn(visit("0.5", 0.1, 10, beside=beside, reasons=reasons, block=block))
         return at_most(concurrency)
 
-    assert [learn(beside=0, reasons=late) for _ in range(9)] == [4] * 9  # alone: nobody's fault
+    assert [learn(beside=0, reasons=late) for _ in range(9)] == [4] * 9  # no other block
     assert [learn(beside=3, reasons=late) for _ in range(3)] == [4, 4, 3]
     assert [learn(beside=3) for _ in range(5)] == [3] * 5
     assert [learn(beside=2, reasons=late) for _ in range(3)] == [3, 3, 2]

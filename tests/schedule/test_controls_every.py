@@ -24,7 +24,7 @@ def study(every: int = EVERY, runs: int = RUNS) -> Study:
 
 
 def quiet(of: Study):
-    """Its visits, none of them invalid."""
+    """The study's visits, none of them invalid."""
     return list(simulate.visits(of, invalid=0.0, timeouts=0.0))
 
 

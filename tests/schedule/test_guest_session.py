@@ -1,4 +1,4 @@
-"""What becomes of a guest that works, fails, dies or stands still; a script plays the guest."""
+"""What happens to a guest that works, fails, dies or stands still; a script plays the guest."""
 
 import pickle
 import sys
@@ -120,7 +120,7 @@ def test_one_guest_makes_a_batch(played, nothing_left, tmp_path):
     }
 
 
-def test_a_block_that_is_attempted_again_has_a_guest_of_its_own(played, nothing_left):
+def test_a_block_that_is_attempted_again_has_its_own_guest(played, nothing_left):
     played(WORKS)
     again = seed_of(STUDY, NEXT.id, 1)
     with guest_session(STUDY) as visit:
@@ -220,7 +220,7 @@ def test_a_guest_that_does_nothing_costs_its_block(played, nothing_left):
         ordered(visit, BLOCK, 0, BLOCK.order[0])
 
 
-def test_a_guest_that_waits_for_ever_costs_its_block(played, nothing_left):
+def test_a_guest_that_waits_forever_costs_its_block(played, nothing_left):
     beats = "for beat in range(0, 40_000, 900):\n    (folder / ALIVE).write_text(str(beat))\n"
     played("visit(0)\nvisit(1)\n" + beats + "    time.sleep(0.05)\ntime.sleep(60)")
     with guest_session(STUDY) as visit, pytest.raises(GuestEnded, match="never happens: 6 hours"):

@@ -137,7 +137,7 @@ def picture(level: int) -> bytes:
     return written.getvalue()
 
 
-def test_a_block_that_may_not_start_is_passed_over_but_not_for_ever():
+def test_a_block_that_may_not_start_is_passed_over_but_not_forever():
     study = made.study(runs=WINDOW, pages=("fast", "slow"))
     schedule = Schedule(study)
     taken = []
@@ -258,7 +258,7 @@ def test_however_many_run_at_once_the_visits_are_those_of_one_after_another(luck
     assert schedule.visits_left() == alone.visits_left() == 0
 
 
-def test_an_attempt_that_another_machine_began_is_left_and_its_block_made_anew():
+def test_an_attempt_that_another_machine_began_is_left_and_its_block_repeated():
     study = made.study(runs=2)
     first, second = study.blocks()
     done = [

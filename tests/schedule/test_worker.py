@@ -20,7 +20,7 @@ ORDER = VisitOrder(block=next(iter(made.study(runs=1).blocks())), attempt=0, sta
 
 @contextlib.contextmanager
 def fragile(tries: Path, breaks: int) -> Iterator[Visitor]:
-    """Breaks so many times before it is open."""
+    """A session that breaks this many times before it is open."""
     tries.write_text(tries.read_text() + "x")
     if len(tries.read_text()) <= breaks:
         raise BrowserError("made up")
@@ -38,7 +38,7 @@ def fragile_inside(error: Exception) -> Iterator[Visitor]:
 
 @contextlib.contextmanager
 def ends_at_first(tries: Path, breaks: int) -> Iterator[Visitor]:
-    """Its link ends during so many visits."""
+    """A session whose link ends during the first `breaks` visits."""
     with made_session() as visit:
 
         def visited(order: VisitOrder) -> MadeVisit:
@@ -89,7 +89,7 @@ def test_a_session_that_never_opens_is_an_error_of_the_testbed(started, tries):
 
 
 @pytest.mark.parametrize("error", [BrowserError("made up"), ProgramEnded("made up")])
-def test_a_visit_that_broke_is_told_and_the_next_session_is_open(started, error):
+def test_a_visit_that_broke_is_reported_and_the_next_session_is_open(started, error):
     worker = started(partial(fragile_inside, error))
     assert worker.answer() is None
     for _ in range(4):  # however often

@@ -55,7 +55,7 @@ def test_how_it_is_called_does_not_matter(here, tmp_path):
 
 
 def installed(folder: Path) -> str:
-    """A Python, in an environment of its own, that has a copy of the package as a wheel has it."""
+    """A Python in a separate environment, with a copy of the package as a wheel has it."""
     copy = folder / "another" / "place" / "packages" / "dragstrip"
     shutil.copytree(Path(dragstrip.__file__).parent, copy)
     (copy / "_bin").mkdir(exist_ok=True)

@@ -3,9 +3,19 @@
 from pathlib import Path
 
 from dragstrip.conduct.visits import make_visits
-from dragstrip.model.clock import KEYS_NS, NETWORK, SYSCALL_NS, VIRTUAL, Clock
+from dragstrip.model.clock import (
+    KEYS_NS,
+    NETWORK,
+    PAGE_NS,
+    SYSCALL_NS,
+    VIRTUAL,
+    Clock,
+    ClockKind,
+)
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit
+from dragstrip.pages.format.archive import write_page
+from dragstrip.pages.format.recording import Recorded, Recording
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.dissect import by_flow, packets
 from dragstrip.study.presets import find_network, find_stack
@@ -57,3 +67,31 @@ def test_computing_takes_time_and_the_same_on_a_busy_machine(tmp_path):
         [other] = [f for f in free if f.stack == one.stack]
         assert one.ttfb_ms > other.ttfb_ms  # before any packet is lost, by computing alone
         assert keys_ms(tmp_path / "idle", one) >= KEYS_NS / 1e6 > keys_ms(tmp_path / "free", other)
+
+
+def test_a_script_takes_time_for_the_memory_that_it_fills(tmp_path):
+    """Filling memory makes no system call, so the memory alone is what the script pays for."""
+    fills = b"<script>for (const x of new Uint8Array(8 << 20).fill(1)) if (!x) break</script>"
+    page = Recorded(url="https://a.test/", headers=(("content-type", "text/html"),), wire=fills)
+    recording = Recording(name="x", url=page.url, source="made", answers=(page,))
+    write_page(tmp_path / "x.har.zip", recording)
+
+    def done_ms(kind: ClockKind) -> float:
+        study = StudySpec(
+            name=kind,
+            pages=[str(tmp_path / "x.har.zip")],
+            networks=[find_network(LOSSY.replace("2%", "0%"))],
+            stacks=[find_stack("h2"), find_stack("h1")],
+            runs=1,
+            seed=3,
+            controls=False,
+            clock=Clock(kind=kind),
+        ).resolve(tmp_path)
+        make_visits(study, tmp_path / kind)
+        [visit, *_] = Capsule.open(tmp_path / kind).visits()
+        assert visit.valid, visit.reasons
+        assert visit.plt_ms
+        return visit.plt_ms
+
+    pages = (8 << 20) / 4096
+    assert done_ms("virtual") - done_ms("computing") > pages * PAGE_NS / 1e6

@@ -24,7 +24,7 @@ LASTING = ("cache-control", "max-age=3600")
 
 
 def page(folder: Path, lasting: bool = True) -> Path:
-    """Its document takes 600 ms, and was recorded after a 103 answer."""
+    """A page whose document takes 600 ms and was recorded after a 103 answer."""
     document = Recorded(
         url=URL,
         headers=(("content-type", "text/html"),),

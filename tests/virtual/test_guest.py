@@ -117,7 +117,7 @@ def test_a_guest_that_is_killed_costs_its_block_alone(tmp_path):
     assert again == first
 
 
-def test_a_page_that_computes_for_ever_ends_in_an_error(tmp_path):
+def test_a_page_that_computes_forever_ends_in_an_error(tmp_path):
     html = "<!doctype html><title>spin</title><script>for (;;);</script>"
     answer = Recorded(
         url="https://spin.test/",

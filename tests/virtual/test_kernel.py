@@ -40,8 +40,8 @@ _, ended = os.waitpid(child, 0)
 print("child", ended, told() == {(1, 0), (1, 1)}, flush=True)
 ctypes.CDLL(None).reboot(0x4321FEDC)
 """
-"""Of the child's pages no two neighbours are neighbours in the guest's memory, so each is a mapping
-of its own on the host. No more than 65,530 are allowed there by default (vm.max_map_count)."""
+"""Neighbouring pages of the child are never neighbours in the guest's memory. So each is a separate
+mapping on the host. No more than 65,530 are allowed there by default (vm.max_map_count)."""
 
 
 def boot(program: Path) -> str:

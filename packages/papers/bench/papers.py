@@ -1,6 +1,6 @@
 """One answer for each of the papers' claims, from the answers of all runs; and what to run next.
 
-    uv run python packages/papers/bench/papers.py                          # papers.*, plan.md
+    uv run python packages/papers/bench/papers.py                          # README, papers, plan
     uv run python packages/papers/bench/papers.py --add capsules/KEY NAME  # a folder's answers too
 
 `--add` keeps them in docs/results/answers/NAME.json, their page of claims as NAME.md, and the loads

@@ -31,7 +31,7 @@ from dragstrip.results.tables.build import scan
 from dragstrip_papers.campaign.space import CELL
 from dragstrip_papers.evidence import loads
 from dragstrip_papers.provenance import command, made_by
-from dragstrip_papers.report.boxes import boxes
+from dragstrip_papers.report.boxes import boxes, labelled
 
 
 def main() -> None:
@@ -47,7 +47,7 @@ def main() -> None:
             target.with_suffix(".svg").write_text(drawn._repr_svg_())
             lines += [f"![{drawn.caption}]({target.name}.svg)", "", drawn.caption, ""]
             lines += medians(drawn.rows)
-        lines += ["", *ratios(capsule)]
+        lines += ["", *ratios(capsule, counted)]
     target.with_suffix(".md").write_text("\n".join([*lines, ""]))
 
 
@@ -97,10 +97,11 @@ def singles(study: Study, counted: pl.DataFrame) -> list[str]:
     heads = [f"{first}, s", *(f"{name}, s | {name} / {first}" for name in others)]
     lines = [f"| page | network | {' | '.join(heads)} |", "|---" * (3 + 2 * len(others)) + "|"]
     for cell in cells.iter_rows(named=True):
+        page = labelled(cell["page"], counted.filter(page=cell["page"]))
         shown = [f"{cell[first] / 1000:.3f}"]
         for name in others:
             shown += [f"{cell[name] / 1000:.3f}", f"{cell[name] / cell[first]:.3f}"]
-        lines.append(f"| {cell['page']} | {cell['network']} | {' | '.join(shown)} |")
+        lines.append(f"| {page} | {cell['network']} | {' | '.join(shown)} |")
     run = set(cells.select(CELL).iter_rows())
     missing = [f"{page}, {network}" for page, network, _ in set(study.cells()) - run]
     return [*lines, "", f"Not run: {'; '.join(sorted(missing)) or 'none'}."]
@@ -115,7 +116,7 @@ def medians(rows: list[dict[str, object]]) -> list[str]:
     ]
 
 
-def ratios(capsule: Capsule) -> list[str]:
+def ratios(capsule: Capsule, counted: pl.DataFrame) -> list[str]:
     lines = [
         "Page load times of a block's visits divided, median with 95 % interval:",
         "",
@@ -125,8 +126,9 @@ def ratios(capsule: Capsule) -> list[str]:
     study = capsule.manifest.study
     for c in compare_all(study, scan(capsule, "visits")):
         if c.metric == "plt_ms":
+            page = labelled(c.page, counted.filter(page=c.page))
             lines.append(
-                f"| {c.page}, {c.connection} | {c.network} | {c.b} / {c.a} | {ratio(c)} | {c.n} |"
+                f"| {page}, {c.connection} | {c.network} | {c.b} / {c.a} | {ratio(c)} | {c.n} |"
             )
     return lines
 

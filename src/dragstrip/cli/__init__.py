@@ -70,7 +70,7 @@ def _foreseen(error: Exception) -> NoReturn:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    """Without a message, help was printed instead."""
+    """Prints the message, if help was not printed instead, and exits with this code."""
     if message:
         sys.stderr.write(f"dragstrip: {message}\n")
     sys.exit(code)

@@ -16,7 +16,7 @@ class CommandEntry(NamedTuple):
     summary: str
     """The first line of its help. `dragstrip --help` prints it without importing the command."""
     module: str = ""
-    """Module in this package. It defines `app`, or a function of its own name."""
+    """Module in this package. It defines `app`, or a function named like the module."""
     package: str = ""
     """The other package that brings it, see `dragstrip.cli.added`."""
     hidden: bool = False
@@ -108,7 +108,7 @@ class Commands(TyperGroup):
         return load(cmd_name)
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Without the options that Typer adds for completion: `dragstrip completion` does that."""
+        """Leaves out the options that Typer adds: `dragstrip completion` replaces them."""
         return [p for p in super().get_params(ctx) if not str(p.name).endswith("_completion")]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -79,7 +79,7 @@ def _version(browser: str) -> str:
 
 
 def _there(server: Server) -> str:
-    """Its version, or the command that installs it."""
+    """The server's version, or the command that installs it."""
     if server.package:
         packages = unpacked(server)
         return packages[0].version if packages else f"dragstrip servers install {server.name}"

@@ -10,17 +10,17 @@ from dragstrip.study.presets import networks, stacks
 
 
 def beginning(names: Iterable[str], incomplete: str) -> list[str]:
-    """Those that a shell may complete what is typed to."""
+    """The names to which a shell may complete what is typed."""
     return [name for name in names if name.startswith(incomplete)]
 
 
 def network_names(incomplete: str) -> list[str]:
-    """For completion in a shell."""
+    """Networks to which a shell may complete what is typed."""
     return beginning(networks(), incomplete)
 
 
 def stack_names(incomplete: str) -> list[str]:
-    """For completion in a shell."""
+    """Stacks to which a shell may complete what is typed."""
     return beginning(stacks(), incomplete)
 
 

@@ -10,12 +10,12 @@ class Parameter(NamedTuple):
     names: str
     """``--runs INTEGER``, or an argument's name."""
     help: str
-    """With its default, where it has one."""
+    """The help text, with the default if there is one."""
 
 
 class Usage(NamedTuple):
     name: str
-    """With its group: ``page import``."""
+    """The command with its group: ``page import``."""
     synopsis: str
     help: str
     arguments: list[Parameter]

@@ -32,7 +32,7 @@ def most_jobs(clock: Clock) -> int:
 def concurrency_of(
     study: Study, jobs: int, visits: Iterable[Visit], cores: int | None = None
 ) -> Concurrency:
-    """For a machine with this many cores (default: this machine)."""
+    """The concurrency of a machine with this many cores (default: this machine)."""
     if study.clock.virtual:
         return GuestConcurrency(study, jobs)
     return RealTimeConcurrency(study, jobs, visits, cores=cores)

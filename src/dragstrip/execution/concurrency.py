@@ -21,7 +21,7 @@ MOST_JOBS = 4
 SLOW_MBPS = 2.0
 """Downstream rate up to which a block may run beside others."""
 RATE_MBPS_PER_CORE = 4.0
-"""The same for all parallel blocks together."""
+"""Downstream rate per core up to which all parallel blocks together may run."""
 CPU_SHARE = 0.27
 """Share of all cores for browsers and origins together; links and dragstrip take a few percent
 more."""
@@ -72,7 +72,7 @@ class Concurrency(Protocol):
 
     jobs: int
     stagger_s: float
-    """Between the starts of two blocks."""
+    """Time between the starts of two blocks."""
 
     @property
     def pace(self) -> Pacing: ...
@@ -172,7 +172,7 @@ class _Limit:
     def __init__(self, most: int) -> None:
         self.most = self.allowed = most
         self._recent: list[bool] = []
-        """For parallel visits since the last change of the number: overloaded or not."""
+        """Whether each parallel visit since the last change of `allowed` was overloaded."""
 
     def learn(self, beside: int, overloaded: bool) -> None:
         if not beside and self.allowed > 1:

@@ -16,7 +16,7 @@ class Host:
     ) -> None:
         self.concurrency = concurrency
         self.machine = machine
-        """Its id, for its visits; see `dragstrip.model.visit.Visit.machine`."""
+        """The machine's id, for its visits; see `dragstrip.model.visit.Visit.machine`."""
         self.slots = slots
         """Most attempts at a time; None sets no limit."""
         self.restart: int | None = None
@@ -43,7 +43,7 @@ class Host:
         return attempt
 
     def _next(self, schedule: Schedule) -> Attempt | None:
-        """From the current restart; from another only once nothing runs."""
+        """The next attempt of the current restart; of another only once nothing runs."""
         running = [attempt.block for attempt in self._beside]
 
         def allows(block: Block) -> bool:
@@ -75,7 +75,7 @@ class Host:
         self._beside[attempt] = len(self._beside) - 1
 
     def over(self, attempt: Attempt) -> None:
-        """It no longer runs."""
+        """Forgets an attempt that no longer runs."""
         del self._beside[attempt]
 
 

@@ -25,7 +25,7 @@ _MOST_OPEN = 8
 class OpenBrowsers:
     """One browser per protocol and set of flags, started when first needed.
 
-    The least recently used one makes room for another, and `closed` is told which.
+    The least recently used one makes room for another, and `closed` gets its name.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class OpenBrowsers:
             return self._open[needed][0]
         if len(self._open) >= _MOST_OPEN:
             self._close(next(iter(self._open)))
-        own = self._resources.enter_context(contextlib.ExitStack())
-        self._open[needed] = own.enter_context(self.started(needed)), own
+        stack = self._resources.enter_context(contextlib.ExitStack())
+        self._open[needed] = stack.enter_context(self.started(needed)), stack
         return self._open[needed][0]
 
     def started(self, needed: OpenBrowser) -> contextlib.AbstractContextManager[Driven]:
@@ -73,8 +73,8 @@ class OpenBrowsers:
         return kind_of(name).start(self._bed, self._client, protocol, flags, log)
 
     def _close(self, browser: OpenBrowser) -> None:
-        _, own = self._open.pop(browser)
-        own.close()
+        _, stack = self._open.pop(browser)
+        stack.close()
         self._closed(browser)
 
     def _where_quic_is(self, page: Page) -> tuple[str, ...]:

@@ -170,13 +170,13 @@ class Session:
         return visit(self._bed, browser, plan)
 
     def rehearse(self, page: Page, stack: Stack, connection: ConnectionMode = "first") -> Driven:
-        """The browser that visits the page with this stack, after one load without emulation, now
-        or earlier, that does not count. Raises as `visit` does.
+        """The browser that visits the page with this stack, after a rehearsal. Raises as `visit`
+        does.
 
-        It shows what the page asks for: which objects, and which addresses that its recording
-        lacks. And it warms up process and page, which a first load would pay for. Where computing
-        takes no time there is nothing to warm up: one load in a browser of its own does for all
-        protocols.
+        A rehearsal is one load without emulation, now or earlier, that does not count. It shows
+        which objects the page requests, and which addresses its recording lacks. It also warms up
+        process and page. If computing takes no time, no warm-up is needed: one rehearsal, in a
+        separate browser, serves all protocols.
         """
         if page is not self._serving:
             if not page.live:
@@ -226,7 +226,7 @@ class Session:
         return tuple(sorted(frozenset.intersection(*found))) if found else None
 
     def _rehearsals(self, page: Page, stack: Stack, connection: ConnectionMode) -> list[Rehearsal]:
-        """In the stack's browser, whatever the protocol."""
+        """The page's rehearsals in the stack's browser, over any protocol."""
         return [
             r
             for (digest, opened, mode), r in self._rehearsed.items()

@@ -1,4 +1,4 @@
-"""A worker: a process of its own that makes visits in the session it opened.
+"""A worker: a separate process that makes visits in the session it opened.
 
 `Worker` gives it attempts at blocks, `WorkerProcess` is its handle, and `main` is what it runs.
 Neither side outlives the other for long. A worker that is stopped or terminated closes its session

@@ -114,7 +114,7 @@ class Served(Struct, frozen=True, kw_only=True):
     """One line of the origin's request log."""
 
     t_us: int
-    """Request headers complete."""
+    """When the request headers were complete."""
     received_us: int | None = None
     """When the request was complete with its body; behind another server, once that has passed it
     on. 0 if it never was; None if the server does not say, and in older capsules."""
@@ -558,7 +558,8 @@ class Visit(Struct, frozen=True, kw_only=True):
     done: str = AT_LOAD
     """When the page counts as loaded, see `dragstrip.model.done`."""
     plt_ms: float | None = None
-    """Page load time: that moment, by default loadEventEnd, from the navigation's start."""
+    """Page load time: from the navigation's start until the page counts as loaded, by default until
+    loadEventEnd."""
     dcl_ms: float | None = None
     """domContentLoadedEventEnd."""
     ttfb_ms: float | None = None

@@ -1,8 +1,8 @@
 """Blocks that one guest makes one after another, because its start costs more than a visit.
 
-A batch follows from the study alone, so nothing a visit finds depends on how many jobs, shards or
-machines make the study, or on where an earlier run stopped: what a guest did before a block is the
-same each time. Whoever makes a block makes those before it in its batch too.
+A batch follows from the study alone, so a guest always makes the same blocks before a given one. No
+visit depends on the number of jobs, shards or machines, or on where an earlier run stopped. A guest
+that makes a block makes those before it in its batch too.
 """
 
 from bisect import bisect_right
@@ -18,19 +18,19 @@ class Extent(NamedTuple):
 
     runs: int
     networks: int
-    """In the order of the study."""
+    """Neighbouring networks per batch, in the order of the study."""
 
 
 _ALONE = Extent(1, 1)
 _BROWSER_VISITS = 6
-"""At least so many in a guest, if a cell has as many: its start takes as long as two or three."""
+"""Fewest visits per guest, if a cell has as many: its start takes as long as two or three."""
 _PREDICTED_VISITS = 32
-"""So many a run at least, on neighbouring networks: a guest's start takes as long as four."""
+"""Fewest visits per run, on neighbouring networks: a guest's start takes as long as four."""
 _PREDICTED_RUNS = 4
 
 
 def extent(study: Study) -> Extent:
-    """Of the batches of a study whose pages and networks are crossed."""
+    """The extent of the batches of a study whose pages and networks are crossed."""
     if _alone(study):
         return _ALONE
     if not study.predicted:
@@ -41,16 +41,16 @@ def extent(study: Study) -> Extent:
 
 
 def _alone(study: Study) -> bool:
-    """Without guests there is nothing to share. A NetLog belongs to a whole browser, and so to one
-    block."""
+    """Whether each block is its own batch: there is no guest to share, or each block needs its own
+    browser because a NetLog belongs to a whole browser."""
     return not study.clock.virtual or study.client.net_log
 
 
 def batches(study: Study) -> list[tuple[Block, ...]]:
-    """All blocks of the study, in batches, each in the order in which it is made.
+    """All blocks of the study in batches. A guest makes the blocks of a batch in this order.
 
-    Runs that are added later come after those that are there, so these stay what they were, as do
-    the first cells of a larger sample.
+    Added runs come after the existing ones, and a larger sample begins with the cells of a smaller
+    one. So earlier blocks stay unchanged.
     """
     return _drawn(study) if study.sampled else _crossed(study)
 

@@ -52,7 +52,7 @@ def _rounds_s(size: int, hosts: int, network: Network) -> float:
 
 class StudyPace:
     """The cost of a study's visits, cell by cell. An unvisited cell is expected to deviate from
-    `visit_s` like the others."""
+    `visit_s` as much as the visited cells do."""
 
     def __init__(self, study: Study, visits: Iterable[Visit] = ()) -> None:
         self._study = study
@@ -89,7 +89,7 @@ class StudyPace:
         return known * self._expected[cell]
 
     def load_s(self, cell: CellKey) -> float:
-        """Seconds from its navigation to its end."""
+        """Seconds from the start of a visit's navigation to the visit's end."""
         if cell in self._loaded:
             return self._loaded[cell].value
         return load_s(*self._weight(cell), self._study.network(cell[1]))

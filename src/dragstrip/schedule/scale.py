@@ -41,7 +41,7 @@ def share_of(scale: str) -> Fraction | None:
 
 
 def _cheapest(study: Study, budget_s: float) -> tuple[CellKey, ...]:
-    """At least one."""
+    """The cheapest cells whose visits fit the budget; at least one cell."""
     pace = StudyPace(study)
     prices = sorted((pace.visit_s(cell) * study.visits_per_block, cell) for cell in study.cells())
     chosen: list[CellKey] = []

@@ -46,12 +46,12 @@ class Schedule:
 
     Blocks come round after round; with each come the others of its batch that lack visits
     (`dragstrip.schedule.batch`). A block is attempted again while it is invalid and reruns are
-    left, after all others of its restart, for a host that was too busy is likely to be so for a
-    while. With `stop` a cell's blocks are given out from one look to the next, and no further once
-    it says so.
-    Blocks that are not `mine` are somebody else's, as are their visits. An attempt of which only
-    visits are there that this start does not `continue` stays as it is, and its block is attempted
-    anew: a block is never made by two machines.
+    left. That happens after all others of its restart, because a host that was too busy is likely
+    to stay so for a while. With `stop` a cell's blocks are given out from one look to the next, and
+    no further once it says so.
+    Blocks that are not `mine`, and their visits, belong to other shards. Two machines never make
+    one block: if another start left an attempt unfinished and this one does not `continue` it, the
+    attempt stays as it is and its block is attempted again.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Schedule:
         self._numbers = {block.id: number for number, block in enumerate(self._blocks)}
         self._made: dict[tuple[str, int], dict[str, Visit]] = {}
         self._valid: dict[tuple[str, int], bool] = {}
-        """Of complete attempts."""
+        """Whether each complete attempt is valid."""
         self._settled: dict[str, BlockVisits] = {}
         """Blocks that are valid, or given up (empty)."""
         self._count = 0

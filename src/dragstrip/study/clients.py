@@ -14,8 +14,8 @@ NO_FALSE_START = (
     "by the load generator with TLS 1.3, whose handshake takes as many round trips: it has no "
     "False Start"
 )
-"""Of a stack with TLS 1.2. Without False Start a first visit would take a round trip more than
-Chromium's."""
+"""Note on a stack with TLS 1.2. Without False Start a first visit would take one round trip more
+than in Chromium."""
 
 
 def loaded_by(stacks: Sequence[Stack], client: str, where: str = "--client") -> tuple[Stack, ...]:

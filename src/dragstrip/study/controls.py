@@ -15,7 +15,7 @@ def controls_of(stacks: Sequence[Stack], *, live: bool = False) -> tuple[Stack, 
     """The first stack once more (A/A: every difference is a false alarm), and with each
     connection's first response held for one round trip (positive: to be found on the first byte).
 
-    Only an origin of ours holds responses; elsewhere the positive control is left out.
+    Only our origin holds responses; with other servers the positive control is left out.
     """
     first = stacks[0]
     same = structs.replace(first, name=SAME, source=f"A/A control: {first.name} under another name")

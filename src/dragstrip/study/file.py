@@ -67,7 +67,7 @@ class StudyFile(SpecOptions, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     `dragstrip.study.schema` makes its JSON schema of them."""
 
     name: str = ""
-    """By default the file's name without its ending."""
+    """The study's name (default: the file's name without its ending)."""
     runs: Annotated[int, Meta(ge=1)]
     """Blocks per cell: each visits every stack once."""
     seed: Annotated[int, Meta(ge=0, lt=MAX_SEED)] = 0

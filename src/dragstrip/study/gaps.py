@@ -21,14 +21,14 @@ FILE = "server_gaps.json"
 
 class Gap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     server: str
-    """By name; so is `against`."""
+    """The server's name; `against` is a name too."""
     against: str
     browser: str
     protocol: Protocol
     load: str
     """Page and network, in words."""
     ratio: float
-    """Of medians, `server` to `against`: above 1, `server` is slower."""
+    """Ratio of medians, `server` to `against`: above 1, `server` is slower."""
     low: float | None
     high: float | None
     """95 % interval of `ratio`; None below five blocks."""
@@ -104,10 +104,10 @@ def _sentences(served: dict[str, list[Stack]], known: tuple[Gap, ...]) -> Iterat
     first, *others = served
 
     def nearest(server: str, against: str) -> Gap | None:
-        """In a browser of the figure if there is one."""
+        """The gap between these servers, in a browser that loads over them if there is one."""
         browsers = {s.browser for name in {server, against} & {*served} for s in served[name]}
-        found = [g for g in either if (g.server, g.against) == (server, against)]
-        return min(found, key=lambda g: g.browser not in browsers, default=None)
+        between = [g for g in either if (g.server, g.against) == (server, against)]
+        return min(between, key=lambda g: g.browser not in browsers, default=None)
 
     for other in others:
         if same_program(served[other][0].serving, served[first][0].serving):

@@ -28,7 +28,7 @@ class _Kind(Struct, frozen=True):
 class LoaderError(Struct, frozen=True):
     browser: str
     kinds: dict[str, _Kind]
-    """Of recordings, of HARs without bodies, and of stand-ins for pages that nobody recorded."""
+    """The error on recordings, HARs without bodies, and stand-ins for unrecorded pages."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Combinations that cannot be had, refused before the first visit."""
+"""Refuses impossible combinations before the first visit."""
 
 from collections.abc import Sequence
 from itertools import product

@@ -28,11 +28,11 @@ class Sample(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     rtt_ms: Range
     """Round trip, half of it each way."""
     loss: Range
-    """Of packets per direction, where there is loss at all."""
+    """Share of packets lost per direction, in cells with loss."""
     queue_ms: Range
     """Depth of each direction's queue."""
     page_bytes: Range
-    """Of all objects together, in steps of the square root of two: few pages serve many cells."""
+    """Bytes of all objects, in steps of the square root of two: few pages serve many cells."""
     objects: Range
     """Pictures of a page, in the same steps."""
     lossless: float = 0.0
@@ -40,7 +40,7 @@ class Sample(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     up_share: float = 1.0
     """Rate of the way up, as a share of that down."""
     per_guest: int = 1
-    """In virtual time: blocks that one guest makes, one after another."""
+    """Blocks that one guest makes in virtual time, one after another."""
 
     def __post_init__(self) -> None:
         for name in _FACTORS:
@@ -65,7 +65,7 @@ class DrawnCell(Struct, frozen=True, kw_only=True):
     """A cell before its page is made."""
 
     page: str
-    """Like ``synth:12x3KB``."""
+    """Name of a synthetic page, such as ``synth:12x3KB``."""
     network: Network
 
 

@@ -99,7 +99,7 @@ def schema_text() -> str:
 
 
 def _tidy(part: Any) -> None:
-    """Without null, which TOML lacks: a field without a value is omitted. Texts are dedented."""
+    """Removes null, which TOML lacks: a field without a value is omitted. Dedents texts."""
     if isinstance(part, list):
         for inner in part:
             _tidy(inner)

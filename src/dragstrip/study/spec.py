@@ -58,7 +58,7 @@ class StudySpec(SpecOptions, frozen=True, kw_only=True):
     stacks: Sequence[Stack]
     client: Client = Client()
     controls: bool = False
-    """In a study file they are there by default."""
+    """Whether controls are added. The default in a study file is true."""
     live: bool = False
     """The pages are URLs of real sites."""
     ca: Path | None = None
@@ -76,7 +76,7 @@ class StudySpec(SpecOptions, frozen=True, kw_only=True):
 
     @property
     def visits_per_block(self) -> float:
-        """In the mean over its runs."""
+        """Mean number of visits in a block over all runs."""
         return self.visits_in(self.runs) / self.runs
 
     def resolve(self, cache: Path) -> Study:

@@ -32,8 +32,8 @@ class Testbed:
     kernel: Kernel | None
     """None where the far end is not ours to tune."""
     names: Path | None = None
-    """The client's `resolv.conf`, where the far end is the caller's network; None where the client
-    knows only `addresses`."""
+    """The client's `resolv.conf` if the testbed leads to the caller's network; None if the client
+    resolves only `addresses`."""
     layout: Layout = field(default_factory=lambda: one_each(()))
 
     @property

@@ -157,8 +157,8 @@ def _bursts(
 
 
 def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:
-    """Checks the loss of single hosts, which are in the network's order; those without loss have no
-    trials."""
+    """Checks the loss of each host. The report lists hosts in the network's order; a host without
+    loss has no trials."""
     for path, seen in zip(asked.hosts, got.host_loss, strict=False):
         low, high = loss_interval(seen.trials, path.loss, limits.loss_tail)
         if not low <= seen.lost <= high:

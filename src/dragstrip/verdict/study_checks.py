@@ -27,7 +27,7 @@ class Losses:
         """Most trials, and the losses among them, by seed; see `luck`."""
 
     def add(self, visit: Visit, reasons: Iterable[Reason]) -> None:
-        """`reasons` are all reasons against it so far."""
+        """Counts a visit's losses, unless `reasons`, those against the visit so far, exclude it."""
         if visit.link is None or any(r.code == "link-drift" for r in reasons):
             return
         for side in _SIDES:

@@ -77,8 +77,11 @@ def flights(visit: Visit, network: Network, side: Side) -> int | None:
 
 
 def crowd_drops(visit: Visit, network: Network) -> int | None:
-    """Packets that the queue up dropped while several connections opened at once: from the first of
-    overlapping handshakes until a round trip after the last. None without a timeline."""
+    """Packets that the upstream queue dropped while several connections opened at once.
+
+    Counts from the start of overlapping handshakes until one round trip after their end. None
+    without a timeline.
+    """
     timeline = _timeline(visit, "up")
     if timeline is None:
         return 0 if visit.link and not visit.link.up.dropped_queue else None

@@ -27,7 +27,7 @@ def unreachable_host() -> SpecCluster:
     raise RuntimeError("Cluster failed to start: [Errno 111] Connect call failed")
 
 
-def test_jobs_that_a_batch_system_refuses_are_told_in_one_line_and_once(caplog):
+def test_jobs_that_a_batch_system_refuses_are_reported_in_one_line_and_once(caplog):
     entry = {"class": f"{__name__}.refusing_batch_system", "workers": 2}
     told: list[str] = []
     with dask.config.set({"dragstrip.clusters": {"slurm": entry}}):

@@ -95,7 +95,10 @@ def test_page_and_text_name_the_table(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"clock": NETWORK}, "its clock is virtual time, that of .* is real time"),
+        (
+            {"clock": NETWORK},
+            "its clock is virtual time without computing, that of .* is real time",
+        ),
         ({"client": "loader"}, "its client is loader, that of .* is browser"),
         ({"paper": published("cook2017")}, "its loads are of cook2017, not of ranjan2019"),
         ({"paper": published("ranjan2019").native()}, "over its own protocols; add --native"),

@@ -13,10 +13,9 @@ from typing import Any, ClassVar
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 import made_capsule
-from dragstrip.cli import app
+from dragstrip.cli import exits
 
 ROOT = Path(__file__).parents[3]
 
@@ -32,37 +31,44 @@ def action():
     return module
 
 
-def compared(folder: Path, factor: float) -> dict:
+def compared(folder: Path, action, factor: float) -> tuple[int, str]:
+    """The exit code, and the comment."""
     times = [1000.0 + 7 * i for i in range(12)]
     made_capsule.capsule(folder / "base", {"h2": times, "h3": times})
     slower = {"h2": times, "h3": [t * factor for t in times]}
     made_capsule.capsule(folder / "change", slower)
-    argv = ["compare", str(folder / "base"), str(folder / "change"), "--json"]
-    argv += ["--fail-if", "slower > 5%"]
-    return json.loads(CliRunner().invoke(app, argv, standalone_mode=False).stdout)
+    code = action.compare(folder, ["slower > 5%"])
+    return code, action.comment((folder / "summary.md").read_text(), "https://ci.test/run/1")
 
 
-def test_a_slower_stack_is_named_first(tmp_path, action):
-    text = action.comment(compared(tmp_path, 1.2), run_url="https://ci.test/run/1")
+def test_a_slower_stack_is_named(tmp_path, action):
+    code, text = compared(tmp_path, action, 1.2)
     lines = text.splitlines()
-    assert lines[0] == action.MARK
-    assert lines[1] == "### dragstrip: slower than allowed"
-    (row,) = (line for line in lines if line.startswith("| made over LTE | h3 | plt_ms |"))
-    assert re.search(r"\| 1\.200 \(1\.\d+ to 1\.\d+\) \| 12 \|$", row)
-    assert any("slower > 5%" in line and "failed for h3 on made over LTE" in line for line in lines)
-    assert not any("for h2" in line for line in lines)
-    assert "https://ci.test/run/1" in text
+    assert code == exits.FAILED_CONDITION
+    assert lines[:2] == [action.MARK, "### dragstrip: a condition failed"]
+    assert any(re.match(r"\| made over LTE \| h3 \| plt \| 1\.200 \(1\.\d+ to", x) for x in lines)
+    assert any("5%: h3 on made over LTE**: failed" in line for line in lines)
+    assert not any("h2 on made" in line for line in lines)
+    assert "(https://ci.test/run/1)" in lines[-1]
+    assert 'failures="1"' in (tmp_path / "junit.xml").read_text()
+    (failed,) = (
+        c
+        for c in json.loads((tmp_path / "compare.json").read_text())["conditions"]
+        if c["verdict"] == "failed"
+    )
+    assert failed["stack"] == "h3"
 
 
-def test_no_difference_is_no_regression(tmp_path, action):
-    assert "### dragstrip: no regression shown" in action.comment(compared(tmp_path, 1.0))
+def test_no_difference_fails_nothing(tmp_path, action):
+    code, text = compared(tmp_path, action, 1.0)
+    assert code == exits.DONE
+    assert "### dragstrip: no condition failed" in text
 
 
-def test_a_side_that_stayed_invalid_is_no_pass(tmp_path, action):
-    answer = compared(tmp_path, 1.0) | {"stayed_invalid": True}
-    assert "### dragstrip: no regression shown" in action.comment(answer), "all is decided"
-    answer["conditions"][0]["verdict"] = "not decided"
-    assert "### dragstrip: cannot tell, too many invalid loads" in action.comment(answer)
+def test_in_github_the_run_is_annotated(tmp_path, action, monkeypatch, capfd):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    compared(tmp_path, action, 1.2)
+    assert "\n::error title=dragstrip compare%3A slower > 5%25%3A h3" in capfd.readouterr().err
 
 
 def test_the_action_calls_what_exists():

@@ -120,7 +120,7 @@ def test_of_several_gaps_the_one_in_the_browser_of_the_figure_is_told():
     assert "takes 9.000" in servers([ORIGIN, SPDY], [elsewhere])
 
 
-def test_two_servers_that_no_browser_has_both_of_are_told_by_a_third():
+def test_two_servers_without_a_common_browser_are_compared_by_a_third():
     go = structs.replace(GAP, server="gquic-origin", browser="chromium70", ratio=1.1)
     said = servers([SPDY, GQUIC], [GAP, go])
     assert "gquic-origin takes 1.100" in said
@@ -135,7 +135,7 @@ def test_what_is_not_measured_says_so():
     assert "SPDY-netty: netty" in surroundings([SPDY, NETTY])[1]
 
 
-def test_gaps_are_between_two_servers_and_each_is_told_once():
+def test_gaps_are_between_two_servers_and_each_is_named_once():
     pairs = [(g.browser, g.protocol, frozenset((g.server, g.against))) for g in gaps()]
     assert len(pairs) == len(set(pairs))
     assert all(len(pair) == 2 for *_, pair in pairs)

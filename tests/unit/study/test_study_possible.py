@@ -45,12 +45,12 @@ def to_host(host: str) -> Network:
         ((H2, H3), False, False, to_host("b.test"), "names b.test, which no page here has"),
     ],
 )
-def test_what_cannot_be_had_is_refused(stacks, live, frames, network, why):
+def test_what_is_impossible_is_refused(stacks, live, frames, network, why):
     with pytest.raises(InputError, match=why):
         asked([network], stacks, Client(frames=frames), live=live)
 
 
-def test_what_can_be_had_is_not():
+def test_what_is_possible_is_not():
     for stacks in ((SPDY, OLD_H2), (find_stack("SPDY-netty"), GQUIC)):
         assert asked([to_host("a.test")], stacks, Client()) is None
     assert asked([made.LTE], (H2, H3), Client(frames=True), live=True) is None

@@ -98,7 +98,7 @@ def test_the_study_keeps_what_is_looked_at_too(tmp_path):
 
 def test_what_runs_repeats_no_option():
     own = {*Study.__annotations__} & set(StudyOptions.__struct_fields__)
-    assert own == {"addresses"}  # older capsules say nothing of it, and mean "one-each"
+    assert own == {"addresses"}  # older capsules omit it, and mean "one-each"
 
 
 def test_a_race_offers_every_option_that_is_not_only_in_files(monkeypatch):

@@ -9,12 +9,14 @@ import typer
 from rich.console import Console
 
 from dragstrip.cli import exits
+from dragstrip.cli.ci import Annotate, JunitFile, MarkdownFile, make_room, write_for_ci
 from dragstrip.cli.places import page_cache
 from dragstrip.conduct.conformance import conformance
 from dragstrip.model.errors import InputError
 from dragstrip.model.servers import Server, known
 from dragstrip.pages.generators.ranges import ranges_page
 from dragstrip.pages.resolve import resolve
+from dragstrip.report.ci.checked import checked_suite, checked_summary
 from dragstrip.study.file import read_spec
 from dragstrip.study.presets import suggest
 from dragstrip.study.servers import parse_server
@@ -113,13 +115,17 @@ def check(
     study: Annotated[
         Path | None, typer.Option(help="Study file that defines the server (default: none).")
     ] = None,
+    junit: JunitFile = None,
+    annotate: Annotate = None,
+    markdown: MarkdownFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> int:
     """Try everything that a race asks of a server; print what works, and what cannot be checked."""
+    make_room(junit, markdown, as_json=as_json)
     found = []
-    table = Console(stderr=as_json)
-    asked = _server(server, study), resolve(page, page_cache()), ranges_page(page_cache())
-    for finding in conformance(*asked):
+    table = Console(stderr=as_json or markdown == Path("-"))
+    chosen = _server(server, study)
+    for finding in conformance(chosen, resolve(page, page_cache()), ranges_page(page_cache())):
         found.append(finding)
         mark = {"yes": "[green]yes    [/green]", "no": "[red]no     [/red]"}.get(
             finding.outcome, "[yellow]unknown[/yellow]"
@@ -129,6 +135,10 @@ def check(
     if as_json:
         text = msgspec.json.encode(found)
         sys.stdout.buffer.write(msgspec.json.format(text, indent=2) + b"\n")
+    if junit or annotate or markdown:
+        suite = checked_suite(chosen.name, page, found)
+        summary = checked_summary(suite, found)
+        write_for_ci(suite, summary, junit=junit, annotate=annotate, markdown=markdown)
     return exits.FAILED_CONDITION if any(f.outcome == "no" for f in found) else exits.DONE
 
 

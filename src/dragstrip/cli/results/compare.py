@@ -12,18 +12,21 @@ from rich.table import Table
 from rich.text import Text
 
 from dragstrip.cli import exits
+from dragstrip.cli.ci import Annotate, JunitFile, MarkdownFile, make_room, write_for_ci
 from dragstrip.cli.options import AsJson
 from dragstrip.model.errors import InputError
-from dragstrip.report.words.numbers import bounded, interval
+from dragstrip.report.words.compared import (
+    CANNOT_TELL,
+    decided_by,
+    loads_of,
+    metric_of,
+    ratio_of,
+)
 
 if TYPE_CHECKING:
-    from dragstrip.results.compare.capsules import CapsuleComparison, CapsuleDifference, Compared
+    from dragstrip.results.compare.capsules import CapsuleComparison, Compared
     from dragstrip.results.compare.gate import Gated
 
-_CANNOT_TELL = (
-    "Too many blocks stayed invalid, so undecided conditions say nothing. See the reports: a "
-    "broken server looks like this, too."
-)
 _STYLES = {"failed": "bold red", "passed": "green", "not decided": "yellow"}
 
 
@@ -65,9 +68,13 @@ def compare(
         bool,
         typer.Option("--across-clients", help="Compare the load generator with a browser anyway."),
     ] = False,
+    junit: JunitFile = None,
+    annotate: Annotate = None,
+    markdown: MarkdownFile = None,
     as_json: AsJson = False,
 ) -> int:
     """Compare two result folders; fail a build with --fail-if."""
+    from dragstrip.report.ci.compared import compared_suite, compared_summary
     from dragstrip.results.capsule import Capsule
     from dragstrip.results.compare.capsules import compare_capsules
     from dragstrip.results.compare.gate import gate, metric_name, parse
@@ -80,6 +87,9 @@ def compare(
     metrics = [metric_name(name) for name in metric or ["plt"]]
     conditions = [parse(text, metrics[0]) for text in fail_if or []]
     shown = {*metrics, *(c.metric for c in conditions)}
+    if (junit or annotate) and not conditions:
+        raise InputError("--junit and --annotate need a condition, such as --fail-if 'slower > 5%'")
+    make_room(junit, markdown, as_json=as_json)
     capsules = Capsule.open(a), Capsule.open(b)
     found = compare_capsules(
         *capsules,
@@ -95,10 +105,14 @@ def compare(
     rows = [row for row in found.rows if row.difference.metric in shown and _told(row, asked)]
     console = Console(stderr=True)
     console.print(_text(found.notes, rows, gated), highlight=False)
+    if junit or annotate or markdown:
+        suite = compared_suite(a, b, found, gated)
+        summary = compared_summary(suite, [row.difference for row in rows])
+        write_for_ci(suite, summary, junit=junit, annotate=annotate, markdown=markdown)
     if any(g.verdict == "failed" for g in gated):
         return exits.FAILED_CONDITION
     if found.stayed_invalid and any(g.verdict == "not decided" for g in gated):
-        console.print(_CANNOT_TELL, style="bold red", highlight=False)
+        console.print(CANNOT_TELL, style="bold red", highlight=False)
         return exits.STAYED_INVALID
     return exits.DONE
 
@@ -153,34 +167,9 @@ def _table(rows: "Sequence[Compared]") -> Table:
     table.add_column("loads")
     for row in rows:
         found = row.difference
-        metric = found.metric.removesuffix("_ms")
-        if found.statistic != "median":
-            metric = f"{metric} {found.statistic}"
-        table.add_row(Text(found.cell), Text(found.stack), metric, _ratio(found), _loads(found))
+        said = metric_of(found), ratio_of(found), loads_of(found)
+        table.add_row(Text(found.cell), Text(found.stack), *said)
     return table
-
-
-def _loads(found: "CapsuleDifference") -> str:
-    loads = f"{found.n_a} pairs" if found.pairing == "paired" else f"{found.n_a} and {found.n_b}"
-    if not found.censored_a and not found.censored_b:
-        return loads
-    return f"{loads}; {found.censored_a} and {found.censored_b} did not finish"
-
-
-def _ratio(found: "CapsuleDifference") -> str:
-    from dragstrip.stats.spread import LEAST
-
-    if found.ratio is None and found.n_a:
-        return "no load ended" if found.censored_a == found.n_a else "no ratio to zero"
-    if found.ratio is None:
-        return "no block counts"
-    if found.statistic != "median" and found.low is None:
-        return f"{found.ratio:.3f} (no interval: needs {LEAST[found.statistic]} loads)"
-    if found.ends:
-        low, high = found.ends
-        return f"{found.ratio:.5f} (pairs {low:.5f} to {high:.5f})"
-    said = interval(found.ratio, found.low, found.high)
-    return f"{said}; {bounded(found.bound)}" if found.bound else said
 
 
 def _too_few(rows: "Sequence[Compared]", gated: "Sequence[Gated]") -> Iterator[Text]:
@@ -197,8 +186,7 @@ def _too_few(rows: "Sequence[Compared]", gated: "Sequence[Gated]") -> Iterator[T
 
 def _line(gated: "Gated") -> Text:
     place = f"{gated.stack} on {gated.cell}"
-    how = "virtual time, by pairs" if gated.p is None else f"p {gated.p:.2g}"
     return Text(
-        f"{gated.condition!r}: {gated.verdict} for {place} ({how})",
+        f"{gated.condition!r}: {gated.verdict} for {place} ({decided_by(gated)})",
         style=_STYLES[gated.verdict],
     )

@@ -39,7 +39,7 @@ def shown(out: Path, *, watch: bool = False) -> Iterator[Watcher]:
 def present(out: Path, *, as_json: bool, also: Collection[str] = ()) -> int:
     """Redraw tables and report of a capsule and print the answer; returns the exit code.
 
-    Visits whose ids are in `also` get a page of their own.
+    Visits whose ids are in `also` get a separate page.
     """
     # Drawing and tables load slowly; wrong input must not wait for them.
     from dragstrip.cli.results.captures import read_captures
@@ -112,7 +112,7 @@ def redraw(capsule: Capsule, also: Collection[str] = ()) -> Path:
 
 
 def exit_code(study: Study, table: "pl.LazyFrame") -> int:
-    """Of a finished study; `table` is its visits.parquet."""
+    """The exit code of a finished study; `table` is its visits.parquet."""
     from dragstrip.results.observed import ALLOWED_INVALID_BLOCKS, observed
 
     blocks = [(cell.begun, cell.counted) for cell in observed(study, table)]

@@ -71,7 +71,7 @@ class _Bar:
 
 
 class _Lines:
-    """For log files: at most one line every `LINE_EVERY_S`."""
+    """Progress for log files: at most one line every `LINE_EVERY_S`."""
 
     def __init__(self, schedule: Schedule, estimate: TimeEstimate) -> None:
         self._schedule = schedule

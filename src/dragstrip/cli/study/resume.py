@@ -8,12 +8,12 @@ _capsule: list[Path] = []
 
 
 def into(out: Path) -> None:
-    """From now on visits go to `out`."""
+    """Records that visits go to `out` from now on."""
     _capsule[:] = [out]
 
 
 def told() -> str:
-    """Of this process's command line."""
+    """The message of an interrupted command: how to resume it."""
     if not _capsule:
         return "interrupted"
     words = sys.argv[1:]

@@ -1,4 +1,4 @@
-"""From what `--cluster` says to a client of a running scheduler."""
+"""Connects to the scheduler that `--cluster` names."""
 
 import contextlib
 import logging

@@ -117,7 +117,7 @@ class DaskExecutor:
         self._opened.close()
 
     def _close_sessions(self) -> None:
-        """As far as their workers can be reached."""
+        """Closes the sessions of all workers that can be reached."""
         accepted = [worker for worker in self._pool.workers.values() if worker.accepted]
         for left in self._tasks.end(accepted, worker_tasks.close, _CLOSE_S):
             self._store(left)
@@ -170,7 +170,7 @@ class DaskExecutor:
         self._health.check_hope()
 
     def _lose(self, worker: PoolWorker) -> Iterator[AttemptState]:
-        """It died, or fell silent, or was started anew."""
+        """Gives up a worker that died, fell silent or restarted, and its attempts."""
         self._tasks.forget(worker)
         lost, host = list(worker.running), worker.host
         self._pool.leave(worker)

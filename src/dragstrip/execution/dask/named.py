@@ -14,7 +14,7 @@ from dragstrip.model.errors import InputError
 
 _EXAMPLE = "docs/howto/cluster.md shows an entry"
 _NOISY = ("tornado.application", "asyncio")
-"""They log a traceback where Dask starts workers in the background and fails."""
+"""Loggers that print a traceback when Dask fails to start workers in the background."""
 _TEMPORARY = re.compile(r"/tmp/\S+")
 
 
@@ -82,7 +82,7 @@ class _Reasons(logging.Handler):
 
 @contextlib.contextmanager
 def _errors_to(handler: logging.Handler) -> Iterator[None]:
-    """Of the `_NOISY` loggers."""
+    """Sends what the `_NOISY` loggers log to `handler`."""
     warnings.filterwarnings("ignore", r"\s*Port \d+ is already in use", UserWarning)
     loggers = [logging.getLogger(name) for name in _NOISY]
     before = [(logger.handlers, logger.propagate) for logger in loggers]

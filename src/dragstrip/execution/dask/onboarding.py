@@ -1,4 +1,4 @@
-"""From a worker that appears to one that makes visits: opened, judged, measured, prepared."""
+"""Brings a new worker to its first visit: opens, judges, measures and prepares it."""
 
 from collections.abc import Callable, Iterable
 
@@ -20,7 +20,7 @@ from dragstrip.results.fingerprint import Fingerprint
 from dragstrip.schedule.schedule import Schedule
 
 MachineConcurrency = Callable[[Fingerprint, int], Concurrency]
-"""The rule of a machine that has room for so many attempts."""
+"""Returns the rule of a machine that has room for this many attempts."""
 
 
 class Onboarding:
@@ -52,7 +52,7 @@ class Onboarding:
         self._tasks.send(worker, self._opened, worker_tasks.open_study, self._setup)
 
     def lost(self, worker: PoolWorker) -> None:
-        """It has left the pool; what it was doing for others is somebody else's now."""
+        """Hands what a worker that left the pool did for others to another worker."""
         self._pages.lost(worker)
         self._judge()
         self._measure_new()
@@ -84,7 +84,7 @@ class Onboarding:
                 self._assign(worker)
 
     def _assign(self, worker: PoolWorker) -> None:
-        """It may make visits; as soon as it has all pages, and its machine's link is measured."""
+        """Lets a worker make visits once it has all pages and its machine's link is measured."""
         if worker.lacks:
             self._pages.wanted_by(worker)
             return
@@ -96,7 +96,7 @@ class Onboarding:
         self._measure_new()
 
     def _measure_new(self) -> None:
-        """By one worker of each machine that nobody measures."""
+        """Starts a measurement on each machine where none runs, by one of its workers."""
         for machine in self._pool.machines.values():
             if not machine.host and machine.workers and machine.measuring not in machine.workers:
                 self._measure(machine.workers[0], machine)

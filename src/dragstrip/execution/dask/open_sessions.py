@@ -1,6 +1,6 @@
 """Sessions of a Dask worker, kept open between tasks: one for each attempt in parallel.
 
-Each is a process of its own that ends when the Dask worker does.
+Each is a separate process that ends when the Dask worker does.
 """
 
 import threading

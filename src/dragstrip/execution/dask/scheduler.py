@@ -9,7 +9,7 @@ from dragstrip.testbed.errors import TestbedError
 
 FETCH_S = 10.0
 _UNREACHED_S = 15.0
-"""After which the scheduler is given up."""
+"""How long the scheduler may be unreachable before it is given up."""
 GONE = (
     "the cluster's scheduler is gone; start it and give the same command again: what was made stays"
 )

@@ -1,4 +1,4 @@
-"""What client and workers tell each other."""
+"""The messages between client and workers."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -19,7 +19,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     """What a worker must know of a study."""
 
     token: str
-    """Of one start of the client: its testbeds are nobody else's."""
+    """Identifies one start of the client, which shares its testbeds with no other."""
     study: Study
     session: Callable[[Study, Path, Collection[str]], SessionFactory]
     """What makes visits, by the study, the folder of artefacts and the pages to rehearse."""
@@ -44,18 +44,18 @@ class OpenedWorker(Struct, frozen=True, kw_only=True):
 class Result(Struct, frozen=True, kw_only=True):
     made: list[MadeVisit]
     files: dict[str, bytes]
-    """By their paths in the capsule."""
+    """File contents by path in the capsule."""
 
 
 class Batch(Struct, frozen=True, kw_only=True):
     results: list[Result]
-    """Of the first attempts of a task, one at least; the others were not made."""
+    """Results of the task's first attempts, at least one; the rest were not made."""
     took_s: float
 
 
 class NotOpen(Exception):
-    """This process knows nothing of the study: it is another than the one that was set up."""
+    """This process replaced the one that was set up, and does not have the study."""
 
 
 class Abandoned(Exception):
-    """Nobody waits for the attempt any longer."""
+    """The client no longer waits for the attempt."""

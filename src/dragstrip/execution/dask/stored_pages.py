@@ -45,5 +45,5 @@ def _kept(digest: str) -> Path:
 
 
 def _digest(data: bytes) -> str:
-    """As `dragstrip.model.page.Page.digest`."""
+    """The digest that `dragstrip.model.page.Page.digest` has."""
     return hashlib.sha256(data).hexdigest()[:12]

@@ -22,11 +22,11 @@ Then = Callable[[PoolWorker, Get], Iterable[AttemptState]]
 
 
 class Lost(Exception):
-    """Nobody will answer."""
+    """The task will have no answer."""
 
 
 class Tasks:
-    """`token` tells them from those of other clients."""
+    """Tasks in flight. `token` distinguishes their keys from those of other clients."""
 
     def __init__(self, client: Client, scheduler: Scheduler, token: str) -> None:
         self._client = client
@@ -35,7 +35,7 @@ class Tasks:
         self._open: dict[str, tuple[Future, PoolWorker, Then]] = {}
         self._done: queue.SimpleQueue[Future] = queue.SimpleQueue()
         self._failed: list[tuple[PoolWorker, Then, Get]] = []
-        """Before they became tasks."""
+        """Tasks that could not be submitted."""
         self._number = 0
 
     def key(self, what: str) -> str:
@@ -75,7 +75,7 @@ class Tasks:
         finished = [f for f in self._finished(0.0 if failed else seconds) if f.key in self._open]
         fetched = self._fetch([f for f in finished if f.status == "finished"])
         for future in finished:
-            if known := self._open.pop(future.key, None):  # nobody lost its worker meanwhile
+            if known := self._open.pop(future.key, None):  # its worker is not lost meanwhile
                 _, worker, then = known
                 get = partial(self._result, worker, future)
                 if future.key in fetched:
@@ -83,7 +83,7 @@ class Tasks:
                 yield worker, then, get
 
     def forget(self, worker: PoolWorker) -> None:
-        """It will not answer any longer."""
+        """Drops the tasks of a worker that will not answer any longer."""
         for key, (_, owner, _) in list(self._open.items()):
             if owner is worker:
                 self._drop(key)
@@ -91,7 +91,7 @@ class Tasks:
     def end(
         self, workers: Iterable[PoolWorker], task: Callable[..., Any], within_s: float
     ) -> Iterator[Any]:
-        """Drops all tasks and gives each worker a last one. Whoever cannot be reached is left."""
+        """Drops all tasks and gives each worker a last one. Workers out of reach are skipped."""
         if self._client.status != "running":
             return
         for key in list(self._open):
@@ -149,7 +149,7 @@ class Tasks:
         raise Lost
 
     def _drop(self, key: str) -> None:
-        """Nobody waits for it any longer, if there is still somebody to tell."""
+        """Cancels the task, if the scheduler can still be reached."""
         future, _, _ = self._open.pop(key)
         with contextlib.suppress(ClosedClientError, OSError, TimeoutError):
             future.cancel()

@@ -14,9 +14,9 @@ class PoolWorker:
 
     address: str
     accepted: bool = False
-    """It is on a machine that is like the others."""
+    """Whether its machine matches the other machines of the study."""
     stale: bool = False
-    """Its process knows nothing of us: another took its place."""
+    """Whether another process took its place, which does not have the study."""
     refused: str = ""
     """Why it makes no visits."""
     slots: int = 0
@@ -58,9 +58,9 @@ class WorkerPool:
 
     def __init__(self) -> None:
         self.workers: dict[str, PoolWorker] = {}
-        """By address."""
+        """Workers by address."""
         self.machines: dict[str, PoolMachine] = {}
-        """By id."""
+        """Machines by id."""
         self.ready = 0
         """How often a worker became ready or left: changes with `hosts`."""
 
@@ -99,7 +99,7 @@ class WorkerPool:
         host.concurrency.jobs = max(host.concurrency.jobs, host.slots)
 
     def dismiss(self, worker: PoolWorker) -> None:
-        """It is there and takes no further attempts."""
+        """Keeps a worker but gives it no further attempts."""
         self._no_room(worker)
         for machine in self.machines.values():
             if worker in machine.workers:

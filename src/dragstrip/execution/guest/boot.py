@@ -71,7 +71,7 @@ env PYTHONPATH={path} {python} -m dragstrip.execution.guest.inside /mnt/job /mnt
 
 
 class Guest:
-    """Made by `guest`."""
+    """A running guest, which `guest` starts."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", folder: Path) -> None:
         self._process = process
@@ -148,9 +148,11 @@ def _init() -> str:
 
 
 def _needed() -> list[str]:
-    """Where Python finds what this package needs, if not by itself. It follows from what is
-    installed, and not from who called: a command, a test and a cluster's worker have other paths,
-    and must get the same bytes."""
+    """Folders to add to PYTHONPATH so that Python finds what this package needs.
+
+    They follow from what is installed, not from the caller's path: a command, a test and a
+    cluster's worker have different paths, and must get the same bytes.
+    """
     needed = Path(msgspec.__file__).parents[1]
     return [] if needed.is_relative_to(sys.prefix) else [str(needed)]
 
@@ -170,8 +172,8 @@ def _core() -> Iterator[int]:
     """A core that no other guest is pinned to, as long as there is one.
 
     A guest is one thread and its clock stands still while it waits: moving it from core to core
-    makes it three times slower, and changes no result. Who has a core holds a socket's name, and
-    not a file, for programs that have temporary folders of their own share their cores too.
+    makes it three times slower, and changes no result. A guest reserves its core by the name of a
+    socket. A lock file would not do: programs with different temporary folders share the cores too.
     """
     cores = sorted(os.sched_getaffinity(0), reverse=True)
     with socket.socket(socket.AF_UNIX) as name:
@@ -182,7 +184,7 @@ def _core() -> Iterator[int]:
 
 
 def _named(free: socket.socket, name: str) -> bool:
-    """Whether it got the name: nobody else on this machine has it, until its end."""
+    """Whether the socket got the name, which no other on this machine has until it closes."""
     try:
         free.bind(f"\0{name}")
     except OSError:

@@ -66,7 +66,7 @@ def _below(prefix: Path) -> Path:
 
 @cache  # each guest of a run asks
 def _digest(path: str) -> str:
-    """Of everything that makes compiled code another: 16 hexadecimal digits."""
+    """A digest of everything that changes compiled code: 16 hexadecimal digits."""
     seen = hashlib.sha256(f"{sys.version}|{sys.executable}|{SEEN_AT}|{path}".encode())
     for file in (*sorted(_PACKAGE.rglob("*.py")), *map(Path, site.getsitepackages())):
         with contextlib.suppress(OSError):

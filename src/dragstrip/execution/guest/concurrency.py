@@ -14,12 +14,11 @@ from dragstrip.model.visit import Visit
 from dragstrip.schedule.estimate import load_s
 
 _START_S = 5.0
-"""Of this machine's time: what a visit costs that loads nothing, its share of the guest's start
-included."""
+"""Real time that a visit takes which loads nothing, with its share of the guest's start."""
 _LOAD_SHARE = 0.3
-"""Of this machine's time for each second of a load's, much of which is idle."""
+"""Real time for each second of a load, much of which is idle."""
 _S_PER_MB = 4.0
-"""Beyond it for each megabyte: packets cost most."""
+"""Real time that a visit takes in addition for each megabyte: packets cost most."""
 
 
 class GuestConcurrency:
@@ -63,7 +62,7 @@ class GuestConcurrency:
         return float(self.jobs)
 
     def seconds(self, visits: Mapping[CellKey, int]) -> float:
-        """How long so many visits on each cell are going to take."""
+        """How long this many visits on each cell take."""
         return sum(n * self.visit_s(cell) / self.jobs for cell, n in visits.items() if n)
 
     def _expect(self, cell: CellKey) -> float:

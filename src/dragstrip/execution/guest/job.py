@@ -28,7 +28,7 @@ class BlockJob(Struct, frozen=True, kw_only=True):
     of each."""
 
     study: Study
-    """Its pages are those that the blocks need."""
+    """The study, with only the pages that the blocks need."""
     blocks: tuple[Block, ...]
     attempt: int
     artefacts: bool

@@ -21,7 +21,7 @@ _IDLE_TIMES = 10
 """A guest that neither computes nor lets virtual time pass is given up after this many times
 `STILL_S`."""
 ENDLESS_S = 6 * 3600
-"""How much virtual time may pass without a result. Where all wait for ever, that takes seconds."""
+"""How much virtual time may pass without a result: seconds of real time if all processes wait."""
 _LOOK_S = 0.02
 _LOOK_AT_CPU_S = 0.5
 
@@ -102,7 +102,7 @@ class GuestRun:
         if computed_s > self._still_s:
             raise TestbedError(
                 f"virtual time stood still in {self._about} while {self._still_s:.0f} s were "
-                "computed: something in the page, the browser or the server computes for ever, and "
+                "computed: something in the page, the browser or the server computes forever, and "
                 "computing takes no virtual time; race this page in real time"
             )
         if lasted_s > self._still_s * _IDLE_TIMES:
@@ -116,7 +116,7 @@ class GuestRun:
 
 
 class Standstill:
-    """Since virtual time last moved: how much a guest, a session of processes, has computed."""
+    """How much a guest, a session of processes, has computed since virtual time last moved."""
 
     def __init__(self, session: int) -> None:
         self._session = session

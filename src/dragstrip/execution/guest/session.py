@@ -23,9 +23,12 @@ from dragstrip.testbed.workspace import workspace
 def guest_session(
     study: Study, artefacts: Path | None = None, still_s: float = STILL_S
 ) -> Iterator[Visitor]:
-    """A guest makes a batch from its start to the last block that is ordered, whatever is asked for
-    first: what a visit finds does not depend on where an earlier run stopped. A block that is
-    attempted again has a guest of its own. Raises as `visit_session` does."""
+    """Opens a session that makes each batch in one guest.
+
+    The guest always begins with the batch's first block and makes all up to the last one ordered.
+    So a visit does not depend on where an earlier run stopped. A block that is attempted again has
+    its own guest. Raises as `visit_session` does.
+    """
     with _Blocks(study, artefacts, still_s) as blocks:
         yield blocks.visit
 
@@ -85,11 +88,11 @@ class _Blocks:
 
 
 class _Guest:
-    """At work on an attempt at blocks.
+    """A guest that makes an attempt at blocks.
 
-    It writes artefacts into a folder of its own, which is empty at first: its clock would notice by
-    microseconds what a capsule holds. Of a visit that is asked for they go to the capsule; those of
-    visits that were there before stay as they are.
+    It writes artefacts into its own folder, empty at first: what a capsule already holds would
+    shift its clock by microseconds. The artefacts of an ordered visit move to the capsule. Those of
+    visits that the capsule had before stay as they are.
     """
 
     def __init__(
@@ -135,7 +138,10 @@ class _Guest:
 
 
 def seed_of(study: Study, block: str, attempt: int) -> int:
-    """Of everything random in the guest: 63 bits that follow from the study's seed and the attempt
-    at its first block, so that guests differ and a repetition does not."""
+    """The seed of everything random in the guest: 63 bits.
+
+    It follows from the study's seed and the attempt at the guest's first block: guests differ, and
+    a repetition of one does not.
+    """
     text = f"{study.seed}:{block}:{attempt}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1

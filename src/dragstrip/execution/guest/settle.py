@@ -1,7 +1,7 @@
-"""What a guest did before leaves no trace in its clock and in its random numbers.
+"""Removes what a guest's start left in its clock and its random numbers.
 
-A file that is looked for and missing takes 1 us, so Python's start takes longer in one installation
-than in another, and one Python draws other random numbers than the next.
+A look for a missing file takes 1 us, so the time of Python's start depends on the installation.
+How many random numbers it draws depends on the version of Python.
 """
 
 import ctypes
@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 
 _STEP_NS = 1_000_000_000
-"""From the guest's start. Idle time passes at once."""
+"""Time since the guest's start. Idle time passes at once."""
 _BEFORE_NS = 10_000_000
 _SOON_NS = 300_000
-"""Before the kernel's next tick, which was set by the clock as it was. A timer that is due earlier
-makes the kernel set the tick anew."""
+"""A time before the kernel's next tick, which was set by the old clock. A timer that is due earlier
+makes the kernel set the tick again."""
 _READING_NS = 256
-"""A reading of the clock takes so long, see `dragstrip/execution/guest/kernel/rules.toml`."""
+"""Time that a reading of the clock takes, see `dragstrip/execution/guest/kernel/rules.toml`."""
 _TIMER_ABSTIME = 1
 _RANDOM = (1, 8)
 """Major and minor number of /dev/random, which the guest's root may lack."""
@@ -48,9 +48,11 @@ def _wait(until_ns: int) -> None:
 
 
 def _round_up() -> None:
-    """Move the time on to a whole number of readings. The kernel sets timers by what is left of the
-    clock, so what it is beyond that stays for ever. Programs of a guest move the time on in a page
-    that they share with the kernel."""
+    """Advance the time to a whole number of readings.
+
+    The kernel sets timers relative to the clock, so any remainder would stay forever. Programs of a
+    guest advance the time in a page that they share with the kernel.
+    """
     for line in Path("/proc/self/maps").read_text().splitlines():
         if line.endswith("[vvar]"):
             now = ctypes.c_uint64.from_address(int(line.partition("-")[0], 16))

@@ -37,7 +37,8 @@ SUFFIX = ".har.zip"
 HAR_MEMBER = "har.har"
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 _MOST_BYTES = 8_000_000_000
-"""All members together, unpacked. Ours are stored, so they have the size of the file."""
+"""The most bytes that all members together may unpack to. dragstrip writes members uncompressed, so
+its files are about as large unpacked."""
 _MEMBER = re.compile(r"([0-9a-f]{64})\.[a-z0-9]{1,8}")
 _FAMILIES: Mapping[str, Literal["h1", "h2", "h3"]] = {
     "http/1": "h1",

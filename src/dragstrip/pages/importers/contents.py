@@ -23,7 +23,7 @@ class RecordedNavigation(Struct, frozen=True, kw_only=True):
     """What the recording calls it."""
     started: datetime = EPOCH
     exchanges: Sequence[int]
-    """Places in the recording of all that belongs to its visit, ascending."""
+    """Indices in the recording of the exchanges that belong to the visit, ascending."""
 
 
 class Contents(Struct, frozen=True, kw_only=True):

@@ -54,6 +54,8 @@ class Gated(Struct, frozen=True, kw_only=True):
     condition: str
     cell: str
     stack: str
+    metric: str
+    statistic: Literal["median", "p95", "iqr"]
     verdict: Literal["failed", "passed", "not decided"]
     p: float | None
     """Probability that the threshold is not exceeded, adjusted for all conditions, cells and
@@ -141,6 +143,8 @@ def _voted(condition: Condition, of: CapsuleDifference, pairs: Majority) -> Gate
         condition=condition.text,
         cell=of.cell,
         stack=of.stack,
+        metric=of.metric,
+        statistic=of.statistic,
         verdict="not decided" if beyond is None else "failed" if beyond else "passed",
         p=None,
         needs=1,
@@ -153,6 +157,8 @@ def _judged(condition: Condition, row: Compared, p: float, needs: int) -> Gated:
         condition=condition.text,
         cell=row.difference.cell,
         stack=row.difference.stack,
+        metric=row.difference.metric,
+        statistic=row.difference.statistic,
         verdict="failed" if p <= ALPHA else "passed" if within else "not decided",
         p=p,
         needs=needs,

@@ -12,7 +12,7 @@ from dragstrip.model.network import Side
 
 
 class Unit(NamedTuple):
-    """Of a rate, or of what one interval carried."""
+    """The unit of a rate, or of what one interval carried."""
 
     name: str
     mbit: float
@@ -75,7 +75,7 @@ def _unit(found: re.Match[str], *, bracketed: bool) -> Unit | None:
 
 class Column(NamedTuple):
     place: int
-    """From 0."""
+    """The column's number, from 0."""
     name: str
     unit: Unit | None
 
@@ -86,7 +86,7 @@ class Columns(NamedTuple):
     time: Column | None
     duration: Column | None
     sides: dict[Side, Column]
-    """Without `up` where the log has one rate only."""
+    """The column of each direction; `up` is missing if the log has one rate only."""
 
 
 class Unclear(ValueError):

@@ -12,7 +12,7 @@ from dragstrip.study.tracefiles.files import read_text
 _SCALE = 8192
 _LARGEST = 32_768
 _MOST_ENTRIES = 65_536
-"""As in the kernel: a table has at most so many."""
+"""The most entries a table may have, as in the kernel."""
 
 
 def read_distribution(path: Path) -> tuple[float, ...]:

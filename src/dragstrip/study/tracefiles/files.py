@@ -61,7 +61,7 @@ def read_played(path: Path, options: Mapping[str, str] | None = None) -> Played:
     except InputError:
         raise
     except ValueError as error:
-        raise InputError(f"trace {path}: {error}; mend the file or record it again") from None
+        raise InputError(f"trace {path}: {error}; fix the file or record it again") from None
 
 
 def read_side(spec: str, folder: Path, side: Side) -> Trace:
@@ -128,7 +128,7 @@ def _unit(log: Log, column: Column, given: str | None) -> Unit:
 
 
 def read_text(path: Path) -> str:
-    """Of a plain file, in UTF-8 or, with its mark, UTF-16. Raises `InputError`."""
+    """The text of a plain file in UTF-8, or UTF-16 with a byte order mark. Raises `InputError`."""
     try:
         if not path.exists():
             raise InputError(f"trace {path}: no such file")

@@ -14,13 +14,13 @@ Hooft 2016)."""
 
 class Row(NamedTuple):
     line: int
-    """In the file, from 1; in JSON the record's number."""
+    """The line in the file, from 1; in JSON the record's number."""
     cells: list[str]
 
 
 class Log(NamedTuple):
     names: tuple[str, ...]
-    """Of the columns; their numbers from 1 if the log has no header."""
+    """The columns' names; their numbers from 1 if the log has no header."""
     rows: list[Row]
 
 

@@ -17,7 +17,7 @@ from dragstrip.study.tracefiles.columns import Column, Columns, Unclear, Unit
 from dragstrip.study.tracefiles.table import Log
 
 _EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3), (1e8, 1.0))
-"""From this number on, a time since 1970 is in units of so many seconds."""
+"""Pairs of a threshold and a unit in seconds: a time since 1970 above it has that unit."""
 _TIME_UNITS = {
     "ns": 1e-9,
     "us": 1e-6,
@@ -36,14 +36,14 @@ _DATES = (
     "%H:%M:%S",
     "%H:%M:%S.%f",
 )
-"""Besides ISO 8601. The first is G-NetTrack's."""
+"""Formats that are read besides ISO 8601. The first is G-NetTrack's."""
 _NO_YEAR = 1900
 """What Python says of a time of day."""
 _DAY_S = 86_400.0
 _GAP = 5
-"""A row that lasts more than so many times what is usual is a gap."""
+"""A row that lasts more than this many times the usual interval is a gap."""
 _COUNTER_ROWS = 10
-"""So many rows of bytes that never fall are a counter; fewer may be chance."""
+"""The fewest rows of never falling bytes that are a counter; fewer may be chance."""
 
 
 class Read(NamedTuple):
@@ -92,7 +92,7 @@ def to_trace(
 def _times(
     log: Log, columns: Columns, interval_s: float | None, notes: list[str]
 ) -> list[float | None]:
-    """Of each row, in s from whatever beginning."""
+    """The time of each row, in s since an arbitrary start."""
     if columns.time is None or interval_s is not None:
         if interval_s is None:
             if columns.duration is None:

@@ -105,7 +105,7 @@ def _chrooted(root: Path) -> bool:
 
 
 def _masked(root: Path) -> bool:
-    """Container engines mount something over these; ordinary systems do not."""
+    """Whether a mount hides files of /proc: container engines do that, other systems do not."""
     places = {line.split()[4] for line in _told(root, "proc/self/mountinfo").splitlines()}
     return bool(places & {"/proc/acpi", "/proc/kcore", "/proc/keys"})
 

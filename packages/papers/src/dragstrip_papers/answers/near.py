@@ -18,7 +18,7 @@ class Closeness(Struct, frozen=True, kw_only=True):
     stand for them; `none` if no stack is needed."""
     pages: Pages
     """`recorded` somewhere; `as described` if made of everything that the paper says of them;
-    `stand-in` if of that size and shape, but made up."""
+    `stand-in` if made up: most of its sizes are our choice."""
     loads: int
     """The least of any cell that was run; 0 if none was."""
     asked: int

@@ -25,7 +25,7 @@ def boxes(
     for (page, connection, network, stack), cell in ordered.group_by(KEYS, maintain_order=True):
         found = box((cell["plt_ms"] / 1000).to_list())
         place = {
-            "panel": f"{short(str(page))}, {connection} visits",
+            "panel": f"{labelled(short(str(page)), cell)}, {connection} visits",
             "network": network,
             "stack": stack,
         }
@@ -50,6 +50,11 @@ def boxes(
         chart,
         rows,
     )
+
+
+def labelled(page: str, loads: pl.DataFrame) -> str:
+    """A page's name; that of a stand-in says so, because it is the name of a site."""
+    return f"{page} (stand-in)" if loads["standin"].any() else page
 
 
 def _panels(rows: list[Row], outliers: list[Row], stacks: Sequence[Stack]) -> alt.TopLevelMixin:

@@ -6,6 +6,7 @@ import msgspec
 
 from dragstrip_papers.campaign.pace import pace
 from dragstrip_papers.claims import KEYS, published
+from dragstrip_papers.overall import summary
 from dragstrip_papers.overall.campaign import campaigns
 from dragstrip_papers.overall.given import read
 from dragstrip_papers.overall.headline import headlines
@@ -18,13 +19,15 @@ from dragstrip_papers.report import overall, overall_plan
 def pages(results: Path, power: Path) -> dict[str, str]:
     """The text of each file, by name: from the folder of results and the file of claims' power.
 
-    Raises `InputError` for a headline that no longer holds.
+    Raises `InputError` for a headline or a sentence that no longer holds.
     """
     known = powers(power)
     given = read(results / "answers")
     found = rows(map(published, KEYS), given, known)
     steps = plan(found, known, pace(), campaigns(), already_made(given))
+    kept = {file.stem for file in (results / "loads").glob("*.parquet")}
     return {
+        "README.md": summary.read(results / "summary.toml").page(found, kept),
         "papers.md": overall.page(found, headlines(results / "headlines.toml")),
         "papers.json": _as_json(found),
         "plan.md": overall_plan.page(found, steps, pace(), {k: published(k).rules for k in KEYS}),

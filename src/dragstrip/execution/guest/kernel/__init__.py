@@ -1,1 +1,1 @@
-"""The guest's kernel: user-mode Linux, built from the distribution's sources by files of ours."""
+"""The guest's kernel: user-mode Linux, built from the distribution's sources with our changes."""

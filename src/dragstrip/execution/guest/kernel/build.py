@@ -65,10 +65,10 @@ def _make(tree: Path, objects: Path, progress: Callable[[int], None]) -> Path:
         run(command, cwd=objects, environment={"LC_ALL": "C"}, watch=said, progress=progress)
 
     def kbuild(*words: str) -> None:
-        # Whoever builds it, wherever and whenever: the same bytes from the same compiler.
-        told = ("KBUILD_BUILD_USER=dragstrip", "KBUILD_BUILD_HOST=guest")
+        # One compiler gives the same bytes whichever user builds, wherever and whenever.
+        identity = ("KBUILD_BUILD_USER=dragstrip", "KBUILD_BUILD_HOST=guest")
         stamp = "KBUILD_BUILD_TIMESTAMP=Thu Jan  1 00:00:00 UTC 1970"
-        make("make", "-C", str(tree), f"O={objects}", "ARCH=um", *told, stamp, *words)
+        make("make", "-C", str(tree), f"O={objects}", "ARCH=um", *identity, stamp, *words)
 
     kbuild("defconfig")
     config = str(tree / "scripts/config")

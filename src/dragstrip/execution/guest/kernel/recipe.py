@@ -49,7 +49,7 @@ def options() -> list[tuple[str, str]]:
 
 @cache
 def digest() -> str:
-    """Of options and changes: 12 hexadecimal digits."""
+    """A digest of options and changes: 12 hexadecimal digits."""
     recipe = hashlib.sha256()
     for path in (rules(), _beside("options.txt")):
         recipe.update(path.read_bytes())

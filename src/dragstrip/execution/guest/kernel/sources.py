@@ -83,12 +83,12 @@ def _fetched(work: Path, progress: Progress) -> Path:
 
 
 def _mirror() -> str:
-    """Of Debian, as this machine's own sources name it."""
+    """The mirror of Debian that this machine's own sources name."""
     if not shutil.which("apt-get"):
         raise TestbedError("apt-get is missing: get the sources of Linux, name them with --source")
     asked = ["apt-get", "indextargets", "--format", "$(ORIGIN) $(REPO_URI)"]
-    told = subprocess.run(asked, capture_output=True, text=True).stdout.splitlines()
-    known = [line.partition(" ")[2] for line in told if line.startswith("Debian ")]
+    lines = subprocess.run(asked, capture_output=True, text=True).stdout.splitlines()
+    known = [line.partition(" ")[2] for line in lines if line.startswith("Debian ")]
     if not known:
         raise TestbedError(
             "apt knows no Debian mirror (run apt-get update first): get the sources of Linux and "

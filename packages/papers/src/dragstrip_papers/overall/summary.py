@@ -1,0 +1,106 @@
+"""The page that opens the results: sentences, each checked against the answers it rests on."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.model.errors import InputError
+from dragstrip_papers.answer import Verdict
+from dragstrip_papers.answers.missing import DECIDED
+from dragstrip_papers.overall.given import WAYS
+from dragstrip_papers.overall.headline import counts
+from dragstrip_papers.overall.rows import Row
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+class Sentence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One fact, with its number and its link."""
+
+    text: str
+    """Markdown. Fields are filled in: ``{wolsing2019-28}`` is a link to that claim's page,
+    ``{decided}`` a count of `facts`."""
+    rests_on: dict[str, Verdict] = {}
+    """The claims it speaks of, and the answers it takes them to have."""
+    quotes: dict[str, list[str]] = {}
+    """Numbers in the text that the answers of such claims give, rounded or in percent."""
+
+    def words(self, rows: Mapping[str, Row], facts: Mapping[str, int]) -> str:
+        """The sentence. Raises `InputError` if the answers are no longer those that it names."""
+        for claim, answer in self.rests_on.items():
+            if rows[claim].answer != answer:
+                raise _stale(f"takes {claim} to be {answer}, and it is {rows[claim].answer}")
+            if f"{{{claim}}}" not in self.text:
+                raise _stale(f"rests on {claim}, and does not link to it")
+        for claim, quoted in self.quotes.items():
+            for number in quoted:
+                if number not in self.text or not _says(rows[claim].ours, number):
+                    raise _stale(f"quotes {number} of {claim}, which has {rows[claim].ours}")
+        links = {claim: _link(row) for claim, row in rows.items()}
+        return " ".join(self.text.format_map({**links, **facts}).split())
+
+
+class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    title: str
+    sentence: list[Sentence]
+
+
+class Summary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What holds, what does not, what is not known, and how far to trust it."""
+
+    lead: Sentence
+    section: list[Section]
+
+    def page(self, rows: Sequence[Row], kept: Collection[str]) -> str:
+        """The whole page. `kept` are the pages whose loads are in the repository. Raises
+        `InputError` for a sentence that its answers no longer confirm."""
+        known, told = {row.id: row for row in rows}, facts(rows, kept)
+        lines = ["# What still holds today", "", self.lead.words(known, told), ""]
+        for section in self.section:
+            lines += [f"## {section.title}", ""]
+            lines += [f"- {sentence.words(known, told)}" for sentence in section.sentence]
+            lines.append("")
+        return "\n".join(lines)
+
+
+def read(file: Path) -> Summary:
+    """Reads docs/results/summary.toml. Raises `InputError` for a file that is wrong."""
+    try:
+        return msgspec.toml.decode(file.read_bytes(), type=Summary)
+    except msgspec.DecodeError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def facts(rows: Sequence[Row], kept: Collection[str]) -> dict[str, int]:
+    """Counts of answers; of decided ones by way, of those whose loads are in the repository
+    (`kept`), and of those whose rules were not frozen before the first visit (`unfrozen`)."""
+    decided = [row for row in rows if row.answer in DECIDED]
+    by_way = Counter(row.way for row in decided)
+    return counts(rows) | {
+        **{way: by_way[way] for way in WAYS},
+        "kept": sum(row.page in kept for row in decided),
+        "unfrozen": sum(not (row.way and row.sources[row.way].frozen) for row in decided),
+    }
+
+
+def _says(ours: str, number: str) -> bool:
+    """Whether one of our numbers is this one: rounded to its decimals, without its sign, or in
+    percent."""
+    decimals = len(number.partition(".")[2])
+    return any(
+        f"{factor * abs(float(found)):.{decimals}f}" == number
+        for found in _NUMBER.findall(ours)
+        for factor in (1, 100)
+    )
+
+
+def _link(row: Row) -> str:
+    return f"{row.page}.md" if row.page else "papers.md#every-claim"
+
+
+def _stale(said: str) -> InputError:
+    return InputError(f"docs/results/summary.toml {said}: write the sentence again")

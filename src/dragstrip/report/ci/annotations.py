@@ -1,0 +1,35 @@
+"""GitHub's workflow commands, which annotate a run.
+
+One line each: ``::error title=TITLE::TEXT``. The runner reads them from either stream. It shows ten
+errors, ten warnings and ten notices per step, so what failed comes first.
+"""
+
+from collections.abc import Iterator
+
+from dragstrip.report.ci.cases import CaseOutcome, Suite
+
+_LEVELS: tuple[tuple[CaseOutcome, str], ...] = (
+    ("failed", "error"),
+    ("broken", "error"),
+    ("undecided", "warning"),
+)
+
+
+def annotations(suite: Suite) -> Iterator[str]:
+    """A line per case that did not pass, and a notice per note."""
+    for outcome, level in _LEVELS:
+        for case in suite.of(outcome):
+            # Several lines of the same title are one group in the log, so each has its own.
+            title = _property(f"{suite.command}: {case.name}")
+            yield f"::{level} title={title}::{_data(case.said or case.outcome)}\n"
+    for note in suite.notes:
+        yield f"::notice title={_property(suite.command)}::{_data(note)}\n"
+
+
+def _data(text: str) -> str:
+    """Escaped as @actions/core does: a line break would end the command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,37 @@
+"""What `dragstrip servers check` found, for a CI system."""
+
+from collections.abc import Sequence
+
+from dragstrip.conduct.conformance import ConformanceResult
+from dragstrip.report.ci.cases import Case, CaseOutcome, Suite
+from dragstrip.report.ci.markdown import plain, table
+
+_OUTCOMES: dict[str, CaseOutcome] = {"yes": "passed", "no": "failed", "unknown": "undecided"}
+
+
+def checked_suite(server: str, page: str, found: Sequence[ConformanceResult]) -> Suite:
+    """One case per protocol and check."""
+    return Suite(
+        command="dragstrip servers check",
+        cases=[
+            Case(
+                name=f"{server}: {one.protocol} {one.what}",
+                outcome=_OUTCOMES[one.outcome],
+                said=one.said,
+            )
+            for one in found
+        ],
+        properties={"server": server, "page": page},
+    )
+
+
+def checked_summary(suite: Suite, found: Sequence[ConformanceResult]) -> str:
+    """Markdown: how many checks failed, and a table of all."""
+    failed = len(suite.of("failed"))
+    head = f"{failed} of {len(found)} checks failed" if failed else "no check failed"
+    lines = [f"### dragstrip: {plain(suite.properties['server'])}: {head}", ""]
+    lines += table(
+        ("protocol", "check", "result", "why"),
+        [(one.protocol, one.what, one.outcome, one.said) for one in found],
+    )
+    return "\n".join(lines) + "\n"
