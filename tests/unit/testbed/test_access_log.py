@@ -117,6 +117,13 @@ def test_units_are_the_logs_own(tmp_path):
     assert seen.body_bytes == 11, "what the origin gave it is known"
 
 
+def test_a_log_may_say_when_a_request_began(tmp_path):
+    said = nginxs(began="9.1", took=25)
+    del said["ended"], said["resumed"]
+    [line] = read_lines(write(tmp_path / "access.log", said), known()["envoy"].log)
+    assert (line.began_us, line.ended_us) == (9_100_000, 9_125_000)
+
+
 def test_a_coarse_clock_gives_way_to_the_origins(tmp_path):
     form = known()["nghttpx"].log
     behind = [made.served("https://a.test/a", "h1", t_us=7_300_000)]

@@ -20,7 +20,9 @@ from dragstrip.report.ci.checked import checked_suite, checked_summary
 from dragstrip.study.file import read_spec
 from dragstrip.study.presets import suggest
 from dragstrip.study.servers import parse_server
-from dragstrip.testbed.servers.packages import RELEASE, home_of, install, unpacked
+from dragstrip.testbed.servers.packages import UnpackedPackage, home_of, unpacked
+from dragstrip.testbed.servers.sources import install
+from dragstrip.testbed.servers.sources.source import Teller
 
 app = typer.Typer(help="Install and check servers such as nginx.", no_args_is_help=True)
 
@@ -34,13 +36,14 @@ def servers() -> None:
 def install_(
     names: Annotated[list[str], typer.Argument(help="Servers by name.", metavar="SERVER...")],
     again: Annotated[
-        bool, typer.Option("--again", help="Download the latest version again.")
+        bool,
+        typer.Option("--again", help="Download again: Debian's latest version, or the pinned one."),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what is installed as JSON.")
     ] = False,
 ) -> int:
-    """Download servers from Debian into the cache folder; nothing is installed system-wide."""
+    """Download servers into the cache folder; nothing is installed system-wide."""
     console = Console(stderr=True)
     wanted = [_installable(name) for name in names]
     for server in wanted:
@@ -52,19 +55,26 @@ def install_(
             highlight=False,
         )
         with console.status("") as status:
-            packages = install(server, lambda what: status.update(f"  {what}"))
-        size = sum(p.bytes for p in packages) / 1e6
-        console.print(
-            f"  {packages[0].name} {packages[0].version} of Debian {RELEASE}, with "
-            f"{len(packages) - 1} dependencies, {size:.0f} MB; SHA-256 of each in "
-            f"{home_of(server)}/packages.json",
-            highlight=False,
-        )
+            tell = Teller(
+                announce=lambda what: console.print(f"  {what}", highlight=False),
+                status=lambda what: status.update(f"  {what}"),
+            )
+            packages = install(server, tell)
+        console.print(_installed(server, packages), highlight=False)
     if as_json:
         found = {s.name: {"path": str(home_of(s)), "packages": unpacked(s)} for s in wanted}
         text = msgspec.json.encode(found)
         sys.stdout.buffer.write(msgspec.json.format(text, indent=2) + b"\n")
     return exits.DONE
+
+
+def _installed(server: Server, packages: tuple[UnpackedPackage, ...]) -> str:
+    first, size = packages[0], sum(p.bytes for p in packages) / 1e6
+    more = f", with {len(packages) - 1} others" if packages[1:] else ""
+    return (
+        f"  {first.name} {first.version} ({first.archive}){more}, {size:.0f} MB; digest of each "
+        f"in {home_of(server)}/packages.json"
+    )
 
 
 def _installable(name: str) -> Server:

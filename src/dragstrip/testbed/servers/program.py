@@ -185,7 +185,7 @@ class Program:
             "root": str(root / hosts[0]["name"]) if root and len(hosts) == 1 else str(root or ""),
             "roots": str(root or ""),
             "home": str(self._home or ""),
-            "loader": loader(self._home) if self._home else [],
+            "loader": loader(self._home) if self._home and "loader" in self._used else [],
             "log": render(self._server.log.path, "log", **self._places())
             if self._server.log
             else str(folder / "access.log"),

@@ -1,0 +1,48 @@
+"""Which release of a package a server is, and how each archive of it is verified."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import Struct
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512-[A-Za-z0-9+/]{86}==")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class Pins(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """A release and its digests. Raises `ValueError` for those that are none."""
+
+    version: str
+    published: str
+    """Day on which the registry published it, like ``2026-11-20``."""
+    bytes: int
+    """About what is downloaded."""
+    machine: str = ""
+    """The only kind of machine it runs on, as `uname -m` has it; empty: any."""
+    archives: Mapping[str, str] = {}
+    """``NAME VERSION`` of each archive to its digest: ``sha256:HEX``, or ``sha512-BASE64`` as npm
+    states it."""
+    members: Mapping[str, str] = {}
+    """Members of the archive, with their paths in the server's folder; one that ends with ``/`` is
+    a whole folder."""
+    files: Mapping[str, str] = {}
+    """Our program's sources by name. Its lock file has the digests of everything that it is built
+    from: ``go.sum``, or ``Cargo.lock``."""
+
+    def __post_init__(self) -> None:
+        if not _DAY.fullmatch(self.published):
+            raise ValueError(f"published is a day like 2026-11-20, not {self.published!r}")
+        for named, digest in self.archives.items():
+            if len(named.split()) != 2:
+                raise ValueError(f"archive {named!r} is not NAME VERSION")
+            if not _DIGEST.fullmatch(digest):
+                raise ValueError(f"archive {named} has the digest {digest!r}, which is none")
+        if not self.archives and not self.files:
+            raise ValueError("pinned lacks both archives and files")
+
+    @property
+    def digest(self) -> str:
+        """Twelve hex digits that change with anything that is fetched or built."""
+        return hashlib.sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:12]

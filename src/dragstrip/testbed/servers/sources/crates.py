@@ -1,0 +1,74 @@
+"""Servers that are built from Rust crates, by our small program, whose Cargo.lock pins them.
+
+Cargo verifies each crate against the lock file. The build itself may fetch nothing.
+"""
+
+import os
+import shutil
+import tomllib
+from pathlib import Path
+
+from dragstrip.model.servers import Server
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.fetch import run
+from dragstrip.testbed.servers.packages import UnpackedPackage
+from dragstrip.testbed.servers.sources.source import (
+    Teller,
+    from_day,
+    name_of,
+    offer,
+    pins_of,
+    write_files,
+)
+
+_LOCK = "Cargo.lock"
+
+
+def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[UnpackedPackage]:
+    pins = pins_of(server)
+    crates = crates_of(pins.files[_LOCK])
+    tell.announce(offer(server, "crates.io", len(crates) - 1))
+    sources, target = scratch / "sources", scratch / "target"
+    write_files(pins, sources)
+
+    def cargo(*arguments: str) -> None:
+        run(
+            ["cargo", *arguments, "--locked"],
+            cwd=sources,
+            environment={"CARGO_TARGET_DIR": str(target), "CARGO_INCREMENTAL": "0"},
+            watch=scratch,
+            progress=tell.progress(pins),
+        )
+
+    cargo("fetch")
+    tell.status("building")
+    cargo("build", "--release", "--offline")
+    name = server.base or server.name
+    program = target / "release" / name
+    if not program.is_file():
+        raise TestbedError(f"cargo built no {name}; nothing was installed")
+    shutil.copy(program, home / name)
+    own = name_of(server)
+    return [
+        UnpackedPackage(
+            name=name,
+            version=version,
+            sha256=digest,
+            bytes=_size(name, version),
+            archive=from_day("crates.io", pins),
+        )
+        for name, version, digest in sorted(crates, key=lambda c: (c[0] != own, c[0]))
+    ]
+
+
+def crates_of(lock: str) -> list[tuple[str, str, str]]:
+    """Name, version and SHA-256 of each crate of a lock file, but for our own."""
+    found = tomllib.loads(lock)["package"]
+    return [(p["name"], p["version"], p["checksum"]) for p in found if "checksum" in p]
+
+
+def _size(name: str, version: str) -> int:
+    """Bytes of the crate in Cargo's cache; 0 if it is not there."""
+    home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+    files = home.glob(f"registry/cache/*/{name}-{version}.crate")
+    return next((file.stat().st_size for file in files), 0)

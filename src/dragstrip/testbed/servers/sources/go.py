@@ -1,0 +1,71 @@
+"""Servers that are built from Go modules, by our small program, whose go.sum pins them all.
+
+`go` verifies each module against go.sum. The build itself may fetch nothing.
+"""
+
+from pathlib import Path
+
+from dragstrip.model.servers import Server
+from dragstrip.testbed.errors import TestbedError
+from dragstrip.testbed.legacy.fetch import run
+from dragstrip.testbed.servers.packages import UnpackedPackage
+from dragstrip.testbed.servers.sources.source import (
+    Teller,
+    from_day,
+    name_of,
+    offer,
+    pins_of,
+    write_files,
+)
+
+_SUMS = "go.sum"
+
+
+def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[UnpackedPackage]:
+    pins = pins_of(server)
+    modules = modules_of(pins.files[_SUMS])
+    tell.announce(offer(server, "Go's module proxy", len(modules) - 1))
+    sources, cache = scratch / "sources", scratch / "modules"
+    write_files(pins, sources)
+
+    def go(*arguments: str, **environment: str) -> None:
+        plain = {"GOFLAGS": "-modcacherw", "GOWORK": "off", "CGO_ENABLED": "0"}
+        run(
+            ["go", *arguments],
+            cwd=sources,
+            environment={**plain, "GOMODCACHE": str(cache), "GOTOOLCHAIN": "local", **environment},
+            watch=scratch,
+            progress=tell.progress(pins),
+        )
+
+    go("mod", "download")
+    if (sources / _SUMS).read_text() != pins.files[_SUMS]:
+        raise TestbedError(f"{_SUMS} of {server.name} lacks modules; nothing was installed")
+    go("mod", "verify")
+    program = home / (server.base or server.name)
+    tell.status("building")
+    go("build", "-mod=readonly", "-trimpath", "-o", str(program), ".", GOPROXY="off")
+    own = name_of(server)
+    return [
+        UnpackedPackage(
+            name=name,
+            version=version,
+            sha256=digest,
+            bytes=_size(cache, name, version),
+            archive=from_day("Go modules", pins),
+        )
+        for name, version, digest in sorted(modules, key=lambda m: (m[0] != own, m[0]))
+    ]
+
+
+def modules_of(sums: str) -> list[tuple[str, str, str]]:
+    """Name, version and digest of each module of a go.sum whose files are pinned."""
+    lines = (line.split() for line in sums.splitlines() if line)
+    return [(n, v, digest) for n, v, digest in lines if not v.endswith("/go.mod")]
+
+
+def _size(cache: Path, name: str, version: str) -> int:
+    """Bytes of the module's archive; 0 if the build did not need it."""
+    escaped = "".join(f"!{c.lower()}" if c.isupper() else c for c in name)
+    file = cache / "cache" / "download" / escaped / "@v" / f"{version}.zip"
+    return file.stat().st_size if file.exists() else 0
