@@ -120,7 +120,7 @@ def parse_server(text: str) -> Server:
 
 
 def _words(command: str) -> list[str]:
-    """As a shell splits it; ``{port}`` is ``{{ port }}``."""
+    """Split a command as a shell does; ``{port}`` means ``{{ port }}``."""
     return [_BRACES.sub(r"{{ \1 }}", word) for word in shlex.split(_SPACED.sub(r"{\1}", command))]
 
 
