@@ -173,12 +173,13 @@ def _table(rows: "Sequence[Compared]") -> Table:
 
 
 def _too_few(rows: "Sequence[Compared]", gated: "Sequence[Gated]") -> Iterator[Text]:
-    """Warn if there are too few loads for any condition to fail."""
+    """Warn if there are too few loads for any condition to fail that a test decides."""
     most = max((row.difference.n_a for row in rows), default=0)
-    needs = max((g.needs for g in gated), default=0)
+    tested = [g for g in gated if g.p is not None]  # pairs need one load
+    needs = max((g.needs for g in tested), default=0)
     if most < needs:
         yield Text(
-            f"{most} loads per side are too few for any of {len(gated)} conditions to fail; make "
+            f"{most} loads per side are too few for any of {len(tested)} conditions to fail; make "
             f"at least {needs}",
             style="yellow",
         )
