@@ -4,7 +4,7 @@ import pytest
 import simulate
 from msgspec import structs
 
-from dragstrip.model.clock import NETWORK, REAL, VIRTUAL
+from dragstrip.model.clock import NETWORK, PRICED, REAL
 from dragstrip.model.study import Study
 from dragstrip.model.visit import Timeline, Visit
 from dragstrip.report.data.answer import CellAnswer, answer
@@ -55,7 +55,7 @@ def test_a_shown_difference_names_stack_size_interval_and_blocks() -> None:
 
 
 def exactly(*plts: tuple[float | None, ...]) -> str:
-    virtual = structs.replace(cell_of(*plts), clock=VIRTUAL)
+    virtual = structs.replace(cell_of(*plts), clock=NETWORK)
     return answer(virtual, 180).sentence.partition(" h2 and h1 also")[0]
 
 
@@ -98,7 +98,7 @@ def test_virtual_time_owns_up_to_a_queue_that_its_burst_of_connections_filled() 
     virtual = answer(cell, 180).believe
     assert "the queue up dropped packets (h2 12 in the median visit)" in virtual
     assert "the queue up dropped" not in answer(structs.replace(cell, clock=REAL), 180).believe
-    assert "the queue up dropped" not in answer(structs.replace(cell, clock=VIRTUAL), 180).believe
+    assert "the queue up dropped" not in answer(structs.replace(cell, clock=PRICED), 180).believe
 
 
 @pytest.mark.parametrize(

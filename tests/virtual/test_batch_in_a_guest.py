@@ -7,7 +7,7 @@ import pytest
 
 from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
-from dragstrip.model.clock import NETWORK, VIRTUAL, Clock
+from dragstrip.model.clock import NETWORK, PRICED, Clock
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 from dragstrip.results.capsule import JOURNAL, Capsule
@@ -44,7 +44,7 @@ def seen(out: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("client", "runs", "clock"),
-    [("browser", 3, NETWORK), ("browser", 3, VIRTUAL), ("loader", 5, NETWORK)],
+    [("browser", 3, NETWORK), ("browser", 3, PRICED), ("loader", 5, NETWORK)],
 )
 def test_a_cut_study_resumes_to_the_same_bytes_and_so_does_one_that_grows(
     tmp_path, client, runs, clock

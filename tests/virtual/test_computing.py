@@ -7,8 +7,8 @@ from dragstrip.model.clock import (
     KEYS_NS,
     NETWORK,
     PAGE_NS,
+    PRICED,
     SYSCALL_NS,
-    VIRTUAL,
     Clock,
     ClockKind,
 )
@@ -53,14 +53,14 @@ def keys_ms(out: Path, visit: Visit) -> float:
 
 def test_computing_takes_time_and_the_same_on_a_busy_machine(tmp_path):
     with busy():
-        visits, beside = raced(tmp_path / "busy", VIRTUAL)
-    _, idle = raced(tmp_path / "idle", VIRTUAL)
+        visits, beside = raced(tmp_path / "busy", PRICED)
+    _, idle = raced(tmp_path / "idle", PRICED)
     assert beside == idle
     assert len(idle) == 3
     free, _ = raced(tmp_path / "free", NETWORK)
     for one in visits:
         assert one.valid, one.reasons
-        assert one.clock == "virtual"
+        assert one.clock == "priced"
         assert one.link
         late_us = max(s.lateness_max_us or 0 for s in (one.link.down, one.link.up))
         assert late_us < 10 + SYSCALL_NS / 1000
@@ -94,4 +94,4 @@ def test_a_script_takes_time_for_the_memory_that_it_fills(tmp_path):
         return visit.plt_ms
 
     pages = (8 << 20) / 4096
-    assert done_ms("virtual") - done_ms("computing") > pages * PAGE_NS / 1e6
+    assert done_ms("priced") - done_ms("computing") > pages * PAGE_NS / 1e6

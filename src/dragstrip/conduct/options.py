@@ -9,8 +9,7 @@ from msgspec import Struct, structs
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, Shard, parse_shard
 from dragstrip.execution.concurrency import MOST_JOBS, parse_jobs
-from dragstrip.model.browsers import LOADER
-from dragstrip.model.clock import NETWORK, REAL, VIRTUAL, Clock
+from dragstrip.model.clock import NETWORK, PRICED, REAL, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, Study
 from dragstrip.study.clients import study_by
@@ -30,8 +29,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     virtual: bool = False
     """Whether visits run in virtual time."""
     computing: bool | None = None
-    """Whether computing takes time there, which asks for virtual time too. None: with browsers it
-    does; the load generator predicts their network alone."""
+    """Whether computing takes time there, which asks for virtual time too. None: it takes none,
+    unless the study's own clock says so."""
     client: str | None = None
     """``browser`` or ``loader``; None leaves the study's own."""
     jobs: int | str | None = None
@@ -51,12 +50,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     @property
     def clock(self) -> Clock:
         """The clock that is asked for."""
-        return self._clock(predicted=self.client == LOADER)
-
-    def _clock(self, *, predicted: bool) -> Clock:
-        if self.computing is None:
-            return REAL if not self.virtual else NETWORK if predicted else VIRTUAL
-        return VIRTUAL if self.computing else NETWORK
+        if self.computing:
+            return PRICED
+        return REAL if self.computing is None and not self.virtual else NETWORK
 
     def adapt(self, study: Study) -> Study:
         """The study with the client, restarts and clock that are asked for. Raises
@@ -65,8 +61,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             study = study_by(study, self.client)
         if self.computing is None and (not self.virtual or study.clock.virtual):
             return spread(study, self.restarts)
-        clock = self._clock(predicted=study.predicted)
-        return structs.replace(spread(study, self.restarts), clock=clock)
+        return structs.replace(spread(study, self.restarts), clock=self.clock)
 
     def check(self, clock: Clock) -> None:
         """Raises `InputError` for what a study with this clock cannot do."""

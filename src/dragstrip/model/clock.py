@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-ClockKind = Literal["real", "network", "computing", "virtual"]
+ClockKind = Literal["real", "network", "computing", "priced"]
 
 SYSCALL_NS = 7_000
 """What a system call takes where computing counts: the value with which 24 pages over DSL load, and
@@ -25,11 +25,11 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Times by different clocks are never mixed in an estimate.
 
     ``real`` is this machine's time. The others are virtual: a guest's clock jumps over idle time,
-    and gives the same bytes on every machine. With ``virtual`` browser and server take time for
+    and gives the same bytes on every machine. With ``network`` computing takes no time, so
+    only network and timers decide a load's time. With ``priced`` browser and server take time for
     what they compute: `SYSCALL_NS` for each system call, `KEYS_NS` for the keys of a handshake, and
-    `PAGE_NS` for each page of memory. With ``network`` computing takes no time, so only network and
-    timers decide a load's time. ``computing`` is ``virtual`` as it was when memory had no price;
-    capsules of that day have it.
+    `PAGE_NS` for each page of memory. ``computing`` is ``priced`` as it was when memory had no
+    price; capsules of that day have it.
     """
 
     kind: ClockKind = "real"
@@ -61,23 +61,23 @@ class Clock(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 _PRICES_NS: Mapping[ClockKind, Mapping[str, int]] = {
     "computing": {"syscall": SYSCALL_NS, "keys": KEYS_NS},
-    "virtual": {"syscall": SYSCALL_NS, "keys": KEYS_NS, "page": PAGE_NS},
+    "priced": {"syscall": SYSCALL_NS, "keys": KEYS_NS, "page": PAGE_NS},
 }
 _CALLS = f"each system call takes {SYSCALL_NS / 1000:g} us"
 _KEYS = f"a handshake's keys {KEYS_NS / 1000:g} us"
 _SHORT: Mapping[ClockKind, str] = {
     "real": "real time",
-    "network": "virtual time without computing",
-    "computing": "virtual time without a price for memory",
-    "virtual": "virtual time",
+    "network": "virtual time",
+    "computing": "virtual time with computing, but for memory",
+    "priced": "virtual time with computing",
 }
 _WORDS: Mapping[ClockKind, str] = {
     "real": "real time",
     "network": "virtual time; computing takes none",
     "computing": f"virtual time; {_CALLS}, and {_KEYS}",
-    "virtual": f"virtual time; {_CALLS}, {_KEYS}, and a page of memory {PAGE_NS / 1000:g} us",
+    "priced": f"virtual time; {_CALLS}, {_KEYS}, and a page of memory {PAGE_NS / 1000:g} us",
 }
 
 REAL = Clock()
 NETWORK = Clock(kind="network")
-VIRTUAL = Clock(kind="virtual")
+PRICED = Clock(kind="priced")

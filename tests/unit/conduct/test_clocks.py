@@ -5,7 +5,7 @@ from msgspec import structs
 
 import made
 from dragstrip.conduct.options import RunOptions
-from dragstrip.model.clock import NETWORK, REAL, VIRTUAL, Clock
+from dragstrip.model.clock import NETWORK, PRICED, REAL, Clock
 
 OLDER = Clock(kind="computing")
 
@@ -14,15 +14,16 @@ OLDER = Clock(kind="computing")
     ("own", "asked", "becomes"),
     [
         (REAL, {}, REAL),
-        (REAL, {"virtual": True}, VIRTUAL),
+        (REAL, {"virtual": True}, NETWORK),
         (REAL, {"virtual": True, "computing": False}, NETWORK),
         (REAL, {"virtual": True, "client": "loader"}, NETWORK),
-        (REAL, {"computing": True, "client": "loader"}, VIRTUAL),
+        (REAL, {"computing": True, "client": "loader"}, PRICED),
         (NETWORK, {}, NETWORK),
         (NETWORK, {"virtual": True}, NETWORK),
-        (NETWORK, {"computing": True}, VIRTUAL),
-        (VIRTUAL, {"virtual": True}, VIRTUAL),
-        (VIRTUAL, {"computing": False}, NETWORK),
+        (NETWORK, {"computing": True}, PRICED),
+        (PRICED, {"virtual": True}, PRICED),
+        (REAL, {"virtual": True, "computing": True}, PRICED),
+        (PRICED, {"computing": False}, NETWORK),
         (OLDER, {"virtual": True}, OLDER),
     ],
 )

@@ -14,7 +14,7 @@ from dragstrip.cli.commands import load
 from dragstrip.cli.run_options import WORDS, takes_run_options
 from dragstrip.conduct.options import ONE_BY_ONE, RunOptions
 from dragstrip.conduct.visits import make_visits
-from dragstrip.model.clock import NETWORK, REAL, VIRTUAL
+from dragstrip.model.clock import NETWORK, PRICED, REAL
 from dragstrip.model.errors import InputError
 
 ROOT = Path(__file__).parents[3]
@@ -83,8 +83,8 @@ def test_a_command_gets_its_options_as_one_value_in_the_order_of_its_help():
     ("virtual", "computing", "clock"),
     [
         (False, None, REAL),
-        (True, None, VIRTUAL),
-        (False, True, VIRTUAL),
+        (True, None, NETWORK),
+        (False, True, PRICED),
         (True, False, NETWORK),
         (False, False, NETWORK),
     ],

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from dragstrip.model.clock import NETWORK, REAL, VIRTUAL
+from dragstrip.model.clock import NETWORK, PRICED, REAL
 from dragstrip_papers.answers.findings import findings
 from dragstrip_papers.answers.noise import NO_NOISE
 from dragstrip_papers.answers.ran import Ran
@@ -41,7 +41,7 @@ def loads() -> Evidence:
     [
         (REAL, "contradicted", "contradicted"),
         (NETWORK, "open", "contradicted"),
-        (VIRTUAL, "open", "contradicted"),
+        (PRICED, "open", "contradicted"),
     ],
 )
 def test_only_loads_with_noise_answer_how_many_tests_find_a_difference(

@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from dragstrip.cli import app, exits
-from dragstrip.model.clock import NETWORK, VIRTUAL
+from dragstrip.model.clock import NETWORK, PRICED
 from dragstrip.model.network import Direction
 from dragstrip.results.capsule import Capsule
 from dragstrip.results.compare.capsules import compare_capsules
@@ -89,7 +89,7 @@ def test_chance_is_whatever_is_drawn_for_a_packet():
 
 
 def test_computing_that_repeats_itself_is_no_noise(tmp_path):
-    of = study(clock=VIRTUAL)
+    of = study(clock=PRICED)
     assert verdicts(tmp_path, [1000.0] * 3, [1100.0, 1101.0, 1102.0], of) == {"failed"}
 
 

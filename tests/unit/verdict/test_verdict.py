@@ -7,7 +7,7 @@ import made
 from dragstrip.browsers.exchanges import ABORTED
 from dragstrip.model.background import Background, BackgroundReport
 from dragstrip.model.chance import loss_interval
-from dragstrip.model.clock import NETWORK, VIRTUAL
+from dragstrip.model.clock import NETWORK, PRICED
 from dragstrip.model.drops import DROP_CAUSES
 from dragstrip.model.network import Direction, GilbertElliott, Network
 from dragstrip.model.thresholds import Thresholds
@@ -20,7 +20,7 @@ from dragstrip.verdict.request_checks import unanswered
 from dragstrip.verdict.together import in_blocks, with_reasons
 from dragstrip.visit.ideal import ideal_ms
 
-EITHER = {NETWORK, VIRTUAL}
+EITHER = {NETWORK, PRICED}
 
 
 def reasons(visit: Visit, network: Network = made.LTE) -> tuple[Reason, ...]:
