@@ -60,7 +60,10 @@ def race(base: Path, change: Path, out: Path, *, virtual: str) -> None:
                 print(f"round {runs} of {side.runs}: {name}", file=sys.stderr, flush=True)
                 dragstrip.run(_until(side, runs), out=out / name, virtual=exact)
     for name in sides:
-        _call("report", str(out / name))
+        done = _call("report", str(out / name), may_fail=True)
+        if done.returncode not in (exits.DONE, exits.STAYED_INVALID):  # `compare` says that again
+            sys.stderr.write(done.stderr)
+            sys.exit(done.returncode)
 
 
 def _until(study: Study, runs: int) -> Study:
