@@ -20,11 +20,13 @@ from dragstrip.testbed.servers.sources.source import Source, Teller
 
 _SOURCES: Mapping[str, Source] = {
     "debian": Source("Debian's archive", {"apt-get": "apt", "dpkg-deb": "dpkg"}, debian.fetch),
-    "pypi": Source("PyPI", {"pip3": "python3-pip"}, pypi.fetch),
-    "npm": Source("npm", {"npm": "npm"}, npm.fetch),
-    "maven": Source("Maven", {"mvn": "maven", "javac": "openjdk-17-jdk-headless"}, maven.fetch),
-    "crates": Source("crates.io", {"cargo": "cargo"}, crates.fetch),
-    "go": Source("Go's module proxy", {"go": "golang-go"}, go.fetch),
+    "pypi": Source(pypi.REGISTRY, {"pip3": "python3-pip"}, pypi.fetch),
+    "npm": Source(npm.REGISTRY, {"npm": "npm"}, npm.fetch),
+    "maven": Source(
+        maven.REGISTRY, {"mvn": "maven", "javac": "openjdk-17-jdk-headless"}, maven.fetch
+    ),
+    "crates": Source(crates.REGISTRY, {"cargo": "cargo"}, crates.fetch),
+    "go": Source(go.REGISTRY, {"go": "golang-go"}, go.fetch),
 }
 _HOME = "{{ home }}/"
 

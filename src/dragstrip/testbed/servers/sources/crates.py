@@ -14,20 +14,20 @@ from dragstrip.testbed.legacy.fetch import run
 from dragstrip.testbed.servers.packages import UnpackedPackage
 from dragstrip.testbed.servers.sources.source import (
     Teller,
-    from_day,
-    name_of,
+    built_from,
     offer,
     pins_of,
     write_files,
 )
 
+REGISTRY = "crates.io"
 _LOCK = "Cargo.lock"
 
 
 def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[UnpackedPackage]:
     pins = pins_of(server)
     crates = crates_of(pins.files[_LOCK])
-    tell.announce(offer(server, "crates.io", len(crates) - 1))
+    tell.announce(offer(server, REGISTRY, len(crates) - 1))
     sources, target = scratch / "sources", scratch / "target"
     write_files(pins, sources)
 
@@ -48,17 +48,7 @@ def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[Unpac
     if not program.is_file():
         raise TestbedError(f"cargo built no {name}; nothing was installed")
     shutil.copy(program, home / name)
-    own = name_of(server)
-    return [
-        UnpackedPackage(
-            name=name,
-            version=version,
-            sha256=digest,
-            bytes=_size(name, version),
-            archive=from_day("crates.io", pins),
-        )
-        for name, version, digest in sorted(crates, key=lambda c: (c[0] != own, c[0]))
-    ]
+    return built_from(server, crates, REGISTRY, _size)
 
 
 def crates_of(lock: str) -> list[tuple[str, str, str]]:

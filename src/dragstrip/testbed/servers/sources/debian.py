@@ -8,8 +8,6 @@ import hashlib
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
-from msgspec import structs
-
 from dragstrip.model.servers import Server
 from dragstrip.testbed.errors import TestbedError
 from dragstrip.testbed.servers.packages import UnpackedPackage, output_of
@@ -35,7 +33,7 @@ def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[Unpac
     packages = []
     for file in sorted(apt.archives.glob("*.deb")):
         output_of("dpkg-deb", "--extract", str(file), str(home))
-        packages.append(structs.replace(_package(file), archive=archive))
+        packages.append(_package(file, archive))
     return sorted(packages, key=lambda p: (p.name != names[0], p.name))
 
 
@@ -96,9 +94,11 @@ def _mirror() -> str:
     raise TestbedError("APT knows no Debian mirror here: run `apt-get update` first")
 
 
-def _package(archive: Path) -> UnpackedPackage:
-    told = output_of("dpkg-deb", "--show", "--showformat", "${Package} ${Version}", str(archive))
-    name, version = told.split()
-    with archive.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return UnpackedPackage(name=name, version=version, sha256=digest, bytes=archive.stat().st_size)
+def _package(file: Path, archive: str) -> UnpackedPackage:
+    shown = output_of("dpkg-deb", "--show", "--showformat", "${Package} ${Version}", str(file))
+    name, version = shown.split()
+    with file.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    return UnpackedPackage(
+        name=name, version=version, sha256=digest, bytes=file.stat().st_size, archive=archive
+    )

@@ -3,6 +3,7 @@
 `go` verifies each module against go.sum. The build itself may fetch nothing.
 """
 
+from functools import partial
 from pathlib import Path
 
 from dragstrip.model.servers import Server
@@ -11,20 +12,20 @@ from dragstrip.testbed.legacy.fetch import run
 from dragstrip.testbed.servers.packages import UnpackedPackage
 from dragstrip.testbed.servers.sources.source import (
     Teller,
-    from_day,
-    name_of,
+    built_from,
     offer,
     pins_of,
     write_files,
 )
 
+REGISTRY = "Go's module proxy"
 _SUMS = "go.sum"
 
 
 def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[UnpackedPackage]:
     pins = pins_of(server)
     modules = modules_of(pins.files[_SUMS])
-    tell.announce(offer(server, "Go's module proxy", len(modules) - 1))
+    tell.announce(offer(server, REGISTRY, len(modules) - 1))
     sources, cache = scratch / "sources", scratch / "modules"
     write_files(pins, sources)
 
@@ -45,17 +46,7 @@ def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[Unpac
     program = home / (server.base or server.name)
     tell.status("building")
     go("build", "-mod=readonly", "-trimpath", "-o", str(program), ".", GOPROXY="off")
-    own = name_of(server)
-    return [
-        UnpackedPackage(
-            name=name,
-            version=version,
-            sha256=digest,
-            bytes=_size(cache, name, version),
-            archive=from_day("Go modules", pins),
-        )
-        for name, version, digest in sorted(modules, key=lambda m: (m[0] != own, m[0]))
-    ]
+    return built_from(server, modules, "Go modules", partial(_size, cache))
 
 
 def modules_of(sums: str) -> list[tuple[str, str, str]]:

@@ -14,20 +14,20 @@ from dragstrip.testbed.legacy.fetch import run
 from dragstrip.testbed.servers.packages import UnpackedPackage
 from dragstrip.testbed.servers.sources.source import (
     Teller,
-    from_day,
     offer,
+    pinned_package,
     pins_of,
-    verified,
     write_files,
 )
 
+REGISTRY = "Maven"
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _RELEASE = "17"
 
 
 def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[UnpackedPackage]:
     pins = pins_of(server)
-    tell.announce(offer(server, "Maven", len(pins.archives) - 1))
+    tell.announce(offer(server, REGISTRY, len(pins.archives) - 1))
     sources = scratch / "sources"
     write_files(pins, sources)
     (sources / "pom.xml").write_text(pom(pins.archives))
@@ -43,16 +43,7 @@ def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[Unpac
         name, version = named.split()
         _, artifact, *classifier = name.split(":")
         file = home / f"{'-'.join((artifact, version, *classifier))}.jar"
-        verified(file, named, digest)
-        packages.append(
-            UnpackedPackage(
-                name=name,
-                version=version,
-                sha256=digest.removeprefix("sha256:"),
-                bytes=file.stat().st_size,
-                archive=from_day("Maven", pins),
-            )
-        )
+        packages.append(pinned_package(named, digest, file, REGISTRY, pins))
     if len(list(home.iterdir())) != len(packages):
         raise TestbedError(f"Maven left files that {server.name} does not pin")
     tell.status("compiling")

