@@ -1,6 +1,5 @@
 """How a study runs. What is raced is the study."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from msgspec import Struct, structs
 
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, Shard, parse_shard
-from dragstrip.execution.concurrency import MOST_JOBS, parse_jobs
+from dragstrip.execution.concurrency import most_jobs, parse_jobs
 from dragstrip.model.clock import NETWORK, PRICED, REAL, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, Study
@@ -59,9 +58,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         `InputError`."""
         if self.client:
             study = study_by(study, self.client)
-        if self.computing is None and (not self.virtual or study.clock.virtual):
-            return spread(study, self.restarts)
-        return structs.replace(spread(study, self.restarts), clock=self.clock)
+        study = spread(study, self.restarts)
+        keeps_its_own = self.computing is None and (study.clock.virtual or not self.virtual)
+        return study if keeps_its_own else structs.replace(study, clock=self.clock)
 
     def check(self, clock: Clock) -> None:
         """Raises `InputError` for what a study with this clock cannot do."""
@@ -72,10 +71,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     def jobs_here(self, clock: Clock) -> int:
         """Blocks that run in parallel on this machine. Raises `InputError`."""
-        cores = len(os.sched_getaffinity(0))
         if self.jobs is None:
-            return cores if clock.virtual else 1
-        return parse_jobs(str(self.jobs), cores if clock.virtual else MOST_JOBS)
+            return most_jobs(clock) if clock.virtual else 1
+        return parse_jobs(str(self.jobs), most_jobs(clock))
 
     def jobs_per_machine(self, clock: Clock) -> int | None:
         """Blocks that run in parallel on each machine of the cluster; None lets each decide.

@@ -1,13 +1,12 @@
 """What depends on a study's clock: the session that makes its visits, and how many blocks run in
 parallel."""
 
-import os
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragstrip.execution.concurrency import MOST_JOBS, Concurrency, RealTimeConcurrency
+from dragstrip.execution.concurrency import Concurrency, RealTimeConcurrency
 from dragstrip.execution.guest.concurrency import GuestConcurrency
 from dragstrip.execution.guest.job import CheckJob
 from dragstrip.execution.guest.run import guest_run
@@ -15,18 +14,13 @@ from dragstrip.execution.guest.session import guest_session
 from dragstrip.execution.orders import SessionFactory
 from dragstrip.execution.session import visit_session
 from dragstrip.model.browsers import TODAY
-from dragstrip.model.clock import NETWORK, Clock
+from dragstrip.model.clock import NETWORK
 from dragstrip.model.page import Page
 from dragstrip.model.study import Client, Study
 from dragstrip.model.visit import Visit
 
 if TYPE_CHECKING:
     from dragstrip.verdict.page_check import Check
-
-
-def most_jobs(clock: Clock) -> int:
-    """Most parallel blocks on this machine: what `--jobs auto` is."""
-    return len(os.sched_getaffinity(0)) if clock.virtual else MOST_JOBS
 
 
 def concurrency_of(

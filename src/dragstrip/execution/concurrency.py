@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple, Protocol
 
+from dragstrip.model.clock import Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, CellKey, Study
 from dragstrip.model.visit import Visit
@@ -36,6 +37,11 @@ reviewed."""
 TOLERATED = 2
 """If at most this many of them are `overloaded`, the number rises by one; otherwise it falls.
 Repeating a block costs less than an idle testbed."""
+
+
+def most_jobs(clock: Clock) -> int:
+    """Most parallel blocks on this machine: what `--jobs auto` is."""
+    return len(os.sched_getaffinity(0)) if clock.virtual else MOST_JOBS
 
 
 def parse_jobs(text: str, auto: int = MOST_JOBS) -> int:
@@ -91,8 +97,8 @@ class Concurrency(Protocol):
 class RealTimeConcurrency:
     """Lets a block start beside others while number, rate and CPU allow.
 
-    If too many parallel visits met an overloaded host, the number of blocks falls to those that
-    ran beside them. After calmer visits it rises again, one by one, up to `jobs`.
+    If too many parallel visits met an overloaded host, the limit falls to the number of blocks that
+    ran then. After calmer visits it rises again, one at a time, up to `jobs`.
     """
 
     def __init__(

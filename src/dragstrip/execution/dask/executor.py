@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from math import inf
 
-from dragstrip.execution.by_clock import concurrency_of, most_jobs, session_of
-from dragstrip.execution.concurrency import Concurrency
+from dragstrip.execution.by_clock import concurrency_of, session_of
+from dragstrip.execution.concurrency import Concurrency, most_jobs
 from dragstrip.execution.dask import worker_tasks
 from dragstrip.execution.dask.aa_control import aa_control
 from dragstrip.execution.dask.connect import connected
