@@ -6,8 +6,8 @@
 Each try has its own seed. With it the demo page is raced over LTE, once as it is and once with one
 thing changed behind the same names. Then `dragstrip compare` judges the two capsules. `--equal` is
 the program of another checkout whose Rust parts were compiled with other options, so that it is
-another build that does the same. `--load` keeps that many busy loops running beside it. With
-`--write` the table goes to docs/reference/virtual-gate.json.
+another build that does the same. `--load N` runs N busy loops at the same time. With `--write` the
+table goes to docs/reference/virtual-gate.json.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Does memory tell how much a page computes? CPU time of its first thread beside its page faults.
+"""How well do a page's faults predict the CPU time of its first thread?
 
     uv run python bench/virtual/memory.py PAGE... [--stack h2] [--loads 5]
 

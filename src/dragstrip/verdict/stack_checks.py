@@ -18,7 +18,8 @@ _FRAME = 16384
 _LEFT_ROOM = 256
 """A record with less room is full (tcp/http2.rs of the origin)."""
 _MANY = 10
-"""Requests from which on a client that knows of QPACK's dynamic table uses it if it can."""
+"""A client that knows of QPACK's dynamic table and can use it has done so after this many
+requests."""
 _ROUNDS = 4
 """Round trips after which a client knows the origin's settings: three for a handshake and its
 settings, one more if those were lost."""

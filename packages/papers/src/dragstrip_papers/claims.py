@@ -50,7 +50,7 @@ class Paper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     native: dict[str, str] = {}
     """Surrogate to the stack that speaks what the paper's did, of its generation of browsers."""
     metrics: list[str] = []
-    """The metric of claims that name none, and others to see beside it."""
+    """The default metric of claims, and other metrics to show."""
     choices: list[str] = []
     """What the paper leaves open, and what we chose."""
     real_time: list[str] = []

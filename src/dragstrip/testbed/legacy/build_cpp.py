@@ -12,8 +12,8 @@ from dragstrip.testbed.legacy.fetch import Progress, run
 
 
 def build_cpp(item: Item, scratch: Path, target: Path, progress: Progress) -> None:
-    """Compile the sources of `item` into its `run`, and copy the other files beside them. Raises
-    `TestbedError` with the compiler's last lines."""
+    """Compile the sources of `item` into its `run`, and copy its other files. Raises `TestbedError`
+    with the compiler's last lines."""
     program = target / item.run
     program.parent.mkdir(exist_ok=True)
     for source in item.sources.glob("*.cpp"):

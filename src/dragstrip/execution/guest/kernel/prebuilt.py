@@ -1,7 +1,7 @@
 """A built kernel as one archive, so that others need not build it: made here, taken there.
 
 It holds the kernel, its configuration, our changes, its licence, and where its sources are. Under
-the GPL, a site that offers the archive offers these sources beside it.
+the GPL, a site that offers the archive must offer these sources, too.
 """
 
 import io
