@@ -1,4 +1,4 @@
-"""How a study runs. What is raced is the study."""
+"""Options for running a study, whatever it races."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,46 +15,47 @@ from dragstrip.study.clients import study_by
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """How a study runs, as the command line or Python asks. Each option is declared here alone; its
-    words on the command line stand in `dragstrip.cli.run_options`.
+    """Options for running a study, from the command line or Python. This class alone declares them;
+    `dragstrip.cli.run_options` describes them on the command line.
 
     >>> make_visits(study, out, RunOptions(virtual=True, jobs=2))
     """
 
     out: Path | None = None
-    """Result folder that was asked for; None lets the command choose one."""
+    """Result folder; None lets the command choose one."""
     calibrate: bool | None = None
-    """See `dragstrip.conduct.calibration.before_visits`."""
+    """Whether to calibrate the link, see `dragstrip.conduct.calibration.before_visits`."""
     virtual: bool = False
     """Whether visits run in virtual time."""
     computing: bool | None = None
-    """Whether computing takes time there, which asks for virtual time too. None: it takes none,
-    unless the study's own clock says so."""
+    """Whether computing takes time in virtual time; True turns virtual time on. None follows the
+    study's own clock, by default no."""
     client: str | None = None
     """``browser`` or ``loader``; None leaves the study's own."""
     jobs: int | str | None = None
-    """Blocks that run in parallel, or ``auto``; on a cluster per machine. None makes one, in
-    virtual time one per core."""
+    """Blocks that run in parallel, or ``auto``; on a cluster, blocks per machine. None means one
+    block, or in virtual time one per core."""
     restarts: int | None = None
-    """Starts of the testbed over which the runs are spread; None leaves the study's own."""
+    """Number of testbed starts over which the runs are spread; None keeps the study's own."""
     shard: str | None = None
-    """Like ``3/16``; None is all of the study."""
+    """Share of the study, such as ``3/16``; None is all of it."""
     cluster: str | None = None
-    """``tcp://...``, ``local:3``, or a name in Dask's configuration; None is this machine."""
+    """Cluster as ``tcp://...``, ``local:3``, or a name in Dask's configuration; None is this
+    machine."""
     admit_other_machines: bool = False
-    """Whether machines of the cluster that differ from the others may make visits too."""
+    """Whether the cluster may include machines that differ from the others."""
     watch: bool = False
-    """Show a live page of the visits."""
+    """Whether to show a live page of the visits."""
 
     @property
     def clock(self) -> Clock:
-        """The clock that is asked for."""
+        """The clock that these options choose."""
         if self.computing:
             return PRICED
         return REAL if self.computing is None and not self.virtual else NETWORK
 
     def adapt(self, study: Study) -> Study:
-        """The study with the client, restarts and clock that are asked for. Raises
+        """The study with the client, restarts and clock that these options choose. Raises
         `InputError`."""
         if self.client:
             study = study_by(study, self.client)
@@ -63,7 +64,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return study if keeps_its_own else structs.replace(study, clock=self.clock)
 
     def check(self, clock: Clock) -> None:
-        """Raises `InputError` for what a study with this clock cannot do."""
+        """Raise `InputError` if a study with this clock does not allow these options."""
         self.jobs_here(clock)
         self._part()
         if self.admit_other_machines and self.cluster is None:
