@@ -62,8 +62,9 @@ def main(folder: Path, capsule: Path) -> None:
 
 
 def _take_no_time() -> None:
-    """This program measures, and is not measured: with real-time priority, as the link's, its
-    system calls take no time (rules.toml of the kernel). What it starts has none."""
+    """Make this program's system calls take no virtual time, so that it does not affect
+    measurements: the kernel does so for real-time priority (rules.toml of the kernel). Programs
+    that it starts do not inherit the priority."""
     rank = os.sched_param(os.sched_get_priority_min(os.SCHED_FIFO))
     os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, rank)
 
