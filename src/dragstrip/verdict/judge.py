@@ -1,4 +1,4 @@
-"""The verdict on a visit by itself: did the testbed do what was asked of it?
+"""The verdict on a single visit: did the testbed do what was asked of it?
 
 Each check takes the evidence of one visit and yields reasons against it. Failures that the
 requested conditions explain are outcomes, not reasons. Checks that compare visits are in
@@ -50,7 +50,7 @@ class Judge:
         self._study = study
         self._recorded: dict[str, bytes] = {}
         self._seen: dict[str, bytes] = {}
-        """The final picture of each page's first valid visit."""
+        """Final picture of each page's first valid visit, by page."""
 
     def judged(self, visit: Visit) -> Visit:
         """The visit with the reasons from its own evidence only."""
@@ -67,7 +67,7 @@ class Judge:
         )
 
     def in_turn(self, visit: Visit) -> Visit:
-        """Judge a visit and record it, for the visits of a journal one after the other."""
+        """Judge a visit and record it. Call this for the visits of a journal in order."""
         judged = self.judged(visit)
         self.saw(judged)
         return judged
@@ -96,8 +96,8 @@ def with_verdict(
     clock: Clock = REAL,
     addresses: Addresses = "one-each",
 ) -> Visit:
-    """The visit with its outcome and reasons; `reference` is the page's picture, a `Visual.final`,
-    if any."""
+    """The visit with its outcome and reasons. `reference` is the page's picture, a `Visual.final`;
+    empty if there is none."""
     visit = structs.replace(visit, outcome=content_checks.outcome(visit, page))
     reasons = (
         *judge(visit, page, network, stack, limits, clock, addresses),
@@ -131,7 +131,8 @@ def judge(
 
 
 def unchecked(visit: Visit, page: Page, stack: Stack) -> tuple[str, ...]:
-    """Descriptions of what cannot be checked because server log or browser do not report it."""
+    """Checks that cannot be made because the server's log or the browser lacks the data, in
+    words."""
     if not page.live:
         return (*stack.untold.values(), *_untold_by_browser(visit))
     return (
