@@ -1,4 +1,4 @@
-"""Why the link drops packets: one row per cause.
+"""The causes for which the link drops packets, one row per cause.
 
 The counters of `dragstrip.model.visit.DirectionReport` are named after these rows. Metrics,
 verdict, report and tables all take their causes from here, so none is left out of a sum.
@@ -15,9 +15,9 @@ class DropCause(Struct, frozen=True):
     name: str
     """Name of the cause's counter, ``dropped_NAME``."""
     words: str
-    """What happened to the packets: "12 packets were ..."."""
+    """What happened to the packets, to follow "12 packets were"."""
     asked: Callable[[Direction], object]
-    """Whether a direction asks for this cause."""
+    """Whether a direction is configured so that this cause can occur."""
 
 
 DROP_CAUSES = (
@@ -31,8 +31,8 @@ DROP_CAUSES = (
 
 
 def drops_in_words(drops: Mapping[str, int], *, but: str = "") -> str:
-    """``3 lost at random, 2 dropped by a full queue``, from packets by cause; one cause may be left
-    out. ``none dropped`` if there are none."""
+    """Packets dropped, by cause, in words: ``3 lost at random, 2 dropped by a full queue``, or
+    ``none dropped``. `but` names a cause to leave out."""
     phrases = (
         f"{drops[cause.name]} {cause.words}"
         for cause in DROP_CAUSES

@@ -1,4 +1,4 @@
-"""A network: what the emulated link is asked to be, per direction."""
+"""A network: the settings of the emulated link, per direction."""
 
 import hashlib
 from collections.abc import Mapping
@@ -21,34 +21,37 @@ from dragstrip.model.units import (
 
 ETHERNET_MTU = 1500
 _LEAST_PERIODS = 8
-"""Shortest period of jitter in order, in units of the jitter (crates/link/src/model/wander.rs)."""
+"""Shortest period of in-order jitter, in units of the jitter (crates/link/src/model/wander.rs)."""
 _LEAST_STATE_MS = 0.1
 _MOST_DEVIATIONS = 100
 _DEPTHS = ("queue_ms", "queue_bytes", "queue_packets")
 SHORT_QUEUE_MS = 200
-"""The queue of a network given as ``100mbit/50ms``: as in most presets."""
+"""Queue depth, in ms, of a network given as ``100mbit/50ms``, as in most presets."""
 
 Side = Literal["down", "up"]
 Stage = Literal["hosts", "mtu", "queue", "delay", "duplicate", "loss"]
-"""A place in a direction's order: `queue` is queue and rate, `delay` also jitter and reordering."""
+"""A place in a direction's order. `queue` is queue and rate; `delay` includes jitter and
+reordering."""
 
 STAGES: Mapping[Side, tuple[Stage, ...]] = {
     "down": ("hosts", "mtu", "queue", "delay", "duplicate", "loss"),
     "up": ("loss", "duplicate", "mtu", "queue", "delay", "hosts"),
 }
-"""Random loss sits at the client's end, as in wolsing2019 section 3."""
+"""Default order of the stages. Random loss sits at the client's end, as in wolsing2019 section
+3."""
 
 
 def per_direction(two_way_loss: float) -> float:
-    """The loss l per direction for which a share p of packets or their answers is lost: (1 - l)^2 =
-    1 - p (wolsing2019 section 3)."""
+    """The loss l per direction that gives a two-way loss p, of packets or their answers: (1 - l)^2
+    = 1 - p (wolsing2019 section 3)."""
     if not 0 <= two_way_loss <= 1:
         raise ValueError("two_way_loss must be a share between 0 and 1")
     return 1 - sqrt(1 - two_way_loss)
 
 
 def parse_loss(text: str) -> float:
-    """Loss per direction: ``"1.7%"``, or of both together: ``"3.3% two-way"``."""
+    """The loss per direction of a text: ``"1.7%"``, or for both directions together ``"3.3%
+    two-way"``."""
     share, both, _ = text.partition("two-way")
     return per_direction(parse_share(share)) if both else parse_share(text)
 
@@ -56,8 +59,8 @@ def parse_loss(text: str) -> float:
 class GilbertElliott(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Loss in bursts: a chain of a good and a bad state (Gilbert 1960, Elliott 1963).
 
-    Either the states last for times, `good_ms` and `bad_ms`; or the chain makes one step per
-    packet, with `p` and `r`, as in netem.
+    Either the chain follows time, with the mean durations `good_ms` and `bad_ms`, or it makes one
+    step per packet, with the probabilities `p` and `r`, as in netem.
     """
 
     good_ms: float | None = None
@@ -139,7 +142,8 @@ class Aqm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class HostPath(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What one host adds to a direction (cook2017 section III-A shapes single servers)."""
+    """Delay and loss that one host adds to a direction (cook2017 section III-A shapes single
+    servers)."""
 
     host: str
     delay_ms: float = 0.0
@@ -275,7 +279,7 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def period_ms(self) -> float | None:
-        """Period of jitter in order, see `jitter_period_ms`; None without any."""
+        """Period of in-order jitter, see `jitter_period_ms`; None without such jitter."""
         if not self.jitter_ms or self.jitter_reorders:
             return None
         return self.jitter_period_ms or _LEAST_PERIODS * self.jitter_ms
@@ -287,20 +291,20 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def chance(self) -> bool:
-        """Whether chance decides what happens to a packet: loss, jitter, duplicates, reordering."""
+        """Whether a packet's fate is random: loss, jitter, duplicates or reordering."""
         own = self.mean_loss or self.jitter_ms or self.duplicate or self.reorder
         return bool(own) or any(path.loss for path in self.hosts)
 
     @property
     def least_delay_ms(self) -> float:
-        """No packet takes less."""
+        """Shortest delay of a packet, in ms."""
         if self.reorder:
             return 0.0
         return max(0.0, self.delay_ms - self._jitter_bounds_ms[0])
 
     @property
     def most_delay_ms(self) -> float:
-        """No packet takes more, apart from queue, rate and waiting for earlier packets."""
+        """Longest delay of a packet in ms, without queue, rate and waiting for earlier packets."""
         further = max((p.delay_ms for p in self.hosts), default=0)
         return self.delay_ms + self._jitter_bounds_ms[1] + further
 
@@ -311,7 +315,7 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def _jitter_bounds_ms(self) -> tuple[float, float]:
-        """How far a delay may be below and above its mean."""
+        """Most that a delay may be below and above its mean, in ms."""
         if self.jitter_shape == "table":
             least, most = self.jitter_table[0], self.jitter_table[-1]
             return self.jitter_ms * max(0.0, -least), self.jitter_ms * max(0.0, most)
@@ -320,13 +324,13 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return bound, bound
 
     def least_ms(self, size: float) -> float:
-        """Least time in which the line carries `size` bytes."""
+        """Least time in ms in which the line carries `size` bytes."""
         if self.trace:
             return self.trace.least_ms(size)
         return size * 8 / (self.rate_mbps * 1000) if self.rate_mbps else 0.0
 
     def describe(self) -> list[str]:
-        """Everything besides rate, delay, loss and droptail depth by time, in words."""
+        """Every setting in words, except rate, delay, loss and a droptail queue's depth in ms."""
         said = []
         if self.jitter_ms:
             way = f"in order, period {plain(self.period_ms)} ms" if self.period_ms else "reordering"
@@ -383,7 +387,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What counts as a packet's length for rate and queue: the IP packet, or with the Ethernet
     header's 14 bytes (netem)."""
     background: tuple[Background, ...] = ()
-    """Other traffic on the same link during a visit."""
+    """Whether a packet's fate is random in either direction, see `Direction.chance`."""
 
     @property
     def chance(self) -> bool:
@@ -405,7 +409,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @property
     def least_rtt_ms(self) -> float:
-        """Fastest round trip that is possible, whatever jitter and reordering do."""
+        """Fastest possible round trip in ms, with the least jitter and with reordering."""
         return self.down.least_delay_ms + self.up.least_delay_ms
 
     @property
@@ -445,11 +449,12 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """``down/up/one-way delay/loss/queue``, like ``10.5mbit/2.8mbit/37ms/0%/200ms``; or
-        ``rate/one-way delay``, like ``100mbit/50ms``: symmetric, without loss, a queue of 200 ms.
+        """Parse ``down/up/one-way delay/loss/queue``, such as ``10.5mbit/2.8mbit/37ms/0%/200ms``,
+        or ``rate/one-way delay``, such as ``100mbit/50ms``: symmetric, without loss, a queue of 200
+        ms.
 
         Delay, loss and queue apply to each direction. Loss may be given for both directions
-        together, like ``3.3% two-way``. Raises `UnitError`.
+        together, such as ``3.3% two-way``. Raises `UnitError`.
         """
         parts = text.split("/")
         if len(parts) == 2:

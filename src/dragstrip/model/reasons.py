@@ -1,4 +1,4 @@
-"""What each reason against a visit means, and what to do about it.
+"""The meaning of each reason against a visit, and what to do about it.
 
 docs/explanation/verdict.md has the same words.
 """

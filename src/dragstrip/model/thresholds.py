@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, structs
 
 Share = Annotated[float, Meta(ge=0, le=1)]
-"""A share of 1."""
+"""A fraction from 0 to 1."""
 Limit = Annotated[float, Meta(ge=0)]
-"""Not negative."""
+"""A number that is not negative."""
 
 
 class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -86,7 +86,7 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     the kernel slews a clock (adjtimex(2))."""
 
     def changed(self) -> dict[str, Any]:
-        """Limits that differ from their defaults."""
+        """Limits that differ from their defaults, by name."""
         mine = structs.asdict(self)
         return {name: mine[name] for name in mine if mine[name] != getattr(DEFAULTS, name)}
 
