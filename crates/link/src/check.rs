@@ -1,4 +1,4 @@
-//! Whether a configuration makes sense, and how the link understands it.
+//! Checks a configuration, and fills in its defaults.
 
 use anyhow::{Result, bail, ensure};
 
@@ -11,7 +11,7 @@ use crate::units::{bits_per_s, ns};
 const MAX_MS: f64 = 3_600_000.0;
 /// Shortest state of loss in bursts: a shorter one would keep the link busy after a long silence.
 const LEAST_STATE_MS: f64 = 0.1;
-/// A table's furthest delay from the mean, in units of `jitter_ms`; netem's tables reach 4.
+/// A table's largest deviation from the mean, in units of `jitter_ms`; netem's tables reach 4.
 const MOST_DEVIATIONS: f64 = 100.0;
 
 impl Config {

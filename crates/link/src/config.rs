@@ -1,4 +1,4 @@
-//! What a link is asked to be. Every field with unit, default and source: docs/reference/network.md.
+//! The settings of a link. docs/reference/network.md gives unit, default and source of every field.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ pub struct Direction {
     pub drops_syn_data: bool,
     #[serde(default)]
     pub hosts: Vec<HostPath>,
-    /// None is the side's default order.
+    /// Order of the stages; None is the side's default order.
     #[serde(default)]
     pub stages: Option<Vec<StageName>>,
 }
@@ -71,7 +71,7 @@ pub enum JitterShape {
     Table,
 }
 
-/// Either `p` and `r`, per packet, or `good_ms` and `bad_ms`, by time.
+/// Loss in bursts: either `p` and `r`, per packet, or `good_ms` and `bad_ms`, by time.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
@@ -169,13 +169,13 @@ pub struct Config {
     pub down: Direction,
     #[serde(default)]
     pub accounting: Accounting,
-    /// Where to write what became of every packet: docs/reference/processes.md.
+    /// File for the fate of every packet: docs/reference/processes.md.
     #[serde(default)]
     pub record: Option<PathBuf>,
 }
 
 impl Direction {
-    /// Jitter in order: the delay follows time.
+    /// Whether jitter keeps packets in order: then the delay follows time.
     pub fn wanders(&self) -> bool {
         self.jitter_ms > 0.0 && !self.jitter_reorders
     }
@@ -187,7 +187,8 @@ impl Direction {
 }
 
 impl GilbertElliott {
-    /// None if it is neither pair, or more than one.
+    /// How the chain of losses moves; None without a complete pair of parameters, or with more than
+    /// one pair.
     pub fn pace(&self) -> Option<Pace> {
         match *self {
             Self {
