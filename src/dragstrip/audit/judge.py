@@ -69,7 +69,7 @@ class AuditRow(Struct, frozen=True, kw_only=True):
 
 
 class Connects(Struct, frozen=True):
-    """All captures that claim one round trip: the median of each capture's fastest connect."""
+    """The captures that claim the same round trip, with the median of their fastest connects."""
 
     rtt_ms: float
     captures: int

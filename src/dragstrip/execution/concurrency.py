@@ -71,7 +71,7 @@ class Pacing(Protocol):
         """Cells whose visits were timed."""
 
     def visit_s(self, cell: CellKey) -> float:
-        """Seconds from the end of the previous visit to its own end."""
+        """Seconds that one visit to this cell takes, from the end of the previous visit."""
 
 
 class Concurrency(Protocol):

@@ -12,9 +12,9 @@ SYSCALL_NS = 7_000
 lose packets, much as in real time (docs/decisions/0046-a-price-for-system-calls.md)."""
 
 KEYS_NS = 200_000
-"""Virtual ns for computing the keys of a handshake under the clock `priced`, because that needs no
-system call. It counts for each ClientHello and ServerHello of TLS, and for each QUIC packet that
-has room for one (docs/decisions/0047-a-price-for-keys.md)."""
+"""Virtual ns for computing the keys of a handshake under the clock `priced`. Computing keys needs
+no system call, so it has its own price. It is paid for each ClientHello and ServerHello of TLS, and
+for each QUIC packet that has room for one (docs/decisions/0047-a-price-for-keys.md)."""
 
 PAGE_NS = 20_000
 """Virtual ns per page of memory allocated by a program's first thread under the clock `priced`.

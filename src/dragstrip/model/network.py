@@ -387,11 +387,11 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What counts as a packet's length for rate and queue: the IP packet, or with the Ethernet
     header's 14 bytes (netem)."""
     background: tuple[Background, ...] = ()
-    """Whether a packet's fate is random in either direction, see `Direction.chance`."""
+    """Other traffic on the same link during a visit."""
 
     @property
     def chance(self) -> bool:
-        """See `Direction.chance`."""
+        """Whether a packet's fate is random in either direction, see `Direction.chance`."""
         return self.down.chance or self.up.chance
 
     def direction(self, side: Side) -> Direction:

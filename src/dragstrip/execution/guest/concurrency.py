@@ -44,7 +44,7 @@ class GuestConcurrency:
         return len(self._cells)
 
     def visit_s(self, cell: CellKey) -> float:
-        """Real seconds from the end of the previous visit to its own end."""
+        """Real seconds that one visit to this cell takes, from the end of the previous visit."""
         took_s = (time.monotonic() - self._began) * self.jobs
         known = took_s / self._expected_s if self._expected_s else 1.0
         return known * self._expect(cell)

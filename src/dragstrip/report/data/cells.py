@@ -42,7 +42,8 @@ class StackResult(Struct, frozen=True, kw_only=True):
     sockets: float = 0
     """Number of the page's WebSockets in the median visit that counts."""
     sockets_beside: float = 0
-    """Number of these WebSockets over HTTP/1.1, for a stack of another protocol."""
+    """Number of the page's WebSockets that used HTTP/1.1 although the stack has another
+    protocol."""
 
     @property
     def censored(self) -> int:

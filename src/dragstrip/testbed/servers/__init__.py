@@ -93,7 +93,7 @@ class Servers:
         self._origin.qlog(folder)
 
     def look(self) -> None:
-        """Note the state of open connections that is lost when they end."""
+        """Record the state of open connections, because it is lost when they close."""
         if self._other:
             self._other.look()
 

@@ -50,7 +50,7 @@ class RunningProgram(Protocol):
         """Apply the stack to connections accepted from now on."""
 
     def look(self) -> None:
-        """Note the state of open connections that is lost when they end."""
+        """Record the state of open connections, because it is lost when they close."""
 
     def close(self) -> None:
         """End every connection; session tickets stay valid."""
