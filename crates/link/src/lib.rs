@@ -1,11 +1,12 @@
-//! The emulated link: frames in at one interface, out at the other, late by what was asked.
+//! The emulated link: frames come in at one interface and leave at the other after the configured
+//! delay.
 //!
-//! [`model`] decides, without I/O or clock, when each packet leaves; [`config`] is what was asked,
-//! [`check`] whether it makes sense, and [`stages`] makes the model of it. [`forward`] runs one
+//! [`model`] decides, without I/O or clock, when each packet leaves; [`config`] has the settings,
+//! [`check`] validates them, and [`stages`] builds the model from them. [`forward`] runs one
 //! direction in a thread: it takes frames with the kernel's arrival stamps from a ring ([`ring`]),
 //! asks the model, waits ([`pace`]) and sends ([`socket`]). A [`meter`] counts what really
-//! happened, and [`record`] writes it packet by packet if asked. [`control`] is the JSON-lines side
-//! and [`program`] the command line of the program.
+//! happened, and [`record`] can write the fate of each packet. [`control`] answers commands in JSON
+//! lines, and [`program`] is the command line.
 
 pub mod config;
 pub mod far;

@@ -6,7 +6,8 @@ use super::spread::{Spread, quantile};
 use super::wander::Wander;
 use super::{Packet, Stage};
 
-/// Each packet has its own delay, a pure function of (seed, direction, index): packets overtake.
+/// Jitter that reorders: each packet has its own delay, a pure function of (seed, direction,
+/// index).
 pub struct Scatter {
     spread: Spread,
     lots: Draws,
@@ -31,7 +32,7 @@ impl Scatter {
     }
 }
 
-/// Why two packets have different delays.
+/// The kinds of jitter.
 pub enum Jitter {
     Scatter(Scatter),
     Wander(Wander),
@@ -59,7 +60,7 @@ impl Reorder {
     }
 }
 
-/// Holds every packet for the same time, give or take jitter and never less than none.
+/// Delays every packet by the same time plus jitter, but never by less than zero.
 pub struct Delay {
     delay_ns: u64,
     jitter: Option<Jitter>,

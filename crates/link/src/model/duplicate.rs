@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::draw::{Draws, Effect};
 use super::{Counts, Packet, Stage};
 
-/// Sends a share of the packets twice, by their index; the copy comes right behind its original.
+/// Sends a share of the packets twice, chosen by index. The copy directly follows its original.
 pub struct Duplicate {
     share: f64,
     draws: Draws,

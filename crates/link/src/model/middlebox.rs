@@ -2,7 +2,7 @@
 
 use super::{DropCause, Packet, Stage};
 
-/// Drops SYNs that carry data, and says nothing (Honda et al. 2011; RFC 7413 section 7.1).
+/// Silently drops SYNs that carry data (Honda et al. 2011; RFC 7413 section 7.1).
 pub struct Middlebox;
 
 impl Stage for Middlebox {

@@ -2,7 +2,7 @@
 
 use super::{DropCause, Packet, Stage};
 
-/// Drops packets above `bytes` (layer 3), as a router that cannot fragment and does not say so.
+/// Drops packets above `bytes` (layer 3) silently, like a router that cannot fragment.
 pub struct Mtu {
     pub bytes: u32,
 }
