@@ -118,7 +118,7 @@ class Chromium:
         return f"{product}{headless}, a fresh context for each visit"
 
     def cpu_s(self) -> dict[int, float]:
-        """CPU time of each of the browser's processes, by process id."""
+        """CPU seconds of each of the browser's processes, by process id."""
         return session_cpu_s(self.session)
 
     def proxies(self) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ class Tolerance(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     rtt_ms: float = 1.0
     rtt_share: float = 0.02
-    """Share of the round trip by which the measured one may exceed it, if that is more than
-    `rtt_ms`."""
+    """The measured round trip may exceed the configured one by this share of it, or by `rtt_ms`,
+    whichever is more."""
     rate_share: float = 0.02
     burst_ms: float = 20.0
     """Time in ms by which 99 % of packets may be ahead of the line rate, plus the time of two

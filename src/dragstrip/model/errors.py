@@ -4,8 +4,8 @@
       InputError             other input fixes it: exit code 2
       TestbedError           the testbed cannot run here: exit code 3
         ProgramEnded         one of its programs ended: the worker opens a new testbed
-          GuestEnded         the same of a guest in virtual time
-      BrowserError           the browser refused or ended: the worker opens a new testbed
+          GuestEnded         a guest in virtual time ended or hung
+      BrowserError           the browser refused a command or ended: the worker opens a new testbed
 
 A worker repeats the visit after `ProgramEnded` and `BrowserError`; the third time in a row it gives
 up with a `TestbedError`. A load that fails raises nothing: it is an outcome.

@@ -78,7 +78,7 @@ class Chromium53:
         return f"{agent}, in a window on a screen in memory, a fresh process for each visit"
 
     def cpu_s(self) -> dict[int, float]:
-        """CPU time of each of the browser's processes, by process id."""
+        """CPU seconds of each of the browser's processes, by process id."""
         return session_cpu_s(self._session)
 
     def proxies(self) -> tuple[str, ...]:

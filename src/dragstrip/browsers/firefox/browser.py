@@ -142,7 +142,7 @@ class Firefox:
         return f"{version} (build {self.told['moz:buildID']}), {headless}, {fresh}"
 
     def cpu_s(self) -> dict[int, float]:
-        """CPU time of each of the browser's processes, by process id."""
+        """CPU seconds of each of the browser's processes, by process id."""
         return session_cpu_s(self.session)
 
     def proxies(self) -> tuple[str, ...]:

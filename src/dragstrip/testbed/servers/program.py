@@ -53,7 +53,8 @@ namespace its workers end with it; a worker that lingers would keep the port in 
 
 class Program:
     """A server that runs one configuration at a time. Each new configuration restarts the process,
-    because reloading leaves requests under way, and often QUIC's listener."""
+    because a reload does not end requests under way, and often leaves QUIC's listener with the old
+    configuration."""
 
     def __init__(self, server: Server, site: ServerSite) -> None:
         """Prepare the server. Raises `TestbedError` if a program is missing."""
