@@ -41,8 +41,8 @@ def layouts(pages: Iterable[Sequence[PageServer]]) -> list[Layout]:
 
 
 def _fits(servers: Sequence[PageServer], addresses: Mapping[str, str]) -> bool:
-    """Whether the addresses that hosts already have fit the page: hosts of one server share one, and
-    hosts of different servers do not."""
+    """Whether the addresses that hosts already have fit the page: hosts of one server share one,
+    and hosts of different servers do not."""
     known = [{addresses[h] for h in server.hosts if h in addresses} for server in servers]
     taken = [ip for of in known for ip in of]
     return all(len(of) <= 1 for of in known) and len(set(taken)) == len(taken)
