@@ -36,7 +36,7 @@ class CapturedRequest(Struct, frozen=True, kw_only=True):
     protocol: Family
     wire_bytes: int | None
     end_ms: float
-    """Infinite if the capture does not say."""
+    """End of the request; infinite if the capture does not say."""
     connect_ms: float | None
     """Time that the request waited for a new connection; None if it used an open one."""
     cached: bool

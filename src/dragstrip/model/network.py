@@ -188,8 +188,8 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Each packet has its own delay, so packets overtake each other; otherwise the delay changes
     with time and packets keep their order."""
     jitter_period_ms: float | None = None
-    """Time from one random delay to the next, without reordering. None is the least, 8 times
-    `jitter_ms`."""
+    """Time from one random delay to the next, if jitter keeps packets in order. None means the
+    least, 8 times `jitter_ms`."""
     gilbert_elliott: GilbertElliott | None = None
     """Loss in bursts, instead of `loss`."""
     duplicate: float = 0.0

@@ -142,7 +142,7 @@ class StudyOptions(Struct, frozen=True, kw_only=True):
     controls_every: Annotated[int, Meta(ge=1)] = 1
     """Which blocks of a cell do: each Nth, beginning with the first."""
     warm_ups: Annotated[int, Meta(ge=0)] = 0
-    """Visits made and discarded before a stack's first."""
+    """Visits made and discarded before a stack's first visit that counts."""
     restarts: Annotated[int, Meta(ge=1)] = 1
     """How many starts of testbed and browsers the blocks are spread over."""
     stopping: Stopping | None = None
