@@ -5,7 +5,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from importlib import resources
-from statistics import median
 from typing import Any
 
 import msgspec
@@ -24,6 +23,7 @@ from dragstrip.browsers.screencast import (
     frame,
     start,
 )
+from dragstrip.browsers.slowdown import slow_down
 from dragstrip.browsers.sockets import SeenSocket, sockets
 from dragstrip.model.done import Done, parse_done
 from dragstrip.model.page import Page
@@ -140,6 +140,7 @@ def fresh_session(
                     {**view, "deviceScaleFactor": client.device_scale},
                 ),
                 ("Network.setBypassServiceWorker", {"bypass": True}),
+                *([slow_down(client.cpu_slowdown)] if client.cpu_slowdown > 1 else []),
                 *(
                     ("Page.addScriptToEvaluateOnNewDocument", {"source": source})
                     for source in preludes(client, recorded_ms, done)
@@ -313,10 +314,11 @@ class _Watch(DevToolsWatch):
     def clock_offset_s(self) -> float:
         """Unix time minus the clock of CDP timestamps; 0 without a request.
 
-        It is the median over requests, because a browser that loses its CPU between reading the two
-        clocks reports a wrong offset.
+        It is the least over requests. The browser reads Unix time second. So the difference is too
+        large if another program takes its CPU between the two readings, or if it copies a long body
+        of the request there.
         """
-        return median(self._clock_offsets_s) if self._clock_offsets_s else 0.0
+        return min(self._clock_offsets_s, default=0.0)
 
     def sort(self, event: Event) -> None:
         if event.session != self._session:
