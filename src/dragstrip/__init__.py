@@ -40,6 +40,7 @@ def race(
     addresses: "Addresses" = "recorded",
     virtual: bool = False,
     computing: bool | None = None,
+    device: str | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
 ) -> "Frames":
@@ -65,7 +66,15 @@ def race(
         restarts=restarts,
         addresses=addresses,
     ).resolve(cache_folder("pages"))
-    return run(study, out=out, virtual=virtual, computing=computing, jobs=jobs, cluster=cluster)
+    return run(
+        study,
+        out=out,
+        virtual=virtual,
+        computing=computing,
+        device=device,
+        jobs=jobs,
+        cluster=cluster,
+    )
 
 
 def run(
@@ -74,6 +83,7 @@ def run(
     out: str | Path,
     virtual: bool = False,
     computing: bool | None = None,
+    device: str | None = None,
     jobs: int | None = None,
     shard: str | None = None,
     cluster: str | None = None,
@@ -84,7 +94,7 @@ def run(
 
     `study` is a `Study` or the path of a study file. `jobs` blocks run in parallel: by default one,
     in virtual time one per core. `cluster` names a Dask cluster as `--cluster` does; `jobs` is then
-    per machine. Raises as `race` does.
+    per machine. `device` is as for `--device`. Raises as `race` does.
     """
     from dragstrip.conduct.options import RunOptions
     from dragstrip.conduct.visits import make_visits
@@ -97,6 +107,7 @@ def run(
         out=Path(out),
         virtual=virtual,
         computing=computing,
+        device=device,
         jobs=jobs,
         shard=shard,
         cluster=cluster,

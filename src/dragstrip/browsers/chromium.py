@@ -25,6 +25,7 @@ from dragstrip.browsers.exchanges import Exchange
 from dragstrip.browsers.generations import CLEARS, GENERATIONS, Generation, generation_of
 from dragstrip.browsers.load import Load, done_of, fresh_session, load
 from dragstrip.browsers.place import AS_NOBODY, BrowserPlace, fresh_home, living_in
+from dragstrip.browsers.slowdown import measured
 from dragstrip.model.browsers import TODAY, is_path
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
@@ -149,6 +150,9 @@ class ChromiumTab:
 
     def load(self, url: str) -> Load:
         return load(self.cdp, self.session, url, self.client, done_of(self.page, url))
+
+    def slowdown(self) -> float | None:
+        return measured(self.cdp, self.session) if self.client.cpu_slowdown > 1 else None
 
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
         method, params = self.generation.forget_cache

@@ -20,6 +20,10 @@ class Tab(Protocol):
         does not end in time is an outcome, not an exception; its `Load` holds what was seen so
         far."""
 
+    def slowdown(self) -> float | None:
+        """How many times longer a fixed script takes in the tab's page than it would without the
+        client's slow-down; None if the client is not slowed down here."""
+
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """Make the next load fetch everything again. The tab keeps its TLS tickets, and still knows
         the Alt-Svc of the hosts in `announced`, which it may request again to learn it."""

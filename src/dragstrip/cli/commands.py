@@ -61,7 +61,7 @@ COMMANDS = {
     ),
     "virtual": CommandEntry("Install the kernel for races in virtual time.", "machine.virtual"),
     "list": CommandEntry(
-        "List networks, stacks, servers, browsers, pages or papers.",
+        "List what has a name: networks, stacks, servers, devices, pages.",
         "known",
     ),
     "schema": CommandEntry("Print the JSON schema of study files, for editors.", "schema"),

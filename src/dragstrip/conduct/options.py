@@ -12,6 +12,7 @@ from dragstrip.model.clock import NETWORK, PRICED, REAL, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, Study
 from dragstrip.study.clients import study_by
+from dragstrip.study.devices import check_device, find_slowdown
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
@@ -32,6 +33,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     study's own clock, by default no."""
     client: str | None = None
     """``browser`` or ``loader``; None leaves the study's own."""
+    device: str | None = None
+    """The client's device, see `dragstrip.study.devices.find_slowdown`; None leaves the study's
+    own."""
     jobs: int | str | None = None
     """Blocks that run in parallel, or ``auto``; on a cluster, blocks per machine. None means one
     block, or in virtual time one per core."""
@@ -54,17 +58,31 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             return PRICED
         return REAL if self.computing is None and not self.virtual else NETWORK
 
+    @property
+    def slowdown(self) -> float:
+        """How many times slower the client is. Raises `InputError`."""
+        return find_slowdown(self.device) if self.device else 1.0
+
     def adapt(self, study: Study) -> Study:
         """The study with the client, restarts and clock that these options choose. Raises
         `InputError`."""
         if self.client:
             study = study_by(study, self.client)
+        if self.device:
+            slower = structs.replace(study.client, cpu_slowdown=self.slowdown)
+            study = structs.replace(study, client=slower)
         study = spread(study, self.restarts)
         keeps_its_own = self.computing is None and (study.clock.virtual or not self.virtual)
         return study if keeps_its_own else structs.replace(study, clock=self.clock)
 
-    def check(self, clock: Clock) -> None:
-        """Raise `InputError` if a study with this clock does not allow these options."""
+    def check(self, study: Study) -> None:
+        """Raise `InputError` if the study does not allow these options."""
+        self.check_place(study.clock)
+        check_device(study)
+
+    def check_place(self, clock: Clock) -> None:
+        """Raise `InputError` if the options that say where visits run do not fit together, or do
+        not fit the clock."""
         self.jobs_here(clock)
         self._part()
         if self.admit_other_machines and self.cluster is None:

@@ -52,7 +52,7 @@ def make_visits(
     `TestbedError` if the testbed cannot run, and `TimeUp` after the first visit that ends later
     than `until` (`time.monotonic`).
     """
-    options.check(study.clock)
+    options.check(study)
     _check_restarts(study)
     for name in study.metrics:
         find_metric(name)

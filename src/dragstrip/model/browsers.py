@@ -20,6 +20,8 @@ class Browser(Struct, frozen=True, kw_only=True):
     it."""
     frames: bool = True
     """Whether it can record frames."""
+    slows_down: bool = False
+    """Whether it can slow down its pages' first threads."""
     load_event_only: bool = False
     """Whether it can wait only for a page's load event (`dragstrip.model.done`)."""
     testbeds_only: bool = False
@@ -64,6 +66,7 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "h3"),
         packets_per_ack=_CHROMIUM_ACKNOWLEDGES,
         early_hints=True,
+        slows_down=True,
     ),
     FIREFOX: Browser(
         what="Firefox",
@@ -118,6 +121,7 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "gquic"),
         switched_on=_Q043,
         accepts=_BEFORE_ZSTD,
+        slows_down=True,
         cannot_tell=(_NO_LCP,),
     ),
     "chromium78": Browser(
@@ -125,6 +129,7 @@ BROWSERS: Mapping[str, Browser] = {
         speaks=("h1", "h2", "gquic"),
         switched_on=_Q043,
         accepts=_BEFORE_ZSTD,
+        slows_down=True,
     ),
 }
 

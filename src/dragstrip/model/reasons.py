@@ -35,6 +35,11 @@ REASONS: Mapping[ReasonCode, Meaning] = {
         "look for a route out of the testbed, a proxy or a cache; connections.parquet shows the "
         "settings in effect",
     ),
+    "device-drift": Meaning(
+        "the client's processor was not as slow as the study asks, as a fixed script in the page "
+        "found after the load",
+        "race on a quiet machine; the script is short, so another program can disturb it",
+    ),
     "replay-miss": Meaning(
         "a recorded object was not served; or the request for one failed before it reached the "
         "origin, for a reason other than the network: a certificate, a name, a refused "

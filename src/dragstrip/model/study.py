@@ -25,6 +25,9 @@ class Client(Struct, frozen=True, kw_only=True):
 
     viewport: tuple[int, int] = (1366, 768)
     device_scale: float = 1.0
+    cpu_slowdown: Annotated[float, Meta(ge=1, le=100)] = 1.0
+    """How many times slower the client's processor is than this machine's; in virtual time, than
+    the prices of its clock (`dragstrip.study.devices`)."""
     pin_random: bool = True
     """Math.random and crypto.getRandomValues give the same numbers in every visit, so that random
     choices of a page (experiments, advertisements) are the same for every stack."""

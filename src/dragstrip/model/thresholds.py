@@ -64,6 +64,8 @@ class Thresholds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     and round trips need."""
     throttles: Annotated[int, Meta(ge=0)] = 0
     """How often a CPU may have been throttled for heat."""
+    slowdown_error: Share = 0.3
+    """Relative error of the client's slow-down, as a fixed script in the page finds it."""
     frequency_share: Share = 0.05
     """Share by which the CPUs' frequency limit may be below that of another visit of the block."""
     steal_share: Share = 0.02

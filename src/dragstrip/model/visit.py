@@ -35,6 +35,7 @@ ReasonCode = Literal[
     "picture-mismatch",  # the final picture is not the page's reference
     "aborted",  # the load was aborted, but not by stack or network
     "clock-jump",  # the clock was set during the visit, or the browser's clock differs
+    "device-drift",  # the client's processor was not as slow as was asked
     "content-mismatch",  # what was fetched is not the page's content, or differs within the block
 ]
 
@@ -606,6 +607,9 @@ class Visit(Struct, frozen=True, kw_only=True):
     issuers: Mapping[str, str] = {}
     """Each issuer of a certificate that the browser accepted, with the first URL it vouched for;
     empty if the browser does not report it."""
+    cpu_slowdown: float | None = None
+    """How many times longer a fixed script took in the page after its load than it does without the
+    client's slow-down; None if the client is not slowed down, or nothing measured it."""
     browser: str = ""
     """Name, version and start mode of the browser that loaded the page, as it reports them; empty
     in capsules older than this field."""

@@ -23,6 +23,7 @@ from dragstrip.verdict import (
     clock_checks,
     coding_checks,
     content_checks,
+    device_checks,
     discovery_checks,
     early_checks,
     ecn_checks,
@@ -64,6 +65,7 @@ class Judge:
             self._reference(visit.page),
             study.clock,
             study.addresses,
+            study.client.cpu_slowdown,
         )
 
     def in_turn(self, visit: Visit) -> Visit:
@@ -95,12 +97,13 @@ def with_verdict(
     reference: bytes = b"",
     clock: Clock = REAL,
     addresses: Addresses = "one-each",
+    slowdown: float = 1.0,
 ) -> Visit:
     """The visit with its outcome and reasons. `reference` is the page's picture, a `Visual.final`;
     empty if there is none."""
     visit = structs.replace(visit, outcome=content_checks.outcome(visit, page))
     reasons = (
-        *judge(visit, page, network, stack, limits, clock, addresses),
+        *judge(visit, page, network, stack, limits, clock, addresses, slowdown),
         *like_reference(visit, reference, limits),
         *watched(visit, limits),
     )
@@ -115,12 +118,13 @@ def judge(
     limits: Thresholds,
     clock: Clock = REAL,
     addresses: Addresses = "one-each",
+    slowdown: float = 1.0,
 ) -> tuple[Reason, ...]:
     """All reasons against the visit, most important first; empty if it is valid."""
     host = (
         link_checks.punctual(visit, limits, clock)
         if clock.virtual
-        else _host(visit, network, stack, limits)
+        else _host(visit, network, stack, limits, slowdown)
     )
     return (
         *_reasons(visit, page, network, stack, limits),
@@ -190,7 +194,10 @@ def _reasons(
     yield from clock_checks.agreed(visit, network, limits)
 
 
-def _host(visit: Visit, network: Network, stack: Stack, limits: Thresholds) -> Iterator[Reason]:
+def _host(
+    visit: Visit, network: Network, stack: Stack, limits: Thresholds, slowdown: float
+) -> Iterator[Reason]:
+    yield from device_checks.slowed(visit, slowdown, limits)
     yield from host_checks.on_time(visit, network, limits)
     yield from host_checks.heated(visit, limits)
     yield from host_checks.waited(visit, network, stack, limits)

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 18
+VERSION = 19
 """Version of the rules. It is raised with every change of a check or of a default limit; `CHANGES`
 describes each change."""
 
@@ -20,6 +20,10 @@ STANDS_SINCE = 12
 those visits. (Since 13, hosts may share addresses and certificates; before, each had its own.)"""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    19: (
+        "a client that the study slows down is judged, by a fixed script in its page",
+        "the browser's clock is told by the request whose two stamps are closest",
+    ),
     18: ("no record of TLS need be full over HTTP/2, where the longest body fills only a few",),
     17: (
         "early data may reach a server as late as browser and server waited for a CPU",

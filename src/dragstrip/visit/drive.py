@@ -86,10 +86,11 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
             bed.origin.look()
             bed.link.passthrough()  # what is still open closes fast, and outside the visit
             sent = others.stop()
-        reading = time.monotonic()
+        reading, slowdown = time.monotonic(), None
         if loaded.outcome == "loaded":
             read = tab.with_digests(loaded.exchanges, plan.block.seed)
             loaded = structs.replace(loaded, exchanges=read)
+            slowdown = tab.slowdown()
         itself = browser.itself
         content_ms = (time.monotonic() - reading) * 1000
     bed.origin.close()  # the link lets it through, so no browser is left with a dead connection
@@ -145,6 +146,7 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
         authority=bed.origin.authority,
         issuers=issuers(loaded.exchanges),
         browser=itself,
+        cpu_slowdown=slowdown,
         graph=loaded.graph,
         fast_open=loaded.fast_open,
         proxies=browser.proxies(),

@@ -37,7 +37,7 @@ def test_every_option_has_words_and_run_offers_it():
     ("command", "lacks"),
     [
         ("race", set()),
-        ("reproduce", {"shard"}),
+        ("reproduce", {"shard", "device"}),
         ("why", {"client", "restarts", "shard", "cluster", "admit_other_machines", "watch"}),
     ],
 )

@@ -146,6 +146,9 @@ class Chromium53Tab:
     def load(self, url: str) -> Load:
         return load53.load(self.cdp, url, self.client)
 
+    def slowdown(self) -> float | None:
+        return None
+
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """Does nothing: QtWebEngine answers clearBrowserCache without clearing. Loads bypass the
         cache instead."""

@@ -176,6 +176,9 @@ class FirefoxTab:
     def load(self, url: str) -> Load:
         return bidi.load(self.cdp, self.tab, url, self.client, done_of(self.page, url))
 
+    def slowdown(self) -> float | None:
+        return None
+
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """Does nothing: BiDi clears no cache. Loads bypass it instead."""
         self.cdp.call("network.setCacheBehavior", cacheBehavior="bypass", contexts=[self.tab])

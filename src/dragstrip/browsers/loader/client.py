@@ -132,6 +132,9 @@ class LoaderTab:
             answer, self.graph, sent_s, f"{self.graph.digest} {source}: {self.graph.source}"
         )
 
+    def slowdown(self) -> float | None:
+        return None
+
     def forget_cache(self, announced: Iterable[str] = ()) -> None:
         """Does nothing: the load generator has no cache."""
 

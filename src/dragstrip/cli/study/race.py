@@ -111,7 +111,9 @@ def race(
         connections=("first", "repeat") if repeat else ("first",),
         runs=runs,
         seed=seed,
-        client=Client(frames=frames, net_log=net_log, qlog=qlog, pcap=pcap),
+        client=Client(
+            frames=frames, net_log=net_log, qlog=qlog, pcap=pcap, cpu_slowdown=options.slowdown
+        ),
         addresses=addresses,
         done=done,
         metrics=tuple(metric or ()),
@@ -122,7 +124,7 @@ def race(
         clock=options.clock,
     )
     study = spec.resolve(page_cache())
-    options.check(study.clock)
+    options.check(study)
     folder = options.out or new_capsule(study.name)
     with shown(folder, watch=options.watch) as watcher:
         make_visits(study, folder, options, watcher=watcher)

@@ -44,9 +44,12 @@ OPENSSL_ia32cap(3)."""
 # is nowhere in what the kernel is told. hostfs follows /proc/self/cwd outside the guest.
 #
 # What is installed is reached by the same names everywhere: the length of an argument or of the
-# environment changes a program's course.
+# environment changes a program's course. So does the length of its own path: glibc reads that in
+# /proc/self/maps, which shows what a link leads to. So `dragstrip.execution.guest.inside` mounts
+# the programs. mount(8) would not do: it takes longer to find a longer path, and the end of a
+# program stirs its running time into the random numbers.
 _INIT = """#!/bin/sh
-mount -t proc proc /proc
+{free}mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /mnt
@@ -57,17 +60,23 @@ mount -t hostfs none /mnt/job -o /proc/self/cwd
 ip link set lo up
 ln -s {bytecode} /mnt/home/bytecode
 ln -s {package} /mnt/home/dragstrip
-ln -s {programs} /mnt/home/programs
+mkdir /mnt/home/programs /mnt/home/.cache/dragstrip /mnt/home/installed
+ln -s {programs} /mnt/home/installed/programs
+ln -s {cache} /mnt/home/installed/cache
 ln -s {python} /mnt/home/python
 export {programs_are_in}=/mnt/home/programs
 export PYTHONPYCACHEPREFIX=/mnt/home/bytecode PYTHONDONTWRITEBYTECODE=1
 export HOME=/mnt/home TMPDIR=/mnt/tmp {exact}=1
 export OPENSSL_ia32cap='{no_rdrand}'
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-ln -s {cache} /mnt/home/.cache/dragstrip
 cd /mnt/home
-env PYTHONPATH={path} {python} -m dragstrip.execution.guest.inside /mnt/job /mnt/capsule
+{reset}env PYTHONPATH={path} {python} -m dragstrip.execution.guest.inside /mnt/job /mnt/capsule
 """
+_FREE = "chrt --batch --pid 0 $$\n"
+_RESET = "chrt --batch --reset-on-fork 0 "
+"""Where computing has a price, a batch process pays none (rules.toml of the kernel): what prepares
+the guest, and the program that measures. What that starts is no batch process. So its own start,
+which depends on what is installed, moves no clock."""
 
 
 class Guest:
@@ -90,13 +99,16 @@ class Guest:
 
 
 @contextlib.contextmanager
-def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest]:
-    """Start a guest on the job in `folder`, and kill it at the end of the context.
+def guest(
+    kernel: Path, folder: Path, clock: Clock, seed: int, slowdown: float = 1.0
+) -> Iterator[Guest]:
+    """Start a guest on the job in `folder`, and kill it at the end of the context. Its browsers pay
+    `slowdown` times the clock's prices.
 
     Raises `TestbedError` if it cannot be started.
     """
     init = folder / "init"
-    init.write_text(_init())
+    init.write_text(_init(clock))
     init.chmod(0o755)
     command = [
         str(kernel),
@@ -106,6 +118,7 @@ def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest
         "time-travel=inf-cpu",
         f"time-travel-start={EPOCH_NS}",
         *(f"dragstrip_{what}_ns={ns}" for what, ns in clock.prices_ns.items()),
+        *([f"dragstrip_client_percent={slowdown * 100:.0f}"] if slowdown > 1 else []),
     ]
     with _core() as core, (folder / "console").open("wb") as console:
         pinned = ["setpriv", "--pdeathsig", "KILL", "taskset", "--cpu-list", str(core)]
@@ -128,7 +141,7 @@ def guest(kernel: Path, folder: Path, clock: Clock, seed: int) -> Iterator[Guest
             process.wait()
 
 
-def _init() -> str:
+def _init(clock: Clock) -> str:
     needed = _needed()
     values = {
         "bytecode": bytecode(needed),
@@ -142,6 +155,8 @@ def _init() -> str:
         capsule=CAPSULE,
         exact=EXACT_TIMERS,
         no_rdrand=_NO_RDRAND,
+        free=_FREE if clock.prices_ns else "",
+        reset=_RESET if clock.prices_ns else "",
         programs_are_in=PROGRAMS,
         **{name: shlex.quote(str(value)) for name, value in values.items()},
     )

@@ -34,6 +34,11 @@ class BlockJob(Struct, frozen=True, kw_only=True):
     """Whether to keep artefacts in the capsule."""
 
     @property
+    def slowdown(self) -> float:
+        """How many times slower the client is; its prices make it so, not the browser."""
+        return self.study.client.cpu_slowdown
+
+    @property
     def about(self) -> str:
         if len(self.blocks) == 1:
             return f"block {self.blocks[0].id}"
@@ -47,6 +52,7 @@ class CheckJob(Struct, frozen=True, kw_only=True):
     page: Page
     client: Client
     browser: str
+    slowdown: float = 1.0
 
     @property
     def about(self) -> str:

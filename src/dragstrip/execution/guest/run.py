@@ -39,7 +39,7 @@ def guest_run(
         if artefacts:
             (folder / CAPSULE).symlink_to(artefacts.absolute())
         write(folder, JOB, job)
-        with guest(kernel(), folder, clock, seed) as running:
+        with guest(kernel(), folder, clock, seed, job.slowdown) as running:
             yield GuestRun(running, folder, job.about, still_s)
 
 

@@ -55,6 +55,8 @@ class ReportCell(Struct, frozen=True, kw_only=True):
     network: Network
     connection: ConnectionMode = "first"
     clock: Clock = REAL
+    slowdown: float = 1.0
+    """How many times slower the client is than the machine."""
     seen: Observed
     results: tuple[StackResult, ...]
 
@@ -63,6 +65,8 @@ class ReportCell(Struct, frozen=True, kw_only=True):
         """The cell's title, such as ``demo over LTE, loaded at network-idle``."""
         predicted = any(r.stack.loaded_by.follows_graphs for r in self.results)
         place = cell_title(self.page.name, self.network.name, self.connection, self.clock)
+        if self.slowdown > 1:
+            place += f", client {self.slowdown:g} times slower"
         if self.page.done != AT_LOAD:
             place += f", loaded at {said_done(self.page.done)}"
         return f"{place}, predicted by the load generator" if predicted else place
@@ -106,6 +110,7 @@ def cells(
             page=study.page(seen.page),
             network=study.network(seen.network),
             clock=study.clock,
+            slowdown=study.client.cpu_slowdown,
             connection=seen.connection,
             seen=seen,
             results=tuple(

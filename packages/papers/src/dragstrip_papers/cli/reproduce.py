@@ -49,7 +49,7 @@ SMOKE_MINUTES = 10.0
 TIME_IS_UP = "time is up before all visits were made; the same command resumes"
 
 
-@takes_run_options(without=("shard",), after={"native": ("out",)}, out=Out)
+@takes_run_options(without=("shard", "device"), after={"native": ("out",)}, out=Out)
 def reproduce(
     key: Key,
     scale: Scale = "smoke",
@@ -102,7 +102,7 @@ def reproduce(
     _announce(console, paper, parts)
     if dry_run:
         return exits.DONE
-    options.check(options.clock)
+    options.check_place(options.clock)
     run = partial(_run, folder=folder, options=options, frozen=paper.rules)
     more = partial(fill, plan=parts_in, present=there) if scale == "smoke" else None
     finished = _visit(parts, minutes * 60, run, more, console)
