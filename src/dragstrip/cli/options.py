@@ -110,16 +110,15 @@ Virtual = Annotated[
     bool,
     typer.Option(
         "--virtual",
-        help="Race in virtual time: computing takes no time, so every machine gives the same "
-        "result.",
+        help="Race in virtual time, in which every machine gives the same result.",
     ),
 ]
 Computing = Annotated[
     bool | None,
     typer.Option(
         "--computing/--no-computing",
-        help="Race in virtual time in which browser and server take time for what they compute: "
-        "a fixed price for each system call, handshake and page of memory (default: they do not).",
+        help="In virtual time: whether browser and server take time for what they compute, or the "
+        "network alone decides (default: they do; the load generator predicts the network alone).",
         show_default=False,
     ),
 ]

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 from dragstrip.conduct.restarts import spread
 from dragstrip.conduct.shard import WHOLE, Shard, parse_shard
 from dragstrip.execution.concurrency import most_jobs, parse_jobs
+from dragstrip.model.browsers import LOADER
 from dragstrip.model.clock import NETWORK, PRICED, REAL, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Block, Study
@@ -29,8 +30,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     virtual: bool = False
     """Whether visits run in virtual time."""
     computing: bool | None = None
-    """Whether computing takes time in virtual time; True turns virtual time on. None follows the
-    study's own clock, by default no."""
+    """Whether computing takes time in virtual time; either turns virtual time on. None: with
+    browsers it does; the load generator predicts their network alone."""
     client: str | None = None
     """``browser`` or ``loader``; None leaves the study's own."""
     device: str | None = None
@@ -54,9 +55,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     @property
     def clock(self) -> Clock:
         """The clock that these options choose."""
-        if self.computing:
-            return PRICED
-        return REAL if self.computing is None and not self.virtual else NETWORK
+        return self._clock(predicted=self.client == LOADER)
+
+    def _clock(self, *, predicted: bool) -> Clock:
+        if self.computing is None:
+            return REAL if not self.virtual else NETWORK if predicted else PRICED
+        return PRICED if self.computing else NETWORK
 
     @property
     def slowdown(self) -> float:
@@ -72,8 +76,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             slower = structs.replace(study.client, cpu_slowdown=self.slowdown)
             study = structs.replace(study, client=slower)
         study = spread(study, self.restarts)
-        keeps_its_own = self.computing is None and (study.clock.virtual or not self.virtual)
-        return study if keeps_its_own else structs.replace(study, clock=self.clock)
+        if self.computing is None and (not self.virtual or study.clock.virtual):
+            return study
+        return structs.replace(study, clock=self._clock(predicted=study.predicted))
 
     def check(self, study: Study) -> None:
         """Raise `InputError` if the study does not allow these options."""

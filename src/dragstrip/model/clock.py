@@ -67,9 +67,9 @@ _CALLS = f"each system call takes {SYSCALL_NS / 1000:g} us"
 _KEYS = f"a handshake's keys {KEYS_NS / 1000:g} us"
 _SHORT: Mapping[ClockKind, str] = {
     "real": "real time",
-    "network": "virtual time",
-    "computing": "virtual time with computing, but for memory",
-    "priced": "virtual time with computing",
+    "network": "virtual time without computing",
+    "computing": "virtual time without a price for memory",
+    "priced": "virtual time",
 }
 _WORDS: Mapping[ClockKind, str] = {
     "real": "real time",

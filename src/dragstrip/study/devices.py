@@ -50,7 +50,7 @@ def check_device(study: Study) -> None:
     if study.clock.virtual and not study.clock.prices_ns:
         raise InputError(
             f"cpu_slowdown: by the clock {study.clock.kind!r} computing takes no time, so a slower "
-            "client loads as fast: race with --computing, or in real time"
+            "client loads as fast: race without --no-computing, or in real time"
         )
     for stack in study.stacks:
         browser = stack.loaded_by
@@ -62,5 +62,5 @@ def check_device(study: Study) -> None:
         if not (browser.slows_down or study.clock.virtual):
             raise InputError(
                 f"cpu_slowdown: stack {stack.name!r} is loaded by {browser.what}, which cannot be "
-                "slowed down in real time: race with --computing, or in Chromium"
+                "slowed down in real time: race with --virtual, or in Chromium"
             )

@@ -174,10 +174,10 @@ def _at_once(cell: ReportCell) -> str:
         return ""
     dropped = listed([f"{r.stack.name} {r.dropped_up:g}" for r in full])
     return (
-        "In virtual time a page's connections begin at once, and meanwhile the queue up dropped "
-        f"packets ({dropped} in the median visit). Where it drops {CROWDED} or more, "
-        f"real time names the same faster stack in only {AGREED} % of pairs: race this with "
-        "--computing or in real time, too."
+        "Where computing takes no time a page's connections begin at once, and meanwhile the queue "
+        f"up dropped packets ({dropped} in the median visit). Where it drops {CROWDED} or more, "
+        f"real time names the same faster stack in only {AGREED} % of pairs: race this without "
+        "--no-computing, or in real time, too."
     )
 
 

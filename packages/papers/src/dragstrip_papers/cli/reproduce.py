@@ -19,7 +19,7 @@ from dragstrip.cli.study.conduct import shown
 from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import TimeUp, make_visits
 from dragstrip.model.browsers import LOADER
-from dragstrip.model.clock import NETWORK, PRICED
+from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Slow
 from dragstrip_papers.cli.answers import answer, redraw_all, tell
@@ -127,8 +127,8 @@ def _folder(key: str, options: RunOptions, *, native: bool) -> Path:
     """The default result folder: runs that differ in these are never mixed."""
     kinds = {
         "native": native,
-        "virtual": options.clock == NETWORK,
-        "computing": options.clock == PRICED,
+        "virtual": options.clock.virtual,
+        "no-computing": options.clock == NETWORK and options.client != LOADER,
         LOADER: options.client == LOADER,
     }
     return Path("capsules") / "-".join([key, *(kind for kind, is_so in kinds.items() if is_so)])
