@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from dragstrip_papers.answer import Verdict
 from dragstrip_papers.answers.missing import DECIDED
 from dragstrip_papers.base import ask
-from dragstrip_papers.gains import AnovaCount, Gain, MagnitudeOrder, MeanDelta
+from dragstrip_papers.gains import AnovaCount
 from dragstrip_papers.measured import Evidence, Loads, Measured
 from dragstrip_papers.parts import parts_of
 from dragstrip_papers.predicates import AnyPredicate
@@ -21,8 +21,6 @@ from dragstrip_papers.reached import reached
 
 TIMES = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Multiples of the loads that are tried, in this order."""
-_CORPUS = (Gain, MagnitudeOrder, MeanDelta)
-"""Kinds of claims that by default are about all pages of which the paper's are a sample."""
 
 
 class More(Struct, frozen=True, kw_only=True):
@@ -72,10 +70,7 @@ _Taken = Callable[[Sequence[Measured], int], Iterable[Measured]]
 
 def _of_corpus(predicate: AnyPredicate) -> bool:
     """Whether any part of the claim is about other pages, too."""
-    return any(
-        getattr(part, "over", "pages" if isinstance(part, _CORPUS) else "blocks") == "pages"
-        for part in parts_of(predicate)
-    )
+    return any(part.population == "pages" for part in parts_of(predicate))
 
 
 def _longer(cells: Sequence[Measured], times: int) -> Iterable[Measured]:
