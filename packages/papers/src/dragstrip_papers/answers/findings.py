@@ -23,10 +23,11 @@ from dragstrip_papers.answers.ran import Made, Ran
 from dragstrip_papers.campaign.clients import ClientName
 from dragstrip_papers.campaign.space import CELL, reach, space
 from dragstrip_papers.claims import Claim, Published, Tier
+from dragstrip_papers.deciding import direction
 from dragstrip_papers.frozen import Frozen
 from dragstrip_papers.measured import Evidence, Key
 from dragstrip_papers.parts import about
-from dragstrip_papers.predicates import stacks_of
+from dragstrip_papers.predicates import AnyPredicate, stacks_of
 from dragstrip_papers.sources import Source
 
 VERDICTS: tuple[Verdict, ...] = (
@@ -243,7 +244,9 @@ def _finding(
         population=about(claim.predicate) if claim.predicate else "",
         ours=answer.ours,
         why=answer.why,
-        more=more(claim.predicate, evidence) if undecided and claim.predicate else None,
+        more=more(_asked(claim.predicate, answer), evidence)
+        if undecided and claim.predicate
+        else None,
         surrogates=paper.surrogates(claim.predicate) if claim.predicate else {},
         players=paper.players(claim.predicate) if claim.predicate else {},
         servers=servers([stacks[name] for name in named]),
@@ -253,6 +256,11 @@ def _finding(
         cells=len(reached),
         behind=_places(behind),
     )
+
+
+def _asked(predicate: AnyPredicate, answer: Answer) -> AnyPredicate:
+    """What is open: the direction alone, where no size can be tested."""
+    return direction(predicate) or predicate if answer.size == "not testable" else predicate
 
 
 def _undecided(answer: Answer, verdict: Verdict, why: str, *, ours: str) -> Answer:

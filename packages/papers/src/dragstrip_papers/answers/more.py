@@ -11,8 +11,8 @@ import numpy as np
 from msgspec import Struct, structs
 
 from dragstrip_papers.answer import Verdict
+from dragstrip_papers.answers.ended import of_ended
 from dragstrip_papers.answers.missing import DECIDED
-from dragstrip_papers.base import ask
 from dragstrip_papers.gains import AnovaCount
 from dragstrip_papers.measured import Evidence, Loads, Measured
 from dragstrip_papers.parts import parts_of
@@ -49,7 +49,7 @@ def more(predicate: AnyPredicate, evidence: Evidence) -> More | None:
         return None
     if any(isinstance(part, AnovaCount) for part in parts_of(predicate)):
         return None
-    now = ask(predicate, structs.replace(evidence, made=tuple(own)))
+    now = of_ended(predicate, structs.replace(evidence, made=tuple(own)))
     if not now.ours or now.verdict in DECIDED:
         return None
     fewest = min(len(loads.rounds) for cell in own for loads in cell.stacks.values())
@@ -59,7 +59,7 @@ def more(predicate: AnyPredicate, evidence: Evidence) -> More | None:
     for times in TIMES:
         for of, have, taken in ways:
             made = tuple(taken(own, times))
-            found = ask(predicate, structs.replace(evidence, made=made)).verdict
+            found = of_ended(predicate, structs.replace(evidence, made=made)).verdict
             if found in DECIDED:
                 return More(of=of, have=have, need=times * have, answer=found)
     return More(of=None)
