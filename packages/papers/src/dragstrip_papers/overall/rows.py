@@ -156,9 +156,14 @@ def best(answers: Iterable[tuple[Given, Told]]) -> dict[Way, Source]:
 
 def _today(paper: Published, claim: Claim, page: Given, told: Told) -> tuple[Given, Told]:
     """The answer by today's rules. Those did not stand before the visits if others answered."""
-    if page.rules == paper.rules:
+    if _of_claims(page.rules) == _of_claims(paper.rules):
         return page, told
     return structs.replace(page, frozen=False), reread(claim, page, told)
+
+
+def _of_claims(rules: str) -> str:
+    """The version without that of the verdict, by which visits were judged before."""
+    return rules.rpartition(".")[0]
 
 
 def _column(verdict: Verdict | None, answer: Verdict) -> Verdict | None:
