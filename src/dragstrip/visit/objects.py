@@ -14,6 +14,7 @@ _MOMENTS = {
     "start": ("when the browser decided to fetch", "start_ms"),
     "first-byte": ("first byte of", "response_start_ms"),
     "end": ("last byte of", "end_ms"),
+    "took": ("from the start to the last byte of", "took_ms"),
 }
 _NAMED = {m.name: m for m in METRICS}
 _SHORT = {m.name.removesuffix("_ms"): m for m in METRICS}
@@ -40,17 +41,25 @@ def _of_object(name: str) -> Metric:
     target, _, moment = name.removeprefix(_PREFIX).rpartition(":")
     if moment not in _MOMENTS or not target.startswith(("/", "https:", "http:")):
         raise InputError(
-            f"metric {name!r}: write object:/PATH:end or object:URL:end, with start, first-byte or "
-            "end"
+            f"metric {name!r}: write object:/PATH:end or object:URL:end, with start, first-byte, "
+            "end or took"
         )
     words, field = _MOMENTS[moment]
 
     def measure(visit: Visit, network: Network, stack: Stack) -> float | None:
-        values = (getattr(r, field) for r in visit.requests if _is(r, target) and not r.error)
+        values = (_moment(r, field) for r in visit.requests if _is(r, target) and not r.error)
         return next((ms for ms in values if ms is not None), None)
 
     source = "the browser's requests"
     return Metric(name, "ms", "lower", f"{words} {target}", source, measure, early=True)
+
+
+def _moment(request: Request, field: str) -> float | None:
+    if field != "took_ms":
+        value: float | None = getattr(request, field)
+        return value
+    ended = request.end_ms
+    return None if ended is None or request.start_ms is None else ended - request.start_ms
 
 
 def _is(request: Request, target: str) -> bool:

@@ -3,6 +3,7 @@
 ``50x400B-8KB`` spreads the sizes over a range, ``64x10KB:script`` makes scripts (or ``style``, or
 ``mix`` of all three), ``64x10KB@4`` spreads the objects over four hosts. ``64x10KB+1x5MB:post``
 uploads 5,000,000 bytes once all objects have arrived; ``1x5MB:post`` only uploads.
+``60x20KB+1x10KB:urgent`` asks for an urgent object while its images arrive.
 
 Each image is a PNG of grey noise in uncompressed deflate blocks. So a browser fetches and decodes
 real pixels to the end, no proxy can shrink the bytes, and the file length is exact to the byte. A
@@ -18,6 +19,7 @@ import zlib
 from typing import Literal, get_args
 
 from dragstrip.pages.format.recording import PageError, Recorded, Recording
+from dragstrip.pages.generators import urgent
 from dragstrip.pages.generators.sizes import NONE, PATTERN, Sizes, parse_sizes
 from dragstrip.pages.generators.uploads import answer, script, split
 from dragstrip.pages.made.text import CODE, fill
@@ -51,6 +53,8 @@ class Spec(Sizes, frozen=True, kw_only=True):
     """Forms, assigned to the objects in turn."""
     hosts: int
     uploads: Sizes = NONE
+    urgent_bytes: int = 0
+    """Size of the late urgent object; 0 without one."""
 
 
 def synth(spec: str, *, hosts: int | None = None, seed: int = 0) -> Recording:
@@ -75,6 +79,7 @@ def synth(spec: str, *, hosts: int | None = None, seed: int = 0) -> Recording:
     plain = objects.partition("@")[0] + plus + after
     tail = (f"-{hosts}hosts" if hosts > 1 else "") + (f"-seed{seed}" if seed else "")
     rows = list(zip(urls, forms, sizes, strict=True))
+    late = f"{document}{urgent.PATH}" if parsed.urgent_bytes else ""
     uploads = [
         (f"{document}upload/{i:05}", size)
         for i, size in enumerate(parsed.uploads.sizes(random.Random(seed)))
@@ -84,8 +89,9 @@ def synth(spec: str, *, hosts: int | None = None, seed: int = 0) -> Recording:
         url=document,
         source=f"generated: {_described(parsed)} on {hosts} hosts, seed {seed}",
         answers=(
-            _answer(document, "text/html; charset=utf-8", _html(plain, rows, uploads)),
+            _answer(document, "text/html; charset=utf-8", _html(plain, rows, uploads, late)),
             *(_answer(u, _TYPES[f][0], _body(f, size, f"{seed}:{u}")) for u, f, size in rows),
+            *(_sheet(late, parsed.urgent_bytes, f"{seed}:{late}") for _ in late[:1]),
             *(answer(url, size) for url, size in uploads),
         ),
     )
@@ -96,6 +102,8 @@ def _described(parsed: Spec) -> str:
     said = [f"{parsed.count} {kind} of {parsed}"] if parsed.count else []
     if parsed.uploads.count:
         said.append(f"{parsed.uploads.count} uploads of {parsed.uploads}")
+    if parsed.urgent_bytes:
+        said.append(f"an urgent object of {parsed.urgent_bytes} bytes")
     return " and ".join(said)
 
 
@@ -109,7 +117,8 @@ def parse_spec(spec: str) -> Spec:
 
 def _parse(spec: str) -> Spec:
     """Parse a specification. Raises `PageError`, which does not name the page."""
-    objects, uploads = split(spec)
+    images, urgent_bytes = urgent.split(spec)
+    objects, uploads = split(images)
     if not objects:
         return Spec(count=0, low=0, high=0, forms=(), hosts=1, uploads=uploads)
     parts = _SPEC.fullmatch(objects)
@@ -127,6 +136,7 @@ def _parse(spec: str) -> Spec:
         forms=forms,
         hosts=int(parts[5] or 1),
         uploads=uploads,
+        urgent_bytes=urgent_bytes,
     )
 
 
@@ -173,7 +183,13 @@ def _body(form: Form, size: int, seed: str) -> bytes:
     return noise_png(size, seed) if form == "image" else fill([""], size, CODE, seed)[0]
 
 
-def _html(title: str, rows: list[tuple[str, Form, int]], uploads: list[tuple[str, int]]) -> bytes:
+def _sheet(url: str, size: int, seed: str) -> Recorded:
+    return _answer(url, _TYPES["style"][0], _body("style", size, seed))
+
+
+def _html(
+    title: str, rows: list[tuple[str, Form, int]], uploads: list[tuple[str, int]], late: str
+) -> bytes:
     box = f'width="{_BOX_PX}" height="{_BOX_PX}" alt=""'
     tags = {
         "image": f'<img src="{{}}" {box}>',
@@ -182,6 +198,7 @@ def _html(title: str, rows: list[tuple[str, Form, int]], uploads: list[tuple[str
     }
     objects = "\n".join(tags[form].format(url) for url, form, _ in rows)
     sends = script(uploads, len(rows)) if uploads else ""
+    sends += urgent.script(late, len(rows)) if late else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
         f'<link rel="icon" href="data:,">{sends}</head>\n<body>\n{objects}\n</body></html>\n'
