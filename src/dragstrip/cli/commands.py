@@ -31,6 +31,7 @@ COMMANDS = {
         "Run a paper's studies within a time limit; answer its claims.", package=added.PAPERS
     ),
     "why": CommandEntry("Find out which properties make two stacks differ.", "study.why"),
+    "league": CommandEntry("Rank servers in every discipline, or resume a league.", "study.league"),
     "report": CommandEntry(
         "Redraw a result folder's tables and report; print its answer.", "results.report"
     ),

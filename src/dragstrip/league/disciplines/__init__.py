@@ -1,0 +1,54 @@
+"""The disciplines of the league, one TOML file each. docs/howto/league.md has their keys."""
+
+from collections.abc import Iterator
+from importlib import resources
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from dragstrip.model.stack import ConnectionMode
+
+ORDER = (
+    "pages",
+    "repeat",
+    "loss",
+    "bulk",
+    "bulk-large",
+    "priorities",
+    "uploads",
+    "early-data",
+)
+"""Disciplines in the order of the page. Each has a file, and each becomes a capsule."""
+
+
+class Discipline(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a discipline visits, and by which metric it ranks."""
+
+    name: str
+    title: str
+    what: str
+    """What it measures, in one sentence."""
+    pages: tuple[str, ...]
+    networks: tuple[str, ...]
+    metric: str
+    """Metric that ranks, lower is better: a name of `dragstrip.visit.metrics` or of an object."""
+    runs: int
+    connections: tuple[ConnectionMode, ...] = ("first",)
+    client: Literal["browser", "loader"] = "browser"
+    full: bool = False
+    """Whether it runs only at full scale."""
+    takes_pages: bool = False
+    """Whether pages that the user gives are visited too."""
+    early_data: bool = False
+    """Whether stacks use early data, if their servers can."""
+    goodput: bool = False
+    """Whether times are also shown as Mbit/s of the page's bytes."""
+
+
+def known() -> Iterator[Discipline]:
+    """Every discipline, in `ORDER`."""
+    folder = resources.files(__package__)
+    for name in ORDER:
+        table = msgspec.toml.decode(folder.joinpath(f"{name}.toml").read_bytes())
+        yield msgspec.convert({**table, "name": name}, Discipline)

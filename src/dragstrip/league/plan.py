@@ -1,0 +1,117 @@
+"""Turns disciplines and entries into studies, one per discipline."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import ceil
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from dragstrip.conduct.options import RunOptions
+from dragstrip.execution.by_clock import concurrency_of
+from dragstrip.league.disciplines import Discipline, known
+from dragstrip.league.entries import Entry, in_discipline
+from dragstrip.model.errors import InputError
+from dragstrip.model.study import Study
+from dragstrip.results.capsule import MANIFEST, Capsule
+from dragstrip.schedule.scale import share_of
+from dragstrip.schedule.schedule import Schedule
+from dragstrip.study.clients import loaded_by
+from dragstrip.study.presets import find_network, suggest
+from dragstrip.study.spec import StudySpec
+
+LEAST_RUNS = 5
+"""Fewest blocks of a cell: fewer have no interval, so no rank."""
+SMALL = "small"
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What a league is asked for."""
+
+    family: str = "h3"
+    scale: str = "paper"
+    disciplines: tuple[str, ...] = ()
+    """Names; empty means all."""
+    pages: tuple[str, ...] = ()
+    """Pages of the user, such as a recording."""
+    seed: int = 0
+
+
+class Cost(Struct, frozen=True, kw_only=True):
+    visits: int
+    """Visits that are left."""
+    seconds: float
+
+
+def chosen(asked: Asked) -> list[Discipline]:
+    """The disciplines to run, at their scale. Raises `InputError` for an unknown name."""
+    every = {d.name: d for d in known()}
+    for name in asked.disciplines:
+        if name not in every:
+            raise InputError(
+                f"unknown discipline {name!r}{suggest(name, every)}; choose from {', '.join(every)}"
+            )
+    share = Fraction(1) if asked.scale == SMALL else share_of(asked.scale)
+    whole = asked.scale != SMALL and share is not None and share >= 1
+    wanted = [
+        d
+        for d in every.values()
+        if (d.name in asked.disciplines if asked.disciplines else whole or not d.full)
+    ]
+    return [_scaled(d, asked, share) for d in wanted]
+
+
+def _scaled(discipline: Discipline, asked: Asked, share: Fraction | None) -> Discipline:
+    given = asked.pages if discipline.takes_pages else ()
+    if share is None:
+        pages, networks = discipline.pages[:1], discipline.networks[:1]
+        return structs.replace(discipline, pages=pages, networks=networks, runs=1)
+    if asked.scale == SMALL:
+        pages, networks = (*discipline.pages[:1], *given), discipline.networks[:1]
+        return structs.replace(discipline, pages=pages, networks=networks, runs=LEAST_RUNS)
+    runs = max(LEAST_RUNS, ceil(discipline.runs * share))
+    return structs.replace(discipline, pages=(*discipline.pages, *given), runs=runs)
+
+
+def study_of(
+    discipline: Discipline, entries: Sequence[Entry], asked: Asked, options: RunOptions, cache: Path
+) -> Study:
+    """The study of a discipline. Raises `InputError`, for instance with fewer than two entries."""
+    stacks = [in_discipline(entry, early_data=discipline.early_data) for entry in entries]
+    metrics = (discipline.metric,) if discipline.metric.startswith("object:") else ()
+    spec = StudySpec(
+        name=f"league-{asked.family}-{discipline.name}",
+        pages=discipline.pages,
+        networks=[find_network(name) for name in discipline.networks],
+        stacks=loaded_by(stacks, discipline.client),
+        connections=discipline.connections,
+        runs=discipline.runs,
+        seed=asked.seed,
+        metrics=metrics,
+        clock=options.clock,
+    )
+    return spec.resolve(cache)
+
+
+def cost_of(study: Study, out: Path, options: RunOptions) -> Cost:
+    """Visits that the capsule in `out` lacks, and the time they take."""
+    visits = list(Capsule.open(out).visits()) if (out / MANIFEST).exists() else []
+    schedule = Schedule(study, visits)
+    concurrency = concurrency_of(study, options.jobs_here(study.clock), visits)
+    return Cost(visits=schedule.visits_left(), seconds=concurrency.seconds(schedule.left))
+
+
+def why_commands(
+    discipline: Discipline, leader: str, entries: Sequence[str], *, virtual: bool
+) -> Iterator[tuple[str, str]]:
+    """For each of these entries, the command that finds out why it is behind the leader."""
+    networks = " ".join(f"--network {name}" for name in discipline.networks)
+    repeat = " --repeat" if "repeat" in discipline.connections else ""
+    metric = "" if discipline.metric == "plt_ms" else f" --metric {discipline.metric}"
+    clock = " --virtual" if virtual else ""
+    for name in entries:
+        yield (
+            name,
+            f"dragstrip why {' '.join(discipline.pages)} {networks} --stack {leader} "
+            f"--stack {name}{repeat}{metric}{clock}",
+        )

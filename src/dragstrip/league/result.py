@@ -1,0 +1,187 @@
+"""The league's answer as data: what ``--json`` prints, and what the page shows. Its field names are
+a contract; fields may only be added."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from dragstrip.conduct.conformance import ConformanceResult
+from dragstrip.league.entries import Absent, Entry, digests
+from dragstrip.league.plan import why_commands
+from dragstrip.league.run import League, Ran
+from dragstrip.league.standings import Standing, standings
+from dragstrip.results.capsule import MANIFEST, Capsule
+from dragstrip.results.tables.build import refresh, scan
+from dragstrip.verdict.rules import VERSION
+from dragstrip.visit.objects import find_metric
+
+REAL_TIME_ONLY = (
+    "CPU per byte: virtual time counts no computing, and no log reports a server's CPU time. A "
+    "real-time race on an idle machine shows how much computing matters."
+)
+
+
+class LeagueServer(Struct, frozen=True, kw_only=True):
+    name: str
+    server: str
+    what: str
+    source: str
+    """The documentation that its configuration follows."""
+    version: str
+    digests: tuple[str, ...]
+    settings: str
+    """The stack in words."""
+    own: tuple[str, ...]
+    """What the server decides itself."""
+    unchecked: tuple[str, ...]
+
+
+class Cause(Struct, frozen=True, kw_only=True):
+    """How to find the cause of a gap."""
+
+    name: str
+    shown: bool
+    """Whether the gap is shown to exceed 10 %, or only not excluded."""
+    command: str
+
+
+class DisciplineResult(Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    what: str
+    metric: str
+    unit: str
+    pages: tuple[str, ...]
+    networks: tuple[str, ...]
+    connections: tuple[str, ...]
+    runs: int
+    client: str
+    capsule: str
+    standings: tuple[Standing, ...]
+    left_out: tuple[Absent, ...]
+    causes: tuple[Cause, ...]
+    megabits: float | None = None
+    """The page's size in Mbit, if goodput is shown too."""
+    said: str = ""
+
+    @property
+    def visits(self) -> int:
+        return sum(one.visits for one in self.standings)
+
+    @property
+    def invalid(self) -> int:
+        return sum(one.invalid for one in self.standings)
+
+
+class Conformance(Struct, frozen=True, kw_only=True):
+    name: str
+    yes: int
+    no: tuple[str, ...]
+    unknown: tuple[str, ...]
+    said: str = ""
+
+
+class LeagueResult(Struct, frozen=True, kw_only=True):
+    family: str
+    clock: str
+    scale: str
+    seed: int
+    rules: int
+    """The `dragstrip.verdict.rules.VERSION` by which visits were judged."""
+    servers: tuple[LeagueServer, ...]
+    absent: tuple[Absent, ...]
+    disciplines: tuple[DisciplineResult, ...]
+    conformance: tuple[Conformance, ...]
+    not_measured: tuple[str, ...]
+    hours: float
+    """Hours spent so far."""
+
+    @property
+    def visits(self) -> int:
+        return sum(d.visits for d in self.disciplines)
+
+    @property
+    def invalid(self) -> int:
+        return sum(d.invalid for d in self.disciplines)
+
+
+def result(league: League) -> LeagueResult:
+    """Read the standings from the league's capsules."""
+    return LeagueResult(
+        family=league.asked.family,
+        clock="virtual" if league.virtual else "real",
+        scale=league.asked.scale,
+        seed=league.asked.seed,
+        rules=VERSION,
+        servers=tuple(_server(entry) for entry in league.entries),
+        absent=league.absent,
+        disciplines=tuple(_discipline(ran, league) for ran in league.ran),
+        conformance=tuple(_conformance(n, found) for n, found in league.conformance.items()),
+        not_measured=(REAL_TIME_ONLY,),
+        hours=league.spent_s / 3600,
+    )
+
+
+def _server(entry: Entry) -> LeagueServer:
+    serving = entry.stack.serving
+    return LeagueServer(
+        name=entry.name,
+        server=serving.name,
+        what=serving.what,
+        source=serving.source,
+        version=entry.version,
+        digests=tuple(digests(entry)),
+        settings=entry.stack.describe(),
+        own=tuple(sorted(entry.stack.own)),
+        unchecked=entry.unchecked,
+    )
+
+
+def _discipline(ran: Ran, league: League) -> DisciplineResult:
+    d = ran.discipline
+    found: list[Standing] = []
+    megabits = None
+    if ran.study and (ran.capsule / MANIFEST).exists():
+        capsule = Capsule.open(ran.capsule)
+        refresh(capsule)
+        found = standings(ran.study, scan(capsule, "visits"), d.metric)
+        if d.goodput and len(ran.study.pages) == 1:
+            megabits = ran.study.pages[0].body_bytes * 8e-6
+    return DisciplineResult(
+        name=d.name,
+        title=d.title,
+        what=d.what,
+        metric=d.metric,
+        unit=find_metric(d.metric).unit,
+        pages=d.pages,
+        networks=d.networks,
+        connections=d.connections,
+        runs=d.runs,
+        client=d.client,
+        capsule=ran.capsule.name,
+        standings=tuple(found),
+        left_out=ran.left_out,
+        causes=tuple(_causes(ran, found, league)),
+        megabits=megabits,
+        said=ran.said,
+    )
+
+
+def _causes(ran: Ran, found: list[Standing], league: League) -> Iterator[Cause]:
+    far = {one.name: one.gap == "shown" for one in found if one.gap != "none"}
+    if not far:
+        return
+    commands = why_commands(ran.discipline, found[0].name, tuple(far), virtual=league.virtual)
+    for name, command in commands:
+        yield Cause(name=name, shown=far[name], command=command)
+
+
+def _conformance(name: str, found: tuple[ConformanceResult, ...] | str) -> Conformance:
+    if isinstance(found, str):
+        return Conformance(name=name, yes=0, no=(), unknown=(), said=found)
+    return Conformance(
+        name=name,
+        yes=sum(one.outcome == "yes" for one in found),
+        no=tuple(f"{one.what}: {one.said}" for one in found if one.outcome == "no"),
+        unknown=tuple(f"{one.what}: {one.said}" for one in found if one.outcome == "unknown"),
+    )

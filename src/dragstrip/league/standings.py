@@ -1,0 +1,191 @@
+"""Ranks entries in a discipline, only as far as the data allow.
+
+Each block gives one value per pair of entries: the mean over cells of ln(b / a), so all cells weigh
+the same. Student's t gives interval and p value (`dragstrip.stats.log_ratio`), for these pages and
+networks. An entry is ahead of another if that is shown at 5 % with Holm's correction over all pairs
+of the discipline. Its rank spans from one more than the entries shown to be ahead of it, to the
+number of entries that are not shown to be behind it. So entries that the data do not separate share
+a rank.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from math import exp, log
+from statistics import fmean, stdev
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from msgspec import Struct, structs
+from numpy.typing import NDArray
+
+from dragstrip.league.plan import LEAST_RUNS
+from dragstrip.model.study import Study
+from dragstrip.results.bounds import in_doubt
+from dragstrip.results.observed import Observed, observed
+from dragstrip.stats.holm import holm
+from dragstrip.stats.log_ratio import LogRatio, third_of_mean
+
+ALPHA = 0.05
+GAP = 0.10
+"""A shown difference from the leader above this share asks for its cause."""
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """One entry in one discipline."""
+
+    name: str
+    best: int | None
+    """First rank that the data allow; None without one."""
+    worst: int | None
+    """Last rank that the data allow. The entry shares its rank if it differs from `best`."""
+    value: float | None
+    """Geometric mean of the metric over cells and blocks, in the metric's unit."""
+    ratio: float | None
+    """Geometric mean of the ratio to the leader: above 1, slower."""
+    low: float | None = None
+    high: float | None = None
+    """Upper end of the 95 % interval of `ratio`; None for the leader, or with too few blocks."""
+    blocks: int = 0
+    visits: int = 0
+    """Visits made, including those of rerun blocks."""
+    invalid: int = 0
+    censored: int = 0
+    """Loads that failed or timed out; they count as the time limit."""
+    said: str = ""
+    """Why it has no rank."""
+
+    @property
+    def rank(self) -> str:
+        """The rank in words: ``2``, ``1 to 3``, or a dash."""
+        if self.best is None:
+            return "\N{EN DASH}"
+        return f"{self.best}" if self.best == self.worst else f"{self.best} to {self.worst}"
+
+    @property
+    def gap(self) -> Literal["shown", "open", "none"]:
+        """Whether it is more than `GAP` behind the leader: shown, not excluded, or excluded."""
+        if self.low is None or self.high is None:
+            return "none"
+        return "shown" if self.low > 1 + GAP else "open" if self.high > 1 + GAP else "none"
+
+
+class _Pair(Struct, frozen=True):
+    ratio: LogRatio
+    doubted: bool
+
+    def p(self) -> float:
+        return 1.0 if self.doubted or self.ratio.n < LEAST_RUNS else self.ratio.p()
+
+
+def standings(study: Study, table: pl.LazyFrame, metric: str) -> list[Standing]:
+    """The standings, the leader first. `table` is the same as for `observed`."""
+    cells = list(observed(study, table))
+    names = [s.name for s in study.stacks]
+    pairs = {(a, b): _pair(cells, a, b, metric) for a, b in combinations(names, 2)}
+    values = {name: _mean(cells, name, metric) for name in names}
+    tested = {key: pair for key, pair in pairs.items() if pair}
+    adjusted = holm([pair.p() for pair in tested.values()])
+    ahead = {
+        (a, b) if pair.ratio.mean > 0 else (b, a)
+        for ((a, b), pair), p in zip(tested.items(), adjusted, strict=True)
+        if p < ALPHA
+    }
+    there = [name for name in names if values[name] is not None]
+    there.sort(key=lambda name: values[name] or 0.0)
+    leader = there[0] if there else ""
+    return [
+        _standing(cells, name, leader, there, ahead, pairs, values)
+        for name in (*there, *(n for n in names if values[n] is None))
+    ]
+
+
+def _standing(
+    cells: Sequence[Observed],
+    name: str,
+    leader: str,
+    there: Sequence[str],
+    ahead: set[tuple[str, str]],
+    pairs: Mapping[tuple[str, str], _Pair | None],
+    values: Mapping[str, float | None],
+) -> Standing:
+    made = pl.concat([cell.visits.select("stack", "valid", "outcome") for cell in cells])
+    own = made.filter(pl.col("stack") == name)
+    without = Standing(
+        name=name,
+        best=None,
+        worst=None,
+        value=None,
+        ratio=None,
+        visits=len(own),
+        invalid=int((~own["valid"]).sum()),
+        censored=int((own["outcome"] != "loaded").sum()),
+        said="no block counts" if len(own) else "no visit",
+    )
+    if name not in there:
+        return without
+    found = _towards(pairs, leader, name)
+    interval = found.ratio.interval() if found and found.ratio.n >= LEAST_RUNS else None
+    return structs.replace(
+        without,
+        best=1 + sum((other, name) in ahead for other in there),
+        worst=len(there) - sum((name, other) in ahead for other in there),
+        value=values[name],
+        ratio=1.0 if name == leader else found.ratio.value if found else None,
+        low=interval[0] if interval else None,
+        high=interval[1] if interval else None,
+        blocks=min((len(cell.stacks[name]) for cell in cells), default=0),
+        said="",
+    )
+
+
+def _towards(pairs: Mapping[tuple[str, str], _Pair | None], leader: str, name: str) -> _Pair | None:
+    """The pair as `name` / `leader`."""
+    if name == leader:
+        return None
+    if pair := pairs.get((leader, name)):
+        return pair
+    pair = pairs.get((name, leader))
+    if not pair:
+        return None
+    old = pair.ratio
+    return _Pair(LogRatio(-old.mean, old.error, old.freedom, old.n, -old.third), pair.doubted)
+
+
+def _pair(cells: Sequence[Observed], a: str, b: str, metric: str) -> _Pair | None:
+    """ln(b / a), one value per block index that counts in every cell; None without one."""
+    by_cell = [_logs(cell, a, b, metric) for cell in cells]
+    shared = [i for i in by_cell[0] if all(i in logs for logs in by_cell)] if by_cell else []
+    if not shared:
+        return None
+    means = [fmean(logs[i] for logs in by_cell) for i in shared]
+    n = len(means)
+    error = stdev(means) / n**0.5 if n > 1 else None
+    doubted = any(in_doubt(cell, a, b) for cell in cells)
+    return _Pair(LogRatio(fmean(means), error, n - 1, n, third_of_mean(means)), doubted)
+
+
+def _logs(cell: Observed, a: str, b: str, metric: str) -> dict[int, float]:
+    of_a, of_b = cell.of(a, metric).values, cell.of(b, metric).values
+    return {
+        index: log(y / x)
+        for index, x, y in zip(_indices(cell, a), of_a.tolist(), of_b.tolist(), strict=True)
+        if x > 0 and y > 0
+    }
+
+
+def _indices(cell: Observed, stack: str) -> list[int]:
+    """Index of each block that counts, in the order of its values."""
+    return [int(block.rpartition("|")[2]) for block in cell.stacks[stack]["block"]]
+
+
+def _mean(cells: Sequence[Observed], name: str, metric: str) -> float | None:
+    """Geometric mean over cells of the mean over blocks; None if a cell has no value."""
+    logs = []
+    for cell in cells:
+        known: NDArray[np.float64] = cell.of(name, metric).known
+        positive = known[known > 0]
+        if not len(positive):
+            return None
+        logs.append(float(np.log(positive).mean()))
+    return exp(fmean(logs)) if logs else None

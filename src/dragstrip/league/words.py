@@ -1,0 +1,57 @@
+"""The league's numbers in words, for page and table alike."""
+
+from dragstrip.league.plan import LEAST_RUNS
+from dragstrip.league.result import DisciplineResult, LeagueResult
+from dragstrip.league.standings import Standing
+from dragstrip.report.words.numbers import DASH, amount, counted, interval, percent
+
+HOW = (
+    "A ratio compares with the fastest. Its 95 % interval holds for these pages and networks. A "
+    "server is ahead of another if that is shown at 5 %, with Holm's correction over all pairs of "
+    "the discipline; servers that the data do not separate share a rank.",
+    f"A rank needs {LEAST_RUNS} blocks. A pair with many invalid visits counts as not separated.",
+)
+
+
+def basis(found: LeagueResult) -> str:
+    """Clock, scale, and the number of visits, in one sentence."""
+    clock = (
+        "virtual time, in which computing takes none" if found.clock == "virtual" else "real time"
+    )
+    return (
+        f"{counted(found.visits, 'visit')}, {found.invalid} of them invalid "
+        f"({percent(found.invalid / found.visits if found.visits else 0)}), in {clock}; scale "
+        f"{found.scale}, seed {found.seed}, rules {found.rules}, {found.hours:.1f} hours"
+    )
+
+
+def where(one: DisciplineResult) -> str:
+    """Pages, networks, connections, blocks and client of a discipline."""
+    visits = "repeat visits" if one.connections == ("repeat",) else "first visits"
+    client = "the load generator" if one.client == "loader" else "a browser"
+    return (
+        f"{', '.join(one.pages)} over {', '.join(one.networks)}; {visits} by {client}; "
+        f"{counted(one.runs, 'block')} per cell; capsule {one.capsule}"
+    )
+
+
+def value(one: DisciplineResult, standing: Standing) -> str:
+    """The mean of the metric, as goodput too if the discipline shows it."""
+    said = amount(standing.value, one.unit)
+    if one.megabits and standing.value and len(one.networks) == 1:
+        said += f", {one.megabits / standing.value * 1000:.3g} Mbit/s"
+    return said
+
+
+def ratio(standing: Standing) -> str:
+    if standing.ratio is None:
+        return standing.said or DASH
+    return (
+        "1"
+        if standing.ratio == 1 and standing.low is None and standing.best
+        else interval(standing.ratio, standing.low, standing.high)
+    )
+
+
+def invalid(standing: Standing) -> str:
+    return f"{standing.invalid} of {standing.visits}"
