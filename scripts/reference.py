@@ -15,6 +15,7 @@ import msgspec
 from dragstrip.cli.machine.doctor import CheckResult
 from dragstrip.cli.manual import CODES, page
 from dragstrip.cli.usage import every
+from dragstrip.league.result import LeagueResult
 from dragstrip.results.compare.attribution import Why
 from dragstrip.results.compare.gate import Output
 from dragstrip.results.compare.summary import Summary
@@ -33,6 +34,7 @@ OUTPUTS: Mapping[str, tuple[Any, str]] = {
     "race": (Summary, "`race`, `run`, `merge` and `report`"),
     "compare": (Output, "`compare`"),
     "why": (Why, "`why`"),
+    "league": (LeagueResult, "`league`"),
     "doctor": (list[CheckResult], "`doctor`"),
 }
 

@@ -17,13 +17,18 @@ from dragstrip.league.markdown import markdown
 from dragstrip.league.picture import drawing
 from dragstrip.league.result import LeagueResult
 from dragstrip.report.figures import palette
+from dragstrip.report.site.site import FOLDER, build
 from dragstrip.report.site.templating import environment
+from dragstrip.results.capsule import JOURNAL, Capsule
 
 PICTURES = "pictures"
 
 
 def write(found: LeagueResult, out: Path) -> Path:
     """Write all pages into `out`; returns the HTML page."""
+    for one in found.disciplines:
+        if one.standings:
+            _draw(out / one.capsule)
     drawn = {one.name: drawing(one.standings) for one in found.disciplines if one.standings}
     (out / PICTURES).mkdir(exist_ok=True)
     for name, picture in drawn.items():
@@ -41,6 +46,13 @@ def write(found: LeagueResult, out: Path) -> Path:
     page = out / "index.html"
     page.write_text(text, encoding="utf-8")
     return page
+
+
+def _draw(folder: Path) -> None:
+    """Redraw a capsule's report if it has newer visits."""
+    report, journal = folder / FOLDER / "index.html", folder / JOURNAL
+    if not report.exists() or report.stat().st_mtime < journal.stat().st_mtime:
+        build(Capsule.open(folder))
 
 
 def _json(value: object) -> bytes:

@@ -1,5 +1,6 @@
 """Turns disciplines and entries into studies, one per discipline."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
@@ -104,14 +105,11 @@ def cost_of(study: Study, out: Path, options: RunOptions) -> Cost:
 def why_commands(
     discipline: Discipline, leader: str, entries: Sequence[str], *, virtual: bool
 ) -> Iterator[tuple[str, str]]:
-    """For each of these entries, the command that finds out why it is behind the leader."""
-    networks = " ".join(f"--network {name}" for name in discipline.networks)
-    repeat = " --repeat" if "repeat" in discipline.connections else ""
-    metric = "" if discipline.metric == "plt_ms" else f" --metric {discipline.metric}"
-    clock = " --virtual" if virtual else ""
+    """Names of entries that are behind the leader, each with the command that finds out why."""
+    words = ["dragstrip", "why", *discipline.pages]
+    words += [word for name in discipline.networks for word in ("--network", name)]
+    more = ["--repeat"] if "repeat" in discipline.connections else []
+    more += [] if discipline.metric == "plt_ms" else ["--metric", discipline.metric]
+    more += ["--virtual"] if virtual else []
     for name in entries:
-        yield (
-            name,
-            f"dragstrip why {' '.join(discipline.pages)} {networks} --stack {leader} "
-            f"--stack {name}{repeat}{metric}{clock}",
-        )
+        yield name, shlex.join([*words, "--stack", leader, "--stack", name, *more])

@@ -21,7 +21,7 @@ from dragstrip.conduct.visits import make_visits
 from dragstrip.conduct.watcher import Watcher
 from dragstrip.league.disciplines import Discipline
 from dragstrip.league.entries import Absent, Entry, admitted
-from dragstrip.league.plan import Asked, chosen, study_of
+from dragstrip.league.plan import Asked, study_of
 from dragstrip.model.errors import DragstripError, InputError
 from dragstrip.model.study import Study
 from dragstrip.pages.generators.ranges import ranges_page
@@ -31,6 +31,7 @@ from dragstrip.results.capsule import Capsule
 SPENT = "spent.json"
 _TRIAL = "trial"
 _CONFORMANCE = "conformance"
+_UNHEARD = Watcher()
 
 
 class Ran(Struct, frozen=True, kw_only=True):
@@ -61,16 +62,18 @@ class League(Struct, frozen=True, kw_only=True):
 
 def run(
     asked: Asked,
+    disciplines: Sequence[Discipline],
     entries: Sequence[Entry],
-    absent: Sequence[Absent],
     options: RunOptions,
     cache: Path,
     *,
-    watcher: Watcher,
-    say: Callable[[str], None],
+    absent: Sequence[Absent] = (),
+    conform: bool = False,
+    watcher: Watcher = _UNHEARD,
+    say: Callable[[str], None] = lambda line: None,
 ) -> League:
-    """Run what the folder `options.out` lacks. `say` gets one line per step. Raises `InputError`; a
-    discipline that fails leaves the others."""
+    """Run what the folder `options.out` lacks. `say` gets one line per step. With `conform`,
+    servers are also checked. Raises `InputError`; a discipline that fails leaves the others."""
     out = options.out
     assert out
     out.mkdir(parents=True, exist_ok=True)
@@ -78,12 +81,12 @@ def run(
     with _spending(out, "admission"):
         there, refused = admitted(entries, options, cache)
     ran = []
-    for discipline in chosen(asked):
+    for discipline in disciplines:
         say(f"{discipline.title}: {discipline.what}")
         with _spending(out, discipline.name):
             ran.append(_discipline(discipline, there, asked, options, cache, watcher))
     found: dict[str, tuple[ConformanceResult, ...] | str] = {}
-    if asked.scale != "smoke" and not asked.disciplines:
+    if conform:
         say("Conformance: the points of `dragstrip servers check`")
         with _spending(out, _CONFORMANCE):
             found = {entry.name: _checked(entry, out, cache) for entry in there}
@@ -114,7 +117,7 @@ def _discipline(
     left_out: tuple[Absent, ...] = ()
     try:
         study = study_of(discipline, entries, asked, options, cache)
-        if asked.scale != "smoke":
+        if discipline.runs > 1:
             trial = options.out / _TRIAL / discipline.name
             left_out = _unfit(study, trial, options)
             names = {one.server for one in left_out}

@@ -2,10 +2,10 @@
 
 Each block gives one value per pair of entries: the mean over cells of ln(b / a), so all cells weigh
 the same. Student's t gives interval and p value (`dragstrip.stats.log_ratio`), for these pages and
-networks. An entry is ahead of another if that is shown at 5 % with Holm's correction over all pairs
-of the discipline. Its rank spans from one more than the entries shown to be ahead of it, to the
-number of entries that are not shown to be behind it. So entries that the data do not separate share
-a rank.
+networks. An entry is ahead of another if it is shown to be faster by more than 1 %, at 5 % with
+Holm's correction over all pairs of the discipline. Its best rank is one more than the number of
+entries shown to be ahead of it; its worst rank counts all that are not shown to be behind it. So
+entries that the data do not separate share a rank.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,6 +27,9 @@ from dragstrip.stats.holm import holm
 from dragstrip.stats.log_ratio import LogRatio, third_of_mean
 
 ALPHA = 0.05
+MATTERS = 0.01
+"""Smaller differences do not separate ranks. In virtual time, equal loads make any difference
+certain."""
 GAP = 0.10
 """A shown difference from the leader above this share asks for its cause."""
 
@@ -70,12 +73,36 @@ class Standing(Struct, frozen=True, kw_only=True):
         return "shown" if self.low > 1 + GAP else "open" if self.high > 1 + GAP else "none"
 
 
-class _Pair(Struct, frozen=True):
+class Pair(Struct, frozen=True):
+    """Entry b against entry a."""
+
     ratio: LogRatio
-    doubted: bool
+    doubted: bool = False
+    """Whether invalid visits affect the two unequally, or most visits of one."""
 
     def p(self) -> float:
-        return 1.0 if self.doubted or self.ratio.n < LEAST_RUNS else self.ratio.p()
+        """Two-sided p of the hypothesis that they differ by at most `MATTERS`."""
+        if self.doubted or self.ratio.n < LEAST_RUNS:
+            return 1.0
+        slower, faster = self.ratio.p_above(1 + MATTERS), self.ratio.p_below(1 / (1 + MATTERS))
+        return min(1.0, 2 * min(slower, faster))
+
+
+def shown_ahead(pairs: Mapping[tuple[str, str], Pair]) -> set[tuple[str, str]]:
+    """Pairs (ahead, behind) that the data separate, from the pairs by their names a and b."""
+    adjusted = holm([pair.p() for pair in pairs.values()])
+    return {
+        (a, b) if pair.ratio.mean > 0 else (b, a)
+        for ((a, b), pair), p in zip(pairs.items(), adjusted, strict=True)
+        if p < ALPHA
+    }
+
+
+def pair_of(values: Sequence[float], *, doubted: bool = False) -> Pair:
+    """The pair whose blocks have these values of ln(b / a)."""
+    n = len(values)
+    error = stdev(values) / n**0.5 if n > 1 else None
+    return Pair(LogRatio(fmean(values), error, n - 1, n, third_of_mean(values)), doubted)
 
 
 def standings(study: Study, table: pl.LazyFrame, metric: str) -> list[Standing]:
@@ -84,13 +111,7 @@ def standings(study: Study, table: pl.LazyFrame, metric: str) -> list[Standing]:
     names = [s.name for s in study.stacks]
     pairs = {(a, b): _pair(cells, a, b, metric) for a, b in combinations(names, 2)}
     values = {name: _mean(cells, name, metric) for name in names}
-    tested = {key: pair for key, pair in pairs.items() if pair}
-    adjusted = holm([pair.p() for pair in tested.values()])
-    ahead = {
-        (a, b) if pair.ratio.mean > 0 else (b, a)
-        for ((a, b), pair), p in zip(tested.items(), adjusted, strict=True)
-        if p < ALPHA
-    }
+    ahead = shown_ahead({key: pair for key, pair in pairs.items() if pair})
     there = [name for name in names if values[name] is not None]
     there.sort(key=lambda name: values[name] or 0.0)
     leader = there[0] if there else ""
@@ -106,7 +127,7 @@ def _standing(
     leader: str,
     there: Sequence[str],
     ahead: set[tuple[str, str]],
-    pairs: Mapping[tuple[str, str], _Pair | None],
+    pairs: Mapping[tuple[str, str], Pair | None],
     values: Mapping[str, float | None],
 ) -> Standing:
     made = pl.concat([cell.visits.select("stack", "valid", "outcome") for cell in cells])
@@ -139,7 +160,7 @@ def _standing(
     )
 
 
-def _towards(pairs: Mapping[tuple[str, str], _Pair | None], leader: str, name: str) -> _Pair | None:
+def _towards(pairs: Mapping[tuple[str, str], Pair | None], leader: str, name: str) -> Pair | None:
     """The pair as `name` / `leader`."""
     if name == leader:
         return None
@@ -149,20 +170,17 @@ def _towards(pairs: Mapping[tuple[str, str], _Pair | None], leader: str, name: s
     if not pair:
         return None
     old = pair.ratio
-    return _Pair(LogRatio(-old.mean, old.error, old.freedom, old.n, -old.third), pair.doubted)
+    return Pair(LogRatio(-old.mean, old.error, old.freedom, old.n, -old.third), pair.doubted)
 
 
-def _pair(cells: Sequence[Observed], a: str, b: str, metric: str) -> _Pair | None:
+def _pair(cells: Sequence[Observed], a: str, b: str, metric: str) -> Pair | None:
     """ln(b / a), one value per block index that counts in every cell; None without one."""
     by_cell = [_logs(cell, a, b, metric) for cell in cells]
     shared = [i for i in by_cell[0] if all(i in logs for logs in by_cell)] if by_cell else []
     if not shared:
         return None
     means = [fmean(logs[i] for logs in by_cell) for i in shared]
-    n = len(means)
-    error = stdev(means) / n**0.5 if n > 1 else None
-    doubted = any(in_doubt(cell, a, b) for cell in cells)
-    return _Pair(LogRatio(fmean(means), error, n - 1, n, third_of_mean(means)), doubted)
+    return pair_of(means, doubted=any(in_doubt(cell, a, b) for cell in cells))
 
 
 def _logs(cell: Observed, a: str, b: str, metric: str) -> dict[int, float]:

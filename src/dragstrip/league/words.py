@@ -7,8 +7,9 @@ from dragstrip.report.words.numbers import DASH, amount, counted, interval, perc
 
 HOW = (
     "A ratio compares with the fastest. Its 95 % interval holds for these pages and networks. A "
-    "server is ahead of another if that is shown at 5 %, with Holm's correction over all pairs of "
-    "the discipline; servers that the data do not separate share a rank.",
+    "server is ahead of another if it is shown to be faster by more than 1 %, at 5 % with Holm's "
+    "correction over all pairs of the discipline. Servers that the data do not separate share a "
+    "rank.",
     f"A rank needs {LEAST_RUNS} blocks. A pair with many invalid visits counts as not separated.",
 )
 

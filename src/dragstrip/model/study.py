@@ -158,7 +158,7 @@ class StudyOptions(Struct, frozen=True, kw_only=True):
     """Real or virtual time."""
     metrics: tuple[str, ...] = ()
     """Metrics to show besides page load time and first byte: `fcp` and others, or an object's
-    `start`, `first-byte` or `end`, like `object:/css/late.css:end`."""
+    `start`, `first-byte`, `end` or `took`, like `object:/css/late.css:end`."""
 
 
 class Study(StudyOptions, frozen=True, kw_only=True, dict=True):

@@ -81,3 +81,27 @@ def test_what_cannot_be_made_is_said(spec, complaint):
 def test_more_hosts_than_objects_are_refused():
     with pytest.raises(PageError, match="between 1 and 2 hosts"):
         synth("2x1KB", hosts=3)
+
+
+def test_a_late_urgent_object_is_asked_for_after_a_tenth_of_the_images(tmp_path):
+    page = write_page(tmp_path / "s.har.zip", synth("60x1KB+1x10KB:urgent"))
+    (urgent,) = (r for r in page.resources if r.url.endswith("/urgent.css"))
+    assert (urgent.mime, urgent.body_bytes, len(page.resources)) == ("text/css", 10_000, 62)
+    html = synth("60x1KB+1x10KB:urgent").answers[0].wire.decode()
+    assert "let left = 6;" in html
+    assert urgent.url in html
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("60x1KB+2x10KB:urgent", "give one urgent object of one size"),
+        ("60x1KB+1x1KB-2KB:urgent", "give one urgent object of one size"),
+        ("60x1KB:script+1x10KB:urgent", "before the urgent object come images"),
+        ("+1x10KB:urgent", "before the urgent object come images"),
+        ("1x10KB:urgent", "objects are image"),
+    ],
+)
+def test_an_urgent_object_that_cannot_be_made_says_why(spec, said):
+    with pytest.raises(PageError, match=said):
+        synth(spec)

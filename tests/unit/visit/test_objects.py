@@ -27,6 +27,7 @@ def with_object(end_ms=300.0, **changes):
         ("object:/css/late.css:start", 100.0),
         ("object:/css/late.css:first-byte", 200.0),
         ("object:/css/late.css:end", 300.0),
+        ("object:/css/late.css:took", 200.0),
         ("object:/css/late.css?v=2:end", 300.0),
         ("object:/css/late.css?v=3:end", None),
         (f"object:{URL}:end", 300.0),

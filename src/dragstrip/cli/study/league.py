@@ -112,10 +112,12 @@ def league(
     with shown(options.out) as watcher:
         ran = run(
             asked,
+            chosen(asked),
             found,
-            absent,
             options,
             page_cache(),
+            absent=absent,
+            conform=scale != "smoke" and not discipline,
             watcher=watcher,
             say=lambda line: console.print(line, highlight=False, markup=False),
         )

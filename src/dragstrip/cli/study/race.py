@@ -79,8 +79,8 @@ def race(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="Show this metric too: fcp and others, or an object's start, first-byte or end, "
-            "like object:/css/late.css:end. Repeatable (default: none)."
+            help="Show this metric too: fcp and others, or an object's start, first-byte, end "
+            "or took, like object:/css/late.css:end. Repeatable (default: none)."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the schedule and of random loss.")] = 0,
