@@ -83,12 +83,12 @@ def test_more_hosts_than_objects_are_refused():
         synth("2x1KB", hosts=3)
 
 
-def test_a_late_urgent_object_is_asked_for_after_a_tenth_of_the_images(tmp_path):
+def test_a_late_urgent_object_is_asked_for_by_a_timer(tmp_path):
     page = write_page(tmp_path / "s.har.zip", synth("60x1KB+1x10KB:urgent"))
     (urgent,) = (r for r in page.resources if r.url.endswith("/urgent.css"))
     assert (urgent.mime, urgent.body_bytes, len(page.resources)) == ("text/css", 10_000, 62)
     html = synth("60x1KB+1x10KB:urgent").answers[0].wire.decode()
-    assert "let left = 6;" in html
+    assert "}, 200));" in html
     assert urgent.url in html
 
 

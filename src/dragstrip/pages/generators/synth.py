@@ -198,7 +198,7 @@ def _html(
     }
     objects = "\n".join(tags[form].format(url) for url, form, _ in rows)
     sends = script(uploads, len(rows)) if uploads else ""
-    sends += urgent.script(late, len(rows)) if late else ""
+    sends += urgent.script(late) if late else ""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
         f'<link rel="icon" href="data:,">{sends}</head>\n<body>\n{objects}\n</body></html>\n'
