@@ -21,6 +21,9 @@ REAL_TIME_ONLY = (
 )
 
 
+_OWN = " of its own choice"
+
+
 class LeagueServer(Struct, frozen=True, kw_only=True):
     name: str
     server: str
@@ -30,7 +33,7 @@ class LeagueServer(Struct, frozen=True, kw_only=True):
     version: str
     digests: tuple[str, ...]
     settings: str
-    """The stack in words."""
+    """The stack in words, without what the server decides itself."""
     own: tuple[str, ...]
     """What the server decides itself."""
     unchecked: tuple[str, ...]
@@ -124,6 +127,9 @@ def result(league: League) -> LeagueResult:
 
 def _server(entry: Entry) -> LeagueServer:
     serving = entry.stack.serving
+    decided = {what: f"{what}{_OWN}" for what in entry.stack.words()}
+    own = [what for what, said in entry.stack.words().items() if said == decided[what]]
+    settings = [said for said in entry.stack.describe().split(", ") if not said.endswith(_OWN)]
     return LeagueServer(
         name=entry.name,
         server=serving.name,
@@ -131,8 +137,8 @@ def _server(entry: Entry) -> LeagueServer:
         source=serving.source,
         version=entry.version,
         digests=tuple(digests(entry)),
-        settings=entry.stack.describe(),
-        own=tuple(sorted(entry.stack.own)),
+        settings=", ".join(settings),
+        own=tuple(own),
         unchecked=entry.unchecked,
     )
 
