@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from dragstrip.conduct.options import RunOptions
 from dragstrip.conduct.visits import make_visits
-from dragstrip.model.errors import DragstripError
+from dragstrip.model.errors import DragstripError, InputError
 from dragstrip.model.servers import OURS, Server, known
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client, Study
@@ -97,6 +97,8 @@ def _admit(entry: Entry, folder: Path, options: RunOptions, cache: Path) -> str:
     try:
         make_visits(options.adapt(study), folder, structs.replace(options, out=folder, jobs=1))
         last = list(Capsule.open(folder).visits())[-1]
+    except InputError:
+        raise
     except DragstripError as error:
         why = str(error)
     else:
