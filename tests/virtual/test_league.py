@@ -9,7 +9,7 @@ from dragstrip.conduct.watcher import Watcher
 from dragstrip.league.disciplines import Discipline
 from dragstrip.league.entries import Entry
 from dragstrip.league.page import write
-from dragstrip.league.plan import LEAST_RUNS, Asked
+from dragstrip.league.plan import LEAST_RUNS, LeagueRequest
 from dragstrip.league.result import result
 from dragstrip.league.run import run
 from dragstrip.model.servers import known
@@ -58,7 +58,7 @@ def league(folder, disciplines, stacks, seed=0, **more):
     entries = [entry(stack) for stack in stacks]
     options = RunOptions(virtual=True, out=folder / "out", jobs=1)
     found = result(
-        run(Asked(scale="small", seed=seed), disciplines, entries, options, folder, **more)
+        run(LeagueRequest(scale="small", seed=seed), disciplines, entries, options, folder, **more)
     )
     write(found, folder / "out")
     return found

@@ -26,7 +26,7 @@ LEAST_RUNS = 5
 SMALL = "small"
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class LeagueRequest(Struct, frozen=True, kw_only=True):
     """What a league is asked for."""
 
     family: str = "h3"
@@ -44,7 +44,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-def chosen(asked: Asked) -> list[Discipline]:
+def chosen(asked: LeagueRequest) -> list[Discipline]:
     """The disciplines to run, at their scale. Raises `InputError` for an unknown name."""
     every = {d.name: d for d in known()}
     for name in asked.disciplines:
@@ -62,7 +62,7 @@ def chosen(asked: Asked) -> list[Discipline]:
     return [_scaled(d, asked, share) for d in wanted]
 
 
-def _scaled(discipline: Discipline, asked: Asked, share: Fraction | None) -> Discipline:
+def _scaled(discipline: Discipline, asked: LeagueRequest, share: Fraction | None) -> Discipline:
     given = asked.pages if discipline.takes_pages else ()
     if share is None:
         pages, networks = discipline.pages[:1], discipline.networks[:1]
@@ -75,7 +75,11 @@ def _scaled(discipline: Discipline, asked: Asked, share: Fraction | None) -> Dis
 
 
 def study_of(
-    discipline: Discipline, entries: Sequence[Entry], asked: Asked, options: RunOptions, cache: Path
+    discipline: Discipline,
+    entries: Sequence[Entry],
+    asked: LeagueRequest,
+    options: RunOptions,
+    cache: Path,
 ) -> Study:
     """The study of a discipline. Raises `InputError`, for instance with fewer than two entries."""
     stacks = [in_discipline(entry, early_data=discipline.early_data) for entry in entries]

@@ -8,7 +8,7 @@ from msgspec import Struct
 from dragstrip.conduct.conformance import ConformanceResult
 from dragstrip.league.entries import Absent, Entry, digests
 from dragstrip.league.plan import why_commands
-from dragstrip.league.run import League, Ran
+from dragstrip.league.run import DisciplineRun, League
 from dragstrip.league.standings import Standing, standings
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.results.tables.build import refresh, scan
@@ -39,7 +39,7 @@ class LeagueServer(Struct, frozen=True, kw_only=True):
     unchecked: tuple[str, ...]
 
 
-class Cause(Struct, frozen=True, kw_only=True):
+class GapCause(Struct, frozen=True, kw_only=True):
     """How to find the cause of a gap."""
 
     name: str
@@ -62,7 +62,7 @@ class DisciplineResult(Struct, frozen=True, kw_only=True):
     capsule: str
     standings: tuple[Standing, ...]
     left_out: tuple[Absent, ...]
-    causes: tuple[Cause, ...]
+    causes: tuple[GapCause, ...]
     megabits: float | None = None
     """The page's size in Mbit, if goodput is shown too."""
     said: str = ""
@@ -143,7 +143,7 @@ def _server(entry: Entry) -> LeagueServer:
     )
 
 
-def _discipline(ran: Ran, league: League) -> DisciplineResult:
+def _discipline(ran: DisciplineRun, league: League) -> DisciplineResult:
     d = ran.discipline
     found: list[Standing] = []
     megabits = None
@@ -173,13 +173,13 @@ def _discipline(ran: Ran, league: League) -> DisciplineResult:
     )
 
 
-def _causes(ran: Ran, found: list[Standing], league: League) -> Iterator[Cause]:
+def _causes(ran: DisciplineRun, found: list[Standing], league: League) -> Iterator[GapCause]:
     far = {one.name: one.gap == "shown" for one in found if one.gap != "none"}
     if not far:
         return
     commands = why_commands(ran.discipline, found[0].name, tuple(far), virtual=league.virtual)
     for name, command in commands:
-        yield Cause(name=name, shown=far[name], command=command)
+        yield GapCause(name=name, shown=far[name], command=command)
 
 
 def _conformance(name: str, found: tuple[ConformanceResult, ...] | str) -> Conformance:

@@ -21,7 +21,7 @@ from dragstrip.conduct.visits import make_visits
 from dragstrip.conduct.watcher import Watcher
 from dragstrip.league.disciplines import Discipline
 from dragstrip.league.entries import Absent, Entry, admitted
-from dragstrip.league.plan import Asked, study_of
+from dragstrip.league.plan import LeagueRequest, study_of
 from dragstrip.model.errors import DragstripError, InputError
 from dragstrip.model.study import Study
 from dragstrip.pages.generators.ranges import ranges_page
@@ -34,7 +34,7 @@ _CONFORMANCE = "conformance"
 _UNHEARD = Watcher()
 
 
-class Ran(Struct, frozen=True, kw_only=True):
+class DisciplineRun(Struct, frozen=True, kw_only=True):
     """A discipline that was run."""
 
     discipline: Discipline
@@ -49,11 +49,11 @@ class Ran(Struct, frozen=True, kw_only=True):
 class League(Struct, frozen=True, kw_only=True):
     """A league that was run; `dragstrip.league.result` reads it."""
 
-    asked: Asked
+    asked: LeagueRequest
     out: Path
     entries: tuple[Entry, ...]
     absent: tuple[Absent, ...]
-    ran: tuple[Ran, ...]
+    ran: tuple[DisciplineRun, ...]
     conformance: dict[str, tuple[ConformanceResult, ...] | str]
     """Findings by entry; a text says why there are none."""
     spent_s: float
@@ -61,7 +61,7 @@ class League(Struct, frozen=True, kw_only=True):
 
 
 def run(
-    asked: Asked,
+    asked: LeagueRequest,
     disciplines: Sequence[Discipline],
     entries: Sequence[Entry],
     options: RunOptions,
@@ -106,11 +106,11 @@ def run(
 def _discipline(
     discipline: Discipline,
     entries: Sequence[Entry],
-    asked: Asked,
+    asked: LeagueRequest,
     options: RunOptions,
     cache: Path,
     watcher: Watcher,
-) -> Ran:
+) -> DisciplineRun:
     assert options.out
     capsule = options.out / discipline.name
     study = None
@@ -127,14 +127,14 @@ def _discipline(
     except InputError as error:
         if study and capsule.exists():
             raise
-        return Ran(
+        return DisciplineRun(
             discipline=discipline, capsule=capsule, study=None, left_out=left_out, said=str(error)
         )
     except DragstripError as error:
-        return Ran(
+        return DisciplineRun(
             discipline=discipline, capsule=capsule, study=study, left_out=left_out, said=str(error)
         )
-    return Ran(discipline=discipline, capsule=capsule, study=study, left_out=left_out)
+    return DisciplineRun(discipline=discipline, capsule=capsule, study=study, left_out=left_out)
 
 
 def _unfit(study: Study, trial: Path, options: RunOptions) -> tuple[Absent, ...]:

@@ -10,9 +10,9 @@ from dragstrip.conduct.conformance import ConformanceResult
 from dragstrip.league.disciplines import Discipline
 from dragstrip.league.entries import Absent, Entry
 from dragstrip.league.page import write
-from dragstrip.league.plan import Asked
+from dragstrip.league.plan import LeagueRequest
 from dragstrip.league.result import LeagueResult, result
-from dragstrip.league.run import League, Ran
+from dragstrip.league.run import DisciplineRun, League
 from dragstrip.study.presets import find_stack
 from made_capsule import capsule, study
 
@@ -32,19 +32,19 @@ def league(tmp_path):
     of = structs.replace(study(), runs=5)
     capsule(tmp_path / "pages", {"h2": [1200.0, 1210, 1190, 1202, 1201], "h3": [1000.0] * 5}, of=of)
     point = ConformanceResult(protocol="h3", what="resumes", outcome="no", said="it did <not>")
-    bad = Ran(
+    bad = DisciplineRun(
         discipline=structs.replace(DISCIPLINE, name="loss", title="Loss"),
         capsule=tmp_path,
         study=None,
         said="no <link>",
     )
     return League(
-        asked=Asked(scale="small"),
+        asked=LeagueRequest(scale="small"),
         out=tmp_path,
         entries=tuple(Entry(stack=find_stack(n), version="1") for n in ("h2", "h3", "nginx-h3")),
         absent=(Absent(server="quic-go", why="not installed"),),
         ran=(
-            Ran(
+            DisciplineRun(
                 discipline=DISCIPLINE,
                 capsule=tmp_path / "pages",
                 study=of,

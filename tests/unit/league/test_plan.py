@@ -6,7 +6,7 @@ from msgspec import structs
 from dragstrip.conduct.options import RunOptions
 from dragstrip.league.disciplines import ORDER, known
 from dragstrip.league.entries import Entry, entries, in_discipline
-from dragstrip.league.plan import LEAST_RUNS, Asked, chosen, cost_of, study_of, why_commands
+from dragstrip.league.plan import LEAST_RUNS, LeagueRequest, chosen, cost_of, study_of, why_commands
 from dragstrip.model.errors import InputError
 from dragstrip.study.presets import find_stack
 from dragstrip.visit.objects import find_metric
@@ -21,7 +21,9 @@ def entry_of(name):
 @pytest.mark.parametrize("discipline", list(known()), ids=ORDER)
 def test_every_discipline_becomes_a_study(discipline, tmp_path, monkeypatch):
     small = structs.replace(discipline, pages=("synth:1x1KB",))
-    study = study_of(small, [entry_of("h3"), entry_of("nginx-h3")], Asked(), VIRTUAL, tmp_path)
+    study = study_of(
+        small, [entry_of("h3"), entry_of("nginx-h3")], LeagueRequest(), VIRTUAL, tmp_path
+    )
     assert find_metric(discipline.metric).better == "lower"
     assert study.clock.virtual
     assert study.predicted == (discipline.client == "loader")
@@ -30,28 +32,28 @@ def test_every_discipline_becomes_a_study(discipline, tmp_path, monkeypatch):
 
 
 def test_only_the_full_scale_has_the_large_object():
-    assert [d.name for d in chosen(Asked())] == list(ORDER)
+    assert [d.name for d in chosen(LeagueRequest())] == list(ORDER)
     for scale in ("0.5", "small", "smoke"):
-        assert [d.name for d in chosen(Asked(scale=scale))] == [
+        assert [d.name for d in chosen(LeagueRequest(scale=scale))] == [
             n for n in ORDER if n != "bulk-large"
         ]
-    assert [d.name for d in chosen(Asked(scale="small", disciplines=("bulk-large",)))]
+    assert [d.name for d in chosen(LeagueRequest(scale="small", disciplines=("bulk-large",)))]
 
 
 @pytest.mark.parametrize(("scale", "runs"), [("paper", 20), ("0.5", 10), ("0.01", LEAST_RUNS)])
 def test_a_share_never_goes_below_the_runs_of_an_interval(scale, runs):
-    (found,) = chosen(Asked(scale=scale, disciplines=("pages",)))
+    (found,) = chosen(LeagueRequest(scale=scale, disciplines=("pages",)))
     assert (found.runs, len(found.networks)) == (runs, 3)
 
 
 def test_small_and_smoke_are_one_cell(tmp_path):
     for scale, runs in (("small", LEAST_RUNS), ("smoke", 1)):
-        (found,) = chosen(Asked(scale=scale, disciplines=("pages",)))
+        (found,) = chosen(LeagueRequest(scale=scale, disciplines=("pages",)))
         assert (len(found.pages), len(found.networks), found.runs) == (1, 1, runs)
 
 
 def test_a_page_of_the_user_joins_the_disciplines_of_pages():
-    found = {d.name: d.pages for d in chosen(Asked(pages=("mine.har.zip",)))}
+    found = {d.name: d.pages for d in chosen(LeagueRequest(pages=("mine.har.zip",)))}
     assert all(
         ("mine.har.zip" in pages) == (n in ("pages", "repeat", "loss"))
         for n, pages in found.items()
@@ -60,7 +62,7 @@ def test_a_page_of_the_user_joins_the_disciplines_of_pages():
 
 def test_an_unknown_discipline_names_the_others():
     with pytest.raises(InputError, match=r"unknown discipline 'page' .did you mean 'pages'"):
-        chosen(Asked(disciplines=("page",)))
+        chosen(LeagueRequest(disciplines=("page",)))
 
 
 def test_early_data_is_asked_of_servers_that_can():
@@ -79,7 +81,7 @@ def test_servers_that_are_not_installed_are_named(tmp_path, monkeypatch):
 
 
 def test_each_gap_has_a_command():
-    (found,) = chosen(Asked(scale="small", disciplines=("priorities",)))
+    (found,) = chosen(LeagueRequest(scale="small", disciplines=("priorities",)))
     ((name, command),) = why_commands(found, "h3", ["nginx-h3"], virtual=True)
     assert name == "nginx-h3"
     assert command == (

@@ -18,7 +18,7 @@ from dragstrip.cli.study.conduct import shown
 from dragstrip.cli.study.dry_run import span
 from dragstrip.conduct.options import RunOptions
 from dragstrip.league.entries import Absent, Entry, entries
-from dragstrip.league.plan import Asked, chosen, cost_of, study_of
+from dragstrip.league.plan import LeagueRequest, chosen, cost_of, study_of
 from dragstrip.model.errors import InputError
 from dragstrip.study.presets import find_stack
 from dragstrip.study.servers import parse_server, stack_on
@@ -82,7 +82,7 @@ def league(
     as_json: AsJson = False,
 ) -> int:
     """Rank servers in every discipline, or resume a league."""
-    asked = Asked(
+    asked = LeagueRequest(
         family=family,
         scale=scale,
         disciplines=tuple(discipline or ()),
@@ -149,7 +149,7 @@ def _only(
     return [e for e in there if {e.name, e.stack.server} & set(names)], []
 
 
-def plan(asked: Asked, found: list[Entry], options: RunOptions, console: Console) -> None:
+def plan(asked: LeagueRequest, found: list[Entry], options: RunOptions, console: Console) -> None:
     """Print the servers, and the visits and time that are left of each discipline."""
     assert options.out
     console.print(f"{len(found)} servers: {', '.join(e.name for e in found)}", highlight=False)
