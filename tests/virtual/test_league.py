@@ -56,7 +56,7 @@ def entry(stack):
 
 def league(folder, disciplines, stacks, seed=0, **more):
     entries = [entry(stack) for stack in stacks]
-    options = RunOptions(virtual=True, out=folder / "out", jobs=1)
+    options = RunOptions(computing=False, out=folder / "out", jobs=1)
     found = result(
         run(LeagueRequest(scale="small", seed=seed), disciplines, entries, options, folder, **more)
     )

@@ -10,14 +10,15 @@ from dragstrip.league.entries import Absent, Entry, digests
 from dragstrip.league.plan import why_commands
 from dragstrip.league.run import DisciplineRun, League
 from dragstrip.league.standings import Standing, standings
+from dragstrip.model.clock import ClockKind
 from dragstrip.results.capsule import MANIFEST, Capsule
 from dragstrip.results.tables.build import refresh, scan
 from dragstrip.verdict.rules import VERSION
 from dragstrip.visit.objects import find_metric
 
 REAL_TIME_ONLY = (
-    "CPU per byte: virtual time counts no computing, and no log reports a server's CPU time. A "
-    "real-time race on an idle machine shows how much computing matters."
+    "CPU per byte: no log reports a server's CPU time, and virtual time has at most a price per "
+    "system call. A real-time race on an idle machine shows how much computing matters."
 )
 
 
@@ -86,7 +87,7 @@ class Conformance(Struct, frozen=True, kw_only=True):
 
 class LeagueResult(Struct, frozen=True, kw_only=True):
     family: str
-    clock: str
+    clock: ClockKind
     scale: str
     seed: int
     rules: int
@@ -112,7 +113,7 @@ def result(league: League) -> LeagueResult:
     """Read the standings from the league's capsules."""
     return LeagueResult(
         family=league.asked.family,
-        clock="virtual" if league.virtual else "real",
+        clock=league.clock.kind,
         scale=league.asked.scale,
         seed=league.asked.seed,
         rules=VERSION,
@@ -177,7 +178,7 @@ def _causes(ran: DisciplineRun, found: list[Standing], league: League) -> Iterat
     far = {one.name: one.gap == "shown" for one in found if one.gap != "none"}
     if not far:
         return
-    commands = why_commands(ran.discipline, found[0].name, tuple(far), virtual=league.virtual)
+    commands = why_commands(ran.discipline, found[0].name, tuple(far), league.clock)
     for name, command in commands:
         yield GapCause(name=name, shown=far[name], command=command)
 

@@ -22,6 +22,7 @@ from dragstrip.conduct.watcher import Watcher
 from dragstrip.league.disciplines import Discipline
 from dragstrip.league.entries import Absent, Entry, admitted
 from dragstrip.league.plan import LeagueRequest, study_of
+from dragstrip.model.clock import Clock
 from dragstrip.model.errors import DragstripError, InputError
 from dragstrip.model.study import Study
 from dragstrip.pages.generators.ranges import ranges_page
@@ -57,7 +58,7 @@ class League(Struct, frozen=True, kw_only=True):
     conformance: dict[str, tuple[ConformanceResult, ...] | str]
     """Findings by entry; a text says why there are none."""
     spent_s: float
-    virtual: bool
+    clock: Clock
 
 
 def run(
@@ -99,7 +100,7 @@ def run(
         ran=tuple(ran),
         conformance=found,
         spent_s=sum(spent.values()),
-        virtual=options.clock.virtual,
+        clock=options.clock,
     )
 
 

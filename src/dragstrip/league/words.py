@@ -3,6 +3,7 @@
 from dragstrip.league.plan import LEAST_RUNS
 from dragstrip.league.result import DisciplineResult, LeagueResult
 from dragstrip.league.standings import Standing
+from dragstrip.model.clock import Clock
 from dragstrip.report.words.numbers import DASH, amount, counted, interval, percent
 
 HOW = (
@@ -16,12 +17,10 @@ HOW = (
 
 def basis(found: LeagueResult) -> str:
     """Clock, scale, and the number of visits, in one sentence."""
-    clock = (
-        "virtual time, in which computing takes none" if found.clock == "virtual" else "real time"
-    )
     return (
         f"{counted(found.visits, 'visit')}, {found.invalid} of them invalid "
-        f"({percent(found.invalid / found.visits if found.visits else 0)}), in {clock}; scale "
+        f"({percent(found.invalid / found.visits if found.visits else 0)}), in "
+        f"{Clock(kind=found.clock).short}; scale "
         f"{found.scale}, seed {found.seed}, rules {found.rules}, {found.hours:.1f} hours"
     )
 

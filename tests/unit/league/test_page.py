@@ -13,6 +13,7 @@ from dragstrip.league.page import write
 from dragstrip.league.plan import LeagueRequest
 from dragstrip.league.result import LeagueResult, result
 from dragstrip.league.run import DisciplineRun, League
+from dragstrip.model.clock import NETWORK
 from dragstrip.study.presets import find_stack
 from made_capsule import capsule, study
 
@@ -54,7 +55,7 @@ def league(tmp_path):
         ),
         conformance={"h3": (point,)},
         spent_s=7200,
-        virtual=True,
+        clock=NETWORK,
     )
 
 
@@ -63,9 +64,9 @@ def test_every_page_has_ranks_versions_and_what_is_missing(league, tmp_path):
     page = write(found, tmp_path).read_text()
     text = (tmp_path / "league.md").read_text()
     for written in (page, text):
-        assert "10 visits, 0 of them invalid (0.0 %), in virtual time" in written
+        assert "10 visits, 0 of them invalid (0.0 %), in virtual time without computing" in written
         assert "1.201 (1." in written
-        assert "dragstrip why demo --network LTE --stack h3 --stack h2 --virtual" in written
+        assert "dragstrip why demo --network LTE --stack h3 --stack h2 --no-computing" in written
         assert "CPU per byte" in written
         assert "quic-go" in written
         assert "slow" in written

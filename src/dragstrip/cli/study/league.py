@@ -89,9 +89,11 @@ def league(
         pages=tuple(page or ()),
         seed=seed,
     )
+    if real_time and options.computing is not None:
+        raise InputError("--real-time: computing takes time as it does; omit --computing")
     options = structs.replace(
         options,
-        virtual=not real_time,
+        computing=None if real_time else bool(options.computing),
         out=options.out or new_capsule(f"league-{family}"),
     )
     more = [find_stack(name) for name in stack or ()]
