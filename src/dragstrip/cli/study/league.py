@@ -27,8 +27,17 @@ from dragstrip.study.servers import parse_server, stack_on
 @takes_run_options(
     without=(
         *("virtual", "client", "restarts", "shard", "cluster", "admit_other_machines"),
-        *("watch", "calibrate"),
-    )
+        *("watch", "calibrate", "device"),
+    ),
+    computing=Annotated[
+        bool | None,
+        typer.Option(
+            "--computing/--no-computing",
+            help="Whether browser and server take time for what they compute, at a fixed price "
+            "(default: they do not, so that the network alone decides).",
+            show_default=False,
+        ),
+    ],
 )
 def league(
     family: Annotated[
@@ -97,6 +106,8 @@ def league(
         out=options.out or new_capsule(f"league-{family}"),
     )
     more = [find_stack(name) for name in stack or ()]
+    if other := [s.name for s in more if s.protocol != family]:
+        raise InputError(f"--stack {other[0]}: this league ranks servers over {family}")
     more += [stack_on(parse_server(text), family) for text in server or ()]
     found, absent = _only(entries(family, more), only or ())
     console = Console(stderr=True)
