@@ -12,7 +12,6 @@ from dragstrip.conduct.options import RunOptions
 from dragstrip.execution.by_clock import concurrency_of
 from dragstrip.league.disciplines import Discipline, known
 from dragstrip.league.entries import Entry, in_discipline
-from dragstrip.model.clock import PRICED, Clock
 from dragstrip.model.errors import InputError
 from dragstrip.model.study import Study
 from dragstrip.results.capsule import MANIFEST, Capsule
@@ -108,13 +107,11 @@ def cost_of(study: Study, out: Path, options: RunOptions) -> Cost:
 
 
 def why_commands(
-    discipline: Discipline, leader: str, entries: Sequence[str], clock: Clock
+    discipline: Discipline, leader: str, entries: Sequence[str], capsule: Path
 ) -> Iterator[tuple[str, str]]:
-    """Names of entries that are behind the leader, each with the command that finds out why."""
-    words = ["dragstrip", "why", *discipline.pages]
-    words += [word for name in discipline.networks for word in ("--network", name)]
-    more = ["--repeat"] if "repeat" in discipline.connections else []
-    more += [] if discipline.metric == "plt_ms" else ["--metric", discipline.metric]
-    more += ["--computing" if clock == PRICED else "--no-computing"] if clock.virtual else []
+    """Names of entries that are behind the leader, each with the command that finds out why. It
+    reads the stacks from the capsule, because a discipline may change them."""
+    more = [] if discipline.metric == "plt_ms" else ["--metric", discipline.metric]
     for name in entries:
-        yield name, shlex.join([*words, "--stack", leader, "--stack", name, *more])
+        words = ["dragstrip", "why", str(capsule), "--stack", leader, "--stack", name, *more]
+        yield name, shlex.join(words)

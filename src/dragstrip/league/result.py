@@ -119,7 +119,7 @@ def result(league: League) -> LeagueResult:
         rules=VERSION,
         servers=tuple(_server(entry) for entry in league.entries),
         absent=league.absent,
-        disciplines=tuple(_discipline(ran, league) for ran in league.ran),
+        disciplines=tuple(_discipline(ran) for ran in league.ran),
         conformance=tuple(_conformance(n, found) for n, found in league.conformance.items()),
         not_measured=(REAL_TIME_ONLY,),
         hours=league.spent_s / 3600,
@@ -144,7 +144,7 @@ def _server(entry: Entry) -> LeagueServer:
     )
 
 
-def _discipline(ran: DisciplineRun, league: League) -> DisciplineResult:
+def _discipline(ran: DisciplineRun) -> DisciplineResult:
     d = ran.discipline
     found: list[Standing] = []
     megabits = None
@@ -168,17 +168,17 @@ def _discipline(ran: DisciplineRun, league: League) -> DisciplineResult:
         capsule=ran.capsule.name,
         standings=tuple(found),
         left_out=ran.left_out,
-        causes=tuple(_causes(ran, found, league)),
+        causes=tuple(_causes(ran, found)),
         megabits=megabits,
         said=ran.said,
     )
 
 
-def _causes(ran: DisciplineRun, found: list[Standing], league: League) -> Iterator[GapCause]:
+def _causes(ran: DisciplineRun, found: list[Standing]) -> Iterator[GapCause]:
     far = {one.name: one.gap == "shown" for one in found if one.gap != "none"}
     if not far:
         return
-    commands = why_commands(ran.discipline, found[0].name, tuple(far), league.clock)
+    commands = why_commands(ran.discipline, found[0].name, tuple(far), ran.capsule)
     for name, command in commands:
         yield GapCause(name=name, shown=far[name], command=command)
 

@@ -1,5 +1,7 @@
 """Disciplines at each scale, their studies, and who takes part."""
 
+from pathlib import Path
+
 import pytest
 from msgspec import structs
 
@@ -7,7 +9,6 @@ from dragstrip.conduct.options import RunOptions
 from dragstrip.league.disciplines import ORDER, known
 from dragstrip.league.entries import Entry, entries, in_discipline
 from dragstrip.league.plan import LEAST_RUNS, LeagueRequest, chosen, cost_of, study_of, why_commands
-from dragstrip.model.clock import NETWORK
 from dragstrip.model.errors import InputError
 from dragstrip.study.presets import find_stack
 from dragstrip.visit.objects import find_metric
@@ -83,9 +84,8 @@ def test_servers_that_are_not_installed_are_named(tmp_path, monkeypatch):
 
 def test_each_gap_has_a_command():
     (found,) = chosen(LeagueRequest(scale="small", disciplines=("priorities",)))
-    ((name, command),) = why_commands(found, "h3", ["nginx-h3"], NETWORK)
+    ((name, command),) = why_commands(found, "h3", ["nginx-h3"], Path("out/priorities"))
     assert name == "nginx-h3"
     assert command == (
-        "dragstrip why synth:60x20KB+1x10KB:urgent --network 10mbit/20ms --stack h3 "
-        "--stack nginx-h3 --metric object:/urgent.css:took --no-computing"
+        "dragstrip why out/priorities --stack h3 --stack nginx-h3 --metric object:/urgent.css:took"
     )
