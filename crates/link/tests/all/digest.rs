@@ -1,0 +1,277 @@
+//! What a seed means never changes: every effect over the same arrivals, packet by packet.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use dragstrip_link::config::Config;
+use dragstrip_link::header::Header;
+use dragstrip_link::model::{Packet, Pipeline};
+use serde_json::{Value, json};
+
+const START_NS: u64 = 7_000_000_000;
+const COUNT: u64 = 3_000;
+
+/// Configurations of a direction, and the digests of all that leaves up and down under seeds 1 and
+/// 18446744073709551615. A digest here is a promise to every capsule: it never changes.
+fn kept() -> Vec<(&'static str, Value, &'static str)> {
+    let codel = json!({"kind": "codel", "target_ms": 1, "interval_ms": 8, "ecn": true, "flows": 1024, "quantum_bytes": 1514});
+    let fq_codel = json!({"kind": "fq_codel", "target_ms": 1, "interval_ms": 8, "ecn": false, "flows": 3, "quantum_bytes": 300});
+    let hosts = json!([
+        {"address": "10.64.1.1", "delay_ms": 3.5, "loss": 0.1},
+        {"address": "fd00::3", "delay_ms": 0, "loss": 0},
+    ]);
+    let by_packet = json!({"p": 0.05, "r": 0.3, "loss_good": 0.01, "loss_bad": 0.7});
+    let by_time = json!({"good_ms": 40, "bad_ms": 6, "loss_good": 0, "loss_bad": 0.9});
+    let steps =
+        json!({"name": "steps", "steps": [[0, 12.0], [0.05, 0.0], [0.07, 30.0], [0.2, 0.0]]});
+    let chances = json!({"name": "chances", "opportunities_ms": [1, 1, 2, 4, 9, 9, 9, 12]});
+    let every = json!({
+        "rate_mbps": 9, "delay_ms": 12, "queue_ms": 60, "jitter_ms": 2, "loss": 0.02,
+        "duplicate": 0.03, "reorder": 0.02, "mtu": 1400, "drops_syn_data": true, "hosts": hosts,
+        "aqm": codel, "jitter_shape": "normal",
+    });
+    vec![
+        ("nothing", json!({}), "247ec013e9e110dd"),
+        ("loss", json!({"loss": 0.1}), "1d82dd8afda06b15"),
+        (
+            "bursts by packet",
+            json!({"gilbert_elliott": by_packet}),
+            "b5e49d1c748c1b94",
+        ),
+        (
+            "bursts by time",
+            json!({"gilbert_elliott": by_time}),
+            "d2ff35f84398bc05",
+        ),
+        (
+            "duplicate",
+            json!({"duplicate": 0.2, "loss": 0.05}),
+            "ea541af05e4200fd",
+        ),
+        ("mtu", json!({"mtu": 900}), "7bc2435566f27495"),
+        (
+            "middlebox",
+            json!({"drops_syn_data": true, "loss": 0.3}),
+            "d6c97937f1521e26",
+        ),
+        ("hosts", json!({"hosts": hosts}), "c0a0cd74a3fccc61"),
+        (
+            "rate",
+            json!({"rate_mbps": 8, "queue_ms": 20}),
+            "773deccd92824045",
+        ),
+        (
+            "bytes",
+            json!({"rate_mbps": 8, "queue_bytes": 30_000}),
+            "393d52e74c568c95",
+        ),
+        (
+            "packets",
+            json!({"rate_mbps": 8, "queue_packets": 12}),
+            "9f8489cd0756fb15",
+        ),
+        (
+            "rates",
+            json!({"trace": steps, "trace_offset_ms": 33, "queue_packets": 40}),
+            "ff47bb8dd2d4efc1",
+        ),
+        (
+            "opportunities",
+            json!({"trace": chances, "queue_bytes": 90_000}),
+            "7355b32eca892075",
+        ),
+        (
+            "codel",
+            json!({"rate_mbps": 9, "queue_ms": 100, "aqm": codel}),
+            "bd2200b6536bf849",
+        ),
+        (
+            "fq_codel",
+            json!({"rate_mbps": 8, "queue_packets": 50, "aqm": fq_codel}),
+            "3a707b96ac78d893",
+        ),
+        (
+            "codel on a trace",
+            json!({"trace": chances, "aqm": codel, "queue_bytes": 50_000}),
+            "fc35fdd8fc69867d",
+        ),
+        ("delay", json!({"delay_ms": 10.5}), "471e2501bfbd9e3d"),
+        (
+            "uniform jitter",
+            json!({"delay_ms": 10, "jitter_ms": 3}),
+            "31bc56ec0dac6d17",
+        ),
+        (
+            "normal jitter",
+            json!({"delay_ms": 10, "jitter_ms": 3, "jitter_shape": "normal", "jitter_period_ms": 50}),
+            "304bb7038cd3493f",
+        ),
+        (
+            "table of jitter",
+            json!({"delay_ms": 10, "jitter_ms": 3, "jitter_shape": "table", "jitter_table": [-1, 0, 0.2, 2], "jitter_reorders": true}),
+            "d883fc3c6f8085df",
+        ),
+        (
+            "scattered jitter",
+            json!({"delay_ms": 10, "jitter_ms": 3, "jitter_shape": "normal", "jitter_reorders": true}),
+            "e1d2c41fcb24c5a4",
+        ),
+        (
+            "reorder",
+            json!({"delay_ms": 10, "reorder": 0.1}),
+            "1fd530d87a3b6e30",
+        ),
+        ("every effect", every, "f82f71ca17b2a704"),
+        (
+            "another order",
+            json!({
+                "rate_mbps": 20, "queue_ms": 30, "delay_ms": 4, "loss": 0.1, "duplicate": 0.1, "mtu": 1300,
+                "stages": ["duplicate", "delay", "loss", "queue", "mtu"],
+            }),
+            "0e38cfc5f3081665",
+        ),
+    ]
+}
+
+fn config(given: &Value, seed: u64) -> Config {
+    let mut side = json!({"rate_mbps": null, "delay_ms": 0, "loss": 0, "queue_ms": null});
+    for (name, value) in given.as_object().unwrap() {
+        side[name] = value.clone();
+    }
+    let asked = json!({"seed": seed, "up": side, "down": side, "accounting": "l2"});
+    let config: Config = serde_json::from_value(asked).unwrap();
+    config.understood().unwrap()
+}
+
+/// An IP packet of made bytes: two in three IPv4, with all code points of ECN, and some SYNs with
+/// data.
+fn ip(index: u64, roll: u64) -> Vec<u8> {
+    let peer = (roll % 3) as u8;
+    let ecn = (roll >> 8 & 3) as u8;
+    let syn = roll >> 16 & 15 == 0;
+    let protocol = if syn || roll >> 20 & 1 == 0 { 6 } else { 17 };
+    let mut packet = if peer == 2 {
+        let mut head = vec![0x60, ecn << 4, 0, 0, 0, 40, protocol, 64];
+        let address = |last: u8| [vec![0xfd], vec![0; 14], vec![last]].concat();
+        head.extend([address(3), address(3)].concat());
+        head
+    } else {
+        let mut head = vec![0x45, ecn, 0, 60, 0, 0, 0x40, 0, 64, protocol, 0, 0];
+        head.extend([10, 64, 1, peer, 10, 64, 1, peer]);
+        head
+    };
+    let port = (roll >> 24 & 7) as u8;
+    packet.extend([1, 187, 15, port, 0, 0, 0, index as u8, 0, 0, 0, 0]);
+    packet.extend([5 << 4, if syn { 2 } else { 16 }, 0, 0, 0, 0, 0, 0]);
+    packet.extend([7; 20]);
+    packet
+}
+
+fn arrivals() -> Vec<Packet> {
+    let (mut state, mut at_ns) = (42u64, START_NS);
+    let mut roll = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        state >> 20
+    };
+    (0..COUNT)
+        .map(|index| {
+            let (gap, size, what) = (roll(), roll(), roll());
+            at_ns += match gap % 16 {
+                0..=7 => 0,
+                8..=14 => gap >> 4 & 0x1f_ffff,
+                _ => gap >> 4 & 0x7f_ffff,
+            };
+            let bytes = [40, 60, 576, 1280, 1300, 1400, 1500][size as usize % 7];
+            Packet {
+                header: Header::of(&ip(index, what)),
+                ..Packet::new(index, bytes, at_ns, 0)
+            }
+        })
+        .collect()
+}
+
+/// A line for each packet that left, and what the stages counted.
+fn story(mut pipeline: Pipeline, arrivals: &[Packet], causes: &mut BTreeSet<String>) -> String {
+    let mut left = Vec::new();
+    pipeline.begin(START_NS - 500);
+    for packet in arrivals {
+        left.extend(std::iter::from_fn(|| pipeline.release(packet.arrival_ns)));
+        left.extend(pipeline.take(*packet));
+    }
+    left.extend(std::iter::from_fn(|| pipeline.release(u64::MAX)));
+    let mut told = String::new();
+    for packet in left {
+        let cause = packet.dropped.map_or("-".to_owned(), |cause| {
+            serde_json::to_value(cause)
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .replace("host_loss", "host")
+        });
+        writeln!(
+            told,
+            "{} {} {} {:?} {} {} {cause}",
+            packet.index,
+            packet.copy,
+            packet.at_ns,
+            packet.waited_ns,
+            packet.line_ns,
+            packet.marked,
+        )
+        .unwrap();
+        causes.insert(if packet.marked {
+            "marked".to_owned()
+        } else {
+            cause
+        });
+    }
+    let counts = pipeline.counts();
+    write!(
+        told,
+        "{} {} {}",
+        counts.loss_trials, counts.loss_fates, counts.duplicated
+    )
+    .unwrap();
+    for host in counts.host_loss {
+        write!(told, " {} {} {}", host.address, host.trials, host.lost).unwrap();
+    }
+    if let Some(bursts) = counts.bursts {
+        let times = (bursts.bad_ns, bursts.watched_ns);
+        write!(told, " {} {} {times:?}", bursts.trials, bursts.lost).unwrap();
+    }
+    told
+}
+
+/// FNV-1a of 64 bits.
+fn digest(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[test]
+fn every_effect_does_to_every_packet_what_it_always_did() {
+    let arrivals = arrivals();
+    let mut causes = BTreeSet::new();
+    let mut changed = Vec::new();
+    for (name, given, expected) in kept() {
+        let mut told = String::new();
+        for seed in [1, u64::MAX] {
+            let config = config(&given, seed);
+            for pipeline in [config.up_pipeline(), config.down_pipeline()] {
+                told += &story(pipeline, &arrivals, &mut causes);
+            }
+        }
+        let found = format!("{:016x}", digest(&told));
+        if found != expected {
+            changed.push(format!("{name}: {found}"));
+        }
+    }
+    assert_eq!(changed, Vec::<String>::new());
+    let all = [
+        "-", "aqm", "host", "loss", "marked", "mtu", "queue", "syn_data",
+    ];
+    assert_eq!(causes.iter().map(String::as_str).collect::<Vec<_>>(), all);
+}
