@@ -1,23 +1,34 @@
 //! How fast the model is, without any I/O, per second of CPU time, so that a busy machine does not
 //! count: `cargo bench -p dragstrip-link`.
 
-use dragstrip_link::config::{Aqm, AqmKind, Config, Direction, GilbertElliott};
+use dragstrip_link::config::{Config, Direction};
 use dragstrip_link::header::Header;
 use dragstrip_link::model::Packet;
+use dragstrip_link::model::aqm::{Aqm, codel, fq_codel};
+use dragstrip_link::model::effects::loss::GilbertElliott;
+use dragstrip_link::model::effects::{delay, duplicate, loss, mtu, queue};
 use dragstrip_link::trace::Trace;
 
 const PACKETS: u64 = 5_000_000;
 
 fn main() {
     let plain = Direction {
-        rate_mbps: Some(1000.0),
-        delay_ms: 10.0,
-        loss: 0.01,
-        queue_ms: Some(50.0),
+        queue: queue::Asked {
+            rate_mbps: Some(1000.0),
+            queue_ms: Some(50.0),
+            ..Default::default()
+        },
+        delay: delay::Asked {
+            delay_ms: 10.0,
+            ..Default::default()
+        },
+        loss: loss::Asked {
+            loss: 0.01,
+            ..Default::default()
+        },
         ..Direction::default()
     };
-    let aqm = |kind| Aqm {
-        kind,
+    let aqm = || codel::Asked {
         target_ms: 5.0,
         interval_ms: 100.0,
         ecn: true,
@@ -25,12 +36,15 @@ fn main() {
         quantum_bytes: 1514,
     };
     let played = |opportunities_ms, steps| Direction {
-        rate_mbps: None,
-        trace: Some(Trace {
-            name: "made".to_owned(),
-            opportunities_ms,
-            steps,
-        }),
+        queue: queue::Asked {
+            rate_mbps: None,
+            trace: Some(Trace {
+                name: "made".to_owned(),
+                opportunities_ms,
+                steps,
+            }),
+            ..plain.clone().queue
+        },
         ..plain.clone()
     };
     let opportunities = (1..60_000).flat_map(|ms| [ms; 84]).collect();
@@ -54,36 +68,52 @@ fn main() {
         (
             "CoDel",
             Direction {
-                aqm: Some(aqm(AqmKind::Codel)),
+                queue: queue::Asked {
+                    aqm: Some(Aqm::Codel(aqm())),
+                    ..plain.clone().queue
+                },
                 ..plain.clone()
             },
         ),
         (
             "FQ-CoDel",
             Direction {
-                aqm: Some(aqm(AqmKind::FqCodel)),
+                queue: queue::Asked {
+                    aqm: Some(Aqm::FqCodel(fq_codel::Asked(aqm()))),
+                    ..plain.clone().queue
+                },
                 ..plain.clone()
             },
         ),
         (
             "jitter with reordering, bursts of loss, duplicates",
             Direction {
-                jitter_ms: 2.0,
-                jitter_reorders: true,
-                loss: 0.0,
-                gilbert_elliott: Some(bursts),
-                duplicate: 0.01,
-                reorder: 0.01,
-                mtu: Some(1500),
+                delay: delay::Asked {
+                    jitter_ms: 2.0,
+                    jitter_reorders: true,
+                    reorder: 0.01,
+                    ..plain.clone().delay
+                },
+                loss: loss::Asked {
+                    loss: 0.0,
+                    gilbert_elliott: Some(bursts),
+                },
+                duplicate: duplicate::Asked { duplicate: 0.01 },
+                mtu: mtu::Asked { mtu: Some(1500) },
                 ..plain.clone()
             },
         ),
         (
             "jitter in order, bursts of loss by time",
             Direction {
-                jitter_ms: 2.0,
-                loss: 0.0,
-                gilbert_elliott: Some(timed),
+                delay: delay::Asked {
+                    jitter_ms: 2.0,
+                    ..plain.delay
+                },
+                loss: loss::Asked {
+                    loss: 0.0,
+                    gilbert_elliott: Some(timed),
+                },
                 ..plain
             },
         ),

@@ -1,7 +1,7 @@
 //! The emulated link: frames in at one interface, out at the other, late by what was asked.
 //!
-//! [`model`] decides, without I/O or clock, when each packet leaves; [`config`] is what was asked,
-//! [`check`] whether it makes sense, and [`stages`] makes the model of it. [`forward`] runs one
+//! [`model`] decides, without I/O or clock, when each packet leaves; each of its effects says in
+//! one file what it is asked, and [`config`] is all that was asked. [`forward`] runs one
 //! direction in a thread: it takes frames with the kernel's arrival stamps from a ring ([`ring`]),
 //! asks the model, waits ([`pace`]) and sends ([`socket`]). A [`meter`] counts what really
 //! happened, and [`record`] writes it packet by packet if asked. [`control`] is the JSON-lines side
@@ -29,6 +29,5 @@ mod record;
 mod ring;
 mod socket;
 mod splitmix;
-mod stages;
 mod timeline;
 mod units;

@@ -1,10 +1,13 @@
 //! What one direction really did, by the actual clock and not by its configuration.
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::busy::Busy;
 use crate::far::{FarCount, FarEnd, FarEnds};
+use crate::model::effects::CAUSES;
 use crate::model::{Counts, DropCause, HostCount, Packet};
 use crate::timeline::{Course, Timeline};
 
@@ -15,12 +18,9 @@ pub struct Report {
     pub bytes_in: u64,
     pub packets_out: u64,
     pub bytes_out: u64,
-    pub dropped_loss: u64,
-    pub dropped_queue: u64,
-    pub dropped_aqm: u64,
-    pub dropped_mtu: u64,
-    pub dropped_syn_data: u64,
-    pub dropped_host: u64,
+    /// Packets by the cause of their drop, `dropped_CAUSE`, and what single effects count.
+    #[serde(flatten)]
+    pub by_effect: BTreeMap<String, u64>,
     /// Packets that reached the loss stage.
     pub loss_trials: u64,
     /// What became of each of them, by index: `model::Fates`.
@@ -78,7 +78,7 @@ pub struct Meter {
     packets_out: u64,
     bytes_out: u64,
     /// Packets by the cause of their drop.
-    dropped: [u64; DropCause::COUNT],
+    dropped: BTreeMap<&'static str, u64>,
     marked: u64,
     ect: u64,
     reordered: u64,
@@ -106,7 +106,11 @@ impl Default for Meter {
             bytes_in: 0,
             packets_out: 0,
             bytes_out: 0,
-            dropped: [0; DropCause::COUNT],
+            dropped: CAUSES
+                .concat()
+                .iter()
+                .map(|cause| (cause.name, 0))
+                .collect(),
             marked: 0,
             ect: 0,
             reordered: 0,
@@ -176,9 +180,9 @@ impl Meter {
 
     /// A packet was dropped by the model.
     pub fn dropped(&mut self, packet: &Packet, cause: DropCause) {
-        self.dropped[cause as usize] += 1;
+        *self.dropped.entry(cause.name).or_default() += 1;
         self.far_ends.dropped(packet);
-        if matches!(cause, DropCause::Queue | DropCause::Aqm) {
+        if cause.in_queue {
             self.timeline.dropped(packet);
         }
         self.passed_bottleneck(packet, None);
@@ -205,8 +209,10 @@ impl Meter {
             let ns = self.waits_ns.value_at_quantile(share).min(self.wait_max_ns);
             any_waits.then_some(ns as f64 / 1e6)
         };
-        let dropped = |cause: DropCause| self.dropped[cause as usize];
-        let gone = self.packets_out + self.send_failures + self.dropped.iter().sum::<u64>();
+        let dropped =
+            (self.dropped.iter()).map(|(name, count)| (format!("dropped_{name}"), *count));
+        let events = (counts.events.iter()).map(|(name, count)| ((*name).to_owned(), *count));
+        let gone = self.packets_out + self.send_failures + self.dropped.values().sum::<u64>();
         let bursts = counts.bursts.as_ref();
         let ms = |ns: u64| ns as f64 / 1e6;
         let (busy_ns, busy_bytes) = self.busy.total();
@@ -215,12 +221,7 @@ impl Meter {
             bytes_in: self.bytes_in,
             packets_out: self.packets_out,
             bytes_out: self.bytes_out,
-            dropped_loss: dropped(DropCause::Loss),
-            dropped_queue: dropped(DropCause::Queue),
-            dropped_aqm: dropped(DropCause::Aqm),
-            dropped_mtu: dropped(DropCause::Mtu),
-            dropped_syn_data: dropped(DropCause::SynData),
-            dropped_host: dropped(DropCause::HostLoss),
+            by_effect: dropped.chain(events).collect(),
             loss_trials: counts.loss_trials,
             loss_fates: counts.loss_fates,
             host_loss: counts.host_loss,
@@ -272,6 +273,7 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::effects::loss::LOST;
 
     /// A packet that left the bottleneck at `at_ns`, after waiting for it or not.
     fn packet(at_ns: u64, waited_ns: u64) -> Packet {
@@ -289,7 +291,7 @@ mod tests {
 
     fn lost(meter: &mut Meter, packet: &Packet) {
         meter.arrived(1514, packet.bytes);
-        meter.dropped(packet, DropCause::Loss);
+        meter.dropped(packet, LOST);
     }
 
     fn realised_mbps(meter: &Meter) -> f64 {

@@ -11,7 +11,7 @@ const COPY: u64 = 1 << 63;
 /// Each effect has its own stream: switching one on does not change the others. The numbers are
 /// part of what a seed means and never change.
 #[derive(Clone, Copy)]
-pub enum Effect {
+pub enum Stream {
     Loss = 0,
     Chain = 1,
     ChainLoss = 2,
@@ -30,10 +30,10 @@ pub struct Draws {
 
 impl Draws {
     /// `direction` separates the streams of up (1) and down (2).
-    pub fn new(seed: u64, direction: u64, effect: Effect) -> Self {
+    pub fn new(seed: u64, direction: u64, stream: Stream) -> Self {
         let base = mix(mix(seed) ^ direction.wrapping_mul(GOLDEN_GAMMA));
-        let stream = match effect {
-            Effect::Loss => base,
+        let stream = match stream {
+            Stream::Loss => base,
             other => mix(base ^ (other as u64).wrapping_mul(GOLDEN_GAMMA)),
         };
         Self { stream }
@@ -70,8 +70,8 @@ impl Normals {
 
     pub fn new(seed: u64, direction: u64) -> Self {
         Self {
-            lots: Draws::new(seed, direction, Effect::Jitter),
-            angles: Draws::new(seed, direction, Effect::JitterAngle),
+            lots: Draws::new(seed, direction, Stream::Jitter),
+            angles: Draws::new(seed, direction, Stream::JitterAngle),
         }
     }
 

@@ -3,28 +3,23 @@
 //! A direction of the link is a short chain of [`Stage`]s. Every packet carries its own logical
 //! time from stage to stage, so asking late does not change when it was due.
 
+pub mod aqm;
+pub mod effects;
+
 mod bottleneck;
-mod codel;
-mod delay;
 mod draw;
-mod duplicate;
 mod fates;
 mod flying;
-mod fq_codel;
 mod gilbert;
-mod hosts;
 mod line;
-mod loss;
 mod managed;
-mod middlebox;
-mod mtu;
 mod opportunities;
 mod spread;
 mod time;
 mod wander;
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
 use serde::Serialize;
@@ -32,42 +27,33 @@ use serde::Serialize;
 use crate::header::Header;
 
 pub use bottleneck::{Bottleneck, Depth};
-pub use codel::{Codel, Parameters};
-pub use delay::{Delay, Jitter, Reorder, Scatter};
-pub use duplicate::Duplicate;
 pub use fates::Fates;
-pub use fq_codel::FqCodel;
-pub use gilbert::{Chain, GilbertElliott, Pace};
-pub use hosts::{HostPath, Hosts};
 pub use line::{Line, Step};
-pub use loss::Loss;
-pub use managed::{Discipline, Managed};
-pub use middlebox::Middlebox;
-pub use mtu::Mtu;
+pub use managed::Managed;
 pub use opportunities::{OPPORTUNITY_BYTES, Opportunities};
-pub use spread::Spread;
-pub use wander::{LEAST_PERIODS, Wander};
+pub use wander::LEAST_PERIODS;
 
-/// Why a packet never leaves the link.
+/// Why a packet never leaves the link. Each effect declares its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DropCause {
-    /// Random loss.
-    Loss,
-    /// Random loss on the way of a single host.
-    HostLoss,
-    /// The queue in front of the bottleneck was full.
-    Queue,
-    /// Active queue management: CoDel.
-    Aqm,
-    /// Longer than the link carries.
-    Mtu,
-    /// A SYN with data, met by a middlebox.
-    SynData,
+#[serde(transparent)]
+pub struct DropCause {
+    /// As in `dragstrip.model.effects`, and in records.
+    pub name: &'static str,
+    /// The queue in front of the bottleneck dropped it.
+    #[serde(skip)]
+    pub in_queue: bool,
 }
 
 impl DropCause {
-    pub const COUNT: usize = Self::SynData as usize + 1;
+    pub const fn new(name: &'static str) -> Self {
+        let in_queue = false;
+        Self { name, in_queue }
+    }
+
+    pub const fn in_queue(name: &'static str) -> Self {
+        let in_queue = true;
+        Self { name, in_queue }
+    }
 }
 
 /// What the stages alone can count.
@@ -79,6 +65,8 @@ pub struct Counts {
     pub loss_fates: String,
     /// Copies made.
     pub duplicated: u64,
+    /// What else single effects count, by the field of the report.
+    pub events: BTreeMap<&'static str, u64>,
     pub host_loss: Vec<HostCount>,
     /// None unless loss comes in bursts.
     pub bursts: Option<Bursts>,

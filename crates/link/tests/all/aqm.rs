@@ -3,7 +3,11 @@
 use std::collections::VecDeque;
 
 use dragstrip_link::header::Header;
-use dragstrip_link::model::{Codel, DropCause, FqCodel, Packet, Parameters};
+use dragstrip_link::model::Packet;
+use dragstrip_link::model::aqm::Discipline;
+use dragstrip_link::model::aqm::codel::{Codel, Parameters};
+use dragstrip_link::model::aqm::fq_codel::FqCodel;
+use dragstrip_link::model::effects::queue::{FULL, MANAGED};
 
 const MS: u64 = 1_000_000;
 const CODEL: Parameters = Parameters {
@@ -20,7 +24,7 @@ fn standing(parameters: Parameters, count: u64, ect: bool) -> Codel {
             ect,
             ..Header::default()
         };
-        queue.put(Packet {
+        queue.add(Packet {
             header,
             ..Packet::new(index, 1500, 0, 0)
         });
@@ -34,10 +38,7 @@ fn drop_times_ms(queue: &mut Codel, until_ms: u64) -> Vec<u64> {
     for now_ms in 10..until_ms {
         let mut gone = VecDeque::new();
         queue.take(now_ms * MS, &mut gone);
-        assert!(
-            gone.iter()
-                .all(|packet| packet.dropped == Some(DropCause::Aqm))
-        );
+        assert!(gone.iter().all(|packet| packet.dropped == Some(MANAGED)));
         times.extend(gone.iter().map(|_| now_ms));
     }
     times
@@ -60,7 +61,7 @@ fn codel_leaves_short_waits_and_almost_empty_queues_alone() {
     let mut gone = VecDeque::new();
     for now_ms in 0..1000 {
         for index in 0..3 {
-            queue.put(Packet::new(3 * now_ms + index, 1500, now_ms * MS, 0));
+            queue.add(Packet::new(3 * now_ms + index, 1500, now_ms * MS, 0));
         }
         for _ in 0..3 {
             queue.take(now_ms * MS + 4_999_999, &mut gone);
@@ -68,7 +69,7 @@ fn codel_leaves_short_waits_and_almost_empty_queues_alone() {
     }
     // One packet at a time may wait forever: with nothing behind it there is nothing to control.
     for now_ms in 0..1000 {
-        queue.put(Packet::new(now_ms, 1500, now_ms * MS, 0));
+        queue.add(Packet::new(now_ms, 1500, now_ms * MS, 0));
         queue.take((now_ms + 50) * MS, &mut gone);
     }
     assert_eq!(gone, []);
@@ -80,7 +81,7 @@ fn codel_goes_on_where_it_was_if_the_queue_soon_stands_again() {
     // 376 taken and 4 dropped by 386 ms: empty. Dropping began with count 1 and ended with 4.
     assert_eq!(drop_times_ms(&mut queue, 400), [110, 210, 281, 339]);
     for index in 0..500 {
-        queue.put(Packet::new(index, 1500, 390 * MS, 0));
+        queue.add(Packet::new(index, 1500, 390 * MS, 0));
     }
     let mut times = Vec::new();
     for now_ms in 400..700 {
@@ -130,7 +131,7 @@ fn fq_codel_gives_each_flow_its_quantum_in_turn() {
     let mut queue = FqCodel::new(CODEL, 1024, 1514, 1);
     for flow in [1, 2] {
         for index in 0..4 {
-            queue.put(of_flow(flow, index, 1000));
+            queue.put(of_flow(flow, index, 1000), false, &mut VecDeque::new());
         }
     }
     // A flow of credit 1514 sends two packets of 1000 and owes 486; then it is the other's turn.
@@ -143,12 +144,12 @@ fn fq_codel_serves_a_new_flow_before_those_that_queue() {
     let mut queue = FqCodel::new(CODEL, 1024, 1514, 1);
     let mut gone = VecDeque::new();
     for index in 0..6 {
-        queue.put(of_flow(1, index, 1514));
+        queue.put(of_flow(1, index, 1514), false, &mut VecDeque::new());
     }
     assert_eq!(queue.take(0, &mut gone).unwrap().header.flow, 1);
     assert_eq!(queue.take(0, &mut gone).unwrap().header.flow, 1); // 1 is an old flow now
-    queue.put(of_flow(2, 6, 100));
-    queue.put(of_flow(2, 7, 100));
+    queue.put(of_flow(2, 6, 100), false, &mut VecDeque::new());
+    queue.put(of_flow(2, 7, 100), false, &mut VecDeque::new());
     assert_eq!(served(&mut queue), [2, 2, 1, 1, 1, 1]);
 }
 
@@ -157,15 +158,15 @@ fn an_emptied_new_flow_must_wait_behind_the_old_ones() {
     let mut queue = FqCodel::new(CODEL, 1024, 1514, 1);
     let mut gone = VecDeque::new();
     for index in 0..4 {
-        queue.put(of_flow(1, index, 1514));
+        queue.put(of_flow(1, index, 1514), false, &mut VecDeque::new());
     }
     queue.take(0, &mut gone);
     queue.take(0, &mut gone);
-    queue.put(of_flow(2, 4, 100));
+    queue.put(of_flow(2, 4, 100), false, &mut VecDeque::new());
     assert_eq!(queue.take(0, &mut gone).unwrap().header.flow, 2);
     // 2 is empty: asked again it goes to the end of the old list, behind 1, and is not new again.
     assert_eq!(queue.take(0, &mut gone).unwrap().header.flow, 1);
-    queue.put(of_flow(2, 5, 100));
+    queue.put(of_flow(2, 5, 100), false, &mut VecDeque::new());
     assert_eq!(served(&mut queue), [2, 1]);
 }
 
@@ -173,16 +174,13 @@ fn an_emptied_new_flow_must_wait_behind_the_old_ones() {
 fn at_the_limit_the_fattest_flow_sheds_half_from_its_head() {
     let mut queue = FqCodel::new(CODEL, 1024, 1514, 1);
     for index in 0..10 {
-        queue.put(of_flow(1, index, 1500));
-        queue.put(of_flow(2, 100 + index, 100));
+        queue.put(of_flow(1, index, 1500), false, &mut VecDeque::new());
+        queue.put(of_flow(2, 100 + index, 100), false, &mut VecDeque::new());
     }
     let mut gone = VecDeque::new();
     queue.shed(0, &mut gone);
     let shed: Vec<u64> = gone.iter().map(|packet| packet.index).collect();
     assert_eq!(shed, [0, 1, 2, 3, 4]);
-    assert!(
-        gone.iter()
-            .all(|packet| packet.dropped == Some(DropCause::Queue))
-    );
+    assert!(gone.iter().all(|packet| packet.dropped == Some(FULL)));
     assert_eq!(served(&mut queue).len(), 15);
 }

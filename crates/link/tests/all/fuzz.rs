@@ -1,10 +1,14 @@
 //! No configuration that the link accepts, and no frame, makes it panic.
 
-use dragstrip_link::config::{Aqm, AqmKind, Config, Direction, GilbertElliott, JitterShape};
+use dragstrip_link::config::{Config, Direction};
 use dragstrip_link::far::FarEnd;
 use dragstrip_link::header::{Header, mark};
 use dragstrip_link::meter::Meter;
 use dragstrip_link::model::Packet;
+use dragstrip_link::model::aqm::{Aqm, codel, fq_codel};
+use dragstrip_link::model::effects::delay::JitterShape;
+use dragstrip_link::model::effects::loss::GilbertElliott;
+use dragstrip_link::model::effects::{delay, duplicate, loss, queue};
 use dragstrip_link::trace::Trace;
 use proptest::prelude::*;
 
@@ -80,15 +84,20 @@ fn bursts() -> impl Strategy<Value = GilbertElliott> {
 }
 
 fn aqm() -> impl Strategy<Value = Aqm> {
-    let kind = prop_oneof![Just(AqmKind::Codel), Just(AqmKind::FqCodel)];
-    (kind, ms(), ms(), 1..3usize, 1..3u32).prop_map(
-        |(kind, target_ms, interval_ms, flows, quantum_bytes)| Aqm {
-            kind,
-            target_ms,
-            interval_ms,
-            ecn: true,
-            flows,
-            quantum_bytes,
+    (any::<bool>(), ms(), ms(), 1..3usize, 1..3u32).prop_map(
+        |(fair, target_ms, interval_ms, flows, quantum_bytes)| {
+            let asked = codel::Asked {
+                target_ms,
+                interval_ms,
+                ecn: true,
+                flows,
+                quantum_bytes,
+            };
+            if fair {
+                Aqm::FqCodel(fq_codel::Asked(asked))
+            } else {
+                Aqm::Codel(asked)
+            }
         },
     )
 }
@@ -119,25 +128,33 @@ fn direction() -> impl Strategy<Value = Direction> {
             let managed_trace = aqm.is_some() && trace.is_some();
             let wanders = jitter_ms > 0.0 && !jitter_reorders;
             Direction {
-                rate_mbps: rate_mbps.filter(|_| trace.is_none()),
-                queue_ms: queue_ms.filter(|_| queue_bytes.is_none() && !managed_trace),
-                jitter_shape: if normal {
-                    JitterShape::Normal
-                } else {
-                    JitterShape::Uniform
+                queue: queue::Asked {
+                    rate_mbps: rate_mbps.filter(|_| trace.is_none()),
+                    queue_ms: queue_ms.filter(|_| queue_bytes.is_none() && !managed_trace),
+                    trace,
+                    trace_offset_ms,
+                    aqm,
+                    queue_bytes,
+                    ..Default::default()
                 },
-                loss: if bursts.is_some() { 0.0 } else { loss },
-                gilbert_elliott: bursts,
-                trace,
-                trace_offset_ms,
-                aqm,
-                queue_bytes,
-                jitter_ms,
-                jitter_reorders,
-                jitter_period_ms: periods.filter(|_| wanders).map(|n| n * jitter_ms),
-                delay_ms,
-                duplicate,
-                reorder,
+                delay: delay::Asked {
+                    jitter_shape: if normal {
+                        JitterShape::Normal
+                    } else {
+                        JitterShape::Uniform
+                    },
+                    jitter_ms,
+                    jitter_reorders,
+                    jitter_period_ms: periods.filter(|_| wanders).map(|n| n * jitter_ms),
+                    delay_ms,
+                    reorder,
+                    ..Default::default()
+                },
+                loss: loss::Asked {
+                    loss: if bursts.is_some() { 0.0 } else { loss },
+                    gilbert_elliott: bursts,
+                },
+                duplicate: duplicate::Asked { duplicate },
                 ..Direction::default()
             }
         },

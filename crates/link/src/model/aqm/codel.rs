@@ -2,7 +2,55 @@
 
 use std::collections::VecDeque;
 
-use super::{DropCause, Packet};
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::{Context, Discipline, Kind, Packet};
+use crate::check::check_positive_ms;
+use crate::model::effects::queue::{FULL, MANAGED};
+use crate::units::ns;
+
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    pub target_ms: f64,
+    pub interval_ms: f64,
+    pub ecn: bool,
+    /// These are of FQ-CoDel; files say them of CoDel, too.
+    pub flows: usize,
+    pub quantum_bytes: u32,
+}
+
+impl Asked {
+    pub fn parameters(&self) -> Parameters {
+        Parameters {
+            target_ns: ns(self.target_ms),
+            interval_ns: ns(self.interval_ms),
+            ecn: self.ecn,
+        }
+    }
+}
+
+impl Kind for Asked {
+    fn check(&self, place: &str) -> Result<()> {
+        check_positive_ms(place, "target_ms", self.target_ms)?;
+        check_positive_ms(place, "interval_ms", self.interval_ms)?;
+        ensure!(
+            (1..=65_536).contains(&self.flows),
+            "{place}.flows is {}: give 1 to 65536",
+            self.flows
+        );
+        ensure!(
+            self.quantum_bytes > 0,
+            "{place}.quantum_bytes is 0: give at least 1"
+        );
+        Ok(())
+    }
+
+    fn discipline(&self, _context: &Context) -> Box<dyn Discipline> {
+        Box::new(Codel::new(self.parameters()))
+    }
+}
 
 /// RFC 8289 section 4.2 and 4.3 advise a target of 5 ms and an interval of 100 ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +101,7 @@ impl Codel {
         self.bytes
     }
 
-    pub fn put(&mut self, packet: Packet) {
+    pub fn add(&mut self, packet: Packet) {
         self.bytes += u64::from(packet.line_bytes);
         self.packets.push_back(packet);
     }
@@ -63,44 +111,6 @@ impl Codel {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.line_bytes);
         Some(packet)
-    }
-
-    /// The packet that goes at `now_ns` (section 5.5); what is dropped on the way goes to `gone`.
-    ///
-    /// RFC 8289 leaves ECN open; RFC 8290 section 5.2.6 marks instead of dropping. A marked packet
-    /// counts as a drop in the control law and is the one that goes.
-    pub fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
-        let (mut packet, mut ok_to_drop) = self.next(now_ns);
-        if self.dropping {
-            self.dropping = ok_to_drop;
-            while self.dropping && now_ns >= self.drop_next_ns {
-                self.count += 1;
-                if self.marks(&mut packet) {
-                    self.drop_next_ns = self.control_law(self.drop_next_ns);
-                    break;
-                }
-                drop_head(packet, now_ns, gone);
-                (packet, ok_to_drop) = self.next(now_ns);
-                self.dropping = ok_to_drop;
-                if ok_to_drop {
-                    self.drop_next_ns = self.control_law(self.drop_next_ns);
-                }
-            }
-        } else if ok_to_drop {
-            if !self.marks(&mut packet) {
-                drop_head(packet, now_ns, gone);
-                (packet, _) = self.next(now_ns);
-            }
-            self.dropping = true;
-            // Section 5.5: if dropping ended only recently, it resumes at its last rate.
-            let delta = self.count - self.last_count;
-            let lately =
-                now_ns.saturating_sub(self.drop_next_ns) < 16 * self.parameters.interval_ns;
-            self.count = if delta > 1 && lately { delta } else { 1 };
-            self.drop_next_ns = self.control_law(now_ns);
-            self.last_count = self.count;
-        }
-        packet
     }
 
     /// Section 5.6, `dodequeue`: the head, and whether it waited too long for an interval.
@@ -138,12 +148,62 @@ impl Codel {
     }
 }
 
+impl Discipline for Codel {
+    /// A full queue drops the newcomer.
+    fn put(&mut self, mut packet: Packet, full: bool, _: &mut VecDeque<Packet>) -> Option<Packet> {
+        if full {
+            packet.dropped = Some(FULL);
+            return Some(packet);
+        }
+        self.add(packet);
+        None
+    }
+
+    /// The packet that goes at `now_ns` (section 5.5); what is dropped on the way goes to `gone`.
+    ///
+    /// RFC 8289 leaves ECN open; RFC 8290 section 5.2.6 marks instead of dropping. A marked packet
+    /// counts as a drop in the control law and is the one that goes.
+    fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
+        let (mut packet, mut ok_to_drop) = self.next(now_ns);
+        if self.dropping {
+            self.dropping = ok_to_drop;
+            while self.dropping && now_ns >= self.drop_next_ns {
+                self.count += 1;
+                if self.marks(&mut packet) {
+                    self.drop_next_ns = self.control_law(self.drop_next_ns);
+                    break;
+                }
+                drop_head(packet, now_ns, gone);
+                (packet, ok_to_drop) = self.next(now_ns);
+                self.dropping = ok_to_drop;
+                if ok_to_drop {
+                    self.drop_next_ns = self.control_law(self.drop_next_ns);
+                }
+            }
+        } else if ok_to_drop {
+            if !self.marks(&mut packet) {
+                drop_head(packet, now_ns, gone);
+                (packet, _) = self.next(now_ns);
+            }
+            self.dropping = true;
+            // Section 5.5: if dropping ended only recently, it resumes at its last rate.
+            let delta = self.count - self.last_count;
+            let lately =
+                now_ns.saturating_sub(self.drop_next_ns) < 16 * self.parameters.interval_ns;
+            self.count = if delta > 1 && lately { delta } else { 1 };
+            self.drop_next_ns = self.control_law(now_ns);
+            self.last_count = self.count;
+        }
+        packet
+    }
+}
+
 fn drop_head(packet: Option<Packet>, now_ns: u64, gone: &mut VecDeque<Packet>) {
     gone.extend(packet.map(|packet| Packet {
         at_ns: now_ns,
         waited_ns: None,
         line_ns: 0,
-        dropped: Some(DropCause::Aqm),
+        dropped: Some(MANAGED),
         ..packet
     }));
 }
