@@ -12,7 +12,8 @@ from urllib.parse import urldefrag
 from msgspec import structs
 from PIL import Image
 
-from dragstrip.model.network import Network, Side
+from dragstrip.model.effects import Side
+from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import Protocol, Stack
 from dragstrip.model.thresholds import Thresholds

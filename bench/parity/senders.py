@@ -20,7 +20,8 @@ import altair as alt
 from msgspec import structs
 
 import dragstrip
-from dragstrip.model.network import Aqm, Network
+from dragstrip.model.aqm import Aqm
+from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.model.study import Client
 from dragstrip.model.visit import Visit

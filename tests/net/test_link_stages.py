@@ -12,6 +12,10 @@ from typing import Any
 import pytest
 from test_link_forwarding import ORIGIN_IP, PLAIN, Bed, received, running_bed
 
+from dragstrip.model.effects import COUNTS, EFFECTS, STAGES, Direction, Effect
+from dragstrip.model.network import Network
+from dragstrip.testbed.net.link import Link
+
 IP_TOS = socket.IP_TOS
 IP_RECVTOS = 13
 ECT_0, CE = 2, 3
@@ -94,8 +98,19 @@ def test_copies_arrive_whole(bed: Bed) -> None:
 def test_the_answer_to_configure_names_the_order_of_stages(bed: Bed) -> None:
     config = configure(bed, up={"stages": ["queue", "loss", "delay"]})
     assert config["up"]["stages"] == ["queue", "loss", "delay"]
-    assert config["down"]["stages"] == ["hosts", "mtu", "queue", "delay", "duplicate", "loss"]
+    assert config["down"]["stages"] == list(STAGES["down"])
+    assert configure(bed)["up"]["stages"] == list(STAGES["up"])
     assert config["accounting"] == "l3"
+
+
+@pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: "+".join(effect.example))
+def test_the_link_takes_and_counts_every_effect(bed: Bed, effect: Effect) -> None:
+    asked = Direction(**effect.example)
+    network = Network(name="made", down=asked, up=asked)
+    link = Link(bed.link, {"a.test": ORIGIN_IP})
+    link.configure(network, seed=1)
+    report = bed.link.ask("stats", dict[str, Any])["down"]
+    assert {count.field: report[count.field] for count in COUNTS} == {c.field: 0 for c in COUNTS}
 
 
 def test_a_host_can_be_lossy_alone_and_the_mtu_holds(bed: Bed) -> None:

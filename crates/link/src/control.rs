@@ -254,9 +254,9 @@ mod tests {
     fn unknown_commands_and_fields_are_errors() {
         assert!(error(r#"{"cmd":"reset"}"#).contains("unknown variant `reset`"));
         assert!(error(r#"{"cmd":"stats","verbose":true}"#).contains("unknown field `verbose`"));
-        let up = PLAIN.replace("}", r#","lose":0}"#);
+        let up = PLAIN.replace('}', r#","lose":0}"#);
         assert!(error(&configure(&up)).contains("unknown field `lose`"));
-        let up = PLAIN.replace("}", r#","stages":["lose"]}"#);
+        let up = PLAIN.replace('}', r#","stages":["lose"]}"#);
         assert!(error(&configure(&up)).contains("unknown stage `lose`, expected one of hosts, "));
         assert!(error("[]").contains("cmd"));
     }

@@ -13,8 +13,7 @@ from msgspec import Struct, field
 from dragstrip.model.background import BackgroundReport
 from dragstrip.model.clock import ClockKind
 from dragstrip.model.done import AT_LOAD
-from dragstrip.model.drops import DROP_CAUSES
-from dragstrip.model.network import Side
+from dragstrip.model.effects import DROPS, Counters, Side
 from dragstrip.model.page import address
 from dragstrip.model.sockets import ServedSocket, Socket
 from dragstrip.model.stack import ConnectionMode, Protocol, SlowStartExit
@@ -301,16 +300,13 @@ class Timeline(Struct, frozen=True, kw_only=True):
     packets that its queue dropped, by their arrival."""
 
 
-class DirectionReport(Struct, frozen=True, kw_only=True):
+class DirectionReport(Counters, frozen=True, kw_only=True):
     """What one direction of the link did during a visit. Bytes are layer 3."""
 
     packets_in: int
     bytes_in: int
     packets_out: int
     bytes_out: int
-    # By each of `dragstrip.model.drops.DROP_CAUSES`, as in all `dropped_*`:
-    dropped_loss: int
-    dropped_queue: int
     queued: int
     """Packets still inside when the report was made."""
     largest_frame_bytes: int
@@ -327,10 +323,6 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     lost_behind: int | None = None
     """Packets that the kernel dropped in silence between the link and the other end; None if
     unknown, and in older capsules."""
-    dropped_aqm: int = 0
-    dropped_mtu: int = 0
-    dropped_syn_data: int = 0
-    dropped_host: int = 0
     loss_trials: int | None = None
     """Packets that reached the loss stage; None in capsules older than the field."""
     loss_fates: str = ""
@@ -348,15 +340,9 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     """How long the chain ran, from the link's first packet to the last one that met it; None
     without loss in bursts, or if the chain steps with packets."""
     host_loss: tuple[HostLoss, ...] = ()
-    marked: int = 0
-    """Packets sent on with Congestion Experienced set by the link."""
     ect: int | None = None
     """Packets sent on whose sender understands ECN (RFC 3168 section 5); None in capsules older
     than the field."""
-    duplicated: int = 0
-    """Copies made: packets_in + duplicated = packets_out + all drops + send_failures + queued."""
-    reordered: int = 0
-    """Packets sent after a later one; copies do not count."""
     queue_p50_ms: float | None = None
     """Time that packets waited for the bottleneck; None if none passed one."""
     queue_p99_ms: float | None = None
@@ -402,7 +388,7 @@ class DirectionReport(Struct, frozen=True, kw_only=True):
     @property
     def drops(self) -> dict[str, int]:
         """Packets that the link dropped, by name of the cause."""
-        return {cause.name: getattr(self, f"dropped_{cause.name}") for cause in DROP_CAUSES}
+        return {count.cause: getattr(self, count.field) for count in DROPS}
 
     @property
     def dropped(self) -> int:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from dragstrip.model.chance import burst_odds, loss_interval
 from dragstrip.model.clock import Clock
-from dragstrip.model.drops import DROP_CAUSES
-from dragstrip.model.network import ETHERNET_MTU, Direction, Network, Side
+from dragstrip.model.effects import COUNTS, Direction, Side
+from dragstrip.model.network import ETHERNET_MTU, Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import DirectionReport, Reason, Visit
 
@@ -169,26 +169,12 @@ def _host_loss(asked: Direction, got: DirectionReport, limits: Thresholds) -> It
 
 
 def _unasked(asked: Direction, got: DirectionReport) -> Iterator[str]:
-    """Events that happen only if the network asks for them."""
-    paths = any(path.delay_ms for path in asked.hosts)
-    reorders = asked.reorder or asked.jitter_reorders or paths or _fair_queue(asked)
-    events: list[tuple[str, int, object]] = [
-        (cause.words, got.drops[cause.name], cause.asked(asked))
-        for cause in DROP_CAUSES
-        if cause.name != "loss"  # chance says how many
-    ]
-    events += [
-        ("marked", got.marked, asked.aqm and asked.aqm.ecn),
-        ("duplicated", got.duplicated, asked.duplicate),
-        ("reordered", got.reordered, reorders),
-    ]
-    for what, count, wanted in events:
-        if count and not wanted:
-            yield f"{count} packets were {what}, which the network does not ask for"
-
-
-def _fair_queue(asked: Direction) -> bool:
-    return asked.aqm is not None and asked.aqm.kind == "fq_codel"
+    """Events that happen only if the network asks for them. How many losses at random are too many,
+    chance says."""
+    for count in COUNTS:
+        seen = getattr(got, count.field)
+        if seen and count.cause != "loss" and not count.wanted(asked):
+            yield f"{seen} packets were {count.words}, which the network does not ask for"
 
 
 def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:

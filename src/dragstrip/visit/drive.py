@@ -14,7 +14,8 @@ from msgspec import structs
 from dragstrip.browsers.driven import Driven, Tab
 from dragstrip.browsers.exchanges import Exchange, received
 from dragstrip.browsers.load import Load
-from dragstrip.model.network import Direction, Network
+from dragstrip.model.effects import Direction
+from dragstrip.model.network import Network
 from dragstrip.model.page import Page
 from dragstrip.model.stack import ConnectionMode, Protocol, Stack
 from dragstrip.model.study import Block, Client

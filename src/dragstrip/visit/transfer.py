@@ -5,7 +5,7 @@
 
 from statistics import median
 
-from dragstrip.model.network import Side
+from dragstrip.model.effects import Side
 from dragstrip.visit import course
 from dragstrip.visit.metric import Metric, alone, middle
 from dragstrip.visit.server_time import (

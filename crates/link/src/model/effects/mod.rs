@@ -7,6 +7,7 @@ pub mod hosts;
 pub mod loss;
 pub mod middlebox;
 pub mod mtu;
+pub mod policer;
 pub mod queue;
 
 use anyhow::{Result, bail, ensure};
@@ -64,7 +65,7 @@ macro_rules! effects {
 
 effects! {
     first [middlebox]
-    placed [hosts mtu queue delay duplicate loss]
+    placed [hosts mtu policer queue delay duplicate loss]
 }
 
 /// One effect of a direction, as it was asked. Every field that is absent is switched off.
@@ -74,8 +75,8 @@ pub trait Effect: Sized {
     /// Why it drops packets.
     const CAUSES: &[DropCause] = &[];
 
-    /// As the link reads it, in the caller's units. An error names `side` and the field that makes
-    /// no sense.
+    /// What was asked as the link reads it, in the caller's units. An error names `side` and the
+    /// field that makes no sense.
     fn understood(&self, side: &str) -> Result<Self>;
 
     /// None if it is not asked for.
@@ -111,7 +112,7 @@ impl<'de> Deserialize<'de> for StageName {
         let name = String::deserialize(value)?;
         let place = PLACES.iter().find(|(known, _)| *known == name);
         place.map(|(known, _)| Self(known)).ok_or_else(|| {
-            let known: Vec<&str> = StageName::down().iter().map(|stage| stage.0).collect();
+            let known: Vec<&str> = Self::down().iter().map(|stage| stage.0).collect();
             serde::de::Error::custom(format!(
                 "unknown stage `{name}`, expected one of {}",
                 known.join(", ")
