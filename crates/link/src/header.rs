@@ -12,7 +12,40 @@ const TCP_FLAGS: usize = 13;
 const SYN: u8 = 0b10;
 /// RFC 3168 section 5: the lower two bits of the former type of service or traffic class.
 const ECN: u8 = 0b11;
-const NOT_ECT: u8 = 0b00;
+
+/// What a sender says of ECN (RFC 3168 section 5), by its code point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// The sender does not understand marks.
+    #[default]
+    NotEct = 0b00,
+    /// The sender is scalable (RFC 9331).
+    Ect1 = 0b01,
+    Ect0 = 0b10,
+    /// Marked before.
+    Ce = 0b11,
+}
+
+impl Ecn {
+    fn of(bits: u8) -> Self {
+        match bits & ECN {
+            0b00 => Self::NotEct,
+            0b01 => Self::Ect1,
+            0b10 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// The sender understands marks.
+    pub fn capable(self) -> bool {
+        self != Self::NotEct
+    }
+
+    /// The packet belongs in the queue of scalable senders (RFC 9331 section 5.1).
+    pub fn scalable(self) -> bool {
+        matches!(self, Self::Ect1 | Self::Ce)
+    }
+}
 
 /// Addresses and flow as hashes: the model only asks whether two are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,8 +55,7 @@ pub struct Header {
     /// The 5-tuple of RFC 8290 section 3.1; without ports for what is neither TCP nor UDP and for
     /// fragments, whose later parts have none.
     pub flow: u64,
-    /// The sender understands ECN (RFC 3168 section 5): ECT(0), ECT(1) or CE.
-    pub ect: bool,
+    pub ecn: Ecn,
     /// A SYN that carries data, as TCP Fast Open sends (RFC 7413).
     pub syn_data: bool,
 }
@@ -74,7 +106,7 @@ impl Header {
             source,
             destination,
             flow: mix(ends ^ ports << 8 ^ u64::from(protocol)),
-            ect: ecn != NOT_ECT,
+            ecn: Ecn::of(ecn),
             syn_data,
         })
     }
@@ -172,10 +204,10 @@ mod tests {
     }
 
     #[test]
-    fn who_understands_ecn_is_seen() {
+    fn the_code_point_of_ecn_is_read() {
         for ip in [v4, v6] {
-            assert!(!Header::of(&ip(0)).ect);
-            assert!((1..4).all(|ecn| Header::of(&ip(ecn)).ect));
+            let read = [0, 1, 2, 3].map(|bits| Header::of(&ip(bits)).ecn);
+            assert_eq!(read, [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce]);
         }
     }
 

@@ -7,9 +7,11 @@ use serde::Serialize;
 
 use crate::busy::Busy;
 use crate::far::{FarCount, FarEnd, FarEnds};
+use crate::header::Ecn;
 use crate::model::effects::CAUSES;
-use crate::model::{Counts, DropCause, HostCount, Packet};
+use crate::model::{Counts, DropCause, HostCount, Packet, QueueCount};
 use crate::timeline::{Course, Timeline};
+use crate::units::times;
 
 /// One direction of the answer to `stats`, as `dragstrip.model.visit.DirectionReport`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,6 +38,11 @@ pub struct Report {
     pub marked: u64,
     /// Packets sent on whose sender understands ECN: ECT or CE (RFC 3168 section 5).
     pub ect: u64,
+    /// Packets of `ect` that came as ECT(1), and as CE.
+    pub ect1: u64,
+    pub ce: u64,
+    /// What each queue of a bottleneck with several did.
+    pub queues: Vec<QueueReport>,
     pub duplicated: u64,
     pub reordered: u64,
     /// Packets the kernel refused to send, after retries.
@@ -71,6 +78,19 @@ pub struct Report {
     pub timeline: Option<Course>,
 }
 
+/// One queue, as `dragstrip.model.visit.QueueReport`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct QueueReport {
+    pub queue: &'static str,
+    pub packets: u64,
+    pub bytes: u64,
+    pub marked: u64,
+    pub dropped: u64,
+    pub wait_p50_ms: f64,
+    pub wait_p99_ms: f64,
+    pub wait_max_ms: f64,
+}
+
 /// Counts packets as they come and go.
 pub struct Meter {
     packets_in: u64,
@@ -80,7 +100,8 @@ pub struct Meter {
     /// Packets by the cause of their drop.
     dropped: BTreeMap<&'static str, u64>,
     marked: u64,
-    ect: u64,
+    /// Packets sent on, by the code point with which they came.
+    ecn: [u64; 4],
     reordered: u64,
     /// One more than the highest index sent.
     beyond: u64,
@@ -112,7 +133,7 @@ impl Default for Meter {
                 .map(|cause| (cause.name, 0))
                 .collect(),
             marked: 0,
-            ect: 0,
+            ecn: [0; 4],
             reordered: 0,
             beyond: 0,
             send_failures: 0,
@@ -132,10 +153,20 @@ impl Default for Meter {
     }
 }
 
-/// Two digits of any time up to an hour.
-fn times() -> Histogram<u64> {
-    Histogram::new_with_max(3_600_000_000_000, 2)
-        .expect("an hour in ns at two digits is within hdrhistogram's bounds")
+impl QueueReport {
+    fn of(count: &QueueCount) -> Self {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        Self {
+            queue: count.queue,
+            packets: count.packets,
+            bytes: count.bytes,
+            marked: count.marked,
+            dropped: count.dropped,
+            wait_p50_ms: ms(count.p50_ns),
+            wait_p99_ms: ms(count.p99_ns),
+            wait_max_ms: ms(count.max_ns),
+        }
+    }
 }
 
 impl Meter {
@@ -172,7 +203,7 @@ impl Meter {
         let lateness_ns = actual_ns.saturating_sub(packet.at_ns);
         self.lateness_ns.saturating_record(lateness_ns);
         self.marked += u64::from(packet.marked);
-        self.ect += u64::from(packet.header.ect);
+        self.ecn[packet.header.ecn as usize] += 1;
         self.reordered += u64::from(packet.index < self.beyond && !packet.copy);
         self.beyond = self.beyond.max(packet.index + 1);
         self.passed_bottleneck(packet, Some(actual_ns));
@@ -230,7 +261,10 @@ impl Meter {
             burst_ms: bursts.and_then(|bursts| bursts.bad_ns).map(ms),
             burst_watched_ms: bursts.and_then(|bursts| bursts.watched_ns).map(ms),
             marked: self.marked,
-            ect: self.ect,
+            ect: self.packets_out - self.ecn[Ecn::NotEct as usize],
+            ect1: self.ecn[Ecn::Ect1 as usize],
+            ce: self.ecn[Ecn::Ce as usize],
+            queues: counts.queues.iter().map(QueueReport::of).collect(),
             duplicated: counts.duplicated,
             reordered: self.reordered,
             send_failures: self.send_failures,
@@ -375,10 +409,12 @@ mod tests {
         let mut meter = Meter::default();
         for i in 0..5 {
             let mut packet = packet(i, 0);
-            packet.header.ect = i > 1;
+            packet.header.ecn =
+                [Ecn::NotEct, Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][i as usize];
             sent(&mut meter, &packet, i);
         }
-        assert_eq!(meter.report(0, Counts::default(), 0).ect, 3);
+        let report = meter.report(0, Counts::default(), 0);
+        assert_eq!((report.ect, report.ect1, report.ce), (3, 1, 1));
     }
 
     #[test]

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from dragstrip.model.aqm import Aqm
+from dragstrip.model.aqm import Aqm, FqCodel
 from dragstrip.model.bursts import GilbertElliott
 from dragstrip.model.trace import Trace
 from dragstrip.model.units import plain, require_shares
@@ -394,13 +394,14 @@ EFFECTS = (
     ),
     Effect(
         stage="queue",
-        example={"rate_mbps": 1, "aqm": Aqm(kind="fq_codel")},
+        example={"rate_mbps": 1, "aqm": FqCodel()},
         wanted=lambda d: d.aqm,
         says=_aqm,
+        chance=lambda d: d.aqm and d.aqm.chance,
         reorders=lambda d: d.aqm and d.aqm.fair,
         counts=(
             Count("dropped_aqm", "dropped by the AQM", lambda d: d.aqm),
-            Count("marked", "marked", lambda d: d.aqm and d.aqm.ecn),
+            Count("marked", "marked", lambda d: d.aqm and d.aqm.marks),
         ),
     ),
     Effect(

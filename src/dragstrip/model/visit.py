@@ -288,6 +288,23 @@ class HostLoss(Struct, frozen=True, kw_only=True):
     lost: int
 
 
+class QueueReport(Struct, frozen=True, kw_only=True):
+    """What one queue of a bottleneck with several did."""
+
+    queue: str
+    """`classic` or `l4s`."""
+    packets: int
+    """Packets that went on to the line."""
+    bytes: int
+    """Bytes of these packets, as the network's accounting counts them."""
+    marked: int
+    dropped: int
+    """Packets that it dropped, being full or not."""
+    wait_p50_ms: float
+    wait_p99_ms: float
+    wait_max_ms: float
+
+
 class Timeline(Struct, frozen=True, kw_only=True):
     """What one direction carried when, in slots of one length."""
 
@@ -340,6 +357,12 @@ class DirectionReport(Counters, frozen=True, kw_only=True):
     """How long the chain ran, from the link's first packet to the last one that met it; None
     without loss in bursts, or if the chain steps with packets."""
     host_loss: tuple[HostLoss, ...] = ()
+    queues: tuple[QueueReport, ...] = ()
+    """What each queue of a bottleneck with several did: DualPI2's classic and L4S."""
+    ect1: int | None = None
+    """Packets of `ect` that came as ECT(1), which scalable senders set; None in older capsules."""
+    ce: int | None = None
+    """Packets of `ect` that were marked before the link; None in older capsules."""
     ect: int | None = None
     """Packets sent on whose sender understands ECN (RFC 3168 section 5); None in capsules older
     than the field."""

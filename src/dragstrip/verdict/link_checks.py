@@ -8,6 +8,7 @@ from dragstrip.model.effects import COUNTS, Direction, Side
 from dragstrip.model.network import ETHERNET_MTU, Network
 from dragstrip.model.thresholds import Thresholds
 from dragstrip.model.visit import DirectionReport, Reason, Visit
+from dragstrip.verdict.aqm_checks import managed
 
 _FRAME_BYTES = ETHERNET_MTU + 14
 _ROUNDING_MS = 1e-6
@@ -60,7 +61,7 @@ def _in_path(visit: Visit, *, heard: bool) -> Iterator[Reason]:
         return
     if not up.packets_in:
         yield Reason("link-drift", "no packet of the browser reached the link")
-    elif up.packets_out and not down.dropped:
+    elif up.packets_out and not (down.dropped or up.dropped_mtu):
         yield Reason(
             "link-drift",
             f"the link delivered {up.packets_out} packets to the origin, which saw no connection",
@@ -79,6 +80,7 @@ def _drift(
         *_bursts(asked, trials(side, got), got, limits),
         *_host_loss(asked, got, limits),
         *_unasked(asked, got),
+        *managed(asked, got),
     ):
         yield Reason("link-drift", f"{side}: {detail}")
 

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from dragstrip.model.thresholds import DEFAULTS, Thresholds
 
-VERSION = 18
+VERSION = 19
 """Raised with every change of a check or of a default limit; `CHANGES` says what changed."""
 
 STANDS_SINCE = 12
@@ -19,6 +19,10 @@ STANDS_SINCE = 12
 in those visits. (13: hosts had one address and one certificate each.)"""
 
 CHANGES: Mapping[int, tuple[str, ...]] = {
+    19: (
+        "what the link's active queue management must drop or mark is judged, and what it cannot",
+        "packets that the network's MTU stopped may keep a browser from every connection",
+    ),
     18: ("no record of TLS need be full over HTTP/2, where the longest body fills only a few",),
     17: (
         "early data may reach a server as late as browser and server waited for a CPU",

@@ -12,14 +12,35 @@ const COPY: u64 = 1 << 63;
 /// part of what a seed means and never change.
 #[derive(Clone, Copy)]
 pub enum Stream {
-    Loss = 0,
-    Chain = 1,
-    ChainLoss = 2,
-    Jitter = 3,
-    JitterAngle = 4,
-    Reorder = 5,
-    Duplicate = 6,
-    HostLoss = 7,
+    Loss,
+    Chain,
+    ChainLoss,
+    Jitter,
+    JitterAngle,
+    Reorder,
+    Duplicate,
+    HostLoss,
+    /// The stream of an effect that was added later, by its name.
+    Named(&'static str),
+}
+
+impl Stream {
+    fn number(self) -> u64 {
+        match self {
+            Self::Loss => 0,
+            Self::Chain => 1,
+            Self::ChainLoss => 2,
+            Self::Jitter => 3,
+            Self::JitterAngle => 4,
+            Self::Reorder => 5,
+            Self::Duplicate => 6,
+            Self::HostLoss => 7,
+            // Eight or more, so that no name meets a number.
+            Self::Named(name) => name
+                .bytes()
+                .fold(8, |sum, byte| mix(sum ^ u64::from(byte)) | 8),
+        }
+    }
 }
 
 /// One stream: draw n does not depend on whether any other was ever made.
@@ -34,7 +55,7 @@ impl Draws {
         let base = mix(mix(seed) ^ direction.wrapping_mul(GOLDEN_GAMMA));
         let stream = match stream {
             Stream::Loss => base,
-            other => mix(base ^ (other as u64).wrapping_mul(GOLDEN_GAMMA)),
+            other => mix(base ^ other.number().wrapping_mul(GOLDEN_GAMMA)),
         };
         Self { stream }
     }

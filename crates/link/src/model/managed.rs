@@ -78,6 +78,7 @@ impl Managed {
 impl Stage for Managed {
     fn begin(&mut self, epoch_ns: u64) {
         self.line.begin(epoch_ns);
+        self.discipline.begin(epoch_ns);
     }
 
     fn take(&mut self, mut packet: Packet) -> Option<Packet> {

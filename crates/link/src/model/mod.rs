@@ -37,7 +37,7 @@ pub use wander::LEAST_PERIODS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct DropCause {
-    /// As in `dragstrip.model.effects`, and in records.
+    /// The name in `dragstrip.model.effects`, and in records.
     pub name: &'static str,
     /// The queue in front of the bottleneck dropped it.
     #[serde(skip)]
@@ -70,6 +70,24 @@ pub struct Counts {
     pub host_loss: Vec<HostCount>,
     /// None unless loss comes in bursts.
     pub bursts: Option<Bursts>,
+    /// One for each queue of a bottleneck with several.
+    pub queues: Vec<QueueCount>,
+}
+
+/// What one queue of a bottleneck did. Bytes are those that the bottleneck counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QueueCount {
+    pub queue: &'static str,
+    /// Packets that went on to the line, and how many of them it marked.
+    pub packets: u64,
+    pub bytes: u64,
+    pub marked: u64,
+    /// Packets that it dropped, being full or not.
+    pub dropped: u64,
+    /// How long packets waited in it.
+    pub p50_ns: u64,
+    pub p99_ns: u64,
+    pub max_ns: u64,
 }
 
 /// What the bad state of loss in bursts did.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use dragstrip_link::header::Header;
+use dragstrip_link::header::{Ecn, Header};
 use dragstrip_link::model::Packet;
 use dragstrip_link::model::aqm::Discipline;
 use dragstrip_link::model::aqm::codel::{Codel, Parameters};
@@ -14,14 +14,16 @@ const CODEL: Parameters = Parameters {
     target_ns: 5 * MS,
     interval_ns: 100 * MS,
     ecn: false,
+    ce_threshold_ns: None,
+    ce_scalable: false,
 };
 
 /// A full queue of full packets that all came at time 0.
-fn standing(parameters: Parameters, count: u64, ect: bool) -> Codel {
+fn standing(parameters: Parameters, count: u64, ecn: Ecn) -> Codel {
     let mut queue = Codel::new(parameters);
     for index in 0..count {
         let header = Header {
-            ect,
+            ecn,
             ..Header::default()
         };
         queue.add(Packet {
@@ -48,7 +50,7 @@ fn drop_times_ms(queue: &mut Codel, until_ms: u64) -> Vec<u64> {
 fn codel_drops_after_an_interval_and_then_ever_faster() {
     // Above target from 10 ms, so the first drop is at 110 ms; the next 100/sqrt(1) ms later, then
     // 100/sqrt(2) = 70.71, 100/sqrt(3) = 57.74, 100/sqrt(4) = 50, 44.72 and 40.82 ms.
-    let mut queue = standing(CODEL, 1000, false);
+    let mut queue = standing(CODEL, 1000, Ecn::NotEct);
     assert_eq!(
         drop_times_ms(&mut queue, 480),
         [110, 210, 281, 339, 389, 434, 474]
@@ -77,7 +79,7 @@ fn codel_leaves_short_waits_and_almost_empty_queues_alone() {
 
 #[test]
 fn codel_goes_on_where_it_was_if_the_queue_soon_stands_again() {
-    let mut queue = standing(CODEL, 380, false);
+    let mut queue = standing(CODEL, 380, Ecn::NotEct);
     // 376 taken and 4 dropped by 386 ms: empty. Dropping began with count 1 and ended with 4.
     assert_eq!(drop_times_ms(&mut queue, 400), [110, 210, 281, 339]);
     for index in 0..500 {
@@ -95,7 +97,7 @@ fn codel_goes_on_where_it_was_if_the_queue_soon_stands_again() {
 
 #[test]
 fn codel_marks_what_understands_ecn_and_loses_nothing() {
-    let mut queue = standing(Parameters { ecn: true, ..CODEL }, 1000, true);
+    let mut queue = standing(Parameters { ecn: true, ..CODEL }, 1000, Ecn::Ect0);
     let mut marked = Vec::new();
     let mut gone = VecDeque::new();
     for now_ms in 10..480 {
@@ -105,8 +107,32 @@ fn codel_marks_what_understands_ecn_and_loses_nothing() {
     }
     assert_eq!(gone, []);
     assert_eq!(marked, [110, 210, 281, 339, 389, 434, 474]);
-    let mut deaf = standing(Parameters { ecn: true, ..CODEL }, 1000, false);
+    let mut deaf = standing(Parameters { ecn: true, ..CODEL }, 1000, Ecn::NotEct);
     assert_eq!(drop_times_ms(&mut deaf, 220), [110, 210]);
+}
+
+#[test]
+fn a_threshold_marks_every_packet_that_waited_longer() {
+    for (ecn, ce_scalable, marked) in [
+        (Ecn::Ect0, false, true),
+        (Ecn::Ect0, true, false),
+        (Ecn::Ect1, true, true),
+        (Ecn::NotEct, false, false),
+    ] {
+        let parameters = Parameters {
+            ce_threshold_ns: Some(MS),
+            ce_scalable,
+            ..CODEL
+        };
+        let mut queue = standing(parameters, 3, ecn);
+        let mut gone = VecDeque::new();
+        let mut take = |now_ns| queue.take(now_ns, &mut gone).unwrap().marked;
+        assert_eq!(
+            [take(MS), take(MS + 1), take(2 * MS)],
+            [false, marked, marked]
+        );
+        assert_eq!(gone, []);
+    }
 }
 
 fn of_flow(flow: u64, index: u64, bytes: u32) -> Packet {

@@ -5,7 +5,7 @@ use dragstrip_link::far::FarEnd;
 use dragstrip_link::header::{Header, mark};
 use dragstrip_link::meter::Meter;
 use dragstrip_link::model::Packet;
-use dragstrip_link::model::aqm::{Aqm, codel, fq_codel};
+use dragstrip_link::model::aqm::{Aqm, codel, dualpi2, fq_codel, pie, red};
 use dragstrip_link::model::effects::delay::JitterShape;
 use dragstrip_link::model::effects::loss::GilbertElliott;
 use dragstrip_link::model::effects::{delay, duplicate, loss, queue};
@@ -84,7 +84,7 @@ fn bursts() -> impl Strategy<Value = GilbertElliott> {
 }
 
 fn aqm() -> impl Strategy<Value = Aqm> {
-    (any::<bool>(), ms(), ms(), 1..3usize, 1..3u32).prop_map(
+    let codels = (any::<bool>(), ms(), ms(), 1..3usize, 1..3u32).prop_map(
         |(fair, target_ms, interval_ms, flows, quantum_bytes)| {
             let asked = codel::Asked {
                 target_ms,
@@ -92,6 +92,8 @@ fn aqm() -> impl Strategy<Value = Aqm> {
                 ecn: true,
                 flows,
                 quantum_bytes,
+                ce_threshold_ms: None,
+                ce_threshold_l4s: false,
             };
             if fair {
                 Aqm::FqCodel(fq_codel::Asked(asked))
@@ -99,7 +101,47 @@ fn aqm() -> impl Strategy<Value = Aqm> {
                 Aqm::Codel(asked)
             }
         },
-    )
+    );
+    let gains = || one_of(&[0.0, 0.125, 1000.0], 0.0..10.0);
+    let pie = (ms(), ms(), gains(), gains(), ms(), share()).prop_map(
+        |(target_ms, update_ms, alpha, beta, burst_ms, mark_share)| {
+            Aqm::Pie(pie::Asked {
+                target_ms,
+                update_ms,
+                alpha,
+                beta,
+                burst_ms,
+                ecn: true,
+                mark_share,
+            })
+        },
+    );
+    let red = (0..5_000u64, 0..9_000u64, share(), share()).prop_map(
+        |(min_bytes, max_bytes, max_share, weight)| {
+            Aqm::Red(red::Asked {
+                min_bytes,
+                max_bytes,
+                max_share,
+                weight,
+                ecn: true,
+            })
+        },
+    );
+    let dual = (ms(), ms(), gains(), gains(), gains(), ms(), ms(), 0..101u32).prop_map(
+        |(target_ms, update_ms, alpha, beta, coupling, step_ms, ramp_ms, classic_percent)| {
+            Aqm::DualPi2(dualpi2::Asked {
+                target_ms,
+                update_ms,
+                alpha,
+                beta,
+                coupling,
+                step_ms,
+                ramp_ms,
+                classic_percent,
+            })
+        },
+    );
+    prop_oneof![codels, pie, red, dual]
 }
 
 fn direction() -> impl Strategy<Value = Direction> {

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use dragstrip_link::config::{Accounting, Config, Direction, StageName};
-use dragstrip_link::header::{Header, key};
-use dragstrip_link::model::aqm::{Aqm, codel, fq_codel};
+use dragstrip_link::header::{Ecn, Header, key};
+use dragstrip_link::model::aqm::{Aqm, codel, dualpi2, fq_codel, pie, red};
 use dragstrip_link::model::effects::delay::JitterShape;
 use dragstrip_link::model::effects::hosts::HostPath;
 use dragstrip_link::model::effects::loss::GilbertElliott;
@@ -26,17 +26,18 @@ fn traffic() -> impl Strategy<Value = Vec<Packet>> {
     let gap = prop_oneof![3 => Just(0), 3 => 0..200_000u64, 1 => 0..50 * MS];
     // Only a header's end, the most that Ethernet carries, jumbo and super-packets.
     let bytes = prop_oneof![8 => 0..=1500u32, 1 => Just(0), 1 => 1501..=(1u32 << 18)];
-    let sent = (gap, bytes, 0..4usize, any::<bool>());
+    let codes = prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce]);
+    let sent = (gap, bytes, 0..4usize, codes);
     prop::collection::vec(sent, 1..200).prop_map(|sent| {
         let mut at_ns = 1_000 * MS;
-        let packet = |(index, (gap_ns, bytes, flow, ect)): (usize, (u64, u32, usize, bool))| {
+        let packet = |(index, (gap_ns, bytes, flow, ecn)): (usize, (u64, u32, usize, Ecn))| {
             at_ns += gap_ns;
             let peer = host(flow % 3);
             let header = Header {
                 source: peer,
                 destination: peer,
                 flow: flow as u64,
-                ect,
+                ecn,
                 syn_data: false,
             };
             Packet {
@@ -85,21 +86,96 @@ fn trace() -> impl Strategy<Value = Trace> {
 }
 
 fn aqm() -> impl Strategy<Value = Aqm> {
+    prop_oneof![
+        codel().prop_map(Aqm::Codel),
+        codel().prop_map(|asked| Aqm::FqCodel(fq_codel::Asked(asked))),
+        pie().prop_map(Aqm::Pie),
+        red().prop_map(Aqm::Red),
+        dualpi2().prop_map(Aqm::DualPi2),
+    ]
+}
+
+fn codel() -> impl Strategy<Value = codel::Asked> {
+    let threshold = (prop::option::of(0.1..20.0), any::<bool>());
     let made = (any::<bool>(), 1..5usize, 0.1..10.0, 300..1515u32);
-    (made, any::<bool>()).prop_map(|((ecn, flows, target_ms, quantum_bytes), fair)| {
-        let asked = codel::Asked {
+    (made, threshold).prop_map(|((ecn, flows, target_ms, quantum_bytes), (ce_ms, l4s))| {
+        codel::Asked {
             target_ms,
             interval_ms: target_ms * 5.0,
             ecn,
             flows,
             quantum_bytes,
-        };
-        if fair {
-            Aqm::FqCodel(fq_codel::Asked(asked))
-        } else {
-            Aqm::Codel(asked)
+            ce_threshold_ms: ce_ms,
+            ce_threshold_l4s: l4s && ce_ms.is_some(),
         }
     })
+}
+
+fn pie() -> impl Strategy<Value = pie::Asked> {
+    let gains = (0.0..20.0, 0.0..100.0);
+    (
+        0.1..10.0,
+        0.1..10.0,
+        gains,
+        0.1..9.0,
+        any::<bool>(),
+        share(),
+    )
+        .prop_map(
+            |(target_ms, update_ms, (alpha, beta), burst_ms, ecn, mark_share)| pie::Asked {
+                target_ms,
+                update_ms,
+                alpha,
+                beta,
+                burst_ms,
+                ecn,
+                mark_share,
+            },
+        )
+}
+
+fn red() -> impl Strategy<Value = red::Asked> {
+    (
+        1..9_000u64,
+        1..30_000u64,
+        0.01..=1.0,
+        0.001..=1.0,
+        any::<bool>(),
+    )
+        .prop_map(|(min_bytes, more, max_share, weight, ecn)| red::Asked {
+            min_bytes,
+            max_bytes: min_bytes + more,
+            max_share,
+            weight,
+            ecn,
+        })
+}
+
+fn dualpi2() -> impl Strategy<Value = dualpi2::Asked> {
+    let gains = (0.0..20.0, 0.0..100.0);
+    (
+        0.1..10.0,
+        0.1..10.0,
+        gains,
+        1.0..4.0,
+        0.1..5.0,
+        0.0..5.0,
+        1..99u32,
+    )
+        .prop_map(
+            |(target_ms, update_ms, (alpha, beta), coupling, step_ms, ramp_ms, classic_percent)| {
+                dualpi2::Asked {
+                    target_ms,
+                    update_ms,
+                    alpha,
+                    beta,
+                    coupling,
+                    step_ms,
+                    ramp_ms,
+                    classic_percent,
+                }
+            },
+        )
 }
 
 fn line() -> impl Strategy<Value = Direction> {
@@ -274,7 +350,7 @@ proptest! {
         for packet in &left {
             prop_assert!(packet.at_ns >= packet.arrival_ns);
             prop_assert!(direction.mtu.mtu.is_none_or(|mtu| packet.bytes <= mtu) || packet.dropped.is_some());
-            prop_assert!(!packet.marked || packet.header.ect);
+            prop_assert!(!packet.marked || packet.header.ecn.capable());
         }
     }
 
@@ -297,9 +373,58 @@ proptest! {
 
     #[test]
     fn only_what_reorders_reorders(direction in direction(), arrivals in traffic(), seed: u64) {
-        let ordered = Direction { delay: delay::Asked { reorder: 0.0, jitter_reorders: false, ..direction.delay }, hosts: hosts::Asked { hosts: vec![] }, queue: queue::Asked { aqm: direction.queue.aqm.filter(|aqm| matches!(aqm, Aqm::Codel(_))), ..direction.queue }, ..direction };
+        let ordered = Direction { delay: delay::Asked { reorder: 0.0, jitter_reorders: false, ..direction.delay }, hosts: hosts::Asked { hosts: vec![] }, queue: queue::Asked { aqm: direction.queue.aqm.filter(|aqm| !matches!(aqm, Aqm::FqCodel(_) | Aqm::DualPi2(_))), ..direction.queue }, ..direction };
         let left = delivered(&run(pipeline(&ordered, seed), &arrivals, true));
         prop_assert!(left.is_sorted_by_key(|packet| (packet.index, packet.copy)));
+    }
+
+    #[test]
+    fn no_flow_of_one_queue_is_reordered(
+        line in line(), arrivals in traffic(), mut aqm in prop::option::of(aqm()), seed: u64,
+    ) {
+        aqm = aqm.filter(|_| line.queue.rate_mbps.is_some() || line.queue.trace.is_some());
+        let queue = queue::Asked { aqm, ..line.queue.clone() };
+        let left = delivered(&run(pipeline(&Direction { queue, ..line }, seed), &arrivals, true));
+        for flow in 0..4u64 {
+            for scalable in [false, true] {
+                let mine = |packet: &&Packet| {
+                    packet.header.flow == flow && packet.header.ecn.scalable() == scalable
+                };
+                let places: Vec<u64> = left.iter().filter(mine).map(|packet| packet.index).collect();
+                prop_assert!(places.is_sorted(), "{places:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_queues_count_every_packet_once(
+        asked in dualpi2(), rate_mbps in 0.5..50.0, arrivals in traffic(),
+        queue_packets in prop::option::of(1..50u64),
+    ) {
+        let aqm = Some(Aqm::DualPi2(asked));
+        let queue = queue::Asked {
+            rate_mbps: Some(rate_mbps), queue_packets, aqm, ..Default::default()
+        };
+        let direction = Direction { queue, ..Direction::default() };
+        let mut pipeline = pipeline(&direction, 1);
+        let mut left = Vec::new();
+        for packet in &arrivals {
+            left.extend(pipeline.take(*packet));
+        }
+        drain(&mut pipeline, &mut left);
+        for (told, scalable) in pipeline.counts().queues.iter().zip([false, true]) {
+            let mine: Vec<&Packet> =
+                left.iter().filter(|packet| packet.header.ecn.scalable() == scalable).collect();
+            let sent: Vec<&&Packet> = mine.iter().filter(|packet| packet.dropped.is_none()).collect();
+            prop_assert_eq!(told.packets, sent.len() as u64);
+            prop_assert_eq!(told.bytes, sent.iter().map(|p| u64::from(p.bytes)).sum::<u64>());
+            prop_assert_eq!(told.dropped, (mine.len() - sent.len()) as u64);
+            prop_assert_eq!(told.marked, sent.iter().filter(|packet| packet.marked).count() as u64);
+            let longest_ns = sent.iter().filter_map(|packet| packet.waited_ns).max();
+            // The line counts fractions of a ns; a queue hands over at a whole one.
+            prop_assert!(told.max_ns - longest_ns.unwrap_or(0) <= 1);
+            prop_assert!(told.p50_ns <= told.p99_ns && told.p99_ns <= told.max_ns);
+        }
     }
 
     #[test]

@@ -277,6 +277,8 @@ fn fair() -> Aqm {
         ecn: true,
         flows: 1024,
         quantum_bytes: 1514,
+        ce_threshold_ms: None,
+        ce_threshold_l4s: false,
     }))
 }
 

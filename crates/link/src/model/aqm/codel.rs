@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::fifo::{drops, marks, refuses};
 use super::{Context, Discipline, Kind, Packet};
-use crate::check::check_positive_ms;
-use crate::model::effects::queue::{FULL, MANAGED};
+use crate::check::{check_ms, check_positive_ms};
 use crate::units::ns;
 
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -16,9 +16,15 @@ pub struct Asked {
     pub target_ms: f64,
     pub interval_ms: f64,
     pub ecn: bool,
-    /// These are of FQ-CoDel; files say them of CoDel, too.
+    /// FQ-CoDel's queues and turns. Files say them of CoDel, too.
     pub flows: usize,
     pub quantum_bytes: u32,
+    /// Marks every packet that waited longer, as Linux's `ce_threshold`.
+    #[serde(default)]
+    pub ce_threshold_ms: Option<f64>,
+    /// The threshold is for scalable senders alone: ECT(1) and CE.
+    #[serde(default)]
+    pub ce_threshold_l4s: bool,
 }
 
 impl Asked {
@@ -27,6 +33,8 @@ impl Asked {
             target_ns: ns(self.target_ms),
             interval_ns: ns(self.interval_ms),
             ecn: self.ecn,
+            ce_threshold_ns: self.ce_threshold_ms.map(ns),
+            ce_scalable: self.ce_threshold_l4s,
         }
     }
 }
@@ -39,6 +47,13 @@ impl Kind for Asked {
             (1..=65_536).contains(&self.flows),
             "{place}.flows is {}: give 1 to 65536",
             self.flows
+        );
+        if let Some(ms) = self.ce_threshold_ms {
+            check_ms(place, "ce_threshold_ms", ms)?;
+        }
+        ensure!(
+            self.ce_threshold_ms.is_some() || !self.ce_threshold_l4s,
+            "{place}.ce_threshold_l4s is of a threshold: give ce_threshold_ms too"
         );
         ensure!(
             self.quantum_bytes > 0,
@@ -59,6 +74,9 @@ pub struct Parameters {
     pub interval_ns: u64,
     /// Mark packets whose sender understands ECN instead of dropping them.
     pub ecn: bool,
+    /// Marks packets that waited longer, of all senders that understand ECN or of scalable ones.
+    pub ce_threshold_ns: Option<u64>,
+    pub ce_scalable: bool,
 }
 
 /// Section 5.2: with at most one full packet queued there is nothing to control.
@@ -113,6 +131,44 @@ impl Codel {
         Some(packet)
     }
 
+    /// The packet that goes at `now_ns` (section 5.5); what is dropped on the way goes to `gone`.
+    ///
+    /// RFC 8289 leaves ECN open; RFC 8290 section 5.2.6 marks instead of dropping. A marked packet
+    /// counts as a drop in the control law and is the one that goes.
+    fn pick(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
+        let (mut packet, mut ok_to_drop) = self.next(now_ns);
+        if self.dropping {
+            self.dropping = ok_to_drop;
+            while self.dropping && now_ns >= self.drop_next_ns {
+                self.count += 1;
+                if self.marks(&mut packet) {
+                    self.drop_next_ns = self.control_law(self.drop_next_ns);
+                    break;
+                }
+                gone.extend(packet.map(|packet| drops(packet, now_ns)));
+                (packet, ok_to_drop) = self.next(now_ns);
+                self.dropping = ok_to_drop;
+                if ok_to_drop {
+                    self.drop_next_ns = self.control_law(self.drop_next_ns);
+                }
+            }
+        } else if ok_to_drop {
+            if !self.marks(&mut packet) {
+                gone.extend(packet.map(|packet| drops(packet, now_ns)));
+                (packet, _) = self.next(now_ns);
+            }
+            self.dropping = true;
+            // Section 5.5: if dropping ended only recently, it resumes at its last rate.
+            let delta = self.count - self.last_count;
+            let lately =
+                now_ns.saturating_sub(self.drop_next_ns) < 16 * self.parameters.interval_ns;
+            self.count = if delta > 1 && lately { delta } else { 1 };
+            self.drop_next_ns = self.control_law(now_ns);
+            self.last_count = self.count;
+        }
+        packet
+    }
+
     /// Section 5.6, `dodequeue`: the head, and whether it waited too long for an interval.
     fn next(&mut self, now_ns: u64) -> (Option<Packet>, bool) {
         let Some(packet) = self.pop() else {
@@ -138,72 +194,27 @@ impl Codel {
     }
 
     fn marks(&self, packet: &mut Option<Packet>) -> bool {
-        let marked = packet
-            .as_mut()
-            .filter(|p| self.parameters.ecn && p.header.ect);
-        marked.is_some_and(|packet| {
-            packet.marked = true;
-            true
-        })
+        self.parameters.ecn && packet.as_mut().is_some_and(marks)
     }
 }
 
 impl Discipline for Codel {
     /// A full queue drops the newcomer.
-    fn put(&mut self, mut packet: Packet, full: bool, _: &mut VecDeque<Packet>) -> Option<Packet> {
+    fn put(&mut self, packet: Packet, full: bool, _: &mut VecDeque<Packet>) -> Option<Packet> {
         if full {
-            packet.dropped = Some(FULL);
-            return Some(packet);
+            return Some(refuses(packet));
         }
         self.add(packet);
         None
     }
 
-    /// The packet that goes at `now_ns` (section 5.5); what is dropped on the way goes to `gone`.
-    ///
-    /// RFC 8289 leaves ECN open; RFC 8290 section 5.2.6 marks instead of dropping. A marked packet
-    /// counts as a drop in the control law and is the one that goes.
     fn take(&mut self, now_ns: u64, gone: &mut VecDeque<Packet>) -> Option<Packet> {
-        let (mut packet, mut ok_to_drop) = self.next(now_ns);
-        if self.dropping {
-            self.dropping = ok_to_drop;
-            while self.dropping && now_ns >= self.drop_next_ns {
-                self.count += 1;
-                if self.marks(&mut packet) {
-                    self.drop_next_ns = self.control_law(self.drop_next_ns);
-                    break;
-                }
-                drop_head(packet, now_ns, gone);
-                (packet, ok_to_drop) = self.next(now_ns);
-                self.dropping = ok_to_drop;
-                if ok_to_drop {
-                    self.drop_next_ns = self.control_law(self.drop_next_ns);
-                }
-            }
-        } else if ok_to_drop {
-            if !self.marks(&mut packet) {
-                drop_head(packet, now_ns, gone);
-                (packet, _) = self.next(now_ns);
-            }
-            self.dropping = true;
-            // Section 5.5: if dropping ended only recently, it resumes at its last rate.
-            let delta = self.count - self.last_count;
-            let lately =
-                now_ns.saturating_sub(self.drop_next_ns) < 16 * self.parameters.interval_ns;
-            self.count = if delta > 1 && lately { delta } else { 1 };
-            self.drop_next_ns = self.control_law(now_ns);
-            self.last_count = self.count;
+        let mut packet = self.pick(now_ns, gone)?;
+        let limit_ns = self.parameters.ce_threshold_ns.unwrap_or(u64::MAX);
+        let meant = packet.header.ecn.scalable() || !self.parameters.ce_scalable;
+        if meant && now_ns.saturating_sub(packet.at_ns) > limit_ns {
+            marks(&mut packet);
         }
-        packet
+        Some(packet)
     }
-}
-
-fn drop_head(packet: Option<Packet>, now_ns: u64, gone: &mut VecDeque<Packet>) {
-    gone.extend(packet.map(|packet| Packet {
-        at_ns: now_ns,
-        waited_ns: None,
-        line_ns: 0,
-        dropped: Some(MANAGED),
-        ..packet
-    }));
 }

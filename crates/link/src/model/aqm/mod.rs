@@ -2,7 +2,12 @@
 //! next.
 
 pub mod codel;
+pub mod dualpi2;
 pub mod fq_codel;
+pub mod pie;
+pub mod red;
+
+mod fifo;
 
 use std::collections::VecDeque;
 
@@ -14,6 +19,9 @@ use super::{Counts, Packet};
 
 /// Keeps the packets that wait for the line, and decides which goes next and which is dropped.
 pub trait Discipline: Send {
+    /// Sets time 0 of what follows a clock. Comes before the first packet.
+    fn begin(&mut self, _epoch_ns: u64) {}
+
     /// Takes a packet in at its `at_ns`; `full` says that it is beyond the queue's depth. Returns
     /// it if it is dropped instead. What else is dropped goes to `gone`.
     fn put(&mut self, packet: Packet, full: bool, gone: &mut VecDeque<Packet>) -> Option<Packet>;
@@ -40,6 +48,10 @@ trait Kind {
 pub enum Aqm {
     Codel(codel::Asked),
     FqCodel(fq_codel::Asked),
+    Pie(pie::Asked),
+    Red(red::Asked),
+    #[serde(rename = "dualpi2")]
+    DualPi2(dualpi2::Asked),
 }
 
 impl Aqm {
@@ -47,6 +59,9 @@ impl Aqm {
         match self {
             Self::Codel(asked) => asked,
             Self::FqCodel(asked) => asked,
+            Self::Pie(asked) => asked,
+            Self::Red(asked) => asked,
+            Self::DualPi2(asked) => asked,
         }
     }
 
