@@ -325,6 +325,13 @@ def two_queues_for_one(scene: Scene, beyond: bool) -> Scene:
     return managed(scene, Codel(), queues=(_queue("l4s"),) * beyond)
 
 
+def told_of_nothing(scene: Scene, beyond: bool) -> Scene:
+    """An answer to a packet that was not dropped."""
+    narrow = structs.replace(scene.network.down, mtu=1400, mtu_behaviour="too-big")
+    network = structs.replace(scene.network, down=narrow)
+    return replace(scene, network=network).down(dropped_mtu=3, told_too_big=3 + beyond)
+
+
 def late(scene: Scene, beyond: bool) -> Scene:
     limits = scene.limits
     most = max(limits.lateness_p99_ms, limits.lateness_p99_rtt_share * scene.network.rtt_ms)
@@ -683,6 +690,7 @@ FALSEHOODS = [
     Falsehood("link-drift", "a mark of neither queue", marked_elsewhere),
     Falsehood("link-drift", "DualPI2 with one queue", one_queue_for_two),
     Falsehood("link-drift", "two queues of CoDel", two_queues_for_one),
+    Falsehood("link-drift", "an answer to what was not too long", told_of_nothing),
     Falsehood("link-drift", "rate too high", rate(+1)),
     Falsehood("link-drift", "rate too low", rate(-1)),
     Falsehood("link-drift", "delay too short", too_soon),

@@ -49,17 +49,17 @@ impl Config {
 
     /// Client to origin.
     pub fn up_pipeline(&self) -> Pipeline {
-        let context = self.context(1, false);
+        let context = self.context(1, false, self.down.mtu.clamps());
         self.up.pipeline(StageName::up(), &context)
     }
 
     /// Origin to client.
     pub fn down_pipeline(&self) -> Pipeline {
-        let context = self.context(2, true);
+        let context = self.context(2, true, self.up.mtu.clamps());
         self.down.pipeline(StageName::down(), &context)
     }
 
-    fn context(&self, direction: u64, origin_sends: bool) -> Context {
+    fn context(&self, direction: u64, origin_sends: bool, clamps: Option<u32>) -> Context {
         Context {
             seed: self.seed,
             direction,
@@ -68,6 +68,7 @@ impl Config {
                 Accounting::L2 => ETHERNET_HEADER,
             },
             origin_sends,
+            clamps,
         }
     }
 }

@@ -133,6 +133,13 @@ impl Link {
                 let up = self.up.ask(Forwarder::report);
                 let down = self.down.ask(Forwarder::report);
                 let (mut up, mut down) = (reply(&up)?, reply(&down)?);
+                // SYNs are clamped on their way for the MTU of the way back: counted with the MTU.
+                let clamped = up.by_effect.remove("clamped");
+                let back = down.by_effect.remove("clamped");
+                up.by_effect
+                    .extend(back.map(|count| ("clamped".to_owned(), count)));
+                down.by_effect
+                    .extend(clamped.map(|count| ("clamped".to_owned(), count)));
                 if let Some(dropped) = dropped {
                     dropped.tell(&mut up, &mut down);
                 }

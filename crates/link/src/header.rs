@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use crate::frame::updated;
+use crate::mss;
 use crate::splitmix::mix;
 
 const TCP: u8 = 6;
@@ -10,6 +12,10 @@ const UDP: u8 = 17;
 const TCP_OFFSET: usize = 12;
 const TCP_FLAGS: usize = 13;
 const SYN: u8 = 0b10;
+const ICMP: u8 = 1;
+const ICMPV6: u8 = 58;
+/// RFC 791 section 3.1: in the byte of the flags.
+const DONT_FRAGMENT: u8 = 0x40;
 /// RFC 3168 section 5: the lower two bits of the former type of service or traffic class.
 const ECN: u8 = 0b11;
 
@@ -58,6 +64,11 @@ pub struct Header {
     pub ecn: Ecn,
     /// A SYN that carries data, as TCP Fast Open sends (RFC 7413).
     pub syn_data: bool,
+    /// MSS that a SYN asks for, and the least bytes of IP and TCP header before such a segment.
+    pub mss: Option<(u16, u32)>,
+    /// A router that drops it for its length may answer: it must not be fragmented, and is no error
+    /// of ICMP itself (RFC 1812 section 4.3.2.7).
+    pub answerable: bool,
 }
 
 impl Header {
@@ -97,6 +108,17 @@ impl Header {
             .and_then(|bytes| bytes.get(..4))
             .filter(|_| has_ports);
         let (source, destination) = (hash(source), hash(destination));
+        let v4 = ip[0] >> 4 == 4;
+        let mss = payload
+            .filter(|segment| protocol == TCP && opens(segment))
+            .and_then(mss::find)
+            .map(|(_, mss)| (mss, if v4 { 40 } else { 60 }));
+        let error = match (protocol, payload.and_then(|message| message.first())) {
+            (ICMP, Some(kind)) => !matches!(kind, 0 | 8),
+            (ICMPV6, Some(kind)) => kind & 0x80 == 0,
+            _ => false,
+        };
+        let answerable = !error && (!v4 || ip[6] & DONT_FRAGMENT != 0);
         let syn_data = protocol == TCP && payload.is_some_and(carries_syn_data);
         let ports = ports.map_or(0, |p| {
             u64::from(u32::from_be_bytes([p[0], p[1], p[2], p[3]]))
@@ -108,8 +130,15 @@ impl Header {
             flow: mix(ends ^ ports << 8 ^ u64::from(protocol)),
             ecn: Ecn::of(ecn),
             syn_data,
+            mss,
+            answerable,
         })
     }
+}
+
+/// Whether a TCP segment opens a connection.
+fn opens(segment: &[u8]) -> bool {
+    segment.get(TCP_FLAGS).is_some_and(|flags| flags & SYN != 0)
 }
 
 /// Whether a TCP segment opens a connection and has data behind its header. Frames this short carry
@@ -142,13 +171,6 @@ pub fn mark(ip: &mut [u8]) {
         Some(6) if ip.len() >= 40 => ip[1] |= ECN << 4,
         _ => (),
     }
-}
-
-/// RFC 1624 section 3, equation 3: HC' = ~(~HC + ~m + m').
-fn updated(checksum: u16, before: u16, after: u16) -> u16 {
-    let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
-    let folded = (sum & 0xffff) + (sum >> 16);
-    !((folded & 0xffff) + (folded >> 16)) as u16
 }
 
 fn hash(bytes: &[u8]) -> u64 {

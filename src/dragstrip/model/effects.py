@@ -18,6 +18,7 @@ from dragstrip.model.trace import Trace
 from dragstrip.model.units import plain, require_shares
 
 Side = Literal["down", "up"]
+MtuBehaviour = Literal["black-hole", "too-big", "clamp"]
 Stage = Literal["hosts", "mtu", "policer", "queue", "delay", "duplicate", "loss"]
 """A place in a direction's order: `queue` is queue and rate, `delay` also jitter and reordering."""
 
@@ -30,6 +31,8 @@ STAGES: Mapping[Side, tuple[Stage, ...]] = {
 _LEAST_PERIODS = 8
 """Shortest period of jitter in order, in units of the jitter (crates/link/src/model/wander.rs)."""
 _MOST_DEVIATIONS = 100
+_LEAST_MTU = 68
+"""RFC 791 section 3.2: every link carries this."""
 _DEPTHS = ("queue_ms", "queue_bytes", "queue_packets")
 
 
@@ -105,7 +108,13 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     reorder: float = 0.0
     """Share of packets sent ahead: they skip delay and jitter (netem's `reorder`)."""
     mtu: int | None = None
-    """Packets of more layer 3 bytes are dropped silently."""
+    """Packets of more layer 3 bytes are dropped."""
+    mtu_behaviour: MtuBehaviour = "black-hole"
+    """What the link says of packets that are too long. `black-hole`: nothing. `too-big`: it answers
+    the sender with ICMP (fragmentation needed, or packet too big over IPv6), ten times in a burst
+    and then ten times a second (RFC 4443 section 2.4); packets that may be fragmented are dropped
+    without an answer. `clamp`: it lowers the MSS in SYNs that go the other way, so that TCP sends
+    nothing too long; UDP meets a black hole."""
     policer: Policer | None = None
     """Packets beyond this rate and burst are dropped. Nothing waits."""
     drops_syn_data: bool = False
@@ -130,6 +139,10 @@ class Direction(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         for name in (*_DEPTHS, "mtu"):
             if (value := getattr(self, name)) is not None and value <= 0:
                 raise ValueError(f"{name} must be above zero, or left out for no limit")
+        if self.mtu_behaviour != "black-hole" and not (self.mtu or 0) >= _LEAST_MTU:
+            raise ValueError(
+                f"mtu_behaviour is of an mtu: give mtu too, of at least {_LEAST_MTU} bytes"
+            )
         for contrary in (
             depths if len(depths) > 1 else [],
             ["rate_mbps", "trace"] if self.rate_mbps and self.trace else [],
@@ -252,6 +265,10 @@ class Counters(Struct, frozen=True, kw_only=True):
     dropped_syn_data: int = 0
     dropped_host: int = 0
     dropped_policer: int = 0
+    told_too_big: int = 0
+    """Packets that were too long and whose sender the link told so."""
+    clamped: int = 0
+    """SYNs of the other direction whose MSS the link lowered."""
     marked: int = 0
     """Packets sent on with Congestion Experienced set by the link."""
     duplicated: int = 0
@@ -333,9 +350,16 @@ def _trace(d: Direction) -> Iterator[str]:
         yield f"trace from {plain(d.trace_offset_ms)} ms on"
 
 
+_MTU_WORDS: Mapping[MtuBehaviour, str] = {
+    "black-hole": "",
+    "too-big": ", senders are told",
+    "clamp": ", clamps the MSS",
+}
+
+
 def _mtu(d: Direction) -> Iterator[str]:
     if d.mtu:
-        yield f"MTU {d.mtu} B"
+        yield f"MTU {d.mtu} B{_MTU_WORDS[d.mtu_behaviour]}"
 
 
 def _policer(d: Direction) -> Iterator[str]:
@@ -416,6 +440,20 @@ EFFECTS = (
         wanted=lambda d: d.mtu,
         says=_mtu,
         counts=(Count("dropped_mtu", "dropped as too long", lambda d: d.mtu),),
+    ),
+    Effect(
+        stage="mtu",
+        example={"mtu": 1400, "mtu_behaviour": "too-big"},
+        wanted=lambda d: d.mtu_behaviour == "too-big",
+        counts=(
+            Count("told_too_big", "answered as too long", lambda d: d.mtu_behaviour == "too-big"),
+        ),
+    ),
+    Effect(
+        stage="mtu",
+        example={"mtu": 1400, "mtu_behaviour": "clamp"},
+        wanted=lambda d: d.mtu_behaviour == "clamp",
+        counts=(Count("clamped", "SYNs with a clamped MSS", lambda d: d.mtu_behaviour == "clamp"),),
     ),
     Effect(
         example={"drops_syn_data": True},

@@ -425,6 +425,11 @@ class LinkReport(Struct, frozen=True, kw_only=True):
     record_missed: int = 0
     """Packets for which the link's record had no room."""
 
+    @property
+    def dropped_mtu(self) -> int:
+        """Packets of both directions that were too long."""
+        return self.down.dropped_mtu + self.up.dropped_mtu
+
     def direction(self, side: Side) -> DirectionReport:
         return self.down if side == "down" else self.up
 

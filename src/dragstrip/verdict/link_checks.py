@@ -81,6 +81,7 @@ def _drift(
         *_host_loss(asked, got, limits),
         *_unasked(asked, got),
         *managed(asked, got),
+        *_told(got),
     ):
         yield Reason("link-drift", f"{side}: {detail}")
 
@@ -177,6 +178,14 @@ def _unasked(asked: Direction, got: DirectionReport) -> Iterator[str]:
         seen = getattr(got, count.field)
         if seen and count.cause != "loss" and not count.wanted(asked):
             yield f"{seen} packets were {count.words}, which the network does not ask for"
+
+
+def _told(got: DirectionReport) -> Iterator[str]:
+    if got.told_too_big > got.dropped_mtu:
+        yield (
+            f"the link told senders of {got.told_too_big} packets that were too long, but dropped "
+            f"only {got.dropped_mtu} of them"
+        )
 
 
 def _rate(asked: Direction, got: DirectionReport, limits: Thresholds) -> Iterator[str]:

@@ -149,4 +149,12 @@ TRANSFER: tuple[Metric, ...] = (
         _COURSE,
         lambda visit, network, stack: course.crowd_drops(visit, network),
     ),
+    Metric(
+        "too_long",
+        "count",
+        "neither",
+        "packets that the network's MTU dropped, both ways",
+        "the link's counters",
+        alone(lambda visit: visit.link.dropped_mtu if visit.link else None),
+    ),
 )

@@ -136,6 +136,10 @@ pub struct Packet {
     pub twin: bool,
     /// The second of the two.
     pub copy: bool,
+    /// The link answers its sender that packets of this length pass: it was dropped as too long.
+    pub next_hop_mtu: Option<u32>,
+    /// The link writes this into its MSS option when it sends it.
+    pub clamped_mss: Option<u16>,
     pub header: Header,
     /// Index of its far end in the owner's list.
     pub far: Option<u32>,
@@ -156,6 +160,8 @@ impl Packet {
             marked: false,
             twin: false,
             copy: false,
+            next_hop_mtu: None,
+            clamped_mss: None,
             header: Header::default(),
             far: None,
         }

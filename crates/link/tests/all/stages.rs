@@ -38,7 +38,7 @@ fn traffic() -> impl Strategy<Value = Vec<Packet>> {
                 destination: peer,
                 flow: flow as u64,
                 ecn,
-                syn_data: false,
+                ..Header::default()
             };
             Packet {
                 header,
@@ -260,7 +260,10 @@ fn direction() -> impl Strategy<Value = Direction> {
                     }),
                 },
                 duplicate: duplicate::Asked { duplicate },
-                mtu: mtu::Asked { mtu },
+                mtu: mtu::Asked {
+                    mtu,
+                    ..Default::default()
+                },
                 hosts: hosts::Asked {
                     hosts: hosts.into_iter().map(path).collect(),
                 },
@@ -433,7 +436,7 @@ proptest! {
     ) {
         // Without what looks at more than the index.
         let gilbert_elliott = direction.loss.gilbert_elliott.filter(|chain| chain.good_ms.is_none());
-        let lucky = Direction { queue: queue::Asked { rate_mbps: None, trace: None, aqm: None, ..direction.queue }, mtu: mtu::Asked { mtu: None }, hosts: hosts::Asked { hosts: vec![] }, loss: loss::Asked { gilbert_elliott, ..direction.loss }, ..direction };
+        let lucky = Direction { queue: queue::Asked { rate_mbps: None, trace: None, aqm: None, ..direction.queue }, mtu: mtu::Asked::default(), hosts: hosts::Asked { hosts: vec![] }, loss: loss::Asked { gilbert_elliott, ..direction.loss }, ..direction };
         let fates = |arrivals: &[Packet]| {
             let common = one.len().min(other.len()) as u64;
             let mut left = run(pipeline(&lucky, seed), arrivals, true);

@@ -71,3 +71,10 @@ class Kernel:
             self._own_buffers[name] = self._spaces.run("origin", "sysctl", "-n", name).strip()
         least, initial, own = self._own_buffers[name].split()
         return f"{least} {initial} {largest or own}"
+
+
+def forget_mtu(spaces: Namespaces) -> None:
+    """Let both ends forget what they learnt of the path's MTU: the kernel keeps it for ten minutes,
+    for every later connection between the two."""
+    for end in ("client", "origin"):
+        spaces.run(end, "ip", "route", "flush", "cache")

@@ -1,6 +1,7 @@
 //! The effects of a link. One file declares one: what it is asked, whether that makes sense, the
 //! stage that does it, and why it drops packets. docs/howto/add-an-effect.md adds one.
 
+pub mod clamp;
 pub mod delay;
 pub mod duplicate;
 pub mod hosts;
@@ -64,7 +65,7 @@ macro_rules! effects {
 }
 
 effects! {
-    first [middlebox]
+    first [middlebox clamp]
     placed [hosts mtu policer queue delay duplicate loss]
 }
 
@@ -101,6 +102,8 @@ pub struct Context {
     /// Counted with every packet, in bytes.
     pub overhead: u32,
     pub origin_sends: bool,
+    /// The other direction's MTU, if it clamps SYNs.
+    pub clamps: Option<u32>,
 }
 
 /// A place in a direction's order of stages, by the name of its effect.
