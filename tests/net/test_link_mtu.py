@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from test_link_forwarding import ORIGIN_IP, PLAIN, Bed, running_bed
 
-from dragstrip.testbed.net.kernel import forget_mtu
+from dragstrip.model.effects import Direction
+from dragstrip.model.network import Network
+from dragstrip.testbed.net.kernel import forgotten_mtu
 
 IP_MTU_DISCOVER, IP_MTU = 10, 14
 NEVER_FRAGMENT, MAY_FRAGMENT = 2, 0
@@ -57,18 +59,20 @@ def test_a_sender_of_datagrams_learns_the_mtu_or_nothing(bed: Bed, behaviour: st
 
 
 def test_what_a_kernel_learnt_is_forgotten_before_the_next_visit(bed: Bed) -> None:
-    configure(bed, "too-big")
+    plain = Direction()
+    told = Direction(mtu=MTU, mtu_behaviour="too-big")
     for _ in range(2):
-        client, origin = bed.udp()
-        with client, origin:
-            origin.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, NEVER_FRAGMENT)
-            assert origin.getsockopt(socket.IPPROTO_IP, IP_MTU) == 1500
-            origin.send(bytes(1400))
-            deadline = time.monotonic() + 10
-            while origin.getsockopt(socket.IPPROTO_IP, IP_MTU) != MTU:
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
-        forget_mtu(bed.spaces)
+        with forgotten_mtu(bed.spaces, Network(name="made", down=told, up=plain)):
+            configure(bed, "too-big")
+            client, origin = bed.udp()
+            with client, origin:
+                origin.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, NEVER_FRAGMENT)
+                assert origin.getsockopt(socket.IPPROTO_IP, IP_MTU) == 1500
+                origin.send(bytes(1400))
+                deadline = time.monotonic() + 10
+                while origin.getsockopt(socket.IPPROTO_IP, IP_MTU) != MTU:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.01)
 
 
 def test_what_may_be_fragmented_gets_no_answer(bed: Bed) -> None:

@@ -21,7 +21,7 @@ from dragstrip.model.stack import ConnectionMode, Protocol, Stack
 from dragstrip.model.study import Block, Client
 from dragstrip.model.visit import HostReport, LinkReport, Overhead, Request, Served, Visit
 from dragstrip.testbed.background import background
-from dragstrip.testbed.net.kernel import forget_mtu
+from dragstrip.testbed.net.kernel import forgotten_mtu
 from dragstrip.testbed.servers.origin import OriginLog
 from dragstrip.testbed.testbed import Testbed
 from dragstrip.visit.afterwards import without_afterwards
@@ -76,10 +76,11 @@ def visit(bed: Testbed, browser: Driven, plan: VisitPlan) -> tuple[Visit, Load]:
         primed = prime(bed, tab, plan) if again else None
         before = bed.origin.log()  # what belongs to no visit
         wire = Wire(bed, browser.key_log, plan.client, plan.artefacts)
-        if any(way.mtu_behaviour == "too-big" for way in (plan.network.down, plan.network.up)):
-            forget_mtu(bed.spaces)
         bed.link.configure(plan.network, plan.block.seed, wire.record)
-        with background(bed.spaces, bed.link, plan.network.background) as others:
+        with (
+            forgotten_mtu(bed.spaces, plan.network),
+            background(bed.spaces, bed.link, plan.network.background) as others,
+        ):
             browser_cpu_s, queue, host = browser.cpu_s(), RunQueue(bed.spaces), HostMeter()
             navigated = time.monotonic()
             loaded = tab.load(plan.page.url)

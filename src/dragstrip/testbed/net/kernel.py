@@ -1,7 +1,10 @@
 """The kernel's part of a stack: settings of the testbed's own namespaces, never of the host."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
+from dragstrip.model.network import Network
 from dragstrip.model.stack import Stack
 from dragstrip.testbed.net.namespaces import Namespaces
 from dragstrip.testbed.net.wires import route
@@ -73,8 +76,13 @@ class Kernel:
         return f"{least} {initial} {largest or own}"
 
 
-def forget_mtu(spaces: Namespaces) -> None:
-    """Let both ends forget what they learnt of the path's MTU: the kernel keeps it for ten minutes,
-    for every later connection between the two."""
-    for end in ("client", "origin"):
-        spaces.run(end, "ip", "route", "flush", "cache")
+@contextlib.contextmanager
+def forgotten_mtu(spaces: Namespaces, network: Network) -> Iterator[None]:
+    """At the end both ends forget what the network told them of its MTU. The kernel keeps it for
+    ten minutes, for every later connection between the two, over whatever link."""
+    try:
+        yield
+    finally:
+        if any(way.mtu_behaviour == "too-big" for way in (network.down, network.up)):
+            for end in ("client", "origin"):
+                spaces.run(end, "ip", "route", "flush", "cache")
